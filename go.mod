@@ -1,0 +1,3 @@
+module github.com/spool-video/spool
+
+go 1.26.0

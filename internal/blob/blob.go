@@ -1,0 +1,100 @@
+// Package blob is the contract for storing bytes: whole objects under keys, as
+// on local disk (blob/disk) or S3. Back ends are dumb; who may read what, when
+// an object is kept and what its key is are decided above them, in package app.
+// Every back end passes the suite in blob/blobtest.
+package blob
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+)
+
+// Store keeps objects. All methods may be called from many goroutines at once.
+//
+// A missing object is an error that wraps fs.ErrNotExist. An object that
+// appears at all appears whole: a reader sees the old one, the new one or none,
+// also after a crash, and what a successful write returned survives one.
+//
+// Keys are slash-separated paths of letters, digits, '.', '_' and '-', without
+// empty, "." or ".." elements and without elements that start with '.'. A bad
+// key is an error that wraps ErrBadKey.
+type Store interface {
+	// Put stores what r yields, replacing an object of the same key. If r fails,
+	// its error is returned (wrapped) and nothing changes.
+	Put(ctx context.Context, key string, r io.Reader) (Info, error)
+
+	// PutFile stores the local file path and takes it over: on success the file
+	// is gone from path. It must lie on a file system where that is cheap.
+	PutFile(ctx context.Context, key, path string) (Info, error)
+
+	// Open returns the object for reading; the caller closes it.
+	Open(ctx context.Context, key string) (Object, error)
+
+	// Fetch makes the object available as the local file path, which must not
+	// exist. The file is for reading only: it may share its bytes with the store.
+	// With a non-empty etag, an object that is no longer that version is
+	// ErrChanged.
+	Fetch(ctx context.Context, key, etag, path string) error
+
+	// Stat describes an object without reading it.
+	Stat(ctx context.Context, key string) (Info, error)
+
+	// Copy stores the object from under the key to as well, without moving bytes
+	// through this process. With a non-empty etag, an object that is no longer
+	// that version is ErrChanged and nothing is copied.
+	Copy(ctx context.Context, from, to, etag string) (Info, error)
+
+	// Delete removes the objects. Those that do not exist count as removed.
+	Delete(ctx context.Context, keys ...string) error
+
+	// List yields the objects whose key starts with prefix, in no set order.
+	// Objects written or deleted meanwhile may or may not be seen.
+	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
+}
+
+// Object is an open object. Reading at a range is cheap.
+type Object interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+	Info() Info
+}
+
+// Info describes an object.
+type Info struct {
+	Key      string
+	Size     int64
+	ETag     string // changes with the content; without quotes
+	Modified time.Time
+}
+
+// Presigner is a Store to which clients can upload directly.
+type Presigner interface {
+	// PresignPut returns an address that accepts one PUT of key with exactly
+	// this content type until ttl has passed.
+	PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error)
+}
+
+var (
+	// ErrBadKey means that a key has a form no store accepts.
+	ErrBadKey = errors.New("bad object key")
+	// ErrChanged means that an object is not the version asked for.
+	ErrChanged = errors.New("object has changed")
+	// ErrFull means that the store has no room for the object.
+	ErrFull = errors.New("storage is full")
+)
+
+// DeletePrefix removes every object whose key starts with prefix and returns
+// how many it removed.
+func DeletePrefix(ctx context.Context, s Store, prefix string) (int, error) {
+	var keys []string
+	for info, err := range s.List(ctx, prefix) {
+		if err != nil {
+			return 0, err
+		}
+		keys = append(keys, info.Key)
+	}
+	return len(keys), s.Delete(ctx, keys...)
+}

@@ -1,0 +1,107 @@
+// Package queue is the contract for work that outlives the process that asked
+// for it. A task is enqueued inside the transaction that made it necessary, so
+// there is never a row without its task nor a task without its row. Tasks are
+// at-least-once and must be idempotent. queue/local runs them in this process
+// on SQLite; every implementation passes queue/queuetest.
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Kind is what a task does.
+type Kind string
+
+const (
+	Inspect    Kind = "inspect"    // look at the uploaded file and make the plan
+	Encode     Kind = "encode"     // one chunk, all renditions
+	Audio      Kind = "audio"      // the sound of the whole film
+	Thumbnails Kind = "thumbnails" // all still pictures
+	Assemble   Kind = "assemble"   // one rendition, from its pieces
+	Purge      Kind = "purge"      // remove what a finished or deleted video leaves behind
+)
+
+// Task is one piece of work. Kind, Video and Number name it: at most one task
+// of a name waits or runs at any time.
+type Task struct {
+	Kind     Kind
+	Video    video.ID
+	Number   int       // which chunk or rendition; 0 where there is only one
+	Priority int       // smaller runs first; equal ones in the order enqueued
+	RunAt    time.Time // not before; zero means now
+	Attempt  int       // set by the queue: 1 on the first run
+}
+
+func (t Task) String() string { return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number) }
+
+// Tx is the transaction a task is enqueued in.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	// OnCommit registers f to run after a successful commit, and never otherwise.
+	OnCommit(f func())
+}
+
+// Handler does the work of a task. A nil error ends the task. Any other error
+// puts it back, to run again after a pause that grows with the attempts: a
+// handler that finds the work pointless records that itself and returns nil.
+// When ctx ends, context.Cause(ctx) is ErrCancelled or ErrStopping; the handler
+// must return soon, and what it returns then does not count.
+type Handler func(ctx context.Context, t Task) error
+
+// Queue hands tasks to handlers.
+type Queue interface {
+	// Enqueue adds tasks in tx. A task whose name already waits or runs is
+	// skipped. They become visible to workers when tx commits.
+	Enqueue(ctx context.Context, tx Tx, tasks ...Task) error
+
+	// Cancel drops, in tx, the waiting tasks of a video except those of the
+	// kinds in keep, and once tx has committed stops the running ones: their
+	// context ends with ErrCancelled and they do not run again.
+	Cancel(ctx context.Context, tx Tx, id video.ID, keep ...Kind) error
+
+	// Quiet waits until no task of the video is running except those of the
+	// kinds in keep, or until ctx ends.
+	Quiet(ctx context.Context, id video.ID, keep ...Kind) error
+
+	// Start begins to run tasks with h, at most n at a time, and returns.
+	Start(ctx context.Context, n int, h Handler) error
+
+	// Stop takes no new task, ends the context of the running ones with
+	// ErrStopping, puts them back so that they run first after the next start
+	// without having used an attempt, and returns when all handlers have. It
+	// may be called twice, and before Start. When ctx ends first it returns
+	// ctx's error without waiting longer.
+	Stop(ctx context.Context) error
+
+	// Stats counts the tasks by kind.
+	Stats(ctx context.Context) (map[Kind]Stat, error)
+}
+
+// Stat counts the tasks of one kind.
+type Stat struct {
+	Waiting int           // due or not
+	Running int           //
+	Oldest  time.Duration // how long the oldest due task has been waiting
+}
+
+var (
+	// ErrCancelled is why a task's context ended when nobody wants it any more.
+	ErrCancelled = errors.New("task cancelled")
+	// ErrStopping is why a task's context ended when the process shuts down.
+	ErrStopping = errors.New("queue is stopping")
+)
+
+// Backoff is the pause before attempt n+1 after attempt n failed: it doubles
+// from half a second up to a minute, so that work goes on soon after the
+// trouble has passed and costs little while it lasts.
+func Backoff(attempt int) time.Duration {
+	return min(time.Minute, 500*time.Millisecond<<min(max(attempt-1, 0), 10))
+}

@@ -1,0 +1,88 @@
+package video
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Limits on what a client may ask for.
+const (
+	MaxFilename      = 255      // characters
+	MaxThumbnails    = 50       // timestamps
+	MaxMetadataBytes = 16 << 10 // serialised
+)
+
+// Draft is a video that a client asks for.
+type Draft struct {
+	Filename    string
+	Resolutions []Name
+	IsPublic    bool
+	Thumbnails  []float64       // seconds
+	Metadata    json.RawMessage // a JSON object, or nil
+	Upscale     bool
+}
+
+// CheckFilename returns what is wrong with a file name.
+func CheckFilename(s string) []Fault {
+	if n := utf8.RuneCountInString(s); n < 1 || n > MaxFilename {
+		return []Fault{{"filename", "out_of_range", fmt.Sprintf("must have 1 to %d characters, has %d", MaxFilename, n)}}
+	}
+	return nil
+}
+
+// CheckResolutions returns what is wrong with a list of resolution names.
+func CheckResolutions(names []Name) []Fault {
+	if len(names) == 0 {
+		return []Fault{{"resolutions", "out_of_range", "must name at least one resolution"}}
+	}
+	var faults []Fault
+	for i, n := range names {
+		if !n.Valid() {
+			faults = append(faults, Fault{fmt.Sprintf("resolutions[%d]", i), "not_allowed", fmt.Sprintf("must be one of %v", Names)})
+		}
+	}
+	return faults
+}
+
+// CheckThumbnails returns what is wrong with a list of timestamps.
+func CheckThumbnails(seconds []float64) []Fault {
+	const field = "thumbnailTimestampsSeconds"
+	var faults []Fault
+	if len(seconds) > MaxThumbnails {
+		faults = append(faults, Fault{field, "out_of_range", fmt.Sprintf("must have at most %d timestamps, has %d", MaxThumbnails, len(seconds))})
+	}
+	for i, s := range seconds {
+		if !(s >= 0) || math.IsInf(s, 0) {
+			faults = append(faults, Fault{fmt.Sprintf("%s[%d]", field, i), "out_of_range", "must be a number of seconds, zero or more"})
+		}
+	}
+	return faults
+}
+
+// CheckMetadata returns what is wrong with a metadata object.
+func CheckMetadata(raw json.RawMessage) []Fault {
+	if len(raw) > MaxMetadataBytes {
+		return []Fault{{"customMetadata", "out_of_range", fmt.Sprintf("must be at most %d bytes of JSON, has %d", MaxMetadataBytes, len(raw))}}
+	}
+	return nil
+}
+
+// Check returns everything that is wrong with d.
+func (d *Draft) Check() []Fault {
+	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata))
+}
+
+// Distinct returns names without repetitions, first order kept.
+func Distinct(names []Name) []Name {
+	var out []Name
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

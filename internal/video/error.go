@@ -1,0 +1,78 @@
+package video
+
+import (
+	"errors"
+	"time"
+)
+
+// Kind says what sort of trouble an Error is. The edge turns it into a status.
+type Kind string
+
+const (
+	Internal            Kind = "internal"
+	Invalid             Kind = "invalid"
+	Unauthenticated     Kind = "unauthenticated"
+	Forbidden           Kind = "forbidden"
+	NotFound            Kind = "not_found"
+	NotAllowed          Kind = "not_allowed" // the method, on this path
+	Conflict            Kind = "conflict"
+	TooLarge            Kind = "too_large"
+	UnsupportedMedia    Kind = "unsupported_media"
+	Unprocessable       Kind = "unprocessable"
+	RangeUnsatisfiable  Kind = "range_unsatisfiable"
+	RateLimited         Kind = "rate_limited"
+	Unavailable         Kind = "unavailable"
+	InsufficientStorage Kind = "insufficient_storage"
+)
+
+// Error carries two messages for two readers: Msg is shown to the person who
+// made the request, Err stays in the operator's log.
+type Error struct {
+	Kind       Kind
+	Code       string // stable snake_case word for programs
+	Msg        string // a sentence for a person
+	Faults     []Fault
+	RetryAfter time.Duration // when waiting helps
+	Err        error
+}
+
+// Fault is one thing wrong with one field of a request.
+type Fault struct {
+	Field   string // such as "resolutions[1]"
+	Code    string
+	Message string
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Code + ": " + e.Msg + ": " + e.Err.Error()
+	}
+	return e.Code + ": " + e.Msg
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the outermost *Error in err's chain. An error that
+// nobody classified is Internal, so forgetting to classify never leaks text.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// InvalidFields makes the error for a request with these faults.
+func InvalidFields(faults ...Fault) *Error {
+	return &Error{Kind: Invalid, Code: "invalid_request", Msg: "The request has invalid fields; see errors.", Faults: faults}
+}
+
+// VideoNotFound is the answer for a video that is unknown, deleted or another
+// tenant's: the three cannot be told apart from outside.
+func VideoNotFound() *Error {
+	return &Error{Kind: NotFound, Code: "video_not_found", Msg: "There is no video with this id."}
+}
+
+// ResolutionNotFound is VideoNotFound for a resolution.
+func ResolutionNotFound() *Error {
+	return &Error{Kind: NotFound, Code: "resolution_not_found", Msg: "There is no resolution with this id."}
+}

@@ -1,0 +1,46 @@
+package video
+
+import "fmt"
+
+// FailureCode is a stable word for why a video or a resolution failed.
+type FailureCode string
+
+const (
+	UploadMissing    FailureCode = "upload_missing"
+	UploadEmpty      FailureCode = "upload_empty"
+	UploadExpired    FailureCode = "upload_expired"
+	FileTooLarge     FailureCode = "file_too_large"
+	NotAVideo        FailureCode = "not_a_video"
+	NoVideoStream    FailureCode = "no_video_stream"
+	Truncated        FailureCode = "truncated"
+	Corrupt          FailureCode = "corrupt"
+	Encrypted        FailureCode = "encrypted"
+	UnsupportedCodec FailureCode = "unsupported_codec"
+	TooLong          FailureCode = "too_long"
+	TooManyPixels    FailureCode = "too_many_pixels"
+	LimitMemory      FailureCode = "limit_memory"
+	LimitTime        FailureCode = "limit_time"
+	InternalFailure  FailureCode = "internal"
+)
+
+// MaxFailureMessage is the longest message shown to a client, in characters.
+const MaxFailureMessage = 300
+
+// Failure says why a video or a resolution will never be ready. As an error it
+// means that trying again is pointless: the fault lies in the file, not in the
+// machine. Trouble of ours (disk, database, a killed worker) is never a Failure.
+type Failure struct {
+	Code    FailureCode
+	Message string // a sentence for a person, without paths of the server
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Code, f.Message) }
+
+// Failf makes a Failure with a formatted sentence.
+func Failf(code FailureCode, format string, args ...any) *Failure {
+	msg := []rune(fmt.Sprintf(format, args...))
+	if len(msg) > MaxFailureMessage {
+		msg = append(msg[:MaxFailureMessage-1], '…')
+	}
+	return &Failure{Code: code, Message: string(msg)}
+}

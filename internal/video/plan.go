@@ -1,0 +1,120 @@
+package video
+
+import (
+	"math"
+	"time"
+)
+
+// Plan is what inspecting a file decided: everything the encode, audio,
+// thumbnail and assemble tasks need to know. It is stored as JSON with the
+// video, so fields may be added but never change their meaning.
+type Plan struct {
+	Input Input `json:"input"`
+
+	// Timescale is the number of ticks a second of every output video track.
+	Timescale int `json:"timescale"`
+	// FirstPTS is the time of the film's first frame in Input.TimeBase; it
+	// becomes time zero of the outputs, for sound as for pictures.
+	FirstPTS int64         `json:"firstPts"`
+	Duration time.Duration `json:"duration"`
+	Frames   int           `json:"frames"` // as the container announces them
+
+	Deinterlace bool `json:"deinterlace,omitempty"`
+	ToneMap     bool `json:"toneMap,omitempty"`
+	LimitRate   int  `json:"limitRate,omitempty"` // frames a second to come down to; 0 keeps the source's
+
+	Renditions []Rendition `json:"renditions"` // largest first; each one is encoded once
+	Chunks     []Chunk     `json:"chunks"`     // in order of time; never empty
+	Audio      *Audio      `json:"audio,omitempty"`
+	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order asked for
+}
+
+// Input describes the file and the streams chosen from it.
+type Input struct {
+	Container   string  `json:"container"`   // ffmpeg's name of the demuxer
+	VideoStream int     `json:"videoStream"` // index within the file
+	Codec       string  `json:"codec"`
+	PixelFormat string  `json:"pixelFormat"`
+	Width       int     `json:"width"`  // as displayed: rotated, square pixels
+	Height      int     `json:"height"` // as displayed
+	CodedWidth  int     `json:"codedWidth"`
+	CodedHeight int     `json:"codedHeight"`
+	Rotation    int     `json:"rotation,omitempty"` // degrees clockwise to show it upright: 0, 90, 180, 270
+	TimeBase    Ratio   `json:"timeBase"`
+	FrameRate   float64 `json:"frameRate"` // average
+	Matrix      string  `json:"matrix,omitempty"`
+	Transfer    string  `json:"transfer,omitempty"`
+	Primaries   string  `json:"primaries,omitempty"`
+	FullRange   bool    `json:"fullRange,omitempty"`
+	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
+}
+
+// Ratio is a fraction, such as a time base of 1/90000.
+type Ratio struct {
+	Num int `json:"num"`
+	Den int `json:"den"`
+}
+
+// Rendition is one encode. Names that would come out equal share it.
+type Rendition struct {
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Names  []Name `json:"names"`
+}
+
+// Chunk is a stretch of the film that one task encodes. Times are integers in
+// the source's own time base: seconds as floating point would lose frames.
+type Chunk struct {
+	Start int64 `json:"start"` // the first frame that belongs to it
+	End   int64 `json:"end"`   // the first frame that does not; Forever for the last chunk
+	Seek  int64 `json:"seek"`  // the keyframe to seek to, at or before Start; NoSeek reads from the beginning
+}
+
+const (
+	// Forever as Chunk.End: to the end of the film.
+	Forever int64 = math.MaxInt64
+	// NoSeek as Chunk.Seek or Thumbnail.Seek: decode from the beginning.
+	NoSeek int64 = math.MinInt64
+)
+
+// Audio is the sound track chosen from the file.
+type Audio struct {
+	Stream   int    `json:"stream"` // index within the file
+	Codec    string `json:"codec"`
+	Channels int    `json:"channels"`
+	Bitrate  int    `json:"bitrate"` // of the output, bits per second
+}
+
+// Thumbnail is one still picture.
+type Thumbnail struct {
+	Seconds float64 `json:"seconds"` // as asked
+	PTS     int64   `json:"pts"`     // the frame shown then, in Input.TimeBase
+	Seek    int64   `json:"seek"`
+}
+
+// Seconds converts a time in the source's time base to seconds.
+func (r Ratio) Seconds(ticks int64) float64 {
+	return float64(ticks) * float64(r.Num) / float64(r.Den)
+}
+
+// RenditionOf returns the index of the rendition that serves name, or -1.
+func (p *Plan) RenditionOf(name Name) int {
+	for i, r := range p.Renditions {
+		for _, n := range r.Names {
+			if n == name {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// Length returns how long chunk i plays.
+func (p *Plan) Length(i int) time.Duration {
+	tb, c := p.Input.TimeBase, p.Chunks[i]
+	from := time.Duration(tb.Seconds(c.Start-p.FirstPTS) * float64(time.Second))
+	if c.End == Forever {
+		return p.Duration - from
+	}
+	return time.Duration(tb.Seconds(c.End-p.FirstPTS)*float64(time.Second)) - from
+}
