@@ -5,139 +5,126 @@ package app
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
+// Config is what an operator may choose.
+type Config struct {
+	UploadURLTTL   time.Duration // how long an upload address lives
+	MaxUploadBytes int64         // largest file accepted
+	AbandonedAfter time.Duration // after the address expired, until an upload is given up
+	KeepSource     bool          // keep the uploaded file when all resolutions are done
+	Upscale        bool          // blow small sources up unless a client says otherwise
+}
+
 // App is the service behind the HTTP edge and the workers.
-type App struct { /* … */
+type App struct {
+	cfg     Config
+	store   *store.Store
+	queue   queue.Queue
+	blobs   blob.Store
+	sniff   func(head []byte) string
+	ring    *keyring
+	log     *slog.Logger
+	observe Observer
+
+	now   func() time.Time
+	newID func() string
 }
 
-// Scope is something a key may do.
-type Scope string
-
-const (
-	Read   Scope = "read"
-	Write  Scope = "write"
-	Delete Scope = "delete"
-)
-
-// Scopes lists all of them.
-var Scopes = []Scope{Read, Write, Delete}
-
-// Actor is who makes a request.
-type Actor struct {
-	KeyID  string
-	Tenant video.Tenant
-	Scopes []Scope
+// Observer is told what an operator wants to count.
+type Observer interface {
+	Uploaded(bytes int64)
+	VideoFinished(s video.Status, f *video.Failure)
 }
 
-// Key is an API key as it is stored: the secret itself is shown once, when it
-// is made, and never again.
-type Key struct {
-	ID        string
-	Name      string
-	Tenant    video.Tenant
-	Scopes    []Scope
-	CreatedAt time.Time
-	ExpiresAt time.Time // zero: never
-	RevokedAt time.Time // zero: not revoked
+// Parts are what an App is made of.
+type Parts struct {
+	Store    *store.Store
+	Queue    queue.Queue
+	Blobs    blob.Store
+	Sniff    func(head []byte) string // names the video container, or returns ""
+	Log      *slog.Logger
+	Observer Observer
+	Now      func() time.Time // nil: the clock
 }
 
-// Authenticate finds the actor behind an API key. An empty secret is
-// missing_api_key; an unknown, revoked or expired one invalid_api_key.
-func (a *App) Authenticate(ctx context.Context, secret string) (Actor, error) { panic("todo") }
-
-// CreateKey makes a key and returns its secret. ID and CreatedAt of k are set here.
-func (a *App) CreateKey(ctx context.Context, k Key) (secret string, created Key, err error) {
-	panic("todo")
+// New returns an App on these parts. It makes the first signing key if there is
+// none yet.
+func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
+	a := &App{
+		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, sniff: p.Sniff, log: p.Log, observe: p.Observer,
+		now: p.Now, newID: newUUID,
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	a.ring = &keyring{Keyring: sign.NewKeyring(), store: p.Store, now: a.now}
+	return a, a.prepareSigning(ctx)
 }
 
-// Keys lists all keys, oldest first.
-func (a *App) Keys(ctx context.Context) ([]Key, error) { panic("todo") }
-
-// RevokeKey makes a key invalid at once.
-func (a *App) RevokeKey(ctx context.Context, id string) error { panic("todo") }
-
-// Upload is a new video and where its file goes.
-type Upload struct {
-	Video    video.Video
-	URL      string
-	MaxBytes int64
-}
-
-// CreateVideo makes a video that waits for its upload. base is what addresses
-// handed out start with, such as "https://video.example.com".
-func (a *App) CreateVideo(ctx context.Context, by Actor, d video.Draft, base string) (Upload, error) {
-	panic("todo")
-}
-
-// CompleteUpload verifies the uploaded file and queues its transcoding. Calling
-// it again changes nothing.
-func (a *App) CompleteUpload(ctx context.Context, by Actor, id video.ID) (video.Video, error) {
-	panic("todo")
-}
-
-// Watch is a video as its viewers need it.
-type Watch struct {
-	Video       video.Video
-	Progress    float64           // 0 to 1
-	Resolutions []WatchResolution // in the order asked for
-}
-
-// WatchResolution is one resolution with its addresses.
-type WatchResolution struct {
-	video.Resolution
-	Progress      float64
-	VideoURL      string
-	ThumbnailURLs []string
-}
-
-// PublicVideo returns a public video with its permanent addresses.
-func (a *App) PublicVideo(ctx context.Context, by Actor, id video.ID, base string) (Watch, error) {
-	panic("todo")
-}
-
-// PrivateVideo returns a private video with addresses that expire after ttl.
-func (a *App) PrivateVideo(ctx context.Context, by Actor, id video.ID, ttl time.Duration, base string) (Watch, error) {
-	panic("todo")
-}
-
-// DeleteVideo removes a video and everything of it. When it returns nil, its
-// addresses are dead and reads do not find it.
-func (a *App) DeleteVideo(ctx context.Context, by Actor, id video.ID) error { panic("todo") }
-
-// DeleteResolution does the same for one resolution.
-func (a *App) DeleteResolution(ctx context.Context, by Actor, id video.ResolutionID) error {
-	panic("todo")
-}
-
-// Incoming is a file arriving at an upload address.
-type Incoming struct {
-	Token       string // the signed part of the address
-	Video       video.ID
-	ContentType string
-	Length      int64 // -1 when the client does not say
-	Body        io.Reader
-}
-
-// ReceiveUpload stores the file of a PUT to an upload address and returns its ETag.
-func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err error) { panic("todo") }
-
-// OpenPublic opens a file of a public video for playback: file is such as
-// "720p.mp4" or "720p-0.jpg". A file that does not exist yet is not_ready; one
-// that never will be is not_found.
-func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error) {
-	panic("todo")
-}
-
-// OpenSigned opens a file of a private video for the holder of a signed address.
-func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file string) (blob.Object, error) {
-	panic("todo")
-}
+// newUUID returns ids that sort by the time they were made, which keeps new
+// rows together in the database's indexes.
+func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Ready reports whether the database and the storage answer.
-func (a *App) Ready(ctx context.Context) error { panic("todo") }
+func (a *App) Ready(ctx context.Context) error {
+	if err := a.store.Ping(ctx); err != nil {
+		return err
+	}
+	for _, err := range a.blobs.List(ctx, "ready/") { // nothing lies there: this only asks whether storage answers
+		if err != nil {
+			return storageError("check storage", err)
+		}
+	}
+	return nil
+}
+
+// storageError classifies what a blob store could not do.
+func storageError(op string, err error) error {
+	err = fmt.Errorf("%s: %w", op, err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, blob.ErrFull):
+		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage",
+			Msg: "The server has no room for this file now. Try again later.", RetryAfter: time.Minute, Err: err}
+	}
+	return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable",
+		Msg: "The storage does not answer. Try again shortly.", RetryAfter: 5 * time.Second, Err: err}
+}
+
+// owned returns a video that the actor may see, for an operation of scope s.
+func (a *App) owned(ctx context.Context, by Actor, s Scope, id video.ID) (video.Video, error) {
+	if err := by.must(s); err != nil {
+		return video.Video{}, err
+	}
+	v, err := a.store.Video(ctx, id)
+	if err != nil {
+		return video.Video{}, err
+	}
+	if v.Tenant != by.Tenant {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, nil
+}
+
+// visible is owned for a video that is not being deleted.
+func (a *App) visible(ctx context.Context, by Actor, s Scope, id video.ID) (video.Video, error) {
+	v, err := a.owned(ctx, by, s, id)
+	if err == nil && !v.DeletedAt.IsZero() {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, err
+}

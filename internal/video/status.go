@@ -48,9 +48,10 @@ func (s Status) Finished() bool { return s == Ready || s == Fail }
 
 // Summarize computes the status of a video from those of its resolutions:
 // processing while any is unfinished, then ready if at least one is, else fail.
-// With no resolution left it returns was: deleting the last one changes nothing.
+// With no resolution left, was stands, unless it promised work that nobody wants
+// any more.
 func Summarize(was Status, resolutions []Resolution) Status {
-	if len(resolutions) == 0 {
+	if len(resolutions) == 0 && was != Processing {
 		return was
 	}
 	ready := false

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/problem"
+)
+
+// access logs and counts every request. It tells the pattern of a route, never
+// its path or query: those may carry a signature.
+type access struct {
+	next    http.Handler
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	now     func() time.Time
+}
+
+func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := a.now()
+	out := &countingWriter{ResponseWriter: w}
+	a.metrics.RequestBegan()
+	// Deferred, because a handler that cuts off an answer does so by a panic.
+	defer func() { a.record(r, out, a.now().Sub(start)) }()
+	a.next.ServeHTTP(out, r)
+}
+
+func (a *access) record(r *http.Request, out *countingWriter, took time.Duration) {
+	route, status := routeOf(r), cmp.Or(out.status, http.StatusOK)
+	a.metrics.RequestEnded(route, r.Method, status, took)
+	if isPlayback(route) {
+		a.metrics.Served(out.bytes)
+	}
+	a.log.Log(r.Context(), levelOf(route, status), "request",
+		"method", r.Method, "route", route, "status", status, "bytes", out.bytes,
+		"duration", took.Round(time.Microsecond).String(), "request", problem.ID(r.Context()))
+}
+
+// routeOf returns the pattern that the request matched, without its method. The
+// mux writes it into the very request it is given, so no handler between here
+// and there may pass on a copy.
+func routeOf(r *http.Request) string {
+	pattern := r.Pattern
+	if _, path, found := strings.Cut(pattern, " "); found {
+		pattern = path
+	}
+	if pattern == "" || pattern == "/" {
+		return "unmatched"
+	}
+	return pattern
+}
+
+// isPlayback reports whether a route serves films and pictures.
+func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
+
+// levelOf keeps playback and health checks out of an ordinary log: they come by
+// the thousand and say nothing, as long as they work.
+func levelOf(route string, status int) slog.Level {
+	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route)) {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// countingWriter remembers what a handler answered. It keeps the ReadFrom of
+// the writer below, without which the kernel cannot send files by itself.
+type countingWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// Unwrap lets http.ResponseController reach the writer below.
+func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *countingWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK { // 1xx are only hints
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *countingWriter) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.wrote(int64(n))
+	return n, err
+}
+
+// ReadFrom hands src to the writer below, whose own ReadFrom io.Copy finds.
+func (w *countingWriter) ReadFrom(src io.Reader) (int64, error) {
+	n, err := io.Copy(w.ResponseWriter, src)
+	w.wrote(n)
+	return n, err
+}
+
+func (w *countingWriter) wrote(n int64) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.bytes += n
+}

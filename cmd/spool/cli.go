@@ -1,0 +1,82 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// cli is the grammar of the command line.
+type cli struct {
+	Serve       serveCommand       `cmd:"" help:"Run the service."`
+	Keys        keysCommand        `cmd:"" help:"Make, list and revoke API keys."`
+	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback addresses."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+}
+
+const description = `Spool takes video uploads and turns them into MP4 files for every screen.
+
+  spool serve                      run the service on 127.0.0.1:8080
+  spool keys create --name=phone   make another API key
+  spool serve --help               all settings
+
+Every setting of serve is a flag, an environment variable SPOOL_… and a line in
+spool.toml. A flag wins over the environment, the environment over the file.`
+
+// newParser builds the command line for c, with s as the source of what is not
+// on it.
+func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(c, append(options,
+		kong.Name("spool"),
+		kong.Description(description),
+		kong.Vars{"tenant": string(video.DefaultTenant), "scopes": allScopes()},
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, FlagsLast: true, NoAppDescFormat: true, WrapUpperBound: 100,
+		}),
+		kong.ValueFormatter(s.help),
+		kong.Resolvers(s),
+		kong.PostBuild(s.learn),
+	)...)
+}
+
+// help returns the help text of a flag: for a setting, with its default and the
+// environment variable that stands for it.
+func (s *settings) help(value *kong.Value) string {
+	text := value.Help
+	if value.Flag == nil || !slices.Contains(append(s.names, "config"), value.Name) {
+		return text
+	}
+	if value.Default != "" {
+		text += " Default: " + value.Default + "."
+	}
+	return text + " [$" + envName(value.Name) + "]"
+}
+
+// commandFaults returns what is wrong with the settings of the chosen command.
+func commandFaults(ctx *kong.Context) []string {
+	for _, path := range slices.Backward(ctx.Path) {
+		if path.Command == nil {
+			continue
+		}
+		if c, ok := path.Command.Target.Addr().Interface().(interface{ faults() []string }); ok {
+			return c.faults()
+		}
+	}
+	return nil
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Help() string {
+	return "Example:\n\n    spool version\n"
+}
+
+// Run prints the version.
+func (versionCommand) Run(p *process) error {
+	_, err := io.WriteString(p.stdout, "spool "+strings.TrimPrefix(buildVersion(), "v")+"\n")
+	return err
+}

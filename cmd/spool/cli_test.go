@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// commandLines returns every command of the grammar, deepest ones included.
+func commandLines(node *kong.Node, path []string) [][]string {
+	var all [][]string
+	for _, child := range node.Children {
+		line := append(append([]string{}, path...), child.Name)
+		all = append(append(all, line), commandLines(child, line)...)
+	}
+	return all
+}
+
+func newTestParser(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := newParser(new(cli), &settings{environ: lookup(nil)}, kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+func TestHelpTeachesByExamplesThatWork(t *testing.T) {
+	t.Parallel()
+	lines := append(commandLines(newTestParser(t).Model.Node, nil), nil)
+	if len(lines) != 10 {
+		t.Fatalf("found %d commands, want 10: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		t.Run("spool "+strings.Join(line, " "), func(t *testing.T) {
+			t.Parallel()
+			p, stdout, stderr := newProcess(nil, nil)
+			if code := p.run(t.Context(), append(line, "--help")); code != exitOK || stderr.Len() > 0 {
+				t.Fatalf("--help exits with %d and prints %q", code, stderr)
+			}
+			examples := 0
+			for text := range strings.Lines(stdout.String()) {
+				command, found := strings.CutPrefix(strings.TrimSpace(text), "spool ")
+				if !found || !strings.HasPrefix(text, "  ") {
+					continue
+				}
+				command, _, _ = strings.Cut(command, "   ") // what follows explains it
+				examples++
+				if strings.HasSuffix(command, "--help") {
+					continue
+				}
+				// A file that an example names need not exist here.
+				if _, err := newTestParser(t).Parse(strings.Fields(command)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("the example %q does not work: %v", command, err)
+				}
+			}
+			if examples == 0 {
+				t.Errorf("the help shows no example:\n%s", stdout)
+			}
+		})
+	}
+}
+
+func TestHelpNamesTheEnvironmentVariableOfEverySetting(t *testing.T) {
+	t.Parallel()
+	p, stdout, _ := newProcess(nil, nil)
+	p.run(t.Context(), []string{"serve", "--help"})
+	if len(p.settings.names) < 20 {
+		t.Fatalf("only %d settings: %q", len(p.settings.names), p.settings.names)
+	}
+	for _, name := range p.settings.names {
+		if !strings.Contains(stdout.String(), "[$"+envName(name)+"]") {
+			t.Errorf("serve --help does not name %s", envName(name))
+		}
+	}
+}
+
+func TestWithoutACommandTheHelpIsShown(t *testing.T) {
+	t.Parallel()
+	p, stdout, _ := newProcess(nil, nil)
+	if code := p.run(t.Context(), nil); code != exitOK || !strings.Contains(stdout.String(), "spool serve") {
+		t.Errorf("spool alone exits with %d and prints:\n%s", code, stdout)
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"srve":                  `did you mean "serve"?`,
+		"serve --lissten=:1":    `did you mean "--listen"?`,
+		"serve --workers=many":  "--workers",
+		"keys create":           "--name",
+		"keys revoke":           "<id>",
+		"keys":                  `"create", "list"`,
+		"version --data-dir=/x": "--data-dir",
+	} {
+		p, _, stderr := newProcess(nil, nil)
+		if code := p.run(t.Context(), strings.Fields(line)); code != exitUsage || !strings.Contains(stderr.String(), want) {
+			t.Errorf("spool %s exits with %d and says %q; want %d and %q", line, code, stderr, exitUsage, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	p, stdout, _ := newProcess(nil, nil)
+	if code := p.run(t.Context(), []string{"version"}); code != exitOK || !strings.HasPrefix(stdout.String(), "spool ") {
+		t.Errorf("spool version exits with %d and prints %q", code, stdout)
+	}
+}

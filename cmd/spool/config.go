@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Location says where the service keeps its things. Every command that touches
+// them needs it, not only serve.
+type Location struct {
+	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, when it exists)."`
+	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the database, the videos and the scratch files; nothing is written anywhere else."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database; empty means SQLite in the data directory."`
+}
+
+// Config holds every setting of the service, and nothing else reads the
+// environment or the configuration file. Each field is a flag, an environment
+// variable SPOOL_… and a key in spool.toml (except Config itself, which cannot
+// name itself); names follow from the flag's name. Packages receive the values
+// they need, never this struct.
+type Config struct {
+	Location
+
+	Listen         string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	BaseURL        string        `name:"base-url" placeholder:"URL" help:"What addresses handed to clients start with; empty means: derived from each request."`
+	TrustedProxies []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are believed."`
+	APIKey         string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile     string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
+	StorageURL     string        `name:"storage-url" placeholder:"URL" help:"Object storage; empty means the data directory."`
+	Role           string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	UploadURLTTL   time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
+	MaxUploadBytes byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted, such as 5GiB or 500MB."`
+	AbandonedAfter time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
+	KeepSource     bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale        bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`
+	Workers        int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
+	Threads        int           `default:"0" placeholder:"N" help:"Threads of one ffmpeg; 0 means automatic."`
+	StallTimeout   time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	FFmpeg         string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe        string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace          time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
+	LogFormat      string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel       slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+}
+
+// faults returns what is wrong with the location, one sentence each.
+func (l *Location) faults() []string {
+	var faults []string
+	if l.DataDir == "" {
+		faults = append(faults, "data_dir is empty: name a folder.")
+	}
+	if l.DatabaseURL != "" {
+		faults = append(faults, "database_url is set, but a database other than the embedded SQLite comes with a later version: leave it empty.")
+	}
+	return faults
+}
+
+// faults returns everything that is wrong with the settings, one sentence each.
+func (c *Config) faults() []string {
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.laterFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+}
+
+func (c *Config) addressFaults() []string {
+	var faults []string
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil {
+		faults = append(faults, fmt.Sprintf(`listen is %q: it must be HOST:PORT, such as "127.0.0.1:8080" or ":8080".`, c.Listen))
+	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		faults = append(faults, fmt.Sprintf("listen is %q: the port must be a number from 0 to 65535.", c.Listen))
+	}
+	if c.BaseURL != "" {
+		u, err := url.Parse(c.BaseURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be an address such as "https://video.example.com", without a query.`, c.BaseURL))
+		}
+	}
+	return faults
+}
+
+// laterFaults refuses what the interface promises and this version lacks, so
+// that nobody believes a single machine to be a fleet.
+func (c *Config) laterFaults() []string {
+	var faults []string
+	if c.StorageURL != "" {
+		faults = append(faults, "storage_url is set, but storage other than the data directory comes with a later version: leave it empty.")
+	}
+	switch c.Role {
+	case "all":
+	case "api", "worker":
+		faults = append(faults, fmt.Sprintf("role is %q, but splitting the roles comes with a later version: use all.", c.Role))
+	default:
+		faults = append(faults, fmt.Sprintf("role is %q: it must be all, api or worker.", c.Role))
+	}
+	return faults
+}
+
+func (c *Config) choiceFaults() []string {
+	if !slices.Contains([]string{"auto", "text", "json"}, c.LogFormat) {
+		return []string{fmt.Sprintf("log_format is %q: it must be auto, text or json.", c.LogFormat)}
+	}
+	return nil
+}
+
+func (c *Config) rangeFaults() []string {
+	var faults []string
+	duration := func(name string, d, low, high time.Duration) {
+		if d < low || d > high {
+			faults = append(faults, fmt.Sprintf("%s is %s: it must be from %s to %s.", name, d, low, high))
+		}
+	}
+	number := func(name string, n, high int) {
+		if n < 0 || n > high {
+			faults = append(faults, fmt.Sprintf("%s is %d: it must be from 0 to %d.", name, n, high))
+		}
+	}
+	duration("upload_url_ttl", c.UploadURLTTL, time.Minute, 7*24*time.Hour)
+	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
+	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
+	duration("grace", c.Grace, time.Second, time.Hour)
+	number("workers", c.Workers, 1024)
+	number("threads", c.Threads, 256)
+	if c.MaxUploadBytes < 1 {
+		faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: it must be at least 1.", c.MaxUploadBytes))
+	}
+	return faults
+}
+
+func (c *Config) keyFaults() []string {
+	if c.APIKey != "" && c.APIKeyFile != "" {
+		return []string{"api_key and api_key_file are both set: keep one of them."}
+	}
+	key, err := c.apiKey()
+	switch {
+	case err != nil:
+		return []string{fmt.Sprintf("api_key_file cannot be read: %v.", err)}
+	case key == "" && c.APIKeyFile != "":
+		return []string{fmt.Sprintf("api_key_file: %s is empty.", c.APIKeyFile)}
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return []string{"api_key must be printable ASCII without spaces: it travels in an HTTP header."}
+	}
+	return nil
+}
+
+// apiKey returns the key that the operator chose, or "" when there is none.
+func (c *Config) apiKey() (string, error) {
+	if c.APIKeyFile == "" {
+		return c.APIKey, nil
+	}
+	b, err := os.ReadFile(c.APIKeyFile)
+	return strings.TrimSpace(string(b)), err
+}
+
+// workers returns how many tasks run at once.
+func (c *Config) workers() int {
+	if c.Workers > 0 {
+		return c.Workers
+	}
+	return runtime.GOMAXPROCS(0) // unlike NumCPU it knows a container's limit
+}
+
+// tools returns the absolute paths of ffmpeg and ffprobe: what is run later
+// must not depend on PATH or on the working directory.
+func (c *Config) tools() (ffmpeg, ffprobe string, err error) {
+	var faults []string
+	find := func(setting, name string) string {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("%s: no program %q was found. Install ffmpeg (on Debian and Ubuntu: apt-get install ffmpeg) or name its place with --%s.", setting, name, setting))
+		}
+		return path
+	}
+	ffmpeg, ffprobe = find("ffmpeg", c.FFmpeg), find("ffprobe", c.FFprobe)
+	if len(faults) > 0 {
+		return "", "", &configError{faults}
+	}
+	return ffmpeg, ffprobe, nil
+}
+
+// configError lists everything that is wrong with the settings.
+type configError struct{ faults []string }
+
+func (e *configError) Error() string {
+	if len(e.faults) == 1 {
+		return e.faults[0]
+	}
+	return fmt.Sprintf("the settings have %d faults:\n  - %s", len(e.faults), strings.Join(e.faults, "\n  - "))
+}

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+)
+
+const exampleFile = "../../spool.example.toml"
+
+// sources is where the settings of one test come from.
+type sources struct {
+	args []string          // after "serve"
+	env  map[string]string //
+	file string            // content of spool.toml; "" for none
+}
+
+// parse reads the settings as main would, without running the command.
+func (s sources) parse(t *testing.T) (*Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "spool.toml")
+	if s.file != "" {
+		write(t, path, s.file)
+	}
+	found := &settings{environ: lookup(s.env), defaultFile: path}
+	c := new(cli)
+	parser, err := newParser(c, found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := parser.Parse(append([]string{"serve"}, s.args...))
+	if err != nil {
+		return nil, err
+	}
+	if faults := append(found.faults, commandFaults(command)...); len(faults) > 0 {
+		return nil, &configError{faults}
+	}
+	return &c.Serve.Config, nil
+}
+
+func lookup(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+func write(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"SPOOL_LISTEN": "env:1", "SPOOL_WORKERS": "2", "SPOOL_KEEP_SOURCE": "false"}
+	file := "listen = 'file:1'\nworkers = 3\nkeep_source = false\n"
+	tests := []struct {
+		name       string
+		from       sources
+		listen     string
+		workers    int
+		keepSource bool
+	}{
+		{"nothing set gives the defaults", sources{}, "127.0.0.1:8080", 0, true},
+		{"the file wins over the defaults", sources{file: file}, "file:1", 3, false},
+		{"the environment wins over the file", sources{env: env, file: file}, "env:1", 2, false},
+		{"a flag wins over all", sources{[]string{"--listen=flag:1", "--workers=1", "--keep-source"}, env, file}, "flag:1", 1, true},
+		{"a flag at its default value still wins", sources{[]string{"--workers=0"}, env, file}, "env:1", 0, false},
+		{"an empty variable counts as not set", sources{env: map[string]string{"SPOOL_LISTEN": ""}, file: file}, "file:1", 3, false},
+		{"a flag can say no", sources{args: []string{"--no-keep-source"}}, "127.0.0.1:8080", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := tt.from.parse(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Listen != tt.listen || c.Workers != tt.workers || c.KeepSource != tt.keepSource {
+				t.Errorf("listen %q, workers %d, keep_source %v; want %q, %d, %v",
+					c.Listen, c.Workers, c.KeepSource, tt.listen, tt.workers, tt.keepSource)
+			}
+		})
+	}
+}
+
+func TestTheFileCanBeNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := write(t, filepath.Join(dir, "a.toml"), "listen = 'a:1'")
+	b := write(t, filepath.Join(dir, "b.toml"), "listen = 'b:1'")
+	tests := []struct {
+		name string
+		from sources
+		want string
+	}{
+		{"by the environment, instead of ./spool.toml", sources{env: map[string]string{"SPOOL_CONFIG": a}, file: "listen = 'c:1'"}, "a:1"},
+		{"by the flag, instead of the environment's", sources{args: []string{"--config", b}, env: map[string]string{"SPOOL_CONFIG": a}}, "b:1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := tt.from.parse(t)
+			if err != nil || c.Listen != tt.want {
+				t.Fatalf("listen = %+v, %v; want %s", c, err, tt.want)
+			}
+		})
+	}
+	t.Run("but must exist then", func(t *testing.T) {
+		t.Parallel()
+		if _, err := (sources{args: []string{"--config", filepath.Join(dir, "none.toml")}}).parse(t); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a missing file that was named gives %v, want an error", err)
+		}
+	})
+}
+
+func TestFaultsAreToldTogether(t *testing.T) {
+	t.Parallel()
+	from := sources{
+		args: []string{"--role=api", "--database-url=postgres://x"},
+		env:  map[string]string{"SPOOL_GRACE": "soon", "SPOOL_STORAGE_URL": "s3://bucket"},
+		file: "datadir = 'x'\ngrace = '1m'\nworkers = -1\nupload_url_ttl = '1s'\nlog_level = 'loud'\n[server]\nlisten = ':1'\n",
+	}
+	_, err := from.parse(t)
+	bad, ok := errors.AsType[*configError](err)
+	if !ok {
+		t.Fatalf("parse = %v, want a list of faults", err)
+	}
+	told := strings.Join(bad.faults, "\n")
+	for _, want := range []string{
+		`there is no setting "datadir"; did you mean "data_dir"?`,
+		`there is no setting "server"`,
+		`SPOOL_GRACE is "soon": it must be a duration such as 90s or 1h30m.`,
+		`log_level is "loud": it must be debug, info, warn or error.`,
+		`role is "api", but splitting the roles comes with a later version`,
+		"a database other than the embedded SQLite comes with a later version",
+		"storage other than the data directory comes with a later version",
+		"workers is -1: it must be from 0 to 1024.",
+		"upload_url_ttl is 1s: it must be from 1m0s to 168h0m0s.",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("nobody said: %s", want)
+		}
+	}
+	if len(bad.faults) != 9 {
+		t.Errorf("%d faults, want 9:\n%s", len(bad.faults), told)
+	}
+}
+
+func TestEachFault(t *testing.T) {
+	t.Parallel()
+	empty := write(t, filepath.Join(t.TempDir(), "key"), "\n")
+	tests := []struct {
+		name string
+		from sources
+		want string
+	}{
+		{"no port", sources{args: []string{"--listen=localhost"}}, "HOST:PORT"},
+		{"a port that is none", sources{args: []string{"--listen=:http"}}, "0 to 65535"},
+		{"a base without a scheme", sources{args: []string{"--base-url=video.example.com"}}, "https://video.example.com"},
+		{"a base with a query", sources{args: []string{"--base-url=https://a/?b"}}, "without a query"},
+		{"an unknown role", sources{args: []string{"--role=boss"}}, "all, api or worker"},
+		{"an unknown log format", sources{args: []string{"--log-format=xml"}}, "auto, text or json"},
+		{"an upload address of eight days", sources{args: []string{"--upload-url-ttl=192h"}}, "168h0m0s"},
+		{"no room for any upload", sources{args: []string{"--max-upload-bytes=0"}}, "at least 1"},
+		{"a duration without its unit", sources{file: "grace = 20"}, "a duration such as"},
+		{"a table for a value", sources{file: "[listen]\nport = 1"}, "not a table"},
+		{"a proxy that is no network", sources{env: map[string]string{"SPOOL_TRUSTED_PROXIES": "10.0.0.0/8,home"}}, "a list of networks"},
+		{"a size that is none", sources{env: map[string]string{"SPOOL_MAX_UPLOAD_BYTES": "much"}}, "a size such as"},
+		{"a key in two places", sources{args: []string{"--api-key=a", "--api-key-file=b"}}, "both set"},
+		{"a key file that is missing", sources{args: []string{"--api-key-file=/none"}}, "cannot be read"},
+		{"a key file that is empty", sources{args: []string{"--api-key-file", empty}}, "is empty"},
+		{"a key that fits no header", sources{env: map[string]string{"SPOOL_API_KEY": "two words are too many"}}, "HTTP header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := tt.from.parse(t); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the fault is told as %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAKeyIsReadFromItsFile(t *testing.T) {
+	t.Parallel()
+	path := write(t, filepath.Join(t.TempDir(), "key"), "0123456789abcdef\n")
+	for name, from := range map[string]sources{
+		"by flag":        {args: []string{"--api-key-file", path}},
+		"by environment": {env: map[string]string{"SPOOL_API_KEY_FILE": path}},
+		"by file":        {file: "api_key_file = '" + path + "'"},
+	} {
+		c, err := from.parse(t)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if key, err := c.apiKey(); err != nil || key != "0123456789abcdef" {
+			t.Errorf("%s: key %q, %v; want the file's without the line end", name, key, err)
+		}
+	}
+}
+
+func TestTheExampleFileShowsTheDefaults(t *testing.T) {
+	t.Parallel()
+	var tree map[string]any
+	meta, err := toml.DecodeFile(exampleFile, &tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(settings)
+	if _, err := newParser(new(cli), s); err != nil {
+		t.Fatal(err)
+	}
+	var keys, want []string
+	for _, k := range meta.Keys() {
+		keys = append(keys, k.String())
+	}
+	for _, n := range s.names {
+		want = append(want, keyName(n))
+	}
+	slices.Sort(keys)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("settings (-) and keys in the example (+) differ:\n%s", diff)
+	}
+
+	defaults, err := sources{}.parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := sources{args: []string{"--config", exampleFile}}.parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	example.Config = ""
+	if !reflect.DeepEqual(defaults, example) {
+		t.Errorf("the example sets %+v, the defaults are %+v", example, defaults)
+	}
+	for name, value := range tree { // an empty default must be shown as such, too
+		if text, _ := flat(value); text == "" && !isZero(defaults, name) {
+			t.Errorf("the example shows %s as empty, which is not its default", name)
+		}
+	}
+}
+
+// isZero reports whether the setting called name is empty by default.
+func isZero(c *Config, name string) bool {
+	field := reflect.ValueOf(c).Elem().FieldByNameFunc(func(f string) bool {
+		return strings.EqualFold(f, strings.ReplaceAll(name, "_", ""))
+	})
+	return field.IsValid() && (field.IsZero() || field.Len() == 0)
+}
+
+func TestDefaultsAreTheContract(t *testing.T) {
+	t.Parallel()
+	c, err := sources{}.parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		Location: Location{DataDir: "./data"},
+		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30,
+		AbandonedAfter: 24 * time.Hour, KeepSource: true, StallTimeout: time.Minute,
+		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("defaults are %+v, want %+v", c, want)
+	}
+}
+
+func TestToolsThatAreMissingAreNamedTogether(t *testing.T) {
+	t.Parallel()
+	c := &Config{FFmpeg: "/none/ffmpeg", FFprobe: "no-such-ffprobe"}
+	_, _, err := c.tools()
+	if bad, ok := errors.AsType[*configError](err); !ok || len(bad.faults) != 2 {
+		t.Errorf("tools() = %v, want both programs named", err)
+	}
+}
+
+// newProcess returns a process whose world is keys and env, and what it prints.
+func newProcess(keys keyStore, env map[string]string) (p *process, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &process{
+		stdout: stdout, stderr: stderr,
+		now:      func() time.Time { return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC) },
+		exit:     func(int) {},
+		open:     func(context.Context, Location) (keyStore, error) { return keys, nil },
+		settings: settings{environ: lookup(env)},
+	}, stdout, stderr
+}
+
+func TestABadSettingEndsWithTheUsageCode(t *testing.T) {
+	t.Parallel()
+	p, stdout, stderr := newProcess(nil, map[string]string{"SPOOL_WORKERS": "many"})
+	if code := p.run(t.Context(), []string{"serve"}); code != exitUsage {
+		t.Errorf("exit code %d, want %d", code, exitUsage)
+	}
+	if !strings.HasPrefix(stderr.String(), "spool: SPOOL_WORKERS is \"many\"") || stdout.Len() > 0 {
+		t.Errorf("printed %q and %q; want one sentence on stderr", stdout, stderr)
+	}
+}

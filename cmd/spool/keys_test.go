@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// shelf is a keyStore in memory: what is tested here is how the commands ask
+// and what they print; the real one is tested with the service.
+type shelf struct {
+	keys    []app.Key
+	signing []app.SigningKey
+	closed  bool
+}
+
+func (s *shelf) CreateKey(_ context.Context, k app.Key) (string, app.Key, error) {
+	k.ID, k.CreatedAt = "id-"+k.Name, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s.keys = append(s.keys, k)
+	return "secret-of-" + k.Name, k, nil
+}
+
+func (s *shelf) Keys(context.Context) ([]app.Key, error) { return s.keys, nil }
+
+func (s *shelf) RevokeKey(_ context.Context, id string) error {
+	for i := range s.keys {
+		if s.keys[i].ID == id {
+			s.keys[i].RevokedAt = time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
+			return nil
+		}
+	}
+	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no key with this id."}
+}
+
+func (s *shelf) SigningKeys(context.Context) ([]app.SigningKey, error) { return s.signing, nil }
+
+func (s *shelf) RotateSigningKey(context.Context) (string, error) {
+	k := app.SigningKey{ID: "k" + string(rune('1'+len(s.signing))), CreatedAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s.signing = append([]app.SigningKey{k}, s.signing...)
+	return k.ID, nil
+}
+
+func (s *shelf) Close() error { s.closed = true; return nil }
+
+// runs executes a command line that must succeed, and returns what it printed.
+func (s *shelf) runs(t *testing.T, line string) string {
+	t.Helper()
+	s.closed = false
+	p, stdout, stderr := newProcess(s, nil)
+	if code := p.run(t.Context(), strings.Fields(line)); code != exitOK {
+		t.Fatalf("spool %s exits with %d: %s", line, code, stderr)
+	}
+	if !s.closed {
+		t.Errorf("spool %s left the database open", line)
+	}
+	return stdout.String()
+}
+
+func TestKeysAreMadeListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	s := new(shelf)
+	if out := s.runs(t, "keys create --name=phone"); !strings.Contains(out, "\n  secret-of-phone\n") {
+		t.Errorf("the new key is not shown: %q", out)
+	}
+	if k := s.keys[0]; k.Tenant != video.DefaultTenant || len(k.Scopes) != len(app.Scopes) || !k.ExpiresAt.IsZero() {
+		t.Errorf("made %+v; want the default tenant, all scopes and no end", k)
+	}
+	s.runs(t, "keys create --name=old --scopes=read --expires=12h --tenant=acme")
+	s.keys[1].ExpiresAt = time.Date(2030, 1, 2, 11, 0, 0, 0, time.UTC)
+	s.runs(t, "keys revoke id-phone")
+
+	want := "" +
+		"ID        NAME   TENANT   SCOPES             CREATED     EXPIRES     STATE\n" +
+		"id-phone  phone  default  read,write,delete  2030-01-01  never       revoked\n" +
+		"id-old    old    acme     read               2030-01-01  2030-01-02  expired\n"
+	if got := s.runs(t, "keys list"); got != want {
+		t.Errorf("keys list prints\n%swant\n%s", got, want)
+	}
+}
+
+func TestKeysAsJSON(t *testing.T) {
+	t.Parallel()
+	s := new(shelf)
+	var made struct{ ID, Name, Key, State string }
+	if err := json.Unmarshal([]byte(s.runs(t, "keys create --name=phone --json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	if made.Key != "secret-of-phone" || made.ID != "id-phone" || made.State != "active" {
+		t.Errorf("keys create --json gives %+v", made)
+	}
+	listed := s.runs(t, "keys list --json")
+	var all []map[string]any
+	if err := json.Unmarshal([]byte(listed), &all); err != nil || len(all) != 1 || all[0]["name"] != "phone" {
+		t.Errorf("keys list --json gives %v, %v", all, err)
+	}
+	if strings.Contains(listed, "secret-of") {
+		t.Error("the list shows a secret")
+	}
+	if got := new(shelf).runs(t, "keys list --json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("an empty list is %q, want []", got)
+	}
+}
+
+func TestKeysThatAreRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		line, want string
+		code       int
+	}{
+		{"keys create --name=x --scopes=admin", `"admin" is not one of read,write,delete`, exitUsage},
+		{"keys create --name=x --expires=yesterday", "not a time to come", exitUsage},
+		{"keys create --name=x --expires=2029-12-31", "not a time to come", exitUsage},
+		{"keys create --name=x --expires=-5d", "not a time to come", exitUsage},
+		{"keys create --name=x --tenant=", "must not be empty", exitUsage},
+		{"keys revoke nobody", "There is no key with this id.", exitError},
+		{"keys list --database-url=postgres://x", "later version", exitUsage},
+	}
+	for _, tt := range tests {
+		p, _, stderr := newProcess(new(shelf), nil)
+		if code := p.run(t.Context(), strings.Fields(tt.line)); code != tt.code || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("spool %s exits with %d and says %q; want %d and %q", tt.line, code, stderr, tt.code, tt.want)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"90d":                  now.AddDate(0, 0, 90),
+		"12h":                  now.Add(12 * time.Hour),
+		"2030-01-31":           time.Date(2030, 1, 31, 0, 0, 0, 0, time.UTC),
+		"2030-01-31T10:00:00Z": time.Date(2030, 1, 31, 10, 0, 0, 0, time.UTC),
+	} {
+		if got, err := expiry(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("expiry(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestSigningKeysAreRotated(t *testing.T) {
+	t.Parallel()
+	s := new(shelf)
+	s.runs(t, "signing-keys rotate")
+	if out := s.runs(t, "signing-keys rotate"); !strings.HasPrefix(out, "Key k2 signs from now on.") {
+		t.Errorf("rotate prints %q", out)
+	}
+	want := "" +
+		"ID  CREATED     SIGNS\n" +
+		"k2  2030-01-01  yes\n" +
+		"k1  2030-01-01  no\n"
+	if got := s.runs(t, "signing-keys list"); got != want {
+		t.Errorf("signing-keys list prints\n%swant\n%s", got, want)
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// dirLock keeps a second server out of a data directory. The kernel drops it
+// when the process ends, however it ends, so there is never a stale one.
+type dirLock struct{ file *os.File }
+
+// lockDir creates dir when needed and locks it for this process.
+func lockDir(dir string) (*dirLock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the data directory: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "spool.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock the data directory: %w", err)
+		}
+		return nil, fmt.Errorf("another spool (pid %s) is using %s; stop it or choose another --data-dir", holder(f), dir)
+	}
+	if err := sayHolder(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	return &dirLock{f}, nil
+}
+
+// unlock lets the next one in. The file stays: removing it would let two
+// processes each lock a file of that name.
+func (l *dirLock) unlock() error { return l.file.Close() }
+
+func sayHolder(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// holder returns the process id in the lock file, or "unknown" in the moment
+// between taking the lock and writing it.
+func holder(f *os.File) string {
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if pid := bytes.TrimSpace(b); err == nil && len(pid) > 0 {
+		return string(pid)
+	}
+	return "unknown"
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOneProcessUsesADataDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	first, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lockDir(dir)
+	want := fmt.Sprintf("another spool (pid %d) is using %s; stop it or choose another --data-dir", os.Getpid(), dir)
+	if err == nil || err.Error() != want {
+		t.Fatalf("a second lock gives %v, want %q", err, want)
+	}
+	if err := first.unlock(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := lockDir(dir)
+	if err != nil {
+		t.Fatalf("the lock was given back, but the next one gets %v", err)
+	}
+	second.unlock()
+}
+
+// TestALockEndsWithItsProcess takes a lock in another process, kills that, and
+// must get the lock at once.
+func TestALockEndsWithItsProcess(t *testing.T) {
+	if dir := os.Getenv("SPOOL_TEST_LOCK"); dir != "" {
+		if _, err := lockDir(dir); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("locked")
+		select {}
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	other := exec.Command(os.Args[0], "-test.run=^TestALockEndsWithItsProcess$")
+	other.Env = append(os.Environ(), "SPOOL_TEST_LOCK="+dir)
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var word string
+	fmt.Fscan(out, &word)
+
+	_, err = lockDir(dir)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", other.Process.Pid)) {
+		t.Errorf("while the other process lives, the lock gives %v; want its pid named", err)
+	}
+	other.Process.Kill()
+	other.Wait()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatalf("a killed process still holds the lock: %v", err)
+	}
+	lock.unlock()
+}
+
+func TestServeRefusesADirectoryInUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.unlock()
+	p, _, stderr := newProcess(nil, nil)
+	code := p.run(t.Context(), []string{"serve", "--listen=127.0.0.1:0", "--data-dir", dir})
+	if code != exitError || !strings.HasPrefix(stderr.String(), "spool: another spool (pid ") {
+		t.Errorf("serve exits with %d and says %q; want %d and who is there", code, stderr, exitError)
+	}
+}

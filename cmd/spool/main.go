@@ -1,0 +1,92 @@
+// Command spool is a self-hosted service for video upload and transcoding. This
+// package owns the command line, the settings, the wiring of the parts and the
+// life of the process; nobody imports it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Exit codes of the program.
+const (
+	exitOK    = 0
+	exitError = 1 // something went wrong
+	exitUsage = 2 // the command line or the settings are wrong
+)
+
+func main() {
+	p := &process{
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		now:    time.Now,
+		exit:   os.Exit,
+		open:   openKeyStore,
+		settings: settings{
+			environ:     os.LookupEnv,
+			defaultFile: "spool.toml",
+		},
+	}
+	os.Exit(p.run(context.Background(), os.Args[1:]))
+}
+
+// process is what a command needs from the world around it.
+type process struct {
+	stdout, stderr io.Writer
+	now            func() time.Time
+	exit           func(code int) // for leaving without an orderly end
+	open           func(context.Context, Location) (keyStore, error)
+	settings       settings
+}
+
+// run executes one command line and returns the exit code.
+func (p *process) run(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	helped := false
+	parser, err := newParser(new(cli), &p.settings, kong.Writers(p.stdout, p.stderr), kong.Exit(func(int) { helped = true }))
+	if err != nil {
+		return p.fail(err, exitError)
+	}
+	command, err := parser.Parse(args)
+	if helped {
+		return exitOK
+	}
+	if err != nil {
+		return p.fail(fmt.Errorf("%w (spool --help explains the commands)", err), exitUsage)
+	}
+	if faults := append(p.settings.faults, commandFaults(command)...); len(faults) > 0 {
+		return p.fail(&configError{faults}, exitUsage)
+	}
+	command.BindTo(ctx, (*context.Context)(nil))
+	err = command.Run(p)
+	if _, bad := errors.AsType[*configError](err); bad {
+		return p.fail(err, exitUsage)
+	}
+	if err != nil {
+		return p.fail(err, exitError)
+	}
+	return exitOK
+}
+
+// fail tells the person at the terminal what went wrong.
+func (p *process) fail(err error, code int) int {
+	text := err.Error()
+	if e, ok := errors.AsType[*video.Error](err); ok { // has words meant to be seen
+		text = e.Msg
+		for _, f := range e.Faults {
+			text += fmt.Sprintf("\n  - %s %s", f.Field, f.Message)
+		}
+	}
+	fmt.Fprintf(p.stderr, "spool: %s\n", text)
+	return code
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/metrics"
+)
+
+type serveCommand struct{ Config }
+
+func (serveCommand) Help() string {
+	return `Works without any configuration: SQLite, local disk and the workers are built in.
+The first start makes an API key and prints it once. SIGTERM or Ctrl-C stops it
+gently; what was being transcoded goes on after the next start.
+
+    spool serve
+    spool serve --listen=:8080 --data-dir=/var/lib/spool --base-url=https://video.example.com
+    spool serve --config=/etc/spool.toml --log-level=debug
+`
+}
+
+// Run runs the service until a signal stops it.
+func (c *serveCommand) Run(ctx context.Context, p *process) error {
+	log := newLogger(p.stderr, c.LogFormat, c.LogLevel)
+	stop, release := untilSignal(ctx, p.exit)
+	defer release()
+
+	lock, err := lockDir(c.DataDir)
+	if err != nil {
+		return err
+	}
+	defer lock.unlock()
+
+	// Listening before wiring finds a taken port before a key is made and shown.
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer ln.Close()
+
+	m := metrics.New(buildVersion())
+	svc, err := wire(ctx, &c.Config, log, m)
+	if err != nil {
+		return err
+	}
+	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "dataDir", c.DataDir, "workers", c.workers())
+	if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
+		log.Warn("the start-up text could not be printed", "err", err)
+	}
+	if err := newServer(svc, m, log, c.Grace).run(ctx, stop, ln); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// untilSignal returns a context that ends at the first SIGTERM or SIGINT. The
+// second one means that somebody does not want to wait: exit is called at once.
+func untilSignal(ctx context.Context, exit func(code int)) (stop context.Context, release func()) {
+	stop, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		for range signals {
+			if stop.Err() != nil {
+				exit(exitError)
+				return
+			}
+			cancel()
+		}
+	}()
+	return stop, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/problem"
+)
+
+// service is what the parts, wired together, offer to the process that runs
+// them. wire makes it.
+type service struct {
+	handler  http.Handler                // API, uploads and playback
+	ready    func(context.Context) error // whether the database and the storage answer
+	start    func(context.Context) error // begin to take tasks
+	stop     func(context.Context) error // hand running tasks back to the queue
+	close    func() error                // after stop: nothing may be used any more
+	firstKey string                      // the API key that this very start made, else ""
+}
+
+// server runs a service behind HTTP until it is told to stop.
+type server struct {
+	service *service
+	health  *health
+	http    *http.Server
+	log     *slog.Logger
+	grace   time.Duration
+}
+
+// newServer puts the HTTP edge around svc.
+func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Duration) *server {
+	h := &health{ready: svc.ready}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", h.alive)
+	mux.HandleFunc("GET /readyz", h.isReady)
+	mux.Handle("GET /metrics", m.Handler(log))
+	mux.Handle("/", svc.handler)
+	logged := &access{next: problem.Recover(mux), log: log, metrics: m, now: time.Now}
+	return &server{
+		service: svc, health: h, log: log, grace: grace,
+		http: &http.Server{
+			Handler: problem.RequestID(log, logged),
+			// A client must say quickly what it wants. How long a film takes to
+			// travel is its own affair, so there is no limit on bodies.
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       60 * time.Second,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
+	}
+}
+
+// run serves ln until stop ends, and returns when everything has come to rest.
+// Tasks and requests live in ctx: it must outlast stop, since they are given
+// the grace time to end by themselves.
+func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
+	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	if err := s.service.start(ctx); err != nil {
+		return errors.Join(fmt.Errorf("start the queue: %w", err), ln.Close(), s.service.close())
+	}
+	broken := make(chan error, 1)
+	go func() { broken <- s.http.Serve(ln) }()
+
+	var failure error
+	select {
+	case <-stop.Done():
+		s.log.Info("stopping", "grace", s.grace)
+	case err := <-broken:
+		failure = fmt.Errorf("serve HTTP: %w", err)
+	}
+	s.shutDown(ctx)
+	return errors.Join(failure, s.service.close())
+}
+
+// shutDown ends requests and tasks, both at once, within the grace time. What
+// does not end by itself is cut off: uploads leave nothing behind, and tasks
+// go on after the next start, so this costs time but loses nothing.
+func (s *server) shutDown(ctx context.Context) {
+	s.health.stopping.Store(true)
+	// Some time is kept back for cutting off and closing.
+	ctx, cancel := context.WithTimeout(ctx, s.grace-min(2*time.Second, s.grace/4))
+	defer cancel()
+
+	var both sync.WaitGroup
+	both.Go(func() {
+		if err := s.http.Shutdown(ctx); err != nil {
+			s.log.Warn("cutting off requests that did not end in time", "err", err)
+			_ = s.http.Close() // closing a connection that is closed already is no trouble
+		}
+	})
+	both.Go(func() {
+		if err := s.service.stop(ctx); err != nil {
+			s.log.Warn("tasks did not stop in time; they go on after the next start", "err", err)
+		}
+	})
+	both.Wait()
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// running is a server on a free port, around a service whose parts the test holds.
+type running struct {
+	url    string
+	server *server
+	stop   context.CancelFunc
+	ended  chan error
+	calls  chan string // start, stop and close, in the order they happened
+}
+
+// runServer starts a server around svc; unset parts of it do nothing.
+func runServer(t *testing.T, svc *service, grace time.Duration) *running {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	r := &running{url: "http://" + ln.Addr().String(), stop: cancel, ended: make(chan error, 1), calls: make(chan string, 10)}
+	note := func(name string, f func(context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			r.calls <- name
+			if f == nil {
+				return nil
+			}
+			return f(ctx)
+		}
+	}
+	svc.start, svc.stop = note("start", svc.start), note("stop", svc.stop)
+	svc.close = func() error { r.calls <- "close"; return nil }
+	if svc.ready == nil {
+		svc.ready = func(context.Context) error { return nil }
+	}
+	if svc.handler == nil {
+		svc.handler = http.NotFoundHandler()
+	}
+	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), grace)
+	go func() { r.ended <- r.server.run(context.WithoutCancel(t.Context()), stop, ln) }()
+	return r
+}
+
+func (r *running) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(r.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func (r *running) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			t.Fatalf("run ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server did not stop")
+	}
+	close(r.calls)
+	var order []string
+	for c := range r.calls {
+		order = append(order, c)
+	}
+	if got := strings.Join(order, " "); got != "start stop close" {
+		t.Errorf("the service's parts were called in the order %q, want start stop close", got)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	var trouble atomic.Pointer[error]
+	r := runServer(t, &service{ready: func(context.Context) error {
+		if p := trouble.Load(); p != nil {
+			return *p
+		}
+		return nil
+	}}, time.Second)
+	set := func(err error) { trouble.Store(&err) }
+
+	if code, body := r.get(t, "/healthz"); code != 200 || body != "{\"status\":\"ok\"}\n" {
+		t.Errorf("/healthz = %d %s", code, body)
+	}
+	if code, body := r.get(t, "/readyz"); code != 200 || body != "{\"status\":\"ready\"}\n" {
+		t.Errorf("/readyz = %d %s", code, body)
+	}
+	if code, body := r.get(t, "/metrics"); code != 200 || !strings.Contains(body, `route="/readyz"`) {
+		t.Errorf("/metrics = %d and does not count the requests before", code)
+	}
+	set(&video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database does not answer."})
+	wantProblem(t, r, "database_unavailable", "The database does not answer.")
+	set(errors.New("open /srv/spool.db: permission denied"))
+	wantProblem(t, r, "not_ready", "A part of the service does not answer.")
+	set(nil)
+	r.server.health.stopping.Store(true)
+	wantProblem(t, r, "stopping", "The service is stopping.")
+	r.stop()
+	r.wait(t)
+}
+
+func wantProblem(t *testing.T, r *running, code, detail string) {
+	t.Helper()
+	status, body := r.get(t, "/readyz")
+	var p struct{ Code, Detail string }
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusServiceUnavailable || p.Code != code || p.Detail != detail {
+		t.Errorf("/readyz = %d %s; want 503, %s, %q", status, body, code, detail)
+	}
+}
+
+func TestAStopLetsRequestsEnd(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		close(entered)
+		<-release
+		io.WriteString(w, "whole")
+	})}, 10*time.Second)
+	answer := make(chan string, 1)
+	go func() {
+		_, body := r.get(t, "/slow")
+		answer <- body
+	}()
+	<-entered
+	r.stop()
+	for refused := false; !refused; { // a new connection finds the door closed
+		c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if refused = err != nil; !refused {
+			c.Close()
+		}
+	}
+	close(release)
+	if got := <-answer; got != "whole" {
+		t.Errorf("the request under way got %q, want its whole answer", got)
+	}
+	r.wait(t)
+}
+
+func TestAStopEndsWithinTheGraceTime(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{})
+	r := runServer(t, &service{
+		handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			close(entered)
+			<-req.Context().Done() // ends only when the connection is cut
+		}),
+		stop: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	}, time.Second)
+	go http.Get(r.url + "/endless")
+	<-entered
+	start := time.Now()
+	r.stop()
+	r.wait(t)
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("the stop took %s, more than the grace time of 1s", took)
+	}
+}
+
+func TestAQueueThatDoesNotStartEndsTheServer(t *testing.T) {
+	t.Parallel()
+	r := runServer(t, &service{start: func(context.Context) error { return errors.New("no table") }}, time.Second)
+	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "no table") {
+		t.Errorf("run ended with %v", err)
+	}
+	if c := [2]string{<-r.calls, <-r.calls}; c != [2]string{"start", "close"} {
+		t.Errorf("the service's parts were called in the order %q, want start close", c)
+	}
+}
+
+// TestSignals is not parallel: it sends signals to the process of all tests.
+func TestSignals(t *testing.T) {
+	exited := make(chan int, 1)
+	stop, release := untilSignal(t.Context(), func(code int) { exited <- code })
+	defer release()
+	send := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	<-stop.Done()
+	select {
+	case <-exited:
+		t.Fatal("the first signal did not leave time to stop")
+	default:
+	}
+	send()
+	if code := <-exited; code != exitError {
+		t.Errorf("the second signal exits with %d, want %d", code, exitError)
+	}
+}

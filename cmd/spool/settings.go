@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/alecthomas/kong"
+)
+
+// settings finds the values of flags that are not on the command line: first in
+// the environment, then in the configuration file. It does both, because kong
+// on its own lets the file win over the environment. An empty value counts as
+// not set in either place.
+//
+// A value that cannot be read is remembered in faults and otherwise left out,
+// so that all faults can be told together.
+type settings struct {
+	environ     func(name string) (string, bool)
+	defaultFile string // read when no other is named and it exists
+
+	names  []string          // every setting, as its flag is called
+	values map[string]string // the file's
+	path   string            // the file's
+	loaded bool
+	faults []string
+}
+
+// notSetting lists flags of serve that are not settings.
+var notSetting = []string{"help", "config"}
+
+// envName returns the environment variable of a flag: "data-dir" is SPOOL_DATA_DIR.
+func envName(flag string) string {
+	return "SPOOL_" + strings.ToUpper(keyName(flag))
+}
+
+// keyName returns the key of a flag in the configuration file: "data-dir" is data_dir.
+func keyName(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// learn takes the names of all settings from the flags of the serve command.
+func (s *settings) learn(k *kong.Kong) error {
+	for _, node := range k.Model.Children {
+		for _, flag := range node.Flags {
+			if node.Name == "serve" && !slices.Contains(notSetting, flag.Name) {
+				s.names = append(s.names, flag.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Validate is part of kong.Resolver; unknown keys are found when the file is read.
+func (s *settings) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the value of a flag that is not on the command line, or nil.
+func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !slices.Contains(s.names, flag.Name) {
+		return nil, nil
+	}
+	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	source := envName(flag.Name)
+	value, _ := s.environ(source)
+	if value == "" {
+		source = s.path + ": " + keyName(flag.Name)
+		value = s.values[keyName(flag.Name)]
+	}
+	if value == "" {
+		return nil, nil
+	}
+	if !readable(flag, value) {
+		s.faults = append(s.faults, fmt.Sprintf("%s is %q: it must be %s.", source, value, wanted(flag)))
+		return nil, nil
+	}
+	return value, nil
+}
+
+// load reads the configuration file, once.
+func (s *settings) load(ctx *kong.Context) error {
+	if s.loaded {
+		return nil
+	}
+	s.loaded = true
+	path, named := s.file(ctx)
+	var tree map[string]any
+	_, err := toml.DecodeFile(path, &tree)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the settings in %s: %w", path, err)
+	}
+	s.path, s.values = path, make(map[string]string, len(tree))
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, s.nearest(key)))
+			continue
+		}
+		value, ok := flat(tree[key])
+		if !ok {
+			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", path, key))
+		}
+		s.values[key] = value
+	}
+	return nil
+}
+
+// file returns the path of the configuration file, and whether somebody named it.
+func (s *settings) file(ctx *kong.Context) (path string, named bool) {
+	for _, flag := range ctx.Flags() {
+		if flag.Name != "config" {
+			continue
+		}
+		if path, _ := ctx.FlagValue(flag).(string); path != "" {
+			return path, true
+		}
+	}
+	if path, _ := s.environ(envName("config")); path != "" {
+		return path, true
+	}
+	return s.defaultFile, false
+}
+
+// nearest returns the setting whose key looks most like key.
+func (s *settings) nearest(key string) string {
+	best := slices.MinFunc(s.names, func(a, b string) int {
+		return distance(keyName(a), key) - distance(keyName(b), key)
+	})
+	return keyName(best)
+}
+
+// flat returns a TOML value as it would be written on the command line. All
+// values go through text, so that each source follows the same rules: a bare 20
+// is not a duration anywhere.
+func flat(value any) (string, bool) {
+	switch v := value.(type) {
+	case map[string]any, []map[string]any:
+		return "", false
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = fmt.Sprint(e)
+		}
+		return strings.Join(parts, ","), true
+	default:
+		return fmt.Sprint(v), true
+	}
+}
+
+// readable reports whether flag accepts value.
+func readable(flag *kong.Flag, value string) bool {
+	scratch := reflect.New(flag.Target.Type()).Elem()
+	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
+	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, scratch) == nil
+}
+
+// wanted describes what flag accepts.
+func wanted(flag *kong.Flag) string {
+	switch flag.Target.Interface().(type) {
+	case bool:
+		return "true or false"
+	case int:
+		return "a whole number"
+	case time.Duration:
+		return "a duration such as 90s or 1h30m"
+	case byteSize:
+		return "a size such as 5GiB, 500MB or a number of bytes"
+	case slog.Level:
+		return "debug, info, warn or error"
+	case []network:
+		return "a list of networks such as 10.0.0.0/8"
+	default:
+		return "a text"
+	}
+}
+
+// distance counts the letters to insert, remove or change to make b from a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		want byteSize // -1: refused
+	}{
+		{"5GiB", 5 << 30}, {"500MB", 500e6}, {"1.5 kib", 1536}, {"1048576", 1 << 20}, {"7b", 7}, {"0", 0}, {"2TB", 2e12},
+		{"", -1}, {"GiB", -1}, {"-1MB", -1}, {"5 apples", -1}, {"1e30", -1}, {"NaN", -1}, {"inf", -1}, {"5GiBB", -1},
+	}
+	for _, tt := range tests {
+		var b byteSize
+		err := b.UnmarshalText([]byte(tt.text))
+		if (err != nil) != (tt.want == -1) || (err == nil && b != tt.want) {
+			t.Errorf("size %q = %d, %v; want %d", tt.text, b, err, tt.want)
+		}
+	}
+}
+
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	for name, from := range map[string]sources{
+		"a list in the file":        {file: `trusted_proxies = ["10.1.2.3/8", "::1"]`},
+		"commas in the environment": {env: map[string]string{"SPOOL_TRUSTED_PROXIES": "10.1.2.3/8,::1"}},
+		"flags":                     {args: []string{"--trusted-proxies=10.1.2.3/8", "--trusted-proxies=::1"}},
+	} {
+		c, err := from.parse(t)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := prefixes(c.TrustedProxies)
+		if len(got) != 2 || got[0] != netip.MustParsePrefix("10.0.0.0/8") || got[1] != netip.MustParsePrefix("::1/128") {
+			t.Errorf("%s: proxies %v, want 10.0.0.0/8 and ::1/128", name, got)
+		}
+	}
+}
+
+func TestNearestSetting(t *testing.T) {
+	t.Parallel()
+	s := new(settings)
+	if _, err := newParser(new(cli), s); err != nil {
+		t.Fatal(err)
+	}
+	for typo, want := range map[string]string{
+		"data-dir": "data_dir", "lisen": "listen", "ApiKey": "api_key", "log_lvl": "log_level", "uploadurlttl": "upload_url_ttl",
+	} {
+		if got := s.nearest(typo); got != want {
+			t.Errorf("nearest setting to %q is %q, want %q", typo, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"listen", "lisen", 1}, {"same", "same", 0}}
+	for _, tt := range tests {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

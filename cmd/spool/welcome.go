@@ -1,0 +1,37 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"text/template"
+)
+
+// welcomeText is what the operator reads at the start. Its walk-through is
+// pasted into shells: it uses curl, grep and cut only, and neither comments nor
+// the name "status", which an interactive zsh does not accept.
+//
+//go:embed welcome.txt
+var welcomeText string
+
+var welcomeTemplate = template.Must(template.New("welcome").Parse(welcomeText))
+
+// welcome tells where the service is and, when key is new, how to use it.
+func welcome(w io.Writer, address, key string) error {
+	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key})
+}
+
+// publicAddress returns where a person on this machine finds the service.
+func publicAddress(base string, addr net.Addr) string {
+	if base != "" {
+		return strings.TrimSuffix(base, "/")
+	}
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err != nil || !ap.Addr().IsUnspecified() {
+		return "http://" + addr.String()
+	}
+	_, port, _ := net.SplitHostPort(addr.String())
+	return "http://127.0.0.1:" + port
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestWelcomeOnLaterStarts(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := welcome(&out, "http://127.0.0.1:8080", ""); err != nil {
+		t.Fatal(err)
+	}
+	want := "\nSpool listens on http://127.0.0.1:8080\n\nTo make another API key: spool keys create --name=NAME\n"
+	if out.String() != want {
+		t.Errorf("prints %q, want %q", out.String(), want)
+	}
+}
+
+func TestPublicAddress(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		base string
+		ip   string
+		want string
+	}{
+		{"", "127.0.0.1", "http://127.0.0.1:8080"},
+		{"", "0.0.0.0", "http://127.0.0.1:8080"},
+		{"", "::", "http://127.0.0.1:8080"},
+		{"", "::1", "http://[::1]:8080"},
+		{"https://video.example.com/", "127.0.0.1", "https://video.example.com"},
+	}
+	for _, tt := range tests {
+		addr := &net.TCPAddr{IP: net.ParseIP(tt.ip), Port: 8080}
+		if got := publicAddress(tt.base, addr); got != tt.want {
+			t.Errorf("publicAddress(%q, %s) = %s, want %s", tt.base, tt.ip, got, tt.want)
+		}
+	}
+}
+
+// fakeService answers the walk-through's requests as the interface promises,
+// and checks what it is sent.
+func fakeService(t *testing.T, key string) *httptest.Server {
+	const id = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+	var uploaded, asked atomic.Int64
+	mux := http.NewServeMux()
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	api := func(pattern string, status int, body func() string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-API-KEY") != key {
+				t.Errorf("%s came with the key %q", pattern, r.Header.Get("X-API-KEY"))
+			}
+			if r.URL.Path == "/api/video" && !json.Valid(readAll(t, r.Body)) {
+				t.Errorf("%s came without JSON", pattern)
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body())
+		})
+	}
+	api("POST /api/video", 201, func() string {
+		return fmt.Sprintf(`{"id":"%s","uploadUrl":"%s/upload/1.k.s/%s","contentType":"video/mp4","isPublic":true,"resolutions":{"720p":{"status":"pending_upload"}}}`, id, srv.URL, id)
+	})
+	mux.HandleFunc("PUT /upload/{token}/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Content-Type"); got != "video/mp4" {
+			t.Errorf("the upload came as %q", got)
+		}
+		uploaded.Store(int64(len(readAll(t, r.Body))))
+	})
+	api("POST /api/video/"+id+"/complete-upload", 201, func() string {
+		if uploaded.Load() < 1000 {
+			t.Errorf("complete-upload came after %d bytes", uploaded.Load())
+		}
+		return `{"id":"` + id + `"}`
+	})
+	api("GET /api/video/"+id+"/public", 200, func() string {
+		status := "processing"
+		if asked.Add(1) > 1 {
+			status = "ready"
+		}
+		return fmt.Sprintf(`{"id":"%s","status":"%s","isPublic":true,"resolutions":{"720p":{"id":"x","status":"processing","videoUrl":"%s/v/%s/720p.mp4"},"360p":{"id":"y","status":"ready","videoUrl":"%s/v/%s/360p.mp4"}}}`,
+			id, status, srv.URL, id, srv.URL, id)
+	})
+	return srv
+}
+
+func readAll(t *testing.T, r io.Reader) []byte {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	return b
+}
+
+// TestTheWalkThroughWorksWhenPasted runs the lines that a first start prints.
+func TestTheWalkThroughWorksWhenPasted(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sh", "curl", "ffmpeg"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	const key = "sp_secret"
+	srv := fakeService(t, key)
+	var text bytes.Buffer
+	if err := welcome(&text, srv.URL, key); err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(text.String(), "into another terminal:\n")
+	script, _, found := strings.Cut(script, "\nIt prints")
+	if !found {
+		t.Fatalf("no walk-through in:\n%s", text.String())
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-eu")
+	shell.Dir = t.TempDir()
+	shell.Stdin = strings.NewReader(script)
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the walk-through fails: %v\n%s", err, out)
+	}
+	want := "ready\n" + srv.URL + "/v/0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e/720p.mp4\n" + srv.URL + "/v/0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e/360p.mp4\n"
+	if !strings.HasSuffix(string(out), want) {
+		t.Errorf("the walk-through prints\n%s\nwant at its end\n%s", out, want)
+	}
+}

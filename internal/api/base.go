@@ -1,0 +1,74 @@
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// saneHost is a name or an address, with or without a port. Addresses handed to
+// clients contain it, so nothing else of what a client can send may get in.
+var saneHost = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+
+// base returns what the addresses in the answer to r start with.
+func (c *Config) base(r *http.Request) (string, error) {
+	if c.BaseURL != "" {
+		return strings.TrimRight(c.BaseURL, "/"), nil
+	}
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if c.trusts(r.RemoteAddr) {
+		proto, name := forwarded(r.Header)
+		if proto == "http" || proto == "https" {
+			scheme = proto
+		}
+		if saneHost.MatchString(name) {
+			host = name
+		}
+	}
+	if !saneHost.MatchString(host) {
+		return "", video.InvalidFields(video.Fault{Field: "Host", Code: "invalid_host", Message: "must be a host name or an IP address, with or without a port"})
+	}
+	return scheme + "://" + host, nil
+}
+
+func (c *Config) trusts(peer string) bool {
+	ap, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return false
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// forwarded returns the scheme and the host that the nearest proxy was asked
+// with. Where several proxies have added to a header, only the last word is by
+// the peer that we trust; the ones before it may have come from the client.
+func forwarded(h http.Header) (proto, host string) {
+	if f := h.Values("Forwarded"); len(f) > 0 {
+		for pair := range strings.SplitSeq(lastElement(f), ";") {
+			name, value, _ := strings.Cut(pair, "=")
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "proto":
+				proto = strings.ToLower(value)
+			case "host":
+				host = value
+			}
+		}
+		return proto, host
+	}
+	return strings.ToLower(lastElement(h.Values("X-Forwarded-Proto"))), lastElement(h.Values("X-Forwarded-Host"))
+}
+
+// lastElement returns the last element of a header that is a list.
+func lastElement(values []string) string {
+	all := strings.Join(values, ",")
+	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])
+}

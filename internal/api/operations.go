@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Inputs and outputs of the operations, as huma wants them.
+type (
+	nothing   struct{}
+	videoPath struct {
+		ID string `path:"id" format:"uuid" doc:"The id of the video."`
+	}
+	privatePath struct {
+		ID                string `path:"id" format:"uuid" doc:"The id of the video."`
+		ExpirationSeconds string `path:"expirationSeconds" pattern:"^[1-9][0-9]{0,7}$" doc:"How long the signed addresses stay valid: 1 to 31536000 seconds." example:"3600"`
+	}
+	resolutionPath struct {
+		ID string `path:"id" format:"uuid" doc:"The id of the resolution, not of the video."`
+	}
+	answer[T any] struct{ Body T }
+)
+
+// registerOperations is the whole route table.
+func (a *API) registerOperations(h huma.API) {
+	r := h.OpenAPI().Components.Schemas
+	register(h, operation(r, "createVideo", "POST /api/video", 201, "Create a video upload",
+		requestBody[newVideo](r, true), 413, 415, 507), a.createVideo)
+	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
+		requestBody[completion](r, false), 404, 413, 415, 422, 507), a.completeUpload)
+	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), a.publicVideo)
+	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), a.privateVideo)
+	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), a.deleteVideo)
+	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), a.deleteResolution)
+}
+
+func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upload], error) {
+	body, err := readBody(c, true)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := decodeDraft(body)
+	if err != nil {
+		return nil, err
+	}
+	base, err := a.config.base(c.request)
+	if err != nil {
+		return nil, err
+	}
+	u, err := a.service.CreateVideo(ctx, c.actor, draft, base)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[upload]{viewUpload(u)}, nil
+}
+
+func (a *API) completeUpload(ctx context.Context, c *call, in *videoPath) (*answer[completedUpload], error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	body, err := readBody(c, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCompletion(body); err != nil {
+		return nil, err
+	}
+	v, err := a.service.CompleteUpload(ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[completedUpload]{completedUpload{ID: v.ID, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}}, nil
+}
+
+func (a *API) publicVideo(ctx context.Context, c *call, in *videoPath) (*answer[videoView], error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	base, err := a.config.base(c.request)
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.service.PublicVideo(ctx, c.actor, id, base)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[videoView]{viewWatch(w)}, nil
+}
+
+func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answer[videoView], error) {
+	id, ttl, err := parsePrivate(in)
+	if err != nil {
+		return nil, err
+	}
+	base, err := a.config.base(c.request)
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.service.PrivateVideo(ctx, c.actor, id, ttl, base)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[videoView]{viewWatch(w)}, nil
+}
+
+// parsePrivate reads both parts of the path, so that faults in both are told.
+func parsePrivate(in *privatePath) (video.ID, time.Duration, error) {
+	id, err := video.ParseID("id", in.ID)
+	ttl, faults := parseExpiration(in.ExpirationSeconds)
+	if e, ok := errors.AsType[*video.Error](err); ok {
+		faults = slices.Concat(e.Faults, faults)
+	}
+	if len(faults) > 0 {
+		return "", 0, video.InvalidFields(faults...)
+	}
+	return id, ttl, nil
+}
+
+func (a *API) deleteVideo(ctx context.Context, c *call, in *videoPath) (*nothing, error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.service.DeleteVideo(ctx, c.actor, id)
+}
+
+func (a *API) deleteResolution(ctx context.Context, c *call, in *resolutionPath) (*nothing, error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.service.DeleteResolution(ctx, c.actor, video.ResolutionID(id))
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// byName is a JSON object whose members are named after resolutions and keep
+// the order in which the client asked for them; a Go map would sort them.
+type byName[T any] []named[T]
+
+type named[T any] struct {
+	name  video.Name
+	value T
+}
+
+// MarshalJSON writes the object. It does not escape HTML characters, which
+// json.Marshal would do to the addresses inside.
+func (m byName[T]) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, n := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", n.name)
+		if err := enc.Encode(n.value); err != nil {
+			return nil, fmt.Errorf("write resolution %s: %w", n.name, err)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Schema describes the object: any of the resolution names, and only those.
+func (byName[T]) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type:                 huma.TypeObject,
+		AdditionalProperties: r.Schema(reflect.TypeFor[T](), true, ""),
+		Extensions:           map[string]any{"propertyNames": map[string]any{"enum": video.Names}},
+	}
+}
+
+// metadata is the client's own JSON object, or nil.
+type metadata json.RawMessage
+
+// MarshalJSON writes the object as the client gave it, or null.
+func (m metadata) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	return m, nil
+}
+
+// Schema describes any object, or null.
+func (metadata) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Nullable: true, AdditionalProperties: true}
+}

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// playSubject is what a signed address is signed for: this very file.
+func playSubject(id video.ID, file string) string { return string(id) + "/" + file }
+
+// OpenPublic opens a file of a public video for playback: file is such as
+// "720p.mp4" or "720p-0.jpg". A file that does not exist yet is not_ready; one
+// that never will is not_found.
+func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error) {
+	return a.openPlay(ctx, id, file, true)
+}
+
+// OpenSigned opens a file of a private video for the holder of a signed address.
+func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file string) (blob.Object, error) {
+	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+		return nil, err
+	}
+	return a.openPlay(ctx, id, file, false)
+}
+
+func (a *App) openPlay(ctx context.Context, id video.ID, file string, public bool) (blob.Object, error) {
+	name, thumbnail, ok := parsePlayFile(file)
+	if !ok {
+		return nil, noSuchFile()
+	}
+	o, err := a.blobs.Open(ctx, playFolder(id, public)+file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, a.whyMissing(ctx, id, name, thumbnail, public)
+	}
+	if err != nil {
+		return nil, storageError("open "+file, err)
+	}
+	return o, nil
+}
+
+func noSuchFile() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is no such file."}
+}
+
+// whyMissing says why a file cannot be played: only then is a query worth its
+// time.
+func (a *App) whyMissing(ctx context.Context, id video.ID, name video.Name, thumbnail int, public bool) error {
+	v, err := a.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return err
+	}
+	r, ok := v.Resolution(name)
+	if err != nil || !ok || !v.DeletedAt.IsZero() || v.IsPublic != public || thumbnail >= len(v.Thumbnails) {
+		return noSuchFile()
+	}
+	waiting := !r.Status.Finished()
+	if thumbnail >= 0 && r.Status == video.Ready {
+		// A picture may come after its film, or never.
+		open, err := a.unfinished(ctx, id)
+		if err != nil {
+			return err
+		}
+		waiting = open
+	}
+	if waiting {
+		return &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "This file is not ready yet.", RetryAfter: 2 * time.Second}
+	}
+	return noSuchFile()
+}
+
+// unfinished reports whether any step of the video's plan is still to be done.
+func (a *App) unfinished(ctx context.Context, id video.ID) (bool, error) {
+	steps, err := a.store.Steps(ctx, id)
+	for _, s := range steps {
+		if !s.Done {
+			return true, err
+		}
+	}
+	return false, err
+}

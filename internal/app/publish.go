@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Film is an assembled rendition as a worker made it.
+type Film struct {
+	Path          string
+	Width, Height int
+	Duration      time.Duration
+}
+
+// PublishFilm makes a rendition playable under each name that it serves and
+// turns those resolutions ready.
+//
+// The objects appear inside the transaction that holds the video's lock, and a
+// deletion takes the same lock first: so either the deletion comes first and
+// nothing appears, or it comes later and finds what it has to remove. A file
+// that can be played after its deletion was confirmed cannot happen.
+func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Film) error {
+	staged, err := a.blobs.PutFile(ctx, stagedKey(id, rendition), f.Path)
+	if err != nil {
+		return fmt.Errorf("keep film: %w", err)
+	}
+	var kept bool
+	var finished video.Status
+	err = a.ifWanted(ctx, id, func(tx *store.Tx) error {
+		kept = true
+		if done, err := tx.FinishStep(ctx, id, string(queue.Assemble), rendition, 0, a.now()); err != nil || !done {
+			return err
+		}
+		v, err := tx.Video(ctx, id)
+		if err != nil {
+			return err
+		}
+		for i, r := range v.Resolutions {
+			if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
+				continue
+			}
+			r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, staged.Size, bitrate(staged.Size, f.Duration)
+			if err := a.publish(ctx, tx, v, r, staged.Key); err != nil {
+				return err
+			}
+			v.Resolutions[i].Status = video.Ready
+		}
+		if finished, err = a.settle(ctx, tx, v, nil); err != nil {
+			return err
+		}
+		return a.retireIfDone(ctx, tx, id)
+	})
+	if err == nil && !kept {
+		return a.removeWork(ctx, id)
+	}
+	if err == nil && finished != "" {
+		a.observe.VideoFinished(finished, nil)
+		a.log.InfoContext(ctx, "video ready", "video", id)
+	}
+	return err
+}
+
+func (a *App) publish(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, staged string) error {
+	if _, err := a.blobs.Copy(ctx, staged, playFolder(v.ID, v.IsPublic)+filmFile(r.Name), ""); err != nil {
+		return fmt.Errorf("publish %s: %w", r.Name, err)
+	}
+	if err := tx.SetOutput(ctx, r); err != nil {
+		return err
+	}
+	return tx.MoveResolution(ctx, r.ID, video.Ready, nil)
+}
+
+func bitrate(size int64, d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return int64(float64(size) * 8 / d.Seconds())
+}
+
+// retireIfDone has a video's left-overs removed when no step is open any more.
+func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error {
+	steps, err := tx.Steps(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if !s.Done {
+			return nil
+		}
+	}
+	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Priority: purgePriority})
+}
+
+// ThumbnailFile is one still picture as a worker made it.
+type ThumbnailFile struct {
+	Rendition int
+	Thumbnail int
+	Path      string
+}
+
+// PublishThumbnails makes still pictures visible, as PublishFilm does for
+// films: one short transaction for each resolution.
+func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile) error {
+	for _, f := range files {
+		if _, err := a.blobs.PutFile(ctx, stagedThumbnailKey(id, f.Rendition, f.Thumbnail), f.Path); err != nil {
+			return fmt.Errorf("keep thumbnail: %w", err)
+		}
+	}
+	for _, name := range video.Names {
+		err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
+			v, err := tx.Video(ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.publishThumbnails(ctx, v, name, files)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.finishThumbnails(ctx, id)
+}
+
+func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
+	if _, ok := v.Resolution(name); !ok {
+		return nil
+	}
+	for _, f := range files {
+		if f.Rendition != v.Plan.RenditionOf(name) {
+			continue
+		}
+		from, to := stagedThumbnailKey(v.ID, f.Rendition, f.Thumbnail), playFolder(v.ID, v.IsPublic)+thumbnailFile(name, f.Thumbnail)
+		if _, err := a.blobs.Copy(ctx, from, to, ""); err != nil {
+			return fmt.Errorf("publish thumbnail: %w", err)
+		}
+	}
+	return nil
+}
+
+// SkipThumbnails goes on without still pictures: they never fail a video.
+func (a *App) SkipThumbnails(ctx context.Context, id video.ID) error {
+	return a.finishThumbnails(ctx, id)
+}
+
+func (a *App) finishThumbnails(ctx context.Context, id video.ID) error {
+	var kept bool
+	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
+		kept = true
+		if done, err := tx.FinishStep(ctx, id, string(queue.Thumbnails), 0, 0, a.now()); err != nil || !done {
+			return err
+		}
+		return a.retireIfDone(ctx, tx, id)
+	})
+	if err == nil && !kept {
+		return a.removeWork(ctx, id)
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	tidyEvery  = time.Minute // expired uploads, rotated keys, deletions that were cut short
+	sweepEvery = time.Hour   // a look at every object
+)
+
+// Maintain keeps house until ctx ends: at once, because a crash may have left
+// something behind, and then at set times.
+func (a *App) Maintain(ctx context.Context) {
+	tidy, sweep := time.NewTicker(tidyEvery), time.NewTicker(sweepEvery)
+	defer tidy.Stop()
+	defer sweep.Stop()
+	a.tidy(ctx)
+	a.sweepAndLog(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tidy.C:
+			a.tidy(ctx)
+		case <-sweep.C:
+			a.sweepAndLog(ctx)
+		}
+	}
+}
+
+func (a *App) tidy(ctx context.Context) {
+	if err := a.ring.load(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not load the signing keys", "err", err)
+	}
+	if n, err := a.ExpireUploads(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not expire abandoned uploads", "err", err)
+	} else if n > 0 {
+		a.log.InfoContext(ctx, "abandoned uploads expired", "videos", n)
+	}
+}
+
+func (a *App) sweepAndLog(ctx context.Context) {
+	r, err := a.Sweep(ctx)
+	if err != nil {
+		a.log.WarnContext(ctx, "sweep was cut short", "err", err)
+	} else if r.Removed > 0 || r.Unknown > 0 {
+		a.log.InfoContext(ctx, "sweep done", "objects", r.Objects, "removed", r.Removed, "unknown", r.Unknown)
+	}
+}
+
+// ExpireUploads fails videos whose upload nobody completed and removes what was
+// uploaded. It returns how many there were.
+func (a *App) ExpireUploads(ctx context.Context) (int, error) {
+	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
+	count := 0
+	for {
+		ids, err := a.store.Abandoned(ctx, a.now().Add(-a.cfg.AbandonedAfter), 100)
+		if err != nil || len(ids) == 0 {
+			return count, err
+		}
+		for _, id := range ids {
+			if err := a.expire(ctx, id, f); err != nil {
+				return count, err
+			}
+			count++
+		}
+	}
+}
+
+func (a *App) expire(ctx context.Context, id video.ID, f *video.Failure) error {
+	err := a.store.InTx(ctx, func(tx *store.Tx) error {
+		_, err := tx.RefuseUpload(ctx, id, f)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.observe.VideoFinished(video.Fail, f)
+	if err := a.blobs.Delete(ctx, uploadKey(id)); err != nil {
+		return storageError("remove expired upload", err)
+	}
+	return nil
+}
+
+// SweepReport says what a sweep found.
+type SweepReport struct {
+	Objects int // looked at
+	Removed int // that belonged to nobody
+	Unknown int // whose key is not one of ours; left alone
+}
+
+// Sweep looks at every object and removes those without an owner: what a crash
+// left between writing an object and recording it. It also finishes deletions
+// that were cut short. It may run at any time; an object whose record is just
+// being written is left to a later sweep.
+func (a *App) Sweep(ctx context.Context) (SweepReport, error) {
+	var r SweepReport
+	doomed, err := a.store.Doomed(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, id := range doomed {
+		if err := a.removeAll(ctx, id); err != nil {
+			return r, err
+		}
+	}
+	for _, place := range places {
+		if err := a.sweepPlace(ctx, place, &r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) error {
+	var last owner // objects of one video come together
+	for info, err := range a.blobs.List(ctx, place+"/") {
+		if err != nil {
+			return storageError("list objects", err)
+		}
+		r.Objects++
+		_, id, rest, ok := parseKey(info.Key)
+		if !ok {
+			r.Unknown++
+			continue
+		}
+		if last.id != id {
+			if last, err = a.ownerOf(ctx, id); err != nil {
+				return err
+			}
+		}
+		if a.owns(last, place, info, rest) {
+			continue
+		}
+		if err := a.blobs.Delete(ctx, info.Key); err != nil {
+			return storageError("remove orphan", err)
+		}
+		r.Removed++
+	}
+	return nil
+}
+
+// owner is what the database says about a video that objects belong to.
+type owner struct {
+	id      video.ID
+	exists  bool
+	video   video.Video
+	working bool // some step of its plan is still open
+}
+
+func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
+	o := owner{id: id}
+	v, err := a.store.Video(ctx, id)
+	if err != nil {
+		if video.KindOf(err) == video.NotFound {
+			err = nil
+		}
+		return o, err
+	}
+	o.video, o.exists = v, v.DeletedAt.IsZero()
+	o.working, err = a.unfinished(ctx, id)
+	return o, err
+}
+
+// owns reports whether an object still has a use for its owner.
+func (a *App) owns(o owner, place string, info blob.Info, rest string) bool {
+	if !o.exists {
+		return false
+	}
+	v := o.video
+	open := v.CompletedAt.IsZero() && a.now().Before(v.UploadExpiresAt.Add(a.cfg.AbandonedAfter))
+	switch place {
+	case uploadPlace:
+		return open
+	case sourcePlace:
+		// While the upload is open, a copy may belong to a complete-upload under way.
+		return open || info.Key == v.Source.Key
+	case workPlace:
+		return v.Status == video.Processing || o.working
+	default:
+		name, thumbnail, ok := parsePlayFile(rest)
+		_, has := v.Resolution(name)
+		return ok && has && thumbnail < len(v.Thumbnails) && v.IsPublic == (place == publicPlace)
+	}
+}

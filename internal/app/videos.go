@@ -1,0 +1,180 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Upload is a new video and where its file goes.
+type Upload struct {
+	Video    video.Video
+	URL      string
+	MaxBytes int64
+}
+
+// CreateVideo makes a video that waits for its upload. base is what addresses
+// handed out start with, such as "https://video.example.com".
+func (a *App) CreateVideo(ctx context.Context, by Actor, d video.Draft, base string) (Upload, error) {
+	if err := by.must(Write); err != nil {
+		return Upload{}, err
+	}
+	if faults := d.Check(); faults != nil {
+		return Upload{}, video.InvalidFields(faults...)
+	}
+	v, err := a.draw(by, d)
+	if err != nil {
+		return Upload{}, err
+	}
+	address, err := a.uploadURL(ctx, v, base)
+	if err != nil {
+		return Upload{}, err
+	}
+	if err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) }); err != nil {
+		return Upload{}, err
+	}
+	return Upload{Video: v, URL: address, MaxBytes: a.cfg.MaxUploadBytes}, nil
+}
+
+// draw makes the video that a draft asks for.
+func (a *App) draw(by Actor, d video.Draft) (video.Video, error) {
+	// The signature in the upload address knows whole seconds only: what a
+	// client is told must be the very second at which it dies.
+	now := a.now().UTC()
+	v := video.Video{
+		ID: video.ID(a.newID()), Tenant: by.Tenant, Filename: d.Filename, ContentType: contentType(d.Filename),
+		IsPublic: d.IsPublic, Upscale: d.Upscale || a.cfg.Upscale, Thumbnails: d.Thumbnails,
+		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(a.cfg.UploadURLTTL).Truncate(time.Second),
+	}
+	if d.Metadata != nil {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, d.Metadata); err != nil {
+			return video.Video{}, fmt.Errorf("store metadata: %w", err)
+		}
+		v.Metadata = compact.Bytes()
+	}
+	for _, n := range video.Distinct(d.Resolutions) {
+		v.Resolutions = append(v.Resolutions, video.Resolution{ID: video.ResolutionID(a.newID()), VideoID: v.ID, Name: n, Status: video.PendingUpload})
+	}
+	return v, nil
+}
+
+func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string, error) {
+	if p, ok := a.blobs.(blob.Presigner); ok {
+		address, err := p.PresignPut(ctx, uploadKey(v.ID), v.ContentType, a.cfg.UploadURLTTL)
+		if err != nil {
+			return "", storageError("presign upload", err)
+		}
+		return address, nil
+	}
+	return base + "/upload/" + a.ring.Sign(sign.Upload, string(v.ID), v.UploadExpiresAt) + "/" + string(v.ID), nil
+}
+
+// Watch is a video as its viewers need it.
+type Watch struct {
+	Video       video.Video
+	Progress    float64           // 0 to 1
+	Resolutions []WatchResolution // in the order asked for
+}
+
+// WatchResolution is one resolution with its addresses.
+type WatchResolution struct {
+	video.Resolution
+	Progress      float64
+	VideoURL      string
+	ThumbnailURLs []string
+}
+
+// PublicVideo returns a public video with its permanent addresses.
+func (a *App) PublicVideo(ctx context.Context, by Actor, id video.ID, base string) (Watch, error) {
+	v, err := a.visible(ctx, by, Read, id)
+	if err != nil {
+		return Watch{}, err
+	}
+	if !v.IsPublic {
+		return Watch{}, &video.Error{Kind: video.Forbidden, Code: "video_is_private",
+			Msg: "This video is private. Read it at /api/video/{id}/private/{expirationSeconds}."}
+	}
+	return a.watch(ctx, v, func(file string) string {
+		return base + "/v/" + string(id) + "/" + file
+	})
+}
+
+// PrivateVideo returns a private video with addresses that expire after ttl.
+func (a *App) PrivateVideo(ctx context.Context, by Actor, id video.ID, ttl time.Duration, base string) (Watch, error) {
+	v, err := a.visible(ctx, by, Read, id)
+	if err != nil {
+		return Watch{}, err
+	}
+	if v.IsPublic {
+		return Watch{}, &video.Error{Kind: video.Forbidden, Code: "video_is_public",
+			Msg: "This video is public. Read it at /api/video/{id}/public."}
+	}
+	expires := a.now().Add(ttl)
+	return a.watch(ctx, v, func(file string) string {
+		return base + "/v/" + a.ring.Sign(sign.Playback, playSubject(id, file), expires) + "/" + string(id) + "/" + file
+	})
+}
+
+func (a *App) watch(ctx context.Context, v video.Video, address func(file string) string) (Watch, error) {
+	var steps []store.Step
+	if v.Status == video.Processing {
+		var err error
+		if steps, err = a.store.Steps(ctx, v.ID); err != nil {
+			return Watch{}, err
+		}
+	}
+	w := Watch{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true })}
+	for _, r := range v.Resolutions {
+		wr := WatchResolution{Resolution: r, VideoURL: address(filmFile(r.Name)), ThumbnailURLs: []string{}}
+		rendition := -1
+		if v.Plan != nil {
+			rendition = v.Plan.RenditionOf(r.Name)
+		}
+		wr.Progress = progress(r.Status, steps, func(s store.Step) bool { return concerns(s, rendition) })
+		for i := range v.Thumbnails {
+			wr.ThumbnailURLs = append(wr.ThumbnailURLs, address(thumbnailFile(r.Name, i)))
+		}
+		w.Resolutions = append(w.Resolutions, wr)
+	}
+	return w, nil
+}
+
+// concerns reports whether a rendition waits for a step: its own assembly, and
+// all encoding, because every chunk task makes all renditions.
+func concerns(s store.Step, rendition int) bool {
+	switch queue.Kind(s.Kind) {
+	case queue.Encode, queue.Audio:
+		return true
+	case queue.Assemble:
+		return s.Number == rendition
+	}
+	return false
+}
+
+// progress is how much of the work of the chosen steps is done. Less than all
+// of it shows as less than 1, whatever the rounding.
+func progress(s video.Status, steps []store.Step, chosen func(store.Step) bool) float64 {
+	if s == video.Ready {
+		return 1
+	}
+	var done, all float64
+	for _, st := range steps {
+		if chosen(st) {
+			done += st.Weight * st.Progress
+			all += st.Weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(done/all, 0.999)
+}

@@ -1,0 +1,359 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// The order of work. Smaller runs first: what makes a video visible sooner goes
+// before what makes it longer, and the first chunks of a new video go before
+// the late chunks of a long film, so that a clip never waits for a film to end.
+const (
+	urgent            = 0 // inspection: short, and everything else waits for it
+	assemblePriority  = 1
+	thumbnailPriority = 2
+	audioPriority     = 3
+	purgePriority     = 4
+	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
+	lateChunk         = 50
+)
+
+// maxFaults is how often a step may fail for an unknown reason before its
+// video is given up. Trouble of ours is not counted.
+const maxFaults = 3
+
+// Working returns the video that a task is about. It reports false when nobody
+// wants the task's result any more.
+func (a *App) Working(ctx context.Context, t queue.Task) (video.Video, bool, error) {
+	v, err := a.store.Video(ctx, t.Video)
+	if video.KindOf(err) == video.NotFound {
+		return video.Video{}, false, nil
+	}
+	if err != nil {
+		return video.Video{}, false, err
+	}
+	if t.Kind == queue.Purge {
+		return v, true, nil
+	}
+	if !v.DeletedAt.IsZero() || v.CompletedAt.IsZero() || v.Status == video.Fail {
+		return v, false, nil
+	}
+	if t.Kind == queue.Inspect {
+		return v, v.Plan == nil, nil
+	}
+	wanted, err := a.wanted(ctx, t)
+	return v, wanted, err
+}
+
+// wanted reports whether the step that a task does is still open.
+func (a *App) wanted(ctx context.Context, t queue.Task) (bool, error) {
+	steps, err := a.store.Steps(ctx, t.Video)
+	for _, s := range steps {
+		if s.Kind == string(t.Kind) && s.Number == t.Number {
+			return !s.Done, err
+		}
+	}
+	return false, err
+}
+
+// FetchSource makes the verified upload available as the local file path.
+func (a *App) FetchSource(ctx context.Context, v video.Video, path string) error {
+	if err := a.blobs.Fetch(ctx, v.Source.Key, v.Source.ETag, path); err != nil {
+		return fmt.Errorf("fetch source of %s: %w", v.ID, err)
+	}
+	return nil
+}
+
+// Planned stores what inspecting a file decided and queues all that follows, in
+// one transaction.
+func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
+	steps, tasks := layOut(id, p)
+	return a.ifWanted(ctx, id, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, id)
+		if err != nil || v.Plan != nil { // inspected before, by a task that was run twice
+			return err
+		}
+		if _, err := tx.FinishStep(ctx, id, string(queue.Inspect), 0, 0, a.now()); err != nil {
+			return err
+		}
+		if err := tx.SetPlan(ctx, id, p); err != nil {
+			return err
+		}
+		if err := tx.InsertSteps(ctx, id, steps); err != nil {
+			return err
+		}
+		return a.queue.Enqueue(ctx, tx, tasks...)
+	})
+}
+
+// layOut turns a plan into its steps and the tasks that can start at once. The
+// weights are rough shares of the time each takes, in seconds of film.
+func layOut(id video.ID, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
+	add := func(k queue.Kind, number int, weight float64) {
+		steps = append(steps, store.Step{Kind: string(k), Number: number, Weight: weight})
+	}
+	start := func(k queue.Kind, number, priority int) {
+		tasks = append(tasks, queue.Task{Kind: k, Video: id, Number: number, Priority: priority})
+	}
+	for i := range p.Chunks {
+		add(queue.Encode, i, max(p.Length(i).Seconds(), 0.1))
+		start(queue.Encode, i, encodePriority+min(i, lateChunk))
+	}
+	if p.Audio != nil {
+		add(queue.Audio, 0, 0.05*p.Duration.Seconds())
+		start(queue.Audio, 0, audioPriority)
+	}
+	if len(p.Thumbnails) > 0 {
+		add(queue.Thumbnails, 0, 0.1*float64(len(p.Thumbnails)))
+		start(queue.Thumbnails, 0, thumbnailPriority)
+	}
+	for i := range p.Renditions {
+		add(queue.Assemble, i, 0.05+0.005*p.Duration.Seconds())
+	}
+	return steps, tasks
+}
+
+// ifWanted runs f in a transaction that holds the video's lock. If the video is
+// gone there is nothing to do, which is no error.
+func (a *App) ifWanted(ctx context.Context, id video.ID, f func(*store.Tx) error) error {
+	err := a.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, id); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+	if video.KindOf(err) == video.NotFound {
+		return nil
+	}
+	return err
+}
+
+// PieceFile is one rendition of a chunk as a worker made it.
+type PieceFile struct {
+	Rendition int
+	Path      string
+	Frames    int
+}
+
+// FinishChunk keeps the pieces of a chunk. Whoever finishes the last piece of a
+// film queues its assembly, in the same transaction.
+func (a *App) FinishChunk(ctx context.Context, id video.ID, chunk int, pieces []PieceFile) error {
+	var frames int64
+	for _, p := range pieces {
+		if _, err := a.blobs.PutFile(ctx, pieceKey(id, chunk, p.Rendition), p.Path); err != nil {
+			return fmt.Errorf("keep piece: %w", err)
+		}
+		frames = int64(p.Frames)
+	}
+	return a.finishPart(ctx, id, queue.Encode, chunk, frames)
+}
+
+// FinishAudio keeps the sound of a film.
+func (a *App) FinishAudio(ctx context.Context, id video.ID, path string) error {
+	if _, err := a.blobs.PutFile(ctx, audioKey(id), path); err != nil {
+		return fmt.Errorf("keep sound: %w", err)
+	}
+	return a.finishPart(ctx, id, queue.Audio, 0, 0)
+}
+
+func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64) error {
+	var kept bool
+	err := a.ifWanted(ctx, id, func(tx *store.Tx) (err error) {
+		kept = true
+		if done, err := tx.FinishStep(ctx, id, string(k), number, frames, a.now()); err != nil || !done {
+			return err
+		}
+		steps, err := tx.Steps(ctx, id)
+		if err != nil {
+			return err
+		}
+		var assemble []queue.Task
+		for _, s := range steps {
+			switch kind := queue.Kind(s.Kind); {
+			case (kind == queue.Encode || kind == queue.Audio) && !s.Done:
+				return nil // not the last one
+			case kind == queue.Assemble && !s.Done:
+				assemble = append(assemble, queue.Task{Kind: kind, Video: id, Number: s.Number, Priority: assemblePriority})
+			}
+		}
+		return a.queue.Enqueue(ctx, tx, assemble...)
+	})
+	if err == nil && !kept {
+		return a.removeWork(ctx, id) // the video was deleted meanwhile: what was kept above is nobody's
+	}
+	return err
+}
+
+func (a *App) removeWork(ctx context.Context, id video.ID) error {
+	_, err := blob.DeletePrefix(ctx, a.blobs, folder(workPlace, id))
+	return err
+}
+
+// Pieces are the parts of one rendition, open for reading.
+type Pieces struct {
+	Chunks []blob.Object
+	Audio  blob.Object // nil for a silent film
+	Frames int64       // that the chunks together must have
+}
+
+// Close closes all of them.
+func (p *Pieces) Close() {
+	for _, o := range p.Chunks {
+		o.Close()
+	}
+	if p.Audio != nil {
+		p.Audio.Close()
+	}
+}
+
+// OpenPieces opens what a rendition is assembled from. A chunk in which nothing
+// could be decoded has no piece and is left out.
+func (a *App) OpenPieces(ctx context.Context, v video.Video, rendition int) (*Pieces, error) {
+	steps, err := a.store.Steps(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := new(Pieces)
+	for _, s := range steps {
+		if s.Kind != string(queue.Encode) || s.Frames == 0 {
+			continue
+		}
+		o, err := a.blobs.Open(ctx, pieceKey(v.ID, s.Number, rendition))
+		if err != nil {
+			p.Close()
+			return nil, fmt.Errorf("open piece %d: %w", s.Number, err)
+		}
+		p.Chunks = append(p.Chunks, o)
+		p.Frames += s.Frames
+	}
+	if v.Plan.Audio == nil {
+		return p, nil
+	}
+	o, err := a.blobs.Open(ctx, audioKey(v.ID))
+	if err == nil {
+		p.Audio = o
+	} else if !errors.Is(err, fs.ErrNotExist) { // sound that could not be decoded leaves a silent film
+		p.Close()
+		return nil, fmt.Errorf("open sound: %w", err)
+	}
+	return p, nil
+}
+
+// SkipAudio goes on without sound: a track that cannot be decoded does not cost
+// the pictures.
+func (a *App) SkipAudio(ctx context.Context, id video.ID) error {
+	return a.finishPart(ctx, id, queue.Audio, 0, 0)
+}
+
+// Progress records how far a task has come. It reports false when nobody waits
+// for it any more.
+func (a *App) Progress(ctx context.Context, t queue.Task, done float64) (bool, error) {
+	var wanted bool
+	err := a.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		wanted, err = tx.SetProgress(ctx, t.Video, string(t.Kind), t.Number, done)
+		return err
+	})
+	return wanted, err
+}
+
+// Fault counts a failure of unknown cause. It reports true when there were too
+// many of them to hope for another try.
+func (a *App) Fault(ctx context.Context, t queue.Task) (giveUp bool, err error) {
+	err = a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
+		n, err := tx.CountFault(ctx, t.Video, string(t.Kind), t.Number)
+		giveUp = n >= maxFaults
+		return err
+	})
+	return giveUp, err
+}
+
+// GiveUp turns what is unfinished of a video to fail, stops its other tasks and
+// has its left-overs removed.
+func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
+	var finished video.Status
+	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, id)
+		if err != nil {
+			return err
+		}
+		for i, r := range v.Resolutions {
+			if r.Status.Finished() {
+				continue
+			}
+			if err := tx.MoveResolution(ctx, r.ID, video.Fail, f); err != nil {
+				return err
+			}
+			v.Resolutions[i].Status = video.Fail
+		}
+		if finished, err = a.settle(ctx, tx, v, f); err != nil {
+			return err
+		}
+		return a.retire(ctx, tx, id)
+	})
+	if err == nil && finished != "" {
+		a.observe.VideoFinished(finished, f)
+		a.log.InfoContext(ctx, "video failed", "video", id, "code", f.Code, "reason", f.Message)
+	}
+	return err
+}
+
+// settle gives a video the status that follows from its resolutions. It returns
+// the new status if the video has just come to its end, else "".
+func (a *App) settle(ctx context.Context, tx *store.Tx, v video.Video, f *video.Failure) (video.Status, error) {
+	now := video.Summarize(v.Status, v.Resolutions)
+	if now == v.Status || !now.Finished() {
+		return "", nil
+	}
+	if now == video.Ready {
+		f = nil
+	}
+	return now, tx.MoveVideo(ctx, v.ID, now, f)
+}
+
+// retire stops the work on a video and has its left-overs removed.
+func (a *App) retire(ctx context.Context, tx *store.Tx, id video.ID) error {
+	if err := a.queue.Cancel(ctx, tx, id, queue.Purge); err != nil {
+		return err
+	}
+	if err := tx.DropSteps(ctx, id); err != nil {
+		return err
+	}
+	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Priority: purgePriority})
+}
+
+// Purge removes what a video has no more use for: its pieces when it is
+// finished, everything when it is deleted.
+func (a *App) Purge(ctx context.Context, id video.ID) error {
+	// A task that is just ending may still write; wait for it, but not for ever:
+	// what it leaves then is the sweep's.
+	quiet, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := a.queue.Quiet(quiet, id, queue.Purge); err != nil && ctx.Err() != nil {
+		return err
+	}
+	v, err := a.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return err
+	}
+	if err != nil || !v.DeletedAt.IsZero() {
+		return a.removeAll(ctx, id)
+	}
+	if open, err := a.unfinished(ctx, id); err != nil || open {
+		return err
+	}
+	if err := a.removeWork(ctx, id); err != nil {
+		return err
+	}
+	if !a.cfg.KeepSource {
+		_, err = blob.DeletePrefix(ctx, a.blobs, folder(sourcePlace, id))
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package blob
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// MaxKey is the greatest length of a key. S3 would take 1024 bytes; the rest
+	// is left to the prefix of a bucket and to the path of a data directory.
+	MaxKey = 512
+	// MaxElement is the greatest length of a key's element: what every common
+	// file system accepts as a name.
+	MaxElement = 255
+)
+
+// CheckKey returns an error that wraps ErrBadKey unless key has the form that
+// Store describes. Back ends call it before they touch anything, so a key that
+// passes is safe to join to a folder or a bucket's prefix.
+func CheckKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("%w: it is empty", ErrBadKey)
+	}
+	if len(key) > MaxKey {
+		return fmt.Errorf("%w: %d bytes are more than %d", ErrBadKey, len(key), MaxKey)
+	}
+	for element := range strings.SplitSeq(key, "/") {
+		if why := faultOf(element); why != "" {
+			return fmt.Errorf("%w: %q %s", ErrBadKey, key, why)
+		}
+	}
+	return nil
+}
+
+// faultOf says what is wrong with one element of a key, or nothing.
+func faultOf(element string) string {
+	switch {
+	case element == "":
+		return "has an empty element"
+	case len(element) > MaxElement:
+		return fmt.Sprintf("has an element of more than %d bytes", MaxElement)
+	case element[0] == '.':
+		return "has an element that starts with a dot"
+	case strings.ContainsFunc(element, notInKeys):
+		return "has a character other than letters, digits, '.', '_' and '-'"
+	}
+	return ""
+}
+
+func notInKeys(c rune) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return false
+	}
+	return c != '.' && c != '_' && c != '-'
+}

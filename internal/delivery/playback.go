@@ -1,0 +1,121 @@
+package delivery
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// maxCache is how long a copy may be kept without asking again. Public
+// addresses never change what they show, but a deletion has to reach the caches
+// in the end.
+const maxCache = time.Hour
+
+// contentTypes by the extensions that outputs have.
+var contentTypes = map[string]string{".mp4": "video/mp4", ".jpg": "image/jpeg"}
+
+// playPublic answers GET and HEAD of /v/{id}/{file}.
+func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
+	allowPlayers(w.Header())
+	id, err := video.ParseID("id", r.PathValue("id"))
+	if err != nil {
+		problem.Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
+		return
+	}
+	file := r.PathValue("file")
+	object, err := d.service.OpenPublic(r.Context(), id, file)
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	defer object.Close()
+	serve(w, r, object, file, cacheControl("public", maxCache))
+}
+
+// playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
+func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
+	allowPlayers(w.Header())
+	id, err := video.ParseID("id", r.PathValue("id"))
+	if err != nil {
+		problem.Write(w, r, invalidAddress())
+		return
+	}
+	token, file := r.PathValue("token"), r.PathValue("file")
+	object, err := d.service.OpenSigned(r.Context(), token, id, file)
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	defer object.Close()
+	serve(w, r, object, file, cacheControl("private", expiry(token).Sub(d.now())))
+}
+
+// allowPlayers lets pages of any origin read the answer, refusals included.
+func allowPlayers(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
+}
+
+func cacheControl(who string, life time.Duration) string {
+	life = max(0, min(life, maxCache))
+	return fmt.Sprintf("%s, max-age=%d", who, int(life.Seconds()))
+}
+
+// expiry returns when a token ends. The service has accepted the token before,
+// so the number at its beginning is ours.
+func expiry(token string) time.Time {
+	seconds, _, _ := strings.Cut(token, ".")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(n, 0)
+}
+
+// serve sends an object, or the part of it that was asked for.
+func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cache string) {
+	info, h := object.Info(), w.Header()
+	h.Set("Content-Type", contentType(file))
+	h.Set("Content-Disposition", "inline")
+	h.Set("Cache-Control", cache)
+	h.Set("ETag", quote(info.ETag))
+	// A file must never run as a page of this origin, whatever a browser takes it for.
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox")
+
+	r, wanted := withRange(r, info.Size)
+	guard := &rangeGuard{ResponseWriter: w}
+	http.ServeContent(guard, r, "", info.Modified, content(object))
+	if guard.refused {
+		h.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
+		problem.Write(w, r, wanted.refusal(info.Size))
+	}
+}
+
+// content prefers the object's own file, for which the kernel does the copying.
+func content(object blob.Object) io.ReadSeeker {
+	if f, ok := object.(interface{ File() *os.File }); ok {
+		if file := f.File(); file != nil {
+			return file
+		}
+	}
+	return object
+}
+
+func contentType(file string) string {
+	if t, ok := contentTypes[path.Ext(file)]; ok {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+func quote(etag string) string { return `"` + etag + `"` }

@@ -1,0 +1,176 @@
+package media
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// allowedFormats are the demuxers that may run. Playlists are not among them:
+// a playlist that calls itself a film would make ffmpeg read other files.
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,flv,live_flv,asf,ogg,mxf"
+
+// allowedDecoders are the decoders that may run: what people really upload.
+// Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
+// Subtitles are never decoded, but ffprobe fails on them when it may not.
+var allowedDecoders = strings.Join([]string{
+	// Pictures of cameras, phones and the web.
+	"h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg4,mpeg1video,mpeg2video,mpegvideo,theora,vp3,vp6,vp6a,vp6f,flv",
+	"h261,h263,h263i,h263p,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,mjpeg,mjpegb,png",
+	// Editing, archives and screen recorders.
+	"prores,dnxhd,cfhd,dvvideo,ffv1,huffyuv,ffvhuff,utvideo,v210,v410,rawvideo,jpeg2000,qtrle,svq1,svq3,cinepak,camtasia,tscc2,zmbv,msrle,msvideo1",
+	"aac,aac_latm,mp1,mp1float,mp2,mp2float,mp3,mp3float,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,libvorbis,flac,alac,speex,libspeex",
+	"wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,gsm,gsm_ms,nellymoser,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,adpcm_swf,adpcm_yamaha,g722,qdm2,mace3,mace6,s302m",
+	"pcm_s16le,pcm_s16be,pcm_s16le_planar,pcm_s16be_planar,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw,pcm_dvd,pcm_bluray",
+	"ass,ssa,subrip,srt,mov_text,webvtt,dvdsub,dvbsub,pgssub,xsub,cc_dec,text,libzvbi_teletextdec",
+}, ",")
+
+// input are the options that make it safe to open an untrusted file; the file
+// itself follows them.
+func input() []string {
+	return []string{
+		"-protocol_whitelist", "file",
+		"-format_whitelist", allowedFormats,
+		"-codec_whitelist", allowedDecoders,
+		"-max_pixels", strconv.Itoa(maxPixels),
+		"-max_streams", "200",
+		"-probesize", "10M", "-analyzeduration", "10M",
+	}
+}
+
+func local(path string) string { return "file:" + path }
+
+func probeArgs(source string) []string {
+	return slices.Concat(
+		[]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, input(),
+		[]string{
+			"-show_entries", strings.Join([]string{
+				"packet=codec_type,stream_index,pts,dts,duration,size,flags", "packet_side_data=side_data_type",
+				"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
+					"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels",
+				"stream_disposition=default,attached_pic", "stream_side_data=side_data_type,rotation",
+				"format=format_name",
+			}, ":"),
+			"-of", "json=compact=1", "-i", local(source),
+		})
+}
+
+// common are the options of every ffmpeg run up to and with its input. A seek
+// aims half a millisecond behind the keyframe, lest rounding lands on the one
+// before; trim in the graph drops what comes too early.
+func common(job Job, tb video.Ratio, seek int64, threads int) []string {
+	args := slices.Concat([]string{
+		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1",
+		"-max_alloc", "536870912",
+		"-max_error_rate", "1", // what could be decoded is checked, not what could not
+		"-filter_complex_threads", "1",
+		"-copyts", // times stay those of the source: the plan speaks in them
+	}, input(), []string{"-threads", strconv.Itoa(threads), "-noautorotate"})
+	if seek != video.NoSeek {
+		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
+	}
+	return append(args, "-i", local(job.Source))
+}
+
+// onlyThis keeps everything out of an output that was not asked for: names,
+// places and times that cameras record, chapters, subtitles, data.
+var onlyThis = []string{"-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn"}
+
+// piecePath is where EncodeChunk puts a rendition.
+func piecePath(job Job, rendition int) string {
+	return filepath.Join(job.OutDir, fmt.Sprintf("v%d.mp4", rendition))
+}
+
+// chunkArgs encodes chunk n at every rendition. A piece is an ordinary MP4
+// whose edit list says when it begins on the film's time line.
+func chunkArgs(job Job, p *video.Plan, n, threads int) []string {
+	args := append(common(job, p.Input.TimeBase, p.Chunks[n].Seek, threads),
+		"-filter_complex", graph(p, chunkFilters(p, n), toVideo))
+	scale := strconv.Itoa(p.Timescale)
+	for i, r := range p.Renditions {
+		args = append(args, "-map", fmt.Sprintf("[v%d]", i))
+		args = append(args, x264Args(p, r, threads)...)
+		args = append(args, "-force_key_frames", keyGrid(p, n),
+			"-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
+		args = append(args, onlyThis...)
+		args = append(args, "-avoid_negative_ts", "disabled",
+			"-movie_timescale", scale, "-video_track_timescale", scale,
+			"-f", "mp4", local(piecePath(job, i)))
+	}
+	return args
+}
+
+// x264Args are the same for every chunk of a rendition: one set of parameters
+// has to describe all of its pieces.
+func x264Args(p *video.Plan, r video.Rendition, threads int) []string {
+	rate := p.Input.FrameRate
+	if p.LimitRate > 0 {
+		rate = min(rate, float64(p.LimitRate))
+	}
+	kbps := capOf(r, rate)
+	args := []string{
+		"-c:v", "libx264", "-preset", "veryfast", "-crf", "23",
+		"-maxrate", fmt.Sprintf("%dk", kbps), "-bufsize", fmt.Sprintf("%dk", 2*kbps),
+		"-profile:v", "high", "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(threads),
+		// Keyframes are where the grid puts them and nowhere else, so that all
+		// renditions can be cut at the same places.
+		"-g", "100000", "-sc_threshold", "0", "-flags", "+cgop",
+	}
+	if rate > 0 {
+		// Without it x264 believes what the container says of its rate, which
+		// can be a thousand, and asks players for the power to match.
+		args = append(args, "-x264-params", fmt.Sprintf("fps=%d/1000", max(1, int(math.Round(rate*1000)))))
+	}
+	return args
+}
+
+// keyGrid forces a keyframe at the first frame of every two seconds of the
+// film. In the expression t counts from the first frame of the chunk.
+func keyGrid(p *video.Plan, n int) string {
+	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
+	return fmt.Sprintf("expr:isnan(prev_forced_t)+gt(floor((t+%[1]f)/2+1e-5),floor((prev_forced_t+%[1]f)/2+1e-5))", start)
+}
+
+const soundRate = 48_000
+
+func audioPath(job Job) string { return filepath.Join(job.OutDir, "audio.mp4") }
+
+// audioArgs encodes the whole sound track: shifted such that time zero is the
+// film's first frame, silent where the source has gaps or begins late, and no
+// longer than the film.
+func audioArgs(job Job, p *video.Plan, threads int) []string {
+	tb := p.Input.TimeBase
+	filters := fmt.Sprintf("asetpts=PTS-(%d*%d/%d)/TB,aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo,atrim=end_pts=%d",
+		p.FirstPTS, tb.Num, tb.Den, soundRate, int64(math.Ceil(p.Duration.Seconds()*soundRate)))
+	return slices.Concat(common(job, tb, video.NoSeek, threads), []string{
+		"-map", fmt.Sprintf("0:%d", p.Audio.Stream), "-af", filters,
+		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(soundRate), "-ac", "2",
+	}, onlyThis, []string{"-f", "mp4", local(audioPath(job))})
+}
+
+func thumbnailPath(job Job, thumbnail, rendition int) string {
+	return filepath.Join(job.OutDir, fmt.Sprintf("t%d_%d.jpg", thumbnail, rendition))
+}
+
+// thumbnailArgs makes thumbnail n at every rendition from the first frame at or
+// after pts; NoSeek as pts takes the first frame that can be decoded.
+func thumbnailArgs(job Job, p *video.Plan, n int, seek, pts int64, threads int) []string {
+	stretch := []string{"null"}
+	if pts != video.NoSeek {
+		stretch = []string{fmt.Sprintf("trim=start_pts=%d", pts)}
+	}
+	args := append(common(job, p.Input.TimeBase, seek, threads),
+		"-filter_complex", graph(p, stretch, toJPEG))
+	for i := range p.Renditions {
+		args = append(args, "-map", fmt.Sprintf("[v%d]", i), "-frames:v", "1", "-fps_mode", "passthrough",
+			"-c:v", "mjpeg", "-q:v", "3")
+		args = append(args, onlyThis...)
+		args = append(args, "-f", "mjpeg", local(thumbnailPath(job, n, i)))
+	}
+	return args
+}

@@ -1,0 +1,42 @@
+package media
+
+import (
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// cutting says how a film is cut into chunks. Chunks of ten seconds and more
+// cost nothing against encoding the film as a whole; shorter ones do.
+type cutting struct {
+	chunk time.Duration // a chunk ends at the first keyframe after this long
+	whole time.Duration // a film shorter than this is not cut
+	rest  time.Duration // a last chunk shorter than this joins its predecessor
+}
+
+var defaultCutting = cutting{chunk: 20 * time.Second, whole: 30 * time.Second, rest: 10 * time.Second}
+
+// chunks cuts a film at keyframes. A film whose container cannot be trusted to
+// seek exactly, or whose frames carry no times, is one chunk.
+func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool) []video.Chunk {
+	out := []video.Chunk{{Start: line.first, End: video.Forever, Seek: video.NoSeek}}
+	ticks := func(d time.Duration) int64 {
+		return int64(d.Seconds() * float64(tb.Den) / float64(tb.Num))
+	}
+	end := line.last + line.lastTick
+	if !reliable || line.untimed || end-line.first < ticks(c.whole) {
+		return out
+	}
+	for _, k := range line.keys {
+		start := out[len(out)-1].Start
+		if !k.border || k.pts-start < ticks(c.chunk) || k.pts <= start {
+			continue
+		}
+		if end-k.pts < ticks(c.rest) {
+			break
+		}
+		out[len(out)-1].End = k.pts
+		out = append(out, video.Chunk{Start: k.pts, End: video.Forever, Seek: line.seekTo(k.pts, 0)})
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/Eyevinn/mp4ff/mp4"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// EncodeChunk encodes chunk n at every rendition with one decode. The outputs
+// are in the order of the plan's renditions and hold equally many frames.
+//
+// A stretch of a longer film may be so damaged that nothing of it can be
+// decoded. It then has no outputs and no error: the film goes on without it,
+// and the piece before it stays on the screen. A film that has no other chunk
+// is a *video.Failure.
+func (t *Tools) EncodeChunk(ctx context.Context, job Job, p *video.Plan, n int, progress Progress) ([]Output, error) {
+	if n < 0 || n >= len(p.Chunks) {
+		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
+	}
+	length := p.Length(n).Seconds()
+	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
+	stderr, err := t.transcode(ctx, job, chunkArgs(job, p, n, t.threads), func(at float64) {
+		if length > 0 {
+			progress.report((at - start) / length)
+		}
+	})
+	outputs, err := pieces(job, p, err, stderr)
+	if err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
+	if len(outputs) == 0 && len(p.Chunks) == 1 {
+		return nil, unreadable()
+	}
+	progress.report(1)
+	return outputs, nil
+}
+
+// pieces checks what a run made of a chunk. The exit status proves nothing in
+// either direction, so the files decide.
+func pieces(job Job, p *video.Plan, err error, stderr string) ([]Output, error) {
+	if ours := troubleOfOurs(err, stderr); ours != nil {
+		return nil, ours
+	}
+	var outputs []Output
+	for i, r := range p.Renditions {
+		out, checkErr := checkPiece(piecePath(job, i), &r)
+		if checkErr != nil && err == nil {
+			return nil, checkErr
+		}
+		out.Rendition = i
+		outputs = append(outputs, out)
+	}
+	frames := outputs[0].Frames
+	switch {
+	case err != nil && (frames > 0 || !damaged(stderr)):
+		return nil, err
+	case frames == 0:
+		return nil, nil
+	}
+	for i, o := range outputs {
+		if o.Frames != frames {
+			return nil, fmt.Errorf("rendition %d has %d frames, rendition 0 has %d", i, o.Frames, frames)
+		}
+	}
+	return outputs, nil
+}
+
+// EncodeAudio encodes the sound of the whole film. ErrNoSound says that the
+// film is to go without.
+func (t *Tools) EncodeAudio(ctx context.Context, job Job, p *video.Plan, progress Progress) (Output, error) {
+	if p.Audio == nil {
+		return Output{}, ErrNoSound
+	}
+	stderr, err := t.transcode(ctx, job, audioArgs(job, p, t.threads), func(at float64) {
+		progress.report(at / p.Duration.Seconds())
+	})
+	if ours := troubleOfOurs(err, stderr); ours != nil {
+		return Output{}, fmt.Errorf("encode audio: %w", ours)
+	}
+	out, checkErr := checkPiece(audioPath(job), nil)
+	switch {
+	case err != nil && (out.Frames > 0 || !damaged(stderr)):
+		return Output{}, fmt.Errorf("encode audio: %w", err)
+	case err == nil && checkErr != nil:
+		return Output{}, fmt.Errorf("encode audio: %w", checkErr)
+	case out.Frames == 0:
+		return Output{}, fmt.Errorf("encode audio: %w", ErrNoSound)
+	}
+	progress.report(1)
+	return out, nil
+}
+
+// checkPiece opens a file that ffmpeg made and counts what is in it. No file at
+// all counts as one without frames. want is nil for sound.
+func checkPiece(path string, want *video.Rendition) (Output, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Output{Path: path}, nil
+	}
+	if err != nil {
+		return Output{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{Path: path, Size: info.Size()}
+	file, err := mp4.DecodeFile(f, mp4.WithDecodeMode(mp4.DecModeLazyMdat))
+	switch {
+	case err != nil:
+		return out, fmt.Errorf("read piece: %w", err)
+	case file.Moov == nil:
+		return out, errors.New("piece has no index: it was not written to its end")
+	case len(file.Moov.Traks) == 0:
+		return out, nil // what ffmpeg writes when not a single frame came
+	}
+	table := file.Moov.Trak.Mdia.Minf.Stbl
+	if table == nil || table.Stsz == nil || table.Stsd == nil {
+		return out, errors.New("piece has no sample table")
+	}
+	out.Frames = int(table.Stsz.SampleNumber)
+	if avc := table.Stsd.AvcX; want != nil && out.Frames > 0 &&
+		(avc == nil || int(avc.Width) != want.Width || int(avc.Height) != want.Height) {
+		return out, fmt.Errorf("piece is not H.264 of %d × %d", want.Width, want.Height)
+	}
+	return out, nil
+}

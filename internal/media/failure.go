@@ -1,0 +1,92 @@
+package media
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// codecRefused is what libavcodec says about a decoder that we do not let run.
+var codecRefused = regexp.MustCompile(`Codec \(([\w.-]{1,32})\) not on whitelist`)
+
+// explainProbe turns the end of an ffprobe run into a failure of the film where
+// the film is to blame.
+func explainProbe(err error, stderr, source string) error {
+	if ours := troubleOfOurs(err, stderr); ours != nil {
+		return ours
+	}
+	says := func(text string) bool { return strings.Contains(stderr, text) }
+	refused := codecRefused.FindStringSubmatch(stderr)
+	switch {
+	case says("Input/output error"):
+		// Demuxers say this of short files, the kernel of bad disks.
+		if err := readThrough(source); err != nil {
+			return fmt.Errorf("read source: %w", err)
+		}
+	case says("moov atom not found"):
+		return video.Failf(video.Truncated, "The file ends before its index: the recording or the upload was cut off.")
+	case says("Format not on whitelist"), says("Invalid argument"):
+		return video.Failf(video.NotAVideo, "The file is not a video in a format that is accepted here.")
+	case refused != nil:
+		return unsupported(refused[1])
+	case says("Cannot allocate memory"):
+		return video.Failf(video.LimitMemory, "The file needs more memory than a video may take.")
+	}
+	return video.Failf(video.Corrupt, "The file is damaged and could not be read as video.")
+}
+
+func unsupported(codec string) *video.Failure {
+	return video.Failf(video.UnsupportedCodec, "The picture or the sound is stored in a format (%s) that cannot be decoded here.", codec)
+}
+
+// troubleOfOurs returns the error of a run that the film is not to blame for,
+// or nil when the child ended by itself and had nothing to say about the machine.
+func troubleOfOurs(err error, stderr string) error {
+	for text, errno := range map[string]syscall.Errno{
+		"No space left on device": syscall.ENOSPC,
+		"Disk quota exceeded":     syscall.EDQUOT,
+	} {
+		// ffmpeg 5.1 exits with 0 when the disk is full.
+		if strings.Contains(stderr, text) {
+			return fmt.Errorf("write output: %w", errno)
+		}
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if err != nil && (!ok || exit.ExitCode() < 0) {
+		return err // stopped by us, never started, or killed by a signal
+	}
+	return nil
+}
+
+// damaged reports whether ffmpeg blames the film for having made nothing.
+func damaged(stderr string) bool {
+	for _, text := range []string{
+		"Invalid data found when processing input",
+		"Cannot determine format of input stream",
+		"Error while decoding stream",
+		"moov atom not found",
+	} {
+		if strings.Contains(stderr, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// readThrough reads a file to its end.
+func readThrough(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, f)
+	return err
+}

@@ -1,0 +1,54 @@
+package media
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	minSide = 2     // x264 takes any even size
+	maxSide = 16384 // x264 takes no more
+)
+
+// ladder computes the encodes for the names asked for, largest first. Names
+// that come out at the same size share one encode, and nothing is blown up
+// unless upscale says so.
+func ladder(width, height int, names []video.Name, upscale bool) []video.Rendition {
+	var out []video.Rendition
+	for _, name := range names {
+		w, h := fit(width, height, name.ShortSide(), upscale)
+		i := slices.IndexFunc(out, func(r video.Rendition) bool { return r.Width == w && r.Height == h })
+		if i < 0 {
+			i = len(out)
+			out = append(out, video.Rendition{Width: w, Height: h})
+		}
+		if !slices.Contains(out[i].Names, name) {
+			out[i].Names = append(out[i].Names, name)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b video.Rendition) int {
+		return cmp.Compare(b.Width*b.Height, a.Width*a.Height)
+	})
+	return out
+}
+
+// fit scales a picture such that its shorter side becomes short, as far as the
+// limits of the encoder allow, and keeps its shape.
+func fit(width, height, short int, upscale bool) (int, int) {
+	scale := float64(short) / float64(min(width, height))
+	if !upscale {
+		scale = min(scale, 1)
+	}
+	scale = min(scale, float64(maxSide)/float64(max(width, height)),
+		math.Sqrt(float64(maxPixels)/float64(width)/float64(height)))
+	return even(float64(width) * scale), even(float64(height) * scale)
+}
+
+// even rounds to an even number. Just below the next even number, an odd source
+// is cut down rather than blown up by a pixel.
+func even(x float64) int {
+	return min(max(2*int(math.Floor(x/2+0.499)), minSide), maxSide)
+}

@@ -1,0 +1,130 @@
+package media
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// maxRate is the highest frame rate of the outputs. Cameras that mean 60 measure
+// up to half a frame more.
+const (
+	maxRate      = 60
+	maxRateSlack = 0.5
+)
+
+// makePlan decides what becomes of a file. It is a pure function of what was
+// found in the file and what was asked for.
+func makePlan(found *findings, ask Ask, cut cutting) (*video.Plan, error) {
+	s, err := found.chooseVideo()
+	if err != nil {
+		return nil, err
+	}
+	line := found.timelines[s.Index]
+	line.settle()
+	tb := parseRatio(s.TimeBase)
+	if tb.Num <= 0 || tb.Den <= 0 {
+		return nil, unreadable()
+	}
+	duration := filmLength(s, line, tb)
+	if duration > maxDuration {
+		return nil, video.Failf(video.TooLong, "The film is %.1f hours long; at most %.0f hours can be processed.", duration.Hours(), maxDuration.Hours())
+	}
+	p := &video.Plan{
+		Input:       describe(found.format, s, line, tb),
+		FirstPTS:    line.first,
+		Duration:    duration,
+		Frames:      len(line.shown),
+		Deinterlace: interlaced(s),
+		ToneMap:     isHDR(s),
+		Timescale:   timescale(tb),
+		Audio:       found.chooseAudio(tb.Seconds(line.last)),
+	}
+	if p.Input.FrameRate > maxRate+maxRateSlack {
+		p.LimitRate = maxRate
+	}
+	p.Renditions = ladder(p.Input.Width, p.Input.Height, ask.Names, ask.Upscale)
+	p.Chunks = cut.chunks(line, tb, found.seeksReliably())
+	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.seeksReliably())
+	return p, nil
+}
+
+func describe(f format, s stream, line *timeline, tb video.Ratio) video.Input {
+	w, h, rotation := displaySize(s)
+	in := video.Input{
+		Container: f.Name, VideoStream: s.Index, Codec: s.Codec, PixelFormat: s.PixelFormat,
+		Width: w, Height: h, CodedWidth: s.Width, CodedHeight: s.Height, Rotation: rotation,
+		TimeBase: tb, FrameRate: frameRate(s, line, tb),
+		Matrix: s.ColorSpace, Transfer: s.ColorTransfer, Primaries: s.ColorPrimary,
+		FullRange: s.ColorRange == "pc" || strings.HasPrefix(s.PixelFormat, "yuvj"),
+		Bitrate:   s.Bitrate,
+	}
+	if seconds := line.span(tb); in.Bitrate == 0 && seconds > 0 {
+		in.Bitrate = int64(float64(line.bytes) * 8 / seconds)
+	}
+	return in
+}
+
+// frameRate measures the average rate; what files say of themselves can be off
+// by factors (an FLV of 30 frames a second that calls itself 1000).
+func frameRate(s stream, line *timeline, tb video.Ratio) float64 {
+	if seconds := line.span(tb); seconds > 0 {
+		return math.Round(float64(len(line.shown)-1)/seconds*1000) / 1000
+	}
+	if r := parseRatio(s.AverageRate); r.Den > 0 {
+		return float64(r.Num) / float64(r.Den)
+	}
+	return 0
+}
+
+// filmLength is the time from the first frame to the end of the last one.
+func filmLength(s stream, line *timeline, tb video.Ratio) time.Duration {
+	last := tb.Seconds(line.lastTick)
+	if last <= 0 {
+		last = 1.0 / 25
+		if rate := frameRate(s, line, tb); rate > 1 {
+			last = 1 / rate
+		}
+	}
+	// Nonsense in the file must not overflow what is compared with the limit.
+	seconds := min(line.span(tb)+last, 1000*maxDuration.Seconds())
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}
+
+// timescale chooses the ticks a second of the outputs such that every time of
+// the source is a whole number of ticks. Too coarse a scale is refined by a
+// whole factor; time bases too fine for 32-bit players fall back to the 90 kHz
+// of broadcasting.
+func timescale(tb video.Ratio) int {
+	const coarsest, finest, fallback = 1000, 1_000_000, 90_000
+	switch {
+	case tb.Den > finest:
+		return fallback
+	case tb.Den < coarsest:
+		return tb.Den * ((coarsest + tb.Den - 1) / tb.Den)
+	}
+	return tb.Den
+}
+
+// thumbnails finds the frame that is on the screen at each time asked for.
+func thumbnails(seconds []float64, line *timeline, tb video.Ratio, reliable bool) []video.Thumbnail {
+	back := 0
+	if !reliable {
+		back = 1 // seeking may land behind the keyframe aimed at
+	}
+	var out []video.Thumbnail
+	for _, s := range seconds {
+		pts := line.last
+		if ticks := s * float64(tb.Den) / float64(tb.Num); ticks < float64(line.last-line.first) {
+			pts = line.shownAt(line.first + int64(math.Floor(ticks+1e-6)))
+		}
+		t := video.Thumbnail{Seconds: s, PTS: pts, Seek: video.NoSeek}
+		if !line.untimed {
+			t.Seek = line.seekTo(pts, back)
+		}
+		out = append(out, t)
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+package media
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Limits on what is looked at. They are far above any honest film, and hostile
+// files reach them soon.
+const (
+	maxPixels   = 36_864_000 // 8192 × 4500
+	maxDuration = 12 * time.Hour
+	maxFrames   = 4_000_000 // 12 hours at 92 frames a second
+)
+
+// Inspect probes the file and makes the plan. A file that can never be
+// transcoded is a *video.Failure; other errors may pass.
+func (t *Tools) Inspect(ctx context.Context, job Job, ask Ask) (*video.Plan, error) {
+	found, err := t.probe(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	plan, err := makePlan(found, ask, t.cut)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return plan, nil
+}
+
+// probe asks ffprobe, in one run, for the streams and for the time and kind of
+// every packet. Nothing is decoded but what it takes to know the formats.
+func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
+	size, err := sizeOf(job.Source)
+	if err != nil {
+		return nil, err
+	}
+	// The whole file is read once; 16 MiB a second is a slow disk.
+	limit := 30*time.Second + time.Duration(size>>24)*time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTimeLimit)
+	defer cancel()
+
+	found := newFindings()
+	stderr, err := t.run(ctx, process{
+		bin: t.ffprobe, args: probeArgs(job.Source), dir: job.OutDir,
+		stdout: found.read,
+	})
+	if err != nil {
+		return nil, explainProbe(err, stderr, job.Source)
+	}
+	return found, nil
+}
+
+// sizeOf makes sure that the source is there and can be opened: without it,
+// trouble of ours would look like trouble with the film.
+func sizeOf(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// findings is what ffprobe told about a file.
+type findings struct {
+	format    format
+	streams   []stream
+	timelines map[int]*timeline // by index of the stream
+	frames    int               // of all video streams
+}
+
+func newFindings() *findings {
+	return &findings{timelines: map[int]*timeline{}}
+}
+
+type format struct {
+	Name string `json:"format_name"`
+}
+
+type stream struct {
+	Index         int        `json:"index"`
+	Type          string     `json:"codec_type"`
+	Codec         string     `json:"codec_name"`
+	Tag           string     `json:"codec_tag_string"`
+	Width         int        `json:"width"`
+	Height        int        `json:"height"`
+	PixelFormat   string     `json:"pix_fmt"`
+	SampleAspect  string     `json:"sample_aspect_ratio"`
+	FieldOrder    string     `json:"field_order"`
+	ColorRange    string     `json:"color_range"`
+	ColorSpace    string     `json:"color_space"`
+	ColorTransfer string     `json:"color_transfer"`
+	ColorPrimary  string     `json:"color_primaries"`
+	AverageRate   string     `json:"avg_frame_rate"`
+	TimeBase      string     `json:"time_base"`
+	Bitrate       int64      `json:"bit_rate,string"`
+	Channels      int        `json:"channels"`
+	SideData      []sideData `json:"side_data_list"`
+	Disposition   struct {
+		Default     int `json:"default"`
+		AttachedPic int `json:"attached_pic"`
+	} `json:"disposition"`
+}
+
+type sideData struct {
+	Type     string  `json:"side_data_type"`
+	Rotation float64 `json:"rotation"`
+}
+
+type packet struct {
+	Type     string     `json:"codec_type"`
+	Stream   int        `json:"stream_index"`
+	PTS      int64      `json:"pts"`
+	DTS      int64      `json:"dts"`
+	Duration int64      `json:"duration"`
+	Size     int64      `json:"size,string"`
+	Flags    string     `json:"flags"`
+	SideData []sideData `json:"side_data_list"`
+}
+
+// unknown stands for a time that ffprobe leaves out.
+const unknown = video.NoSeek
+
+// read takes ffprobe's JSON apart while it arrives: the packets of a long film
+// are gigabytes of text. They come first, so their facts are collected for
+// every stream before it is known which stream is the film.
+func (f *findings) read(r io.Reader) error {
+	d := json.NewDecoder(r)
+	if err := expect(d, json.Delim('{')); err != nil {
+		return err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "packets":
+			err = each(d, func() error { return f.readPacket(d) })
+		case "streams":
+			err = d.Decode(&f.streams)
+		case "format":
+			err = d.Decode(&f.format)
+		default:
+			err = d.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return fmt.Errorf("read ffprobe's %v: %w", key, err)
+		}
+	}
+	return expect(d, json.Delim('}'))
+}
+
+func (f *findings) readPacket(d *json.Decoder) error {
+	p := packet{Stream: -1, PTS: unknown, DTS: unknown}
+	if err := d.Decode(&p); err != nil {
+		return err
+	}
+	if p.Stream < 0 {
+		return nil // ffprobe lists the programs of a transport stream among the packets
+	}
+	line := f.timelines[p.Stream]
+	if line == nil {
+		line = newTimeline()
+		f.timelines[p.Stream] = line
+	}
+	if p.Type == "video" {
+		if f.frames++; f.frames > maxFrames {
+			return video.Failf(video.TooLong, "The file has more than %d million frames, which is more than can be processed.", maxFrames/1_000_000)
+		}
+	}
+	line.add(p)
+	return nil
+}
+
+// each calls read for every element of the array that comes next.
+func each(d *json.Decoder, read func() error) error {
+	if err := expect(d, json.Delim('[')); err != nil {
+		return err
+	}
+	for d.More() {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return expect(d, json.Delim(']'))
+}
+
+func expect(d *json.Decoder, want json.Delim) error {
+	switch got, err := d.Token(); {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	case got != want:
+		return fmt.Errorf("unexpected %v in JSON, want %v", got, want)
+	}
+	return nil
+}

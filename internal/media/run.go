@@ -1,0 +1,177 @@
+package media
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// keptStderr is how much of a child's complaints is kept: hostile files
+	// make ffmpeg complain without end.
+	keptStderr = 64 << 10
+	// quotedStderr is how much of it goes into an error.
+	quotedStderr = 2 << 10
+	// patience is how long a killed child's pipes may stay open.
+	patience = 2 * time.Second
+)
+
+// childEnvironment is all that a child learns about this machine: the server's
+// own environment holds secrets.
+var childEnvironment = []string{
+	"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8",
+	"AV_LOG_FORCE_NOCOLOR=1",
+	"MALLOC_ARENA_MAX=2", // one arena per thread would multiply the memory of many threads
+}
+
+// process is one run of a child.
+type process struct {
+	bin    string
+	args   []string
+	dir    string
+	stdout func(io.Reader) error // reads to the end, or returns why the child has to stop
+}
+
+// run executes a child to its end and returns the tail of what it wrote to
+// stderr. When ctx ends, the whole process group is killed and the error is the
+// cause that ctx carries: a stop by us is never the film's fault.
+//
+// The kernel kills the child when the thread that started it ends
+// (proc_linux.go), so this goroutine holds on to its thread until the end.
+func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	complaints := &tail{max: keptStderr}
+	cmd := command(ctx, p)
+	cmd.Stderr = complaints
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", fmt.Errorf("start %s: %w", p.bin, err)
+	}
+	if err := cmd.Start(); err != nil {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		return "", fmt.Errorf("start %s: %w", p.bin, err)
+	}
+	readErr := p.stdout(stdout)
+	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
+		stop(readErr) // refused what it read; an early end is explained by the exit status
+	}
+	err = cmd.Wait()
+	stderr = complaints.String()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return stderr, context.Cause(ctx)
+	case err != nil:
+		return stderr, &exitError{err: err, stderr: stderr}
+	}
+	return stderr, readErr
+}
+
+// command is the one place where a child is described, so that a sandbox can be
+// put around all of them here.
+func command(ctx context.Context, p process) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.bin, p.args...)
+	cmd.Dir = p.dir
+	cmd.Env = childEnvironment
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = patience
+	return cmd
+}
+
+// exitError is a child that ended badly by itself.
+type exitError struct {
+	err    error
+	stderr string
+}
+
+func (e *exitError) Error() string {
+	text := strings.TrimSpace(e.stderr)
+	if cut := len(text) - quotedStderr; cut > 0 {
+		text = "…" + strings.ToValidUTF8(text[cut:], "")
+	}
+	return fmt.Sprintf("%v: %s", e.err, text)
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	max int
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*t.max {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.max:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	return string(t.buf[max(0, len(t.buf)-t.max):])
+}
+
+// readAll stores a child's whole output; for output known to be small.
+func readAll(into *[]byte) func(io.Reader) error {
+	return func(r io.Reader) (err error) {
+		*into, err = io.ReadAll(r)
+		return err
+	}
+}
+
+// transcode runs ffmpeg, reports how far it is, and kills it when it stalls.
+// position is told the film time, in seconds, that has been written.
+func (t *Tools) transcode(ctx context.Context, job Job, args []string, position func(seconds float64)) (stderr string, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watchdog := time.AfterFunc(t.stall, func() { stop(ErrStalled) })
+	defer watchdog.Stop()
+
+	return t.run(ctx, process{
+		bin: t.ffmpeg, args: args, dir: job.OutDir,
+		stdout: func(r io.Reader) error {
+			return readProgress(r, func() { watchdog.Reset(t.stall) }, position)
+		},
+	})
+}
+
+// readProgress reads what ffmpeg writes for -progress: key=value lines, over
+// and over. It calls moved whenever one of the telling values has changed.
+func readProgress(r io.Reader, moved func(), position func(seconds float64)) error {
+	last := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		key, value, _ := bytes.Cut(bytes.TrimSpace(lines.Bytes()), []byte("="))
+		k, v := string(key), string(value)
+		switch k {
+		case "frame", "total_size", "out_time_us":
+		default:
+			continue
+		}
+		if last[k] == v {
+			continue
+		}
+		last[k] = v
+		moved()
+		if us, err := strconv.ParseInt(v, 10, 64); err == nil && k == "out_time_us" {
+			position(float64(us) / 1e6)
+		}
+	}
+	return lines.Err()
+}

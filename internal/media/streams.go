@@ -1,0 +1,163 @@
+package media
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// chooseVideo picks the stream that is the film, and refuses those that can
+// never be shown.
+func (f *findings) chooseVideo() (stream, error) {
+	var candidates []stream
+	for _, s := range f.streams {
+		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
+			candidates = append(candidates, s)
+		}
+	}
+	if len(candidates) == 0 {
+		return stream{}, f.pictureless()
+	}
+	best := slices.MaxFunc(candidates, func(a, b stream) int {
+		return cmp.Or(
+			cmp.Compare(f.decodable(a), f.decodable(b)),
+			cmp.Compare(a.Disposition.Default, b.Disposition.Default),
+			cmp.Compare(a.Width*a.Height, b.Width*b.Height),
+		)
+	})
+	return best, f.check(best)
+}
+
+// decodable is 1 for a stream that looks as if it could be decoded, else 0.
+func (f *findings) decodable(s stream) int {
+	if f.check(s) != nil {
+		return 0
+	}
+	return 1
+}
+
+// check returns why a video stream cannot be shown.
+func (f *findings) check(s stream) error {
+	line := f.timelines[s.Index]
+	switch {
+	case s.Tag == "encv", line != nil && line.encrypted:
+		return video.Failf(video.Encrypted, "The film is encrypted (DRM) and cannot be read.")
+	case s.Codec == "" || s.Codec == "none" || s.Codec == "unknown":
+		return unsupported(printable(s.Tag))
+	case s.Width*s.Height > maxPixels:
+		return video.Failf(video.TooManyPixels, "The picture has %d × %d pixels; at most %d can be processed.", s.Width, s.Height, maxPixels)
+	case s.Width <= 0, s.Height <= 0, s.PixelFormat == "", line == nil, len(line.shown) == 0:
+		return unreadable()
+	}
+	return nil
+}
+
+func unreadable() *video.Failure {
+	return video.Failf(video.Corrupt, "The file is damaged: its pictures could not be read as video.")
+}
+
+func (f *findings) pictureless() error {
+	for _, s := range f.streams {
+		if s.Type == "audio" {
+			return video.Failf(video.NoVideoStream, "The file holds sound but no picture.")
+		}
+	}
+	return video.Failf(video.NoVideoStream, "The file holds no picture.")
+}
+
+// printable returns a four-letter code as a person would write it.
+func printable(tag string) string {
+	if tag == "" || strings.Contains(tag, "[") { // ffprobe writes "[0][0][0][0]" for bytes
+		return "unknown"
+	}
+	return tag
+}
+
+// chooseAudio picks the sound track: the default one, else the first. Sound
+// that begins only after the last picture is none.
+func (f *findings) chooseAudio(filmEnd float64) *video.Audio {
+	var chosen *stream
+	for i, s := range f.streams {
+		line := f.timelines[s.Index]
+		if s.Type != "audio" || s.Codec == "" || s.Channels <= 0 || s.Tag == "enca" || line == nil || line.encrypted {
+			continue
+		}
+		if tb := parseRatio(s.TimeBase); tb.Den > 0 && tb.Seconds(line.first) > filmEnd {
+			continue
+		}
+		if chosen == nil || s.Disposition.Default > chosen.Disposition.Default {
+			chosen = &f.streams[i]
+		}
+	}
+	if chosen == nil {
+		return nil
+	}
+	a := &video.Audio{Stream: chosen.Index, Codec: chosen.Codec, Channels: chosen.Channels, Bitrate: 128_000}
+	if a.Channels == 1 {
+		a.Bitrate = 96_000
+	}
+	return a
+}
+
+// seeksReliably reports whether seeking to a keyframe lands exactly there: the
+// container has an index, and one film only that the index can be about.
+func (f *findings) seeksReliably() bool {
+	if c := f.format.Name; !strings.HasPrefix(c, "mov,") && !strings.HasPrefix(c, "matroska,") {
+		return false
+	}
+	films := 0
+	for _, s := range f.streams {
+		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
+			films++
+		}
+	}
+	return films == 1
+}
+
+func interlaced(s stream) bool {
+	// The deinterlacer needs a few lines to work with.
+	return slices.Contains([]string{"tt", "bb", "tb", "bt"}, s.FieldOrder) && s.Width >= 4 && s.Height >= 4
+}
+
+func isHDR(s stream) bool {
+	return s.ColorTransfer == "smpte2084" || s.ColorTransfer == "arib-std-b67"
+}
+
+// displaySize returns the size of the picture as it is meant to be seen, with
+// square pixels and upright, and by how much it has to be turned for that.
+func displaySize(s stream) (width, height, rotation int) {
+	width, height = s.Width, s.Height
+	// A pixel ten times as wide as high is a mistake, not a format.
+	if r := parseRatio(s.SampleAspect); r.Num > 0 && r.Den > 0 && r.Num < 10*r.Den && r.Den < 10*r.Num {
+		width = max(1, int(math.Round(float64(width)*float64(r.Num)/float64(r.Den))))
+	}
+	for _, d := range s.SideData {
+		if d.Type == "Display Matrix" {
+			// ffprobe counts counter-clockwise.
+			turns := int(math.Round(-d.Rotation / 90))
+			rotation = (turns%4 + 4) % 4 * 90
+		}
+	}
+	if rotation%180 != 0 {
+		width, height = height, width
+	}
+	return width, height, rotation
+}
+
+// parseRatio reads "1/90000" or "16:15". What it cannot read is 0/0.
+func parseRatio(s string) video.Ratio {
+	i := strings.IndexAny(s, "/:")
+	if i < 0 {
+		return video.Ratio{}
+	}
+	num, err1 := strconv.Atoi(s[:i])
+	den, err2 := strconv.Atoi(s[i+1:])
+	if err1 != nil || err2 != nil {
+		return video.Ratio{}
+	}
+	return video.Ratio{Num: num, Den: den}
+}

@@ -1,0 +1,127 @@
+package media
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// timeline holds when the packets of one stream are shown, in the stream's own
+// time base.
+type timeline struct {
+	packets   int
+	bytes     int64
+	first     int64 // the earliest time shown
+	encrypted bool
+
+	// Of video streams only.
+	shown    []int64    // the time of each frame, in order of decoding until sorted
+	keys     []keyframe // in order of decoding
+	untimed  bool       // some packets carry no time to be shown at
+	last     int64      // the latest time shown
+	lastTick int64      // how long the frame shown then lasts, or 0
+	clock    int64      // the time of a packet that carries none at all
+}
+
+// keyframe is a packet where decoding can begin.
+type keyframe struct {
+	pts int64
+	// open says that frames shown before it follow it in the file: they need
+	// the previous keyframe (an open group of pictures).
+	open bool
+	// border says that a chunk can begin here: it is shown itself, and all
+	// that precedes it in the file is shown earlier.
+	border bool
+}
+
+func newTimeline() *timeline {
+	return &timeline{first: math.MaxInt64, last: math.MinInt64}
+}
+
+func (l *timeline) add(p packet) {
+	l.packets++
+	l.bytes += p.Size
+	for _, s := range p.SideData {
+		l.encrypted = l.encrypted || s.Type == "Encryption info"
+	}
+	pts := l.stamp(p)
+	discarded := strings.Contains(p.Flags, "D")
+	if p.Type == "video" {
+		l.addFrame(pts, p.Duration, strings.Contains(p.Flags, "K"), discarded)
+	}
+	if !discarded {
+		l.first = min(l.first, pts)
+	}
+}
+
+// stamp returns when a packet is shown, or the best guess: the order of
+// decoding when that is known, else the length of the packets before it.
+func (l *timeline) stamp(p packet) int64 {
+	pts := p.PTS
+	if pts == unknown {
+		l.untimed = true
+		pts = p.DTS
+	}
+	if pts == unknown {
+		pts = l.clock
+	}
+	l.clock = pts + p.Duration
+	return pts
+}
+
+func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
+	switch {
+	case key:
+		l.keys = append(l.keys, keyframe{pts: pts, border: !discarded && pts > l.last})
+	case len(l.keys) > 0 && pts < l.keys[len(l.keys)-1].pts:
+		l.keys[len(l.keys)-1].open = true
+	}
+	if discarded {
+		return // an edit list cuts it out; it is decoded because others need it
+	}
+	l.shown = append(l.shown, pts)
+	if pts >= l.last {
+		l.last, l.lastTick = pts, duration
+	}
+}
+
+// settle puts frames and keyframes into the order in which they are shown.
+func (l *timeline) settle() {
+	slices.Sort(l.shown)
+	slices.SortStableFunc(l.keys, func(a, b keyframe) int { return cmp.Compare(a.pts, b.pts) })
+}
+
+// span returns the seconds from the first frame to the beginning of the last.
+// It computes with floating point because hostile times would overflow.
+func (l *timeline) span(tb video.Ratio) float64 {
+	return (float64(l.last) - float64(l.first)) * float64(tb.Num) / float64(tb.Den)
+}
+
+// shownAt returns the frame that is on the screen at a time: the latest one
+// that is not after it.
+func (l *timeline) shownAt(pts int64) int64 {
+	i, exact := slices.BinarySearch(l.shown, pts)
+	if !exact {
+		i--
+	}
+	return l.shown[max(i, 0)]
+}
+
+// seekTo returns the keyframe from which everything shown at pts and later can
+// be decoded, and back keyframes before it for safety.
+func (l *timeline) seekTo(pts int64, back int) int64 {
+	i, exact := slices.BinarySearchFunc(l.keys, pts, func(k keyframe, pts int64) int { return cmp.Compare(k.pts, pts) })
+	if !exact {
+		i--
+	}
+	if i >= 0 && l.keys[i].open {
+		i--
+	}
+	if i -= back; i <= 0 {
+		return unknown // from the beginning, which needs no seeking
+	}
+	return l.keys[i].pts
+}

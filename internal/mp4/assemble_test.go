@@ -1,0 +1,237 @@
+package mp4
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+	"github.com/google/go-cmp/cmp"
+)
+
+const end = math.MaxInt64
+
+func TestAssembleKeepsEveryFrameAndTime(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		vary    bool
+		borders []int64
+	}{
+		{"three chunks of constant rate", false, []int64{0, 2 * scale, 4 * scale, end}},
+		{"three chunks of variable rate", true, []int64{0, 2 * scale, 4 * scale, end}},
+		{"one chunk", false, []int64{0, end}},
+		{"a chunk of a single frame", false, []int64{0, 512, 1024, end}},
+		{"a film whose first frame is not at zero", false, []int64{2 * scale, 4 * scale, end}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source := makeSource(t, tt.vary)
+			paths := encodeChunks(t, source, tt.borders...)
+			film, s := assemble(t, openAll(t, paths), nil)
+
+			got := packets(t, film)
+			want := times(packets(t, encode(t, source, tt.borders[0], end)))
+			if diff := cmp.Diff(want, times(got)); diff != "" {
+				t.Errorf("times differ from those of one chunk (-one +joined):\n%s", diff)
+			}
+			if s.Frames != len(want) || s.Width != 160 || s.Height != 90 {
+				t.Errorf("Assemble = %+v, want %d frames of 160x90", s, len(want))
+			}
+			checkDecodeOrder(t, got)
+			checkPictures(t, film, paths)
+		})
+	}
+}
+
+func checkDecodeOrder(t *testing.T, packets []packet) {
+	t.Helper()
+	for i, p := range packets {
+		if p.DTS > p.PTS {
+			t.Errorf("packet %d is decoded at %d and shown at %d", i, p.DTS, p.PTS)
+		}
+		if i > 0 && p.DTS <= packets[i-1].DTS {
+			t.Errorf("packet %d is decoded at %d, after %d", i, p.DTS, packets[i-1].DTS)
+		}
+	}
+}
+
+// checkPictures compares every picture of the film with those of its pieces.
+func checkPictures(t *testing.T, film string, pieces []string, input ...string) {
+	t.Helper()
+	want := map[int64]string{}
+	for _, p := range pieces {
+		maps.Copy(want, pictures(t, p))
+	}
+	if diff := cmp.Diff(want, pictures(t, film, input...)); diff != "" {
+		t.Errorf("pictures differ from those of the pieces (-pieces +film):\n%s", diff)
+	}
+}
+
+func TestSeekingToABorderShowsTheRightFrame(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	film, _ := assemble(t, openAll(t, encodeChunks(t, source, 0, 2*scale, 4*scale, end)), nil)
+	all := pictures(t, film)
+	for _, border := range []int64{2 * scale, 4 * scale} {
+		for frame := int64(-2); frame <= 2; frame++ {
+			at := border + frame*512
+			// Half a frame early, so that rounding of seconds cannot matter.
+			seek := fmt.Sprintf("%.6f", (float64(at)-256)/scale)
+			got := pictures(t, film, "-ss", seek)
+			if first := slices.Min(slices.Collect(maps.Keys(got))); first != at || got[at] != all[at] {
+				t.Errorf("seeking to %s s shows the frame of %d (%s), want %d (%s)", seek, first, got[first], at, all[at])
+			}
+		}
+	}
+}
+
+func TestAssembleWithSound(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		late, seconds float64
+		want          float64 // duration of the film
+	}{
+		{"as long as the pictures", 0, 6, 6},
+		{"longer than the pictures", 0, 8, 8},
+		{"shorter than the pictures", 0, 1.5, 6},
+		{"later than the pictures", 0.7, 4, 6},
+	}
+	source := makeSource(t, false)
+	pieces := openAll(t, encodeChunks(t, source, 0, 2*scale, end))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := makeSound(t, tt.late, tt.seconds)
+			sound := open(t, path)
+			film, s := assemble(t, pieces, &sound)
+
+			video, audio := startTimes(t, film)
+			_, alone := startTimes(t, path)
+			if video != 0 || math.Abs(audio-alone) > 0.001 {
+				t.Errorf("pictures start at %g s and sound at %g s, want 0 and %g", video, audio, alone)
+			}
+			if got := s.Duration.Seconds(); math.Abs(got-tt.want) > 0.001 {
+				t.Errorf("the film lasts %g s, want %g", got, tt.want)
+			}
+			if got, want := soundHash(t, film), soundHash(t, path); got != want {
+				t.Errorf("the sound decodes to %s, that of its piece to %s", got, want)
+			}
+		})
+	}
+}
+
+func soundHash(t *testing.T, path string) string {
+	t.Helper()
+	return ffmpeg(t, "-i", path, "-map", "0:a:0", "-f", "md5", "-")
+}
+
+func TestTracksAreInterleaved(t *testing.T) {
+	t.Parallel()
+	sound := open(t, makeSound(t, 0, 6))
+	film, _ := assemble(t, openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end)), &sound)
+	boxes, err := open(t, film).topBoxes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moov, err := open(t, film).readMoov(boxes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, trak := range moov.Traks {
+		if n := len(trak.Mdia.Minf.Stbl.Stco.ChunkOffset); n < 6 || n > 13 {
+			t.Errorf("track %d lies in %d chunks, want one for each 0.5 to 1 s of 6 s", i+1, n)
+		}
+	}
+}
+
+func TestAssembleIsDeterministic(t *testing.T) {
+	t.Parallel()
+	pieces := openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end))
+	sound := open(t, makeSound(t, 0, 6))
+	var a, b bytes.Buffer
+	for _, w := range []io.Writer{&a, &b} {
+		if _, err := Assemble(w, pieces, &sound); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("the same pieces gave different films")
+	}
+}
+
+func TestPiecesEncodedDifferentlyStillPlay(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	paths := []string{
+		encode(t, source, 0, 2*scale),
+		encode(t, source, 2*scale, 4*scale, "-profile:v", "baseline", "-refs", "4"),
+		encode(t, source, 4*scale, end),
+	}
+	film, _ := write(t, openAll(t, paths), nil)
+	// ffmpeg decodes it rightly, but its parser grumbles: it knows the first set-up only.
+	checkPictures(t, film, paths, "-v", "fatal")
+
+	p := open(t, film)
+	boxes, err := p.topBoxes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moov, err := p.readMoov(boxes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(moov.Trak.Mdia.Minf.Stbl.Stsd.Children); n != 2 {
+		t.Errorf("the film has %d decoder set-ups, want 2", n)
+	}
+}
+
+// A film of ours is itself a file whose pictures do not lie together. With the
+// sound track hidden it is a piece.
+func TestSamplesOfAPieceMayLieApart(t *testing.T) {
+	t.Parallel()
+	sound := open(t, makeSound(t, 0, 6))
+	paths := encodeChunks(t, makeSource(t, false), 0, end)
+	film, _ := assemble(t, openAll(t, paths), &sound)
+	raw, err := os.ReadFile(film)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(raw[bytes.LastIndex(raw, []byte("trak")):], "free")
+	apart := Piece{bytes.NewReader(raw), int64(len(raw))}
+
+	tr, err := readSingle(apart)
+	if err != nil || len(tr.spans) < 5 {
+		t.Fatalf("the piece lies in %d spans, %v; want several", len(tr.spans), err)
+	}
+	again, _ := assemble(t, []Piece{apart}, nil)
+	checkPictures(t, again, paths)
+}
+
+func TestPictureShapeAndColourAreKept(t *testing.T) {
+	t.Parallel()
+	path := encode(t, makeSource(t, false), 0, end, "-aspect", "4:3", "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709")
+	film, _ := assemble(t, []Piece{open(t, path)}, nil)
+	tr, err := readSingle(open(t, film))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := tr.entries[0].(*mp4ff.VisualSampleEntryBox)
+	var kinds []string
+	for _, c := range entry.Children {
+		kinds = append(kinds, c.Type())
+	}
+	if diff := cmp.Diff([]string{"avcC", "colr", "pasp"}, kinds); diff != "" {
+		t.Errorf("boxes of the picture's description (-want +got):\n%s", diff)
+	}
+	if tr.width>>16 != 120 {
+		t.Errorf("the film is shown %d wide, want 120", tr.width>>16)
+	}
+}

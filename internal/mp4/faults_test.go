@@ -1,0 +1,213 @@
+package mp4
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	first, second := open(t, encode(t, source, 0, 2*scale)), open(t, encode(t, source, 2*scale, 4*scale))
+	other := open(t, encode(t, source, 4*scale, end, "-video_track_timescale", "90000"))
+	sound := open(t, makeSound(t, 0, 1))
+	empty := open(t, encodeNothing(t, source))
+
+	tests := []struct {
+		name   string
+		pieces []Piece
+		audio  *Piece
+		want   string
+	}{
+		{"no pieces", nil, nil, ErrNoFrames.Error()},
+		{"only a piece without frames", []Piece{empty}, nil, ErrNoFrames.Error()},
+		{"a piece twice", []Piece{first, second, second}, nil, "piece 3: it starts at 24576/12288 s, but the pieces before last until"},
+		{"pieces in the wrong order", []Piece{second, first}, nil, "piece 2: it starts at 0/12288 s"},
+		{"another time scale", []Piece{first, second, other}, nil, "piece 3: its time scale is 90000"},
+		{"sound among the pictures", []Piece{first, sound}, nil, "piece 2: the track is not pictures"},
+		{"pictures as sound", []Piece{first}, &second, "read the sound: the track is not sound"},
+		{"sound without frames", []Piece{first}, &empty, "read the sound: " + ErrNoFrames.Error()},
+		{"a piece that lost its end", []Piece{first, {second, second.Size - 1}}, nil, "piece 2: "},
+		{"a piece that was cut after its size was known", []Piece{first, cut(second, second.Size/4)}, nil, "piece 2: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Assemble(io.Discard, tt.pieces, tt.audio)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Assemble = %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// encodeNothing makes the file that ffmpeg leaves when no frame reached it.
+func encodeNothing(t *testing.T, source string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "empty.mp4")
+	capture(t, "ffmpeg", []string{"-v", "quiet", "-i", source, "-vf", "trim=start_pts=99999999", "-c:v", "libx264", path})
+	return path
+}
+
+// cut is p with nothing behind the first n bytes.
+func cut(p Piece, n int64) Piece {
+	return Piece{io.NewSectionReader(p, 0, n), p.Size}
+}
+
+func TestAPieceWithoutFramesAddsNothing(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	paths := []string{encode(t, source, 0, 2*scale), encodeNothing(t, source), encode(t, source, 4*scale, end)}
+	if _, err := Inspect(open(t, paths[1])); !errors.Is(err, ErrNoFrames) {
+		t.Errorf("Inspect = %v, want ErrNoFrames", err)
+	}
+	film, s := assemble(t, openAll(t, paths), nil)
+	if s.Frames != 96 {
+		t.Errorf("the film has %d frames, want 96", s.Frames)
+	}
+	checkPictures(t, film, []string{paths[0], paths[2]})
+}
+
+// failingWriter fails once it has taken n bytes.
+type failingWriter struct{ n int }
+
+var errFull = errors.New("the disk is full")
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.n -= len(p); w.n < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestAssembleReportsWriteErrors(t *testing.T) {
+	t.Parallel()
+	piece := open(t, encode(t, makeSource(t, false), 0, end))
+	for _, n := range []int{0, int(piece.Size) - 1000} {
+		if _, err := Assemble(&failingWriter{n}, []Piece{piece}, nil); !errors.Is(err, errFull) {
+			t.Errorf("Assemble on a disk with %d bytes = %v, want %v", n, err, errFull)
+		}
+	}
+}
+
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	path := encode(t, source, 2*scale, 4*scale, "-g", "24")
+	got, err := Inspect(open(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Size < 1000 || got.Size > open(t, path).Size {
+		t.Errorf("the piece has %d bytes of media", got.Size)
+	}
+	got.Size = 0
+	want := Track{Codec: "avc1", Width: 160, Height: 90, Timescale: scale, Frames: 48, KeyFrames: 2, FirstPTS: 2 * scale, Duration: 2e9}
+	if got != want {
+		t.Errorf("Inspect = %+v, want %+v", got, want)
+	}
+
+	sound, err := Inspect(open(t, makeSound(t, 0, 1)))
+	if err != nil || sound.Codec != "mp4a" || sound.Timescale != 48000 || sound.FirstPTS != -1024 {
+		t.Errorf("Inspect of sound = %+v, %v; want mp4a at 48000 with 1024 samples of priming", sound, err)
+	}
+}
+
+// Every way to cut or to garble a piece's head must give an error or a track,
+// and never a panic. The fuzz test goes on from here.
+func TestDamagedPiecesAreErrors(t *testing.T) {
+	t.Parallel()
+	raw := tinyPiece(t)
+	for n := range raw {
+		if _, err := Inspect(Piece{bytes.NewReader(raw[:n]), int64(n)}); err == nil {
+			t.Fatalf("Inspect of the first %d of %d bytes succeeded", n, len(raw))
+		}
+	}
+	for i := range raw {
+		for _, b := range []byte{0, 1, 0x7f, 0xff} {
+			garbled := bytes.Clone(raw)
+			garbled[i] = b
+			probe(garbled)
+		}
+	}
+}
+
+// tinyPiece returns the bytes of a piece that is nearly all tables, with the
+// tables in front of the media.
+func tinyPiece(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tiny.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", "color=s=16x16:r=24:d=0.5", "-c:v", "libx264", "-movflags", "+faststart", path)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// probe does with a file all that can be done with one.
+func probe(raw []byte) {
+	p := Piece{bytes.NewReader(raw), int64(len(raw))}
+	_, _ = Inspect(p)
+	_ = Verify(p, Summary{})
+	var film bytes.Buffer
+	s, err := Assemble(&film, []Piece{p}, nil)
+	if err == nil {
+		if err := Verify(Piece{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
+			panic(fmt.Sprintf("a film that was assembled is not sound: %v", err))
+		}
+	}
+	_, _ = Assemble(io.Discard, []Piece{p}, &p)
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("\x00\x00\x00\x08moov"))
+	f.Add([]byte("\x00\x00\x00\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add(tinyPiece(f))
+	f.Fuzz(func(_ *testing.T, raw []byte) { probe(raw) })
+}
+
+func TestVerifyFindsDamage(t *testing.T) {
+	t.Parallel()
+	sound := open(t, makeSound(t, 0, 6))
+	path, s := assemble(t, openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end)), &sound)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string, skip int) int { return bytes.Index(raw, []byte(name)) + skip }
+	other := s
+	other.Frames++
+	tests := []struct {
+		name   string
+		want   Summary
+		damage func(b []byte) []byte
+	}{
+		{"the file is cut", s, func(b []byte) []byte { return b[:len(b)-1] }},
+		{"the file has a tail", s, func(b []byte) []byte { return append(b, "\x00\x00\x00\x08free"...) }},
+		{"the movie box is last", s, func(b []byte) []byte {
+			moov, mdat := at("moov", -4), at("mdat", -4)
+			return append(append(append([]byte{}, b[:moov]...), b[mdat:]...), b[moov:mdat]...)
+		}},
+		{"a chunk lies elsewhere", s, func(b []byte) []byte { b[at("stco", 15)]++; return b }},
+		{"a sample has another size", s, func(b []byte) []byte { b[at("stsz", 19)]++; return b }},
+		{"two frames are decoded at once", s, func(b []byte) []byte { copy(b[at("stts", 16):], []byte{0, 0, 0, 0}); return b }},
+		{"the first frame is no keyframe", s, func(b []byte) []byte { b[at("stss", 15)] = 2; return b }},
+		{"the film is another one", other, func(b []byte) []byte { return b }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := tt.damage(bytes.Clone(raw))
+			if err := Verify(Piece{bytes.NewReader(b), int64(len(b))}, tt.want); err == nil {
+				t.Error("Verify found nothing wrong")
+			}
+		})
+	}
+}

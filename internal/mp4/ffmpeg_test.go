@@ -1,0 +1,200 @@
+package mp4
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const scale = 12288 // ticks a second of every video track made here
+
+// ffmpeg runs ffmpeg and returns what it wrote to standard output. A warning
+// fails the test as an error does.
+func ffmpeg(t testing.TB, args ...string) string {
+	t.Helper()
+	return capture(t, "ffmpeg", append([]string{"-v", "warning", "-xerror", "-nostdin", "-y"}, args...))
+}
+
+func capture(t testing.TB, bin string, args []string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), bin, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+		t.Fatalf("%s %q: %v\n%s", bin, args, err, &stderr)
+	}
+	return stdout.String()
+}
+
+// makeSource makes six seconds of test picture; vary drops and moves frames.
+func makeSource(t testing.TB, vary bool) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "source.mp4")
+	filter := "null"
+	if vary {
+		filter = `select=not(eq(mod(n\,7)\,3)),setpts=PTS+mod(N\,3)*0.004/TB`
+	}
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x90:r=24:d=6", "-vf", "settb=1/12288,"+filter, "-fps_mode", "passthrough",
+		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", path)
+	return path
+}
+
+// encode makes the piece of source from tick start to tick end.
+func encode(t testing.TB, source string, start, end int64, extra ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("piece-%d.mp4", start))
+	trim := fmt.Sprintf("[0:v:0]trim=start_pts=%d:end_pts=%d,setpts=PTS-0[v]", start, end)
+	args := []string{"-copyts", "-i", source, "-filter_complex", trim, "-map", "[v]", "-fps_mode", "passthrough",
+		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-movie_timescale", "12288",
+		"-avoid_negative_ts", "disabled", "-c:v", "libx264", "-preset", "veryfast", "-threads", "1"}
+	ffmpeg(t, slices.Concat(args, extra, []string{path})...)
+	return path
+}
+
+// encodeChunks makes a piece for each stretch between two of borders.
+func encodeChunks(t testing.TB, source string, borders ...int64) []string {
+	t.Helper()
+	var paths []string
+	for i := range borders[1:] {
+		paths = append(paths, encode(t, source, borders[i], borders[i+1]))
+	}
+	return paths
+}
+
+// makeSound encodes a tone that starts late and lasts for some seconds.
+func makeSound(t testing.TB, late, seconds float64) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sound.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("sine=r=48000:d=%g", seconds), "-copyts", "-af", fmt.Sprintf("asetpts=PTS+%g/TB", late),
+		"-c:a", "aac", "-ac", "2", "-movie_timescale", "48000", "-avoid_negative_ts", "disabled", path)
+	return path
+}
+
+func open(t testing.TB, path string) Piece {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Piece{f, info.Size()}
+}
+
+func openAll(t testing.TB, paths []string) []Piece {
+	t.Helper()
+	var pieces []Piece
+	for _, p := range paths {
+		pieces = append(pieces, open(t, p))
+	}
+	return pieces
+}
+
+// assemble writes the film to a file, verifies it, and lets ffmpeg decode it all
+// without a warning.
+func assemble(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summary) {
+	t.Helper()
+	path, s = write(t, pieces, sound)
+	ffmpeg(t, "-i", path, "-fps_mode", "passthrough", "-enc_time_base", "1:12288", "-f", "null", "-")
+	return path, s
+}
+
+// write writes the film to a file and verifies it.
+func write(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summary) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "film.mp4")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err = Assemble(f, pieces, sound)
+	if err != nil {
+		t.Fatalf("Assemble: %v", err)
+	}
+	if err := Verify(open(t, path), s); err != nil {
+		t.Fatal(err)
+	}
+	return path, s
+}
+
+type packet struct {
+	PTS   int64
+	DTS   int64
+	Flags string
+}
+
+// packets lists the packets of the video track in decode order.
+func packets(t testing.TB, path string) []packet {
+	t.Helper()
+	var out struct{ Packets []packet }
+	raw := capture(t, "ffprobe", []string{"-v", "warning", "-select_streams", "v:0", "-show_entries", "packet=pts,dts,flags", "-of", "json", path})
+	if err := json.Unmarshal([]byte(raw), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Packets
+}
+
+// times returns when frames are shown, in order.
+func times(packets []packet) []int64 {
+	var pts []int64
+	for _, p := range packets {
+		pts = append(pts, p.PTS)
+	}
+	slices.Sort(pts)
+	return pts
+}
+
+// pictures returns the hash of every decoded frame by the tick it is shown at.
+func pictures(t testing.TB, path string, input ...string) map[int64]string {
+	t.Helper()
+	args := slices.Concat([]string{"-copyts"}, input, []string{"-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
+		"-enc_time_base", "1:12288", "-f", "framemd5", "-"})
+	hashes := map[int64]string{}
+	for line := range strings.Lines(ffmpeg(t, args...)) {
+		fields := strings.Split(line, ",")
+		if strings.HasPrefix(line, "#") || len(fields) < 6 {
+			continue
+		}
+		pts, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes[pts] = strings.TrimSpace(fields[5])
+	}
+	if len(hashes) == 0 {
+		t.Fatalf("%s shows no pictures", path)
+	}
+	return hashes
+}
+
+// startTimes returns when each track starts, in seconds, as ffprobe sees it.
+func startTimes(t testing.TB, path string) (pictures, sound float64) {
+	t.Helper()
+	pictures, sound = math.NaN(), math.NaN()
+	raw := capture(t, "ffprobe", []string{"-v", "warning", "-show_entries", "stream=codec_type,start_time", "-of", "csv=p=0", path})
+	for line := range strings.Lines(raw) {
+		kind, start, _ := strings.Cut(strings.TrimSpace(line), ",")
+		seconds, err := strconv.ParseFloat(start, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind == "video" {
+			pictures = seconds
+		} else {
+			sound = seconds
+		}
+	}
+	return pictures, sound
+}

@@ -1,0 +1,203 @@
+package mp4
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// mirage is a file of which only the head exists; zeros follow.
+type mirage struct{ head []byte }
+
+func (m mirage) ReadAt(p []byte, off int64) (int, error) {
+	n := 0
+	if off < int64(len(m.head)) {
+		n = copy(p, m.head[off:])
+	}
+	clear(p[n:])
+	return len(p), nil
+}
+
+// keeper counts what is written and keeps the first megabytes.
+type keeper struct {
+	head bytes.Buffer
+	n    int64
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	if room := 64<<20 - k.head.Len(); room > 0 {
+		k.head.Write(p[:min(len(p), room)])
+	}
+	k.n += int64(len(p))
+	return len(p), nil
+}
+
+// fakeReel makes a reel of pictures at 24 frames a second, set up like a real
+// piece.
+func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *reel {
+	t.Helper()
+	tr, err := readSingle(Piece{bytes.NewReader(like), int64(len(like))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reel{
+		scale: scale, width: tr.width, height: tr.height, entries: tr.entries,
+		edit: edit{delay: start, length: int64(frames) * 512},
+		stts: &mp4ff.SttsBox{SampleCount: []uint32{uint32(frames)}, SampleTimeDelta: []uint32{512}},
+		sync: []uint32{},
+	}
+	for i := range frames {
+		r.sizes = append(r.sizes, size)
+		r.times = append(r.times, start+int64(i)*512)
+		if i%48 == 0 {
+			r.sync = append(r.sync, uint32(i+1))
+		}
+	}
+	r.sources = []source{{span: span{size: int64(frames) * int64(size), samples: frames}, piece: Piece{mirage{}, math.MaxInt64}}}
+	return r
+}
+
+// fakePiece makes a piece of that kind, whose media are zeros.
+func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) Piece {
+	t.Helper()
+	f, err := plan([]*reel{fakeReel(t, like, start, frames, size)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head bytes.Buffer
+	if err := f.writeHead(&head); err != nil {
+		t.Fatal(err)
+	}
+	return Piece{mirage{head.Bytes()}, f.size()}
+}
+
+func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
+	t.Parallel()
+	const frames, size = 2400, 1 << 20
+	like := tinyPiece(t)
+	pieces := []Piece{fakePiece(t, like, 0, frames, size), fakePiece(t, like, frames*512, frames, size)}
+	var k keeper
+	s, err := Assemble(&k, pieces, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Frames != 2*frames || s.Size != k.n || s.Size < 2*frames*size {
+		t.Errorf("Assemble = %+v and wrote %d bytes, want %d frames", s, k.n, 2*frames)
+	}
+	film := Piece{mirage{k.head.Bytes()}, s.Size}
+	if err := Verify(film, s); err != nil {
+		t.Error(err)
+	}
+	boxes, err := film.topBoxes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moov, err := film.readMoov(boxes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stbl := moov.Trak.Mdia.Minf.Stbl; stbl.Co64 == nil || stbl.Stco != nil || boxes[2].header != largeBoxHeader {
+		t.Errorf("offsets wide: %t, header of the media: %d bytes", stbl.Co64 != nil, boxes[2].header)
+	}
+}
+
+func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
+	t.Parallel()
+	like := tinyPiece(t)
+	narrow, err := plan([]*reel{fakeReel(t, like, 0, 4095, 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The last frame grows until the file ends exactly at, then one behind, the
+	// last byte that 32 bits can name.
+	room := math.MaxUint32 - narrow.size()
+	for extra, wide := range map[int64]bool{0: false, room: false, room + 1: true} {
+		r := fakeReel(t, like, 0, 4095, 1<<20)
+		r.sizes[4094] += uint32(extra)
+		f, err := plan([]*reel{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.moov.Trak.Mdia.Minf.Stbl.Co64 != nil; got != wide {
+			t.Errorf("a film of %d bytes has wide offsets: %t, want %t", f.size(), got, wide)
+		}
+	}
+}
+
+func TestAFilmOfADayHasWideTimes(t *testing.T) {
+	t.Parallel()
+	r := fakeReel(t, tinyPiece(t), 0, 1000, 100)
+	r.scale = 90000
+	r.stts.SampleTimeDelta[0] = 90000 * 86
+	r.edit.length = 1000 * 90000 * 86
+	f, err := plan([]*reel{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head bytes.Buffer
+	if err := f.writeHead(&head); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.summary().Duration.Hours(); math.Abs(got-23.89) > 0.01 {
+		t.Errorf("the film lasts %g h, want 23.89", got)
+	}
+	if err := Verify(Piece{mirage{head.Bytes()}, f.size()}, f.summary()); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkAssemble joins two pieces of 64 MiB, from files to a file.
+func BenchmarkAssemble(b *testing.B) {
+	const frames, size = 640, 100 << 10
+	like, dir := tinyPiece(b), b.TempDir()
+	var pieces []Piece
+	for i := range int64(2) {
+		p := fakePiece(b, like, i*frames*512, frames, size)
+		path := filepath.Join(dir, fmt.Sprint(i))
+		raw, err := io.ReadAll(io.NewSectionReader(p, 0, p.Size))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			b.Fatal(err)
+		}
+		pieces = append(pieces, open(b, path))
+	}
+	b.SetBytes(2 * frames * size)
+	b.ReportAllocs()
+	for b.Loop() {
+		out, err := os.Create(filepath.Join(dir, "film.mp4"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Assemble(out, pieces, nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTables builds the head of a film of ten hours in 20 s chunks: a
+// million frames, and next to no media.
+func BenchmarkTables(b *testing.B) {
+	const frames = 480
+	like := tinyPiece(b)
+	var pieces []Piece
+	for i := range 1800 {
+		pieces = append(pieces, fakePiece(b, like, int64(i)*frames*512, frames, 10))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Assemble(io.Discard, pieces, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

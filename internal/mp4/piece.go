@@ -1,0 +1,99 @@
+package mp4
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Piece is one encoded part: an ordinary MP4 file with a single track, whose
+// edit list says when it starts on the film's time line.
+type Piece struct {
+	io.ReaderAt
+	Size int64
+}
+
+// ErrNoFrames means that a file is a sound MP4 which holds nothing to play.
+// ffmpeg leaves one behind, and exits with success, when no frame reached it.
+var ErrNoFrames = errors.New("the file has no frames")
+
+const (
+	boxHeader      = 8
+	largeBoxHeader = 16
+
+	// maxTopBoxes is far above the five or six that a file of ours has; it
+	// keeps a hostile file of tiny boxes from being read header by header.
+	maxTopBoxes = 64
+
+	// maxMoov and maxSamples are some ten times what a film of ten hours
+	// needs. Above them a file is taken for a hostile one.
+	maxMoov    = 256 << 20
+	maxSamples = 1 << 24
+)
+
+// topBox is where a box of the file's outermost level lies.
+type topBox struct {
+	name         string
+	offset, size int64
+	header       int64 // how many of the first bytes are not its body
+}
+
+func (b topBox) end() int64 { return b.offset + b.size }
+
+// topBoxes walks the outermost level of a file, reading headers only.
+func (p Piece) topBoxes() ([]topBox, error) {
+	var boxes []topBox
+	for at := int64(0); at < p.Size; {
+		if len(boxes) == maxTopBoxes {
+			return nil, fmt.Errorf("more than %d boxes at the outermost level", maxTopBoxes)
+		}
+		b, err := p.topBoxAt(at)
+		if err != nil {
+			return nil, fmt.Errorf("read the box at byte %d: %w", at, err)
+		}
+		if b.name == "moof" {
+			return nil, errors.New("the file is fragmented")
+		}
+		boxes = append(boxes, b)
+		at = b.end()
+	}
+	return boxes, nil
+}
+
+func (p Piece) topBoxAt(at int64) (topBox, error) {
+	buf := make([]byte, min(largeBoxHeader, p.Size-at))
+	if err := p.readFull(buf, at); err != nil {
+		return topBox{}, err
+	}
+	if len(buf) < boxHeader {
+		return topBox{}, io.ErrUnexpectedEOF
+	}
+	b := topBox{name: string(buf[4:8]), offset: at, header: boxHeader}
+	size := uint64(binary.BigEndian.Uint32(buf))
+	switch {
+	case size == 0: // the last box may leave its size open
+		size = uint64(p.Size - at)
+	case size == 1 && len(buf) < largeBoxHeader:
+		return topBox{}, io.ErrUnexpectedEOF
+	case size == 1:
+		size, b.header = binary.BigEndian.Uint64(buf[8:]), largeBoxHeader
+	}
+	if size < uint64(b.header) || size > uint64(p.Size-at) {
+		return topBox{}, fmt.Errorf("box %q claims %d bytes, the file has %d left: %w", b.name, size, p.Size-at, io.ErrUnexpectedEOF)
+	}
+	b.size = int64(size)
+	return b, nil
+}
+
+// readFull fills buf from byte at on, or fails.
+func (p Piece) readFull(buf []byte, at int64) error {
+	n, err := p.ReadAt(buf, at)
+	switch {
+	case n == len(buf):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

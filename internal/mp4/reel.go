@@ -1,0 +1,237 @@
+package mp4
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// reel is one track of the film to be: the samples of its pieces in the order in
+// which they are written.
+type reel struct {
+	scale         uint32
+	width, height mp4ff.Fixed32 // zero for sound
+	entries       []mp4ff.Box
+	edit          edit
+
+	// One value for each sample, in decode order.
+	sizes []uint32
+	times []int64 // when it is decoded, on the film's time line
+
+	stts *mp4ff.SttsBox
+	ctts *mp4ff.CttsBox // nil when every sample is shown when it is decoded
+	sync []uint32       // numbers from 1; nil means all
+
+	sources []source
+}
+
+// source is a span of a piece.
+type source struct {
+	span
+	piece Piece
+	label string // names the piece in errors
+}
+
+func (r *reel) isVideo() bool { return isPicture(r.entries[0]) }
+
+func (r *reel) addSources(p Piece, label string, spans []span) {
+	for _, s := range spans {
+		r.sources = append(r.sources, source{span: s, piece: p, label: label})
+	}
+}
+
+// soundReel makes the reel of the sound, whose times stay what they are.
+func soundReel(p Piece) (*reel, error) {
+	t, err := readSingle(p)
+	if err != nil {
+		return nil, err
+	}
+	if t.isVideo() {
+		return nil, errors.New("the track is not sound")
+	}
+	r := &reel{scale: t.scale, entries: t.entries, edit: t.edit, sizes: t.sizes, times: t.pts, stts: t.stts, sync: t.sync}
+	r.addSources(p, "sound", t.spans)
+	return r, nil
+}
+
+// pictureReel joins the pictures of all pieces, in order.
+func pictureReel(pieces []Piece) (*reel, error) {
+	j := &joiner{reel: &reel{sync: []uint32{}}, known: map[string]int{}}
+	for i, p := range pieces {
+		t, err := readSingle(p)
+		if errors.Is(err, ErrNoFrames) {
+			continue // a stretch of a damaged film from which nothing could be decoded
+		}
+		if err == nil {
+			err = j.add(p, t, fmt.Sprintf("piece %d", i+1))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("piece %d: %w", i+1, err)
+		}
+	}
+	if len(j.pts) == 0 {
+		return nil, ErrNoFrames
+	}
+	return j.reel, j.schedule()
+}
+
+// joiner appends piece after piece to a reel of pictures.
+type joiner struct {
+	*reel
+	known  map[string]int // index in reel.entries, by the entry's bytes
+	pts    []int64        // when each sample is shown, in decode order
+	sorted []int64        // the same in order of time
+	last   int64          // duration of the last sample
+}
+
+func (j *joiner) add(p Piece, t *track, label string) error {
+	if !t.isVideo() {
+		return errors.New("the track is not pictures")
+	}
+	if len(j.pts) == 0 {
+		j.scale, j.width, j.height = t.scale, t.width, t.height
+	}
+	if t.scale != j.scale {
+		return fmt.Errorf("its time scale is %d, that of the pieces before is %d", t.scale, j.scale)
+	}
+	if t.sync != nil && (len(t.sync) == 0 || t.sync[0] != 1) {
+		return errors.New("it does not start with a keyframe")
+	}
+	if err := j.addEntries(t); err != nil {
+		return err
+	}
+	if err := j.addTimes(t); err != nil {
+		return err
+	}
+	before := len(j.sizes)
+	j.sizes = append(j.sizes, t.sizes...)
+	if t.sync == nil {
+		for i := range t.sizes {
+			j.sync = append(j.sync, uint32(before+i+1))
+		}
+	}
+	for _, n := range t.sync {
+		j.sync = append(j.sync, uint32(before)+n)
+	}
+	j.addSources(p, label, t.spans)
+	return nil
+}
+
+// addEntries adds those of a piece's decoder set-ups that are new, and makes its
+// spans point to those of the film. Pieces encoded alike share one.
+func (j *joiner) addEntries(t *track) error {
+	at := make([]int, len(t.entries))
+	for i, e := range t.entries {
+		if v, ok := e.(*mp4ff.VisualSampleEntryBox); ok {
+			v.CompressorName = "" // an encoder's version is no reason to set up the decoder anew
+		}
+		key, err := encoded(e)
+		if err != nil {
+			return err
+		}
+		n, ok := j.known[string(key)]
+		if !ok {
+			n = len(j.entries)
+			j.entries = append(j.entries, e)
+			j.known[string(key)] = n
+		}
+		at[i] = n
+	}
+	for i := range t.spans {
+		t.spans[i].entry = at[t.spans[i].entry]
+	}
+	return nil
+}
+
+// addTimes appends the times of a piece, all of which must come after those of
+// the pieces before: times that mingle cannot be decoded in the pieces' order.
+func (j *joiner) addTimes(t *track) error {
+	if len(j.pts)+len(t.pts) > maxSamples {
+		return fmt.Errorf("the film has more than %d frames", maxSamples)
+	}
+	before := len(j.sorted)
+	j.pts = append(j.pts, t.pts...)
+	j.sorted = append(j.sorted, t.pts...)
+	own := j.sorted[before:]
+	slices.Sort(own)
+	for i := range own[1:] {
+		if own[i] == own[i+1] {
+			return fmt.Errorf("two frames are shown at %d/%d s", own[i], j.scale)
+		}
+	}
+	if before > 0 && own[0] <= j.sorted[before-1] {
+		return fmt.Errorf("it starts at %d/%d s, but the pieces before last until %d/%d s", own[0], j.scale, j.sorted[before-1], j.scale)
+	}
+	j.last = t.lastDuration()
+	return nil
+}
+
+// schedule decides when each sample is decoded. Decode times are the times of
+// showing in order of time, moved ahead by the least shift with which no frame
+// is shown before it is decoded. So they increase strictly across the joins,
+// whatever reordering each piece was encoded with.
+func (j *joiner) schedule() error {
+	var shift int64
+	for i, s := range j.sorted {
+		shift = max(shift, s-j.pts[i])
+	}
+	first, n := j.sorted[0], len(j.sorted)
+	end := j.sorted[n-1] + j.last
+	if end <= 0 {
+		return errors.New("the film ends before time zero")
+	}
+	if j.sorted[n-1]-first > maxTicks || shift > math.MaxInt32/2 {
+		return errors.New("the times of the frames lie too far apart")
+	}
+	j.edit = edit{delay: max(first, 0), mediaTime: shift + max(-first, 0), length: end - max(first, 0)}
+	if err := j.tabulate(shift); err != nil {
+		return err
+	}
+	for i := range j.sorted {
+		j.sorted[i] -= shift
+	}
+	j.times = j.sorted
+	return nil
+}
+
+// tabulate fills the tables of decode times and composition offsets.
+func (j *joiner) tabulate(shift int64) error {
+	j.stts, j.ctts = &mp4ff.SttsBox{}, &mp4ff.CttsBox{EndSampleNr: []uint32{0}}
+	for i, s := range j.sorted {
+		delta := j.last
+		if i+1 < len(j.sorted) {
+			delta = j.sorted[i+1] - s
+		}
+		offset := j.pts[i] - s + shift
+		if delta > math.MaxUint32 || offset > math.MaxInt32 {
+			return fmt.Errorf("the frame at %d/%d s lies too far from its neighbours", s, j.scale)
+		}
+		addDelta(j.stts, uint32(delta))
+		addOffset(j.ctts, uint32(i+1), int32(offset))
+	}
+	if len(j.ctts.SampleOffset) == 1 && j.ctts.SampleOffset[0] == 0 {
+		j.ctts = nil
+	}
+	return nil
+}
+
+func addDelta(stts *mp4ff.SttsBox, delta uint32) {
+	if n := len(stts.SampleTimeDelta); n > 0 && stts.SampleTimeDelta[n-1] == delta {
+		stts.SampleCount[n-1]++
+		return
+	}
+	stts.SampleCount = append(stts.SampleCount, 1)
+	stts.SampleTimeDelta = append(stts.SampleTimeDelta, delta)
+}
+
+func addOffset(ctts *mp4ff.CttsBox, number uint32, offset int32) {
+	if n := len(ctts.SampleOffset); n > 0 && ctts.SampleOffset[n-1] == offset {
+		ctts.EndSampleNr[n] = number
+		return
+	}
+	ctts.SampleOffset = append(ctts.SampleOffset, offset)
+	ctts.EndSampleNr = append(ctts.EndSampleNr, number)
+}

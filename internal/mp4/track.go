@@ -1,0 +1,204 @@
+package mp4
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// Track describes the one track of a piece.
+type Track struct {
+	Codec         string // as the file calls it: "avc1" for H.264, "mp4a" for AAC
+	Width, Height int    // of a picture
+	Timescale     int    // ticks a second
+	Frames        int    // pictures, or packets of sound
+	KeyFrames     int
+	FirstPTS      int64         // when the earliest frame is shown on the film's time line, in ticks
+	Duration      time.Duration // from the first frame to the end of the last
+	Size          int64         // bytes of media
+}
+
+// Inspect reads the tables of a piece and checks them against each other and
+// against the file's size. It does not look at the media itself. A file without
+// frames is ErrNoFrames.
+func Inspect(p Piece) (Track, error) {
+	t, err := readSingle(p)
+	if err != nil {
+		return Track{}, err
+	}
+	first, end := t.playtime()
+	info := Track{
+		Codec:     t.entries[0].Type(),
+		Timescale: int(t.scale),
+		Frames:    len(t.sizes),
+		KeyFrames: len(t.sizes),
+		FirstPTS:  first,
+		Duration:  ticks(end-first, t.scale),
+		Size:      t.size(),
+	}
+	if t.sync != nil {
+		info.KeyFrames = len(t.sync)
+	}
+	info.Width, info.Height = pictureSize(t.entries[0])
+	return info, nil
+}
+
+// track is what the sample tables of a file say about one track.
+type track struct {
+	scale         uint32 // ticks a second
+	width, height mp4ff.Fixed32
+	entries       []mp4ff.Box // how to set up the decoder; never empty
+	edit          edit
+
+	// One value for each sample, in decode order.
+	sizes []uint32
+	pts   []int64 // on the film's time line
+
+	stts  *mp4ff.SttsBox
+	sync  []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
+	spans []span   // where the samples lie, in decode order
+}
+
+// span is a run of samples that lie one after the other in a file.
+type span struct {
+	offset, size int64
+	samples      int
+	entry        int // index in track.entries
+}
+
+// readSingle reads the track of a file that must have one.
+func readSingle(p Piece) (*track, error) {
+	boxes, err := p.topBoxes()
+	if err != nil {
+		return nil, err
+	}
+	moov, err := p.readMoov(boxes)
+	if err != nil {
+		return nil, err
+	}
+	switch len(moov.Traks) {
+	case 0:
+		return nil, ErrNoFrames
+	case 1:
+		return readTrack(moov, moov.Trak, p.Size)
+	}
+	return nil, fmt.Errorf("the file has %d tracks instead of one", len(moov.Traks))
+}
+
+// readTrack checks the tables of one track of a file of fileSize bytes.
+func readTrack(moov *mp4ff.MoovBox, trak *mp4ff.TrakBox, fileSize int64) (*track, error) {
+	if !complete(trak) {
+		return nil, errors.New("the track lacks a table")
+	}
+	stbl := trak.Mdia.Minf.Stbl
+	t := &track{
+		scale:   trak.Mdia.Mdhd.Timescale,
+		width:   trak.Tkhd.Width,
+		height:  trak.Tkhd.Height,
+		entries: stbl.Stsd.Children,
+		stts:    stbl.Stts,
+	}
+	if t.scale == 0 {
+		return nil, errors.New("the track has no time scale")
+	}
+	if err := t.checkEntries(); err != nil {
+		return nil, err
+	}
+	if err := t.readSizes(stbl.Stsz, fileSize); err != nil {
+		return nil, err
+	}
+	if err := t.readSpans(stbl, fileSize); err != nil {
+		return nil, err
+	}
+	if err := t.readSync(stbl.Stss); err != nil {
+		return nil, err
+	}
+	if err := t.readTimes(stbl.Ctts); err != nil {
+		return nil, err
+	}
+	return t, t.readEdit(trak.Edts, moov.Mvhd.Timescale)
+}
+
+// complete reports whether every table is there that a track must have.
+func complete(trak *mp4ff.TrakBox) bool {
+	if trak.Tkhd == nil || trak.Mdia == nil || trak.Mdia.Mdhd == nil || trak.Mdia.Minf == nil {
+		return false
+	}
+	s := trak.Mdia.Minf.Stbl
+	return s != nil && s.Stsd != nil && len(s.Stsd.Children) > 0 && s.Stts != nil && s.Stsc != nil &&
+		s.Stsz != nil && (s.Stco != nil || s.Co64 != nil)
+}
+
+// checkEntries checks that the track says how to set up its decoder, and that
+// this can be written again: mp4ff reads some malformed set-ups of which it does
+// not know the size.
+func (t *track) checkEntries() error {
+	for _, e := range t.entries {
+		v, picture := e.(*mp4ff.VisualSampleEntryBox)
+		a, sound := e.(*mp4ff.AudioSampleEntryBox)
+		if picture && v.AvcC == nil || sound && a.Esds == nil {
+			return fmt.Errorf("%q does not say how to set up its decoder", e.Type())
+		}
+		raw, err := encoded(e)
+		if err != nil {
+			return err
+		}
+		if uint64(len(raw)) != e.Size() {
+			return fmt.Errorf("the decoder set-up in %q is malformed", e.Type())
+		}
+	}
+	return nil
+}
+
+// playtime returns when the first frame starts and the last one ends. The table
+// gives the last duration by decode order, which is the only one there is.
+func (t *track) playtime() (first, end int64) {
+	return slices.Min(t.pts), slices.Max(t.pts) + t.lastDuration()
+}
+
+// lastDuration returns the duration of the last sample, which has no successor
+// to tell it. One of zero length would never be shown, so it gets that of the
+// sample before it.
+func (t *track) lastDuration() int64 {
+	for _, d := range slices.Backward(t.stts.SampleTimeDelta) {
+		if d > 0 {
+			return int64(d)
+		}
+	}
+	return 1
+}
+
+func (t *track) size() int64 {
+	var sum int64
+	for _, s := range t.spans {
+		sum += s.size
+	}
+	return sum
+}
+
+func (t *track) isVideo() bool { return isPicture(t.entries[0]) }
+
+func isPicture(entry mp4ff.Box) bool {
+	_, ok := entry.(*mp4ff.VisualSampleEntryBox)
+	return ok
+}
+
+func pictureSize(entry mp4ff.Box) (width, height int) {
+	if v, ok := entry.(*mp4ff.VisualSampleEntryBox); ok {
+		return int(v.Width), int(v.Height)
+	}
+	return 0, 0
+}
+
+// encoded returns the bytes of a box.
+func encoded(b mp4ff.Box) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := b.Encode(&buf); err != nil {
+		return nil, fmt.Errorf("encode box %q: %w", b.Type(), err)
+	}
+	return buf.Bytes(), nil
+}

@@ -1,0 +1,70 @@
+package problem
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+)
+
+// panicError is a panic on its way into the log.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// Recover turns a panic of next into a logged 500. When the answer has already
+// begun, the connection is cut instead: a half answer must not look whole.
+func Recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := &tracker{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			err := &panicError{value: v, stack: debug.Stack()}
+			if t.started {
+				Of(r, err) // for the log
+				panic(http.ErrAbortHandler)
+			}
+			Write(t, r, err)
+		}()
+		next.ServeHTTP(t, r)
+	})
+}
+
+// tracker remembers whether an answer has begun. It hands ReadFrom through, so
+// that files still go out by sendfile, and Unwrap, for http.ResponseController.
+type tracker struct {
+	http.ResponseWriter
+	started bool
+}
+
+func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (t *tracker) WriteHeader(status int) {
+	t.started = t.started || status >= http.StatusOK // 1xx are no answer yet
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tracker) Write(b []byte) (int, error) {
+	t.started = true
+	return t.ResponseWriter.Write(b)
+}
+
+// ReadFrom relies on io.Copy, which uses the ReadFrom of the writer below.
+func (t *tracker) ReadFrom(r io.Reader) (int64, error) {
+	t.started = true
+	return io.Copy(t.ResponseWriter, r)
+}
+
+func (t *tracker) FlushError() error {
+	t.started = true
+	return http.NewResponseController(t.ResponseWriter).Flush()
+}

@@ -1,0 +1,92 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/queuetest"
+	"github.com/spool-video/spool/internal/store/migrate"
+)
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, func(t testing.TB) queuetest.Harness {
+		return harness(t, filepath.Join(t.TempDir(), "spool.db"))
+	})
+}
+
+// harness opens a queue on the database at path. Closing the database is what
+// makes a process dead: the old queue cannot write any more.
+func harness(t testing.TB, path string) queuetest.Harness {
+	t.Helper()
+	db := openDB(t, path)
+	return queuetest.Harness{
+		Queue: New(db, Options{}),
+		InTx: func(ctx context.Context, f func(queue.Tx) error) error {
+			return inTx(ctx, db, f)
+		},
+		Restart: func(t testing.TB) queuetest.Harness {
+			t.Helper()
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return harness(t, path)
+		},
+	}
+}
+
+// openDB opens the database as the service does: one connection that writes.
+func openDB(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	files, err := fs.Sub(Migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate.Up(t.Context(), db, "queue", files); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// testTx is a transaction with hooks, as the store has it.
+type testTx struct {
+	*sql.Tx
+	hooks []func()
+}
+
+func (t *testTx) OnCommit(f func()) { t.hooks = append(t.hooks, f) }
+
+func inTx(ctx context.Context, db *sql.DB, f func(queue.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after the commit
+	t := &testTx{Tx: tx}
+	if err := f(t); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	for _, hook := range t.hooks {
+		hook()
+	}
+	return nil
+}
+
+const patience = 20 * time.Second

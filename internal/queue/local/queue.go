@@ -1,0 +1,243 @@
+// Package local is the queue of a single process: its tasks are rows of the
+// SQLite database that the process owns, its workers are goroutines. It owns
+// the table task. Because nobody else runs tasks of this database, what runs is
+// known in memory, a task found running at start belongs to a process that
+// died, and a bell rung at commit replaces polling.
+package local
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Migrations make the tables of this package.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// Options are what a queue needs besides its database. Its zero value works.
+type Options struct {
+	Log *slog.Logger     // nil: silent
+	Now func() time.Time // nil: time.Now
+}
+
+// Queue implements queue.Queue. It is used once: after Stop it cannot be
+// started again.
+type Queue struct {
+	db     *sql.DB
+	log    *slog.Logger
+	now    func() time.Time
+	random func() float64 // in [0, 1)
+
+	bell     chan struct{} // rung when there may be something to claim
+	stopping chan struct{} // closed by the first Stop
+	forsaken chan struct{} // closed when a Stop gave up waiting
+
+	workers sync.WaitGroup
+
+	mu       sync.Mutex // never held while the database is asked
+	phase    phase
+	finished chan struct{}      // closed when nothing runs any more; nil until started
+	gaveUp   bool               // forsaken is closed
+	runs     map[int64]*run     // by row id
+	doomed   map[int64]struct{} // cancelled before they were registered in runs
+}
+
+var _ queue.Queue = (*Queue)(nil)
+
+// New returns a queue on db, whose schema must be up to date. db is the pool
+// that writes: one connection, _txlock=immediate. Enqueue and Cancel are called
+// while the caller's transaction holds that connection, so they use the
+// transaction alone.
+func New(db *sql.DB, o Options) *Queue {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Queue{
+		db:       db,
+		log:      o.Log,
+		now:      o.Now,
+		random:   rand.Float64,
+		bell:     make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		forsaken: make(chan struct{}),
+		runs:     map[int64]*run{},
+		doomed:   map[int64]struct{}{},
+	}
+}
+
+// Enqueue implements queue.Queue. All tasks go in with one statement, however
+// many they are.
+func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
+	const insert = `
+		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, priority, run_at)
+		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'priority', value->>'runAt'
+		  FROM json_each($2) WHERE true ORDER BY key
+		    ON CONFLICT (video_id, kind, number) DO NOTHING`
+
+	if len(tasks) == 0 {
+		return nil
+	}
+	rows, err := json.Marshal(newRows(tasks))
+	if err != nil {
+		return fmt.Errorf("enqueue %d tasks: %w", len(tasks), err)
+	}
+	if _, err := tx.ExecContext(ctx, insert, q.now().UnixMilli(), string(rows)); err != nil {
+		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
+	}
+	tx.OnCommit(q.ring)
+	return nil
+}
+
+// newRow is a task on its way into the table.
+type newRow struct {
+	name
+	Priority int   `json:"priority"`
+	RunAt    int64 `json:"runAt"`
+}
+
+func newRows(tasks []queue.Task) []newRow {
+	rows := make([]newRow, len(tasks))
+	for i, t := range tasks {
+		rows[i] = newRow{nameOf(t), t.Priority, toMilli(t.RunAt)}
+	}
+	return rows
+}
+
+// Cancel implements queue.Queue. The rows go at once, those of running tasks
+// too, so that the same name can be enqueued again in the same transaction;
+// claim keeps that new task waiting until the old run has ended.
+func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
+	const remove = `
+		DELETE FROM task
+		 WHERE video_id = $1 AND kind NOT IN (SELECT value FROM json_each($2))
+		RETURNING id, state`
+
+	kinds, err := json.Marshal(append([]queue.Kind{}, keep...)) // never null
+	if err != nil {
+		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
+	}
+	rows, err := tx.QueryContext(ctx, remove, id, string(kinds))
+	if err != nil {
+		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
+	}
+	running, err := runningIDs(rows)
+	if err != nil {
+		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
+	}
+	if len(running) > 0 {
+		tx.OnCommit(func() { q.stopRuns(running) })
+	}
+	return nil
+}
+
+func runningIDs(rows *sql.Rows) ([]int64, error) {
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		var state string
+		if err := rows.Scan(&id, &state); err != nil {
+			return nil, err
+		}
+		if state == "running" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
+}
+
+// stopRuns ends the runs of rows that a committed transaction has removed. A
+// row that was claimed a moment before may not be registered yet: it is noted
+// for register, and its handler is never called.
+func (q *Queue) stopRuns(ids []int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		if r, ok := q.runs[id]; ok {
+			r.cancel(queue.ErrCancelled)
+		} else {
+			q.doomed[id] = struct{}{}
+		}
+	}
+}
+
+// Quiet implements queue.Queue.
+func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
+	for r := q.runOf(id, keep); r != nil; r = q.runOf(id, keep) {
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the tasks of video %s: %w", id, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// runOf returns any running task of the video, or nil.
+func (q *Queue) runOf(id video.ID, keep []queue.Kind) *run {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.runs {
+		if r.task.Video == id && !slices.Contains(keep, r.task.Kind) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Stats implements queue.Queue. A cancelled task is not counted any more, even
+// while its handler has not returned yet.
+func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
+	const count = `
+		SELECT kind,
+		       count(*) FILTER (WHERE state = 'ready'),
+		       count(*) FILTER (WHERE state = 'running'),
+		       coalesce(min(max(run_at, enqueued_at)) FILTER (WHERE state = 'ready' AND run_at <= $1), $1)
+		  FROM task GROUP BY kind`
+
+	now := q.now().UnixMilli()
+	rows, err := q.db.QueryContext(ctx, count, now)
+	if err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	defer rows.Close()
+	stats := map[queue.Kind]queue.Stat{}
+	for rows.Next() {
+		var kind queue.Kind
+		var s queue.Stat
+		var due int64
+		if err := rows.Scan(&kind, &s.Waiting, &s.Running, &due); err != nil {
+			return nil, fmt.Errorf("count tasks: %w", err)
+		}
+		s.Oldest = max(0, time.Duration(now-due)*time.Millisecond)
+		stats[kind] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	return stats, nil
+}
+
+// ring wakes the dispatcher. A bell that has been rung and not heard yet is
+// enough.
+func (q *Queue) ring() {
+	select {
+	case q.bell <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,158 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// claimed is a task that this process has just made its own.
+type claimed struct {
+	id   int64
+	task queue.Task
+}
+
+// name is what only one task at a time may be called, as a statement reads it.
+type name struct {
+	Kind   queue.Kind `json:"kind"`
+	Video  video.ID   `json:"video"`
+	Number int        `json:"number"`
+}
+
+func nameOf(t queue.Task) name { return name{t.Kind, t.Video, t.Number} }
+
+// names returns the names of what runs.
+func (q *Queue) names() []name {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	names := make([]name, 0, len(q.runs))
+	for _, r := range q.runs {
+		names = append(names, nameOf(r.task))
+	}
+	return names
+}
+
+// claimSQL takes the first due task whose name is not busy. A name can be busy
+// and ready at once when its running task was cancelled and enqueued again.
+const claimSQL = `
+	UPDATE task SET state = 'running', attempt = attempt + 1
+	 WHERE id = (
+	       SELECT id FROM task
+	        WHERE state = 'ready' AND run_at <= $1
+	          AND (kind, video_id, number) NOT IN (
+	              SELECT value->>'kind', value->>'video', value->>'number' FROM json_each($2))
+	        ORDER BY priority, id LIMIT 1)
+	RETURNING id, kind, video_id, number, priority, run_at, attempt`
+
+// claim makes the next task ours. It reads to the end of the rows, which is
+// where SQLite commits, so that an error of the commit is seen. After an error
+// the row may be marked running all the same; setBackLost mends that.
+func (q *Queue) claim(ctx context.Context, now time.Time, busy []name) (c claimed, found bool, err error) {
+	list, err := json.Marshal(busy)
+	if err != nil {
+		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
+	}
+	rows, err := q.db.QueryContext(ctx, claimSQL, now.UnixMilli(), string(list))
+	if err != nil {
+		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		t := &c.task
+		var runAt int64
+		if err := rows.Scan(&c.id, &t.Kind, &t.Video, &t.Number, &t.Priority, &runAt, &t.Attempt); err != nil {
+			return claimed{}, false, fmt.Errorf("claim a task: %w", err)
+		}
+		t.RunAt = fromMilli(runAt)
+		found = true
+	}
+	if err := rows.Err(); err != nil {
+		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
+	}
+	return c, found, nil
+}
+
+// untilDue returns how long after now the next task becomes due, poll at most.
+// Those due at now already are not looked at: they wait for their name, and the
+// end of its run rings the bell.
+func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, error) {
+	const next = `SELECT min(run_at) FROM task WHERE state = 'ready' AND run_at > $1`
+
+	var due sql.NullInt64
+	if err := q.db.QueryRowContext(ctx, next, now.UnixMilli()).Scan(&due); err != nil {
+		return 0, fmt.Errorf("look for the next due task: %w", err)
+	}
+	if !due.Valid {
+		return poll, nil
+	}
+	return min(poll, time.UnixMilli(due.Int64).Sub(now)), nil
+}
+
+// remove ends a task. It is no error that the row is gone.
+func (q *Queue) remove(ctx context.Context, r *run) error {
+	if _, err := q.db.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, r.id); err != nil {
+		return fmt.Errorf("remove task %s: %w", r.task, err)
+	}
+	return nil
+}
+
+// putBack lets a task run again from due on, or at once if due is zero. A row that Cancel has removed
+// meanwhile stays away.
+func (q *Queue) putBack(ctx context.Context, r *run, due time.Time, attempt int) error {
+	const update = `UPDATE task SET state = 'ready', run_at = $1, attempt = $2 WHERE id = $3`
+
+	if _, err := q.db.ExecContext(ctx, update, toMilli(due), attempt, r.id); err != nil {
+		return fmt.Errorf("put task %s back: %w", r.task, err)
+	}
+	return nil
+}
+
+// setBackLost makes tasks ready that are marked running though nobody runs
+// them: at start those of a process that died, later those of a claim that
+// seemed to fail. Neither is the task's fault, so the attempt does not count.
+func (q *Queue) setBackLost(ctx context.Context) error {
+	const update = `
+		UPDATE task SET state = 'ready', attempt = attempt - 1
+		 WHERE state = 'running' AND id NOT IN (SELECT value FROM json_each($1))`
+
+	list, err := json.Marshal(q.ids())
+	if err != nil {
+		return fmt.Errorf("set lost tasks back: %w", err)
+	}
+	if _, err := q.db.ExecContext(ctx, update, string(list)); err != nil {
+		return fmt.Errorf("set lost tasks back: %w", err)
+	}
+	return nil
+}
+
+// ids returns the row ids of what runs.
+func (q *Queue) ids() []int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ids := make([]int64, 0, len(q.runs)) // never null in JSON
+	for id := range q.runs {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// toMilli stores a time, rounded up because a task must not run before it. The
+// zero time, which means at once, is 0: due whatever happens to the clock.
+func toMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Key is an API key without its secret.
+type Key struct {
+	ID        string
+	Name      string
+	Tenant    video.Tenant
+	Scopes    []string
+	Hash      string // of the secret
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not revoked
+}
+
+// InsertKey stores a key. A key with the same hash is an error.
+func (t *Tx) InsertKey(ctx context.Context, k Key) error {
+	_, err := t.affected(ctx, "insert key", `
+		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt))
+	return err
+}
+
+const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at, revoked_at FROM api_key `
+
+// KeyByHash finds the key whose secret has this hash.
+func (q queries) KeyByHash(ctx context.Context, hash string) (Key, error) {
+	keys, err := q.keys(ctx, selectKey+`WHERE hash = $1`, hash)
+	if err != nil {
+		return Key{}, err
+	}
+	if len(keys) == 0 {
+		return Key{}, KeyNotFound()
+	}
+	return keys[0], nil
+}
+
+// KeyNotFound is the answer for a key that does not exist.
+func KeyNotFound() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no such key."}
+}
+
+// Keys lists all keys, oldest first.
+func (q queries) Keys(ctx context.Context) ([]Key, error) {
+	return q.keys(ctx, selectKey+`ORDER BY created_at, id`)
+}
+
+func (q queries) keys(ctx context.Context, text string, args ...any) ([]Key, error) {
+	rows, err := q.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, wrap("read keys", err)
+	}
+	defer rows.Close()
+	var all []Key
+	for rows.Next() {
+		var k Key
+		var scopes string
+		var created, expires, revoked sql.NullInt64
+		if err := rows.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked); err != nil {
+			return nil, wrap("read key", err)
+		}
+		k.Scopes = strings.Split(scopes, ",")
+		k.CreatedAt, k.ExpiresAt, k.RevokedAt = fromMillis(created), fromMillis(expires), fromMillis(revoked)
+		all = append(all, k)
+	}
+	return all, wrap("read keys", rows.Err())
+}
+
+// RevokeKey makes a key invalid from the given time on. Revoking one twice
+// keeps the first time.
+func (t *Tx) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	n, err := t.affected(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, millis(at), id)
+	if err == nil && n == 0 {
+		return KeyNotFound()
+	}
+	return err
+}
+
+// SigningKey is a key for upload and playback addresses.
+type SigningKey struct {
+	sign.Key
+	CreatedAt time.Time
+}
+
+// InsertSigningKey stores a signing key.
+func (t *Tx) InsertSigningKey(ctx context.Context, k SigningKey) error {
+	_, err := t.affected(ctx, "insert signing key",
+		`INSERT INTO signing_key (id, secret, created_at) VALUES ($1, $2, $3)`,
+		k.ID, hex.EncodeToString(k.Secret), millis(k.CreatedAt))
+	return err
+}
+
+// SigningKeys lists all signing keys, newest first.
+func (q queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+	rows, err := q.db.QueryContext(ctx, `SELECT id, secret, created_at FROM signing_key ORDER BY created_at DESC, id DESC`)
+	if err != nil {
+		return nil, wrap("read signing keys", err)
+	}
+	defer rows.Close()
+	var all []SigningKey
+	for rows.Next() {
+		var k SigningKey
+		var secret string
+		var created sql.NullInt64
+		if err := rows.Scan(&k.ID, &secret, &created); err != nil {
+			return nil, wrap("read signing key", err)
+		}
+		k.CreatedAt = fromMillis(created)
+		if k.Secret, err = hex.DecodeString(secret); err != nil {
+			return nil, fmt.Errorf("read signing key %s: %w", k.ID, err)
+		}
+		all = append(all, k)
+	}
+	return all, wrap("read signing keys", rows.Err())
+}
+
+// RemoveSigningKey forgets a signing key; addresses signed with it die.
+func (t *Tx) RemoveSigningKey(ctx context.Context, id string) error {
+	_, err := t.affected(ctx, "remove signing key", `DELETE FROM signing_key WHERE id = $1`, id)
+	return err
+}

@@ -1,0 +1,135 @@
+// Package migrate brings a database up to the schema that this binary expects.
+// It owns the table that remembers which files were applied, and nothing else:
+// the files belong to the packages whose tables they make. There is no way
+// down; a wrong step is mended by a further one.
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// ErrNewer means that the database holds migrations which this binary does not
+// know. Going on could destroy what the newer one wrote.
+var ErrNewer = errors.New("the database was made by a newer Spool")
+
+// Up applies the *.sql files at the top of files in the order of their names,
+// each once, and records them under set. A file and its record are one
+// transaction, so a file that fails leaves nothing behind and is tried again at
+// the next start. Several processes may call Up at once: each file is applied
+// by one of them while the others wait.
+//
+// On SQLite the pool should be opened with _txlock=immediate and a
+// busy_timeout, so that waiting is done by the engine.
+func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) error {
+	names, err := fs.Glob(files, "*.sql") // sorted by name
+	if err != nil {
+		return fmt.Errorf("list the migrations of %s: %w", set, err)
+	}
+	applied, err := history(ctx, db, set)
+	if err != nil {
+		return fmt.Errorf("read the migrations of %s: %w", set, err)
+	}
+	for _, name := range applied {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%w: it has migration %s/%s, which this one does not know", ErrNewer, set, name)
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(applied, name) {
+			continue
+		}
+		if err := apply(ctx, db, set, name, files); err != nil {
+			return fmt.Errorf("apply migration %s/%s: %w", set, name, err)
+		}
+	}
+	return nil
+}
+
+// history makes the table of migrations where it is missing and returns the
+// names that are applied already.
+func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
+	const table = `
+		CREATE TABLE IF NOT EXISTS migration (
+			set_name   TEXT   NOT NULL,
+			name       TEXT   NOT NULL,
+			applied_at BIGINT NOT NULL,
+			PRIMARY KEY (set_name, name)
+		)`
+	var names []string
+	err := inTx(ctx, db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, table); err != nil {
+			return fmt.Errorf("create the table of migrations: %w", err)
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT name FROM migration WHERE set_name = $1 ORDER BY name`, set)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return rows.Err()
+	})
+	return names, err
+}
+
+// apply runs one file, unless another starter has done so since history was
+// read. The record is written first: on every engine that makes the second
+// starter wait here until the first has committed or given up.
+func apply(ctx context.Context, db *sql.DB, set, name string, files fs.FS) error {
+	const record = `
+		INSERT INTO migration (set_name, name, applied_at) VALUES ($1, $2, $3)
+		ON CONFLICT (set_name, name) DO NOTHING`
+
+	script, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	return inTx(ctx, db, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, record, set, name, time.Now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("record it: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, string(script))
+		return err
+	})
+}
+
+// inTx runs f in a transaction that has the schema to itself.
+func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // does nothing after the commit
+
+	if err := lock(ctx, tx); err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	if err := f(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// lock makes starters take turns from the first statement on. SQLite has done
+// it already: BEGIN IMMEDIATE admits one writer. PostgreSQL does not, and two
+// CREATE TABLE IF NOT EXISTS at once can fail there: it needs
+// pg_advisory_xact_lock in this place.
+func lock(context.Context, *sql.Tx) error { return nil }

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Step is one part of a video's plan.
+type Step struct {
+	Kind     string
+	Number   int
+	Weight   float64 // share of the work
+	Progress float64 // 0 to 1
+	Frames   int64   // pictures made, once done
+	Done     bool
+}
+
+// InsertSteps stores the steps of a plan. Those that are there already stay as
+// they are.
+func (t *Tx) InsertSteps(ctx context.Context, id video.ID, steps []Step) error {
+	const rows, columns = 100, 4
+	for len(steps) > 0 {
+		batch := steps[:min(rows, len(steps))]
+		steps = steps[len(batch):]
+		var text strings.Builder
+		text.WriteString(`INSERT INTO step (video_id, kind, number, weight, progress, faults, frames) VALUES `)
+		args := make([]any, 0, len(batch)*columns)
+		for i, s := range batch {
+			if i > 0 {
+				text.WriteString(", ")
+			}
+			text.WriteString("(")
+			for range columns {
+				args = append(args, nil)
+				text.WriteString("$" + strconv.Itoa(len(args)) + ", ")
+			}
+			text.WriteString("0, 0, 0)")
+			copy(args[i*columns:], []any{id, s.Kind, s.Number, s.Weight})
+		}
+		text.WriteString(` ON CONFLICT (video_id, kind, number) DO NOTHING`)
+		if _, err := t.db.ExecContext(ctx, text.String(), args...); err != nil {
+			return wrap("insert steps", err)
+		}
+	}
+	return nil
+}
+
+// Steps returns the steps of a video's plan, in order of kind and number.
+func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
+	rows, err := q.db.QueryContext(ctx, `
+		SELECT kind, number, weight, progress, frames, done_at
+		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
+	if err != nil {
+		return nil, wrap("read steps", err)
+	}
+	defer rows.Close()
+	var all []Step
+	for rows.Next() {
+		var s Step
+		var done sql.NullInt64
+		if err := rows.Scan(&s.Kind, &s.Number, &s.Weight, &s.Progress, &s.Frames, &done); err != nil {
+			return nil, wrap("read step", err)
+		}
+		s.Done = done.Valid
+		all = append(all, s)
+	}
+	return all, wrap("read steps", rows.Err())
+}
+
+// FinishStep records that a step is done. It reports false, and changes
+// nothing, when the step was done before or is not wanted any more: of two
+// workers with the same task, one result counts.
+func (t *Tx) FinishStep(ctx context.Context, id video.ID, kind string, number int, frames int64, at time.Time) (bool, error) {
+	n, err := t.affected(ctx, "finish step", `
+		UPDATE step SET done_at = $1, progress = 1, frames = $2
+		 WHERE video_id = $3 AND kind = $4 AND number = $5 AND done_at IS NULL`,
+		millis(at), frames, id, kind, number)
+	return n == 1, err
+}
+
+// SetProgress records how far a step has come. It reports false when nobody
+// waits for the step any more: its worker may stop.
+func (t *Tx) SetProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
+	n, err := t.affected(ctx, "store progress", `
+		UPDATE step SET progress = $1
+		 WHERE video_id = $2 AND kind = $3 AND number = $4 AND done_at IS NULL`,
+		progress, id, kind, number)
+	return n == 1, err
+}
+
+// CountFault counts a failure of unknown cause and returns how many there were.
+// A step that is not there, such as the inspection before the plan, is made.
+func (t *Tx) CountFault(ctx context.Context, id video.ID, kind string, number int) (int, error) {
+	var n int
+	err := t.db.QueryRowContext(ctx, `
+		INSERT INTO step (video_id, kind, number, weight, progress, faults, frames) VALUES ($1, $2, $3, 0, 0, 1, 0)
+		ON CONFLICT (video_id, kind, number) DO UPDATE SET faults = step.faults + 1
+		RETURNING faults`, id, kind, number).Scan(&n)
+	return n, wrap("count fault", err)
+}
+
+// DropSteps forgets the steps of a video that will not be worked on any more.
+func (t *Tx) DropSteps(ctx context.Context, id video.ID) error {
+	_, err := t.affected(ctx, "drop steps", `DELETE FROM step WHERE video_id = $1`, id)
+	return err
+}

@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// InsertVideo stores a new video with its resolutions.
+func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
+	thumbnails, err := json.Marshal(v.Thumbnails)
+	if err != nil {
+		return fmt.Errorf("insert video %s: %w", v.ID, err)
+	}
+	var metadata any
+	if v.Metadata != nil {
+		metadata = string(v.Metadata)
+	}
+	const q = `
+		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
+		                   status, created_at, upload_expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	if _, err := t.db.ExecContext(ctx, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
+		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt)); err != nil {
+		return wrap("insert video", err)
+	}
+	for i, r := range v.Resolutions {
+		const q = `INSERT INTO resolution (id, video_id, name, position, status) VALUES ($1, $2, $3, $4, $5)`
+		if _, err := t.db.ExecContext(ctx, q, r.ID, v.ID, r.Name, i, r.Status); err != nil {
+			return wrap("insert resolution", err)
+		}
+	}
+	return nil
+}
+
+// Video returns a video with its resolutions. One that is being deleted is
+// returned too, with DeletedAt set.
+func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
+	const text = `
+		SELECT tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
+		       failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
+		       source_key, source_size, source_etag, duration_us, plan
+		  FROM video WHERE id = $1`
+	v := video.Video{ID: id}
+	var thumbnails string
+	var metadata, failureCode, failureMessage, key, etag, plan sql.NullString
+	var created, expires, completed, deleted, size, duration sql.NullInt64
+	err := q.db.QueryRowContext(ctx, text, id).Scan(&v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
+		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
+		&key, &size, &etag, &duration, &plan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return video.Video{}, video.VideoNotFound()
+	}
+	if err != nil {
+		return video.Video{}, wrap("read video", err)
+	}
+	v.CreatedAt, v.UploadExpiresAt = fromMillis(created), fromMillis(expires)
+	v.CompletedAt, v.DeletedAt = fromMillis(completed), fromMillis(deleted)
+	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
+	v.Duration = time.Duration(duration.Int64) * time.Microsecond
+	v.Failure = failure(failureCode, failureMessage)
+	if metadata.Valid {
+		v.Metadata = json.RawMessage(metadata.String)
+	}
+	if err := json.Unmarshal([]byte(thumbnails), &v.Thumbnails); err != nil {
+		return video.Video{}, fmt.Errorf("read video %s: thumbnails: %w", id, err)
+	}
+	if plan.Valid {
+		v.Plan = new(video.Plan)
+		if err := json.Unmarshal([]byte(plan.String), v.Plan); err != nil {
+			return video.Video{}, fmt.Errorf("read video %s: plan: %w", id, err)
+		}
+	}
+	v.Resolutions, err = q.resolutions(ctx, id)
+	return v, err
+}
+
+func failure(code, message sql.NullString) *video.Failure {
+	if !code.Valid {
+		return nil
+	}
+	return &video.Failure{Code: video.FailureCode(code.String), Message: message.String}
+}
+
+func (q queries) resolutions(ctx context.Context, id video.ID) ([]video.Resolution, error) {
+	const text = `
+		SELECT id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate
+		  FROM resolution WHERE video_id = $1 ORDER BY position`
+	rows, err := q.db.QueryContext(ctx, text, id)
+	if err != nil {
+		return nil, wrap("read resolutions", err)
+	}
+	defer rows.Close()
+	var all []video.Resolution
+	for rows.Next() {
+		r := video.Resolution{VideoID: id}
+		var code, message sql.NullString
+		var width, height, size, bitrate sql.NullInt64
+		if err := rows.Scan(&r.ID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate); err != nil {
+			return nil, wrap("read resolution", err)
+		}
+		r.Failure = failure(code, message)
+		r.Width, r.Height = int(width.Int64), int(height.Int64)
+		r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
+		all = append(all, r)
+	}
+	return all, wrap("read resolutions", rows.Err())
+}
+
+// VideoOf returns the id of the video that a resolution belongs to.
+func (q queries) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, error) {
+	var v video.ID
+	err := q.db.QueryRowContext(ctx, `SELECT video_id FROM resolution WHERE id = $1`, id).Scan(&v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", video.ResolutionNotFound()
+	}
+	return v, wrap("find video of resolution", err)
+}
+
+// Lock makes every other transaction that locks the same video wait until this
+// one ends, so that two of them never both believe to be the last. A video that
+// is gone or being deleted is not found.
+func (t *Tx) Lock(ctx context.Context, id video.ID) error {
+	n, err := t.affected(ctx, "lock video",
+		`UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
+	if err == nil && n == 0 {
+		return video.VideoNotFound()
+	}
+	return err
+}
+
+// AcceptUpload turns a video and its resolutions to processing with the file
+// that was verified. It reports false, and changes nothing, when an upload was
+// accepted before.
+func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at time.Time) (bool, error) {
+	n, err := t.affected(ctx, "accept upload", `
+		UPDATE video
+		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
+		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
+		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Processing)),
+		millis(at), s.Key, s.Size, s.ETag, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.affected(ctx, "accept upload", `
+		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
+		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.Processing)), id)
+	return true, err
+}
+
+// RefuseUpload marks a video, and all its resolutions, as failed because of its
+// upload. It reports false, and changes nothing, when an upload was accepted.
+func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
+	n, err := t.affected(ctx, "refuse upload", `
+		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
+		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Fail)),
+		f.Code, f.Message, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.affected(ctx, "refuse upload", `
+		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
+		 WHERE video_id = $3 AND status IN `+oneOf(video.Before(video.Fail)), f.Code, f.Message, id)
+	return true, err
+}
+
+// MoveVideo takes a video one step to status to. A step that is not legal from
+// where the video stands changes nothing and is a Conflict.
+func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *video.Failure) error {
+	code, message := failureColumns(f)
+	n, err := t.affected(ctx, "move video", `
+		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
+		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+	return illegalStep(n, err, string(id), to)
+}
+
+// MoveResolution does the same for a resolution.
+func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video.Status, f *video.Failure) error {
+	code, message := failureColumns(f)
+	n, err := t.affected(ctx, "move resolution", `
+		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
+		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+	return illegalStep(n, err, string(id), to)
+}
+
+func illegalStep(n int64, err error, id string, to video.Status) error {
+	if err == nil && n == 0 {
+		return &video.Error{Kind: video.Conflict, Code: "illegal_step", Msg: fmt.Sprintf("%s cannot become %s.", id, to)}
+	}
+	return err
+}
+
+func failureColumns(f *video.Failure) (code, message any) {
+	if f == nil {
+		return nil, nil
+	}
+	return f.Code, f.Message
+}
+
+// oneOf writes a list of statuses, constants of ours, as SQL.
+func oneOf(all []video.Status) string {
+	quoted := make([]string, len(all))
+	for i, s := range all {
+		quoted[i] = "'" + string(s) + "'"
+	}
+	return "(" + strings.Join(quoted, ", ") + ")"
+}
+
+// SetPlan stores what inspecting the file decided.
+func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("store plan of %s: %w", id, err)
+	}
+	_, err = t.affected(ctx, "store plan", `UPDATE video SET plan = $1, duration_us = $2 WHERE id = $3`,
+		string(text), p.Duration.Microseconds(), id)
+	return err
+}
+
+// SetOutput stores what a resolution's file turned out to be.
+func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
+	_, err := t.affected(ctx, "store output",
+		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4 WHERE id = $5`,
+		r.Width, r.Height, r.SizeBytes, r.Bitrate, r.ID)
+	return err
+}
+
+// MarkDeleted hides a video from readers while its objects are removed.
+func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
+	_, err := t.affected(ctx, "mark video deleted",
+		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, millis(at), id)
+	return err
+}
+
+// RemoveVideo forgets a video with its resolutions and steps. One that is not
+// there is no error.
+func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
+	_, err := t.affected(ctx, "remove video", `DELETE FROM video WHERE id = $1`, id)
+	return err
+}
+
+// RemoveResolution forgets one resolution.
+func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error {
+	n, err := t.affected(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1`, id)
+	if err == nil && n == 0 {
+		return video.ResolutionNotFound()
+	}
+	return err
+}
+
+// Abandoned lists videos that still wait for an upload whose address expired
+// before the given time.
+func (q queries) Abandoned(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
+	return q.ids(ctx, `
+		SELECT id FROM video
+		 WHERE status = 'pending_upload' AND upload_expires_at < $1
+		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
+}
+
+// Doomed lists videos whose deletion was promised and has not been finished.
+func (q queries) Doomed(ctx context.Context) ([]video.ID, error) {
+	return q.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
+}
+
+func (q queries) ids(ctx context.Context, text string, args ...any) ([]video.ID, error) {
+	rows, err := q.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, wrap("list videos", err)
+	}
+	defer rows.Close()
+	var all []video.ID
+	for rows.Next() {
+		var id video.ID
+		if err := rows.Scan(&id); err != nil {
+			return nil, wrap("list videos", err)
+		}
+		all = append(all, id)
+	}
+	return all, wrap("list videos", rows.Err())
+}

@@ -1,0 +1,116 @@
+package video_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestDraftCheck(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		spoil func(*video.Draft)
+		want  []string // "field code" of each fault, in order
+	}{
+		{"a whole draft", func(*video.Draft) {}, nil},
+		{"the least that can be asked", func(d *video.Draft) {
+			*d = video.Draft{Filename: "a", Resolutions: []video.Name{"144p"}}
+		}, nil},
+		{"every resolution at once, some twice", func(d *video.Draft) {
+			d.Resolutions = slices.Concat(video.Names, video.Names)
+		}, nil},
+		{"no file name", func(d *video.Draft) { d.Filename = "" }, []string{"filename out_of_range"}},
+		{"a file name of 255 characters", func(d *video.Draft) { d.Filename = strings.Repeat("a", 255) }, nil},
+		{"a file name of 256 characters", func(d *video.Draft) { d.Filename = strings.Repeat("a", 256) },
+			[]string{"filename out_of_range"}},
+		{"characters count, not bytes", func(d *video.Draft) { d.Filename = strings.Repeat("🎬", 255) }, nil},
+		{"256 characters of four bytes", func(d *video.Draft) { d.Filename = strings.Repeat("🎬", 256) },
+			[]string{"filename out_of_range"}},
+		{"no resolution", func(d *video.Draft) { d.Resolutions = nil }, []string{"resolutions out_of_range"}},
+		{"each unknown resolution is named", func(d *video.Draft) {
+			d.Resolutions = []video.Name{"720p", "721p", "4k", ""}
+		}, []string{"resolutions[1] not_allowed", "resolutions[3] not_allowed"}},
+		{"everything at once", func(d *video.Draft) {
+			*d = video.Draft{Resolutions: []video.Name{"5k"}, Thumbnails: []float64{-1}, Metadata: metadata(video.MaxMetadataBytes + 1)}
+		}, []string{"filename out_of_range", "resolutions[0] not_allowed",
+			"thumbnailTimestampsSeconds[0] out_of_range", "customMetadata out_of_range"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := video.Draft{Filename: "film.mp4", Resolutions: []video.Name{"720p"}, Thumbnails: []float64{0, 1.5}, Metadata: metadata(2)}
+			tt.spoil(&d)
+			wantFaults(t, d.Check(), tt.want)
+		})
+	}
+}
+
+func TestDraftCheckThumbnails(t *testing.T) {
+	t.Parallel()
+	const list = "thumbnailTimestampsSeconds"
+	tests := []struct {
+		name string
+		in   []float64
+		want []string
+	}{
+		{"none", nil, nil},
+		{"50 of them", make([]float64, 50), nil},
+		{"51 of them", make([]float64, 51), []string{list + " out_of_range"}},
+		{"zero, a fraction, and far behind any end", []float64{0, 0.001, 1e9}, nil},
+		{"minus zero is zero", []float64{math.Copysign(0, -1)}, nil},
+		{"just below zero", []float64{0, -math.SmallestNonzeroFloat64}, []string{list + "[1] out_of_range"}},
+		{"not a number", []float64{math.NaN()}, []string{list + "[0] out_of_range"}},
+		{"infinite both ways", []float64{math.Inf(1), 1, math.Inf(-1)}, []string{list + "[0] out_of_range", list + "[2] out_of_range"}},
+		{"too many, and one of them wrong", append(make([]float64, 50), -3), []string{list + " out_of_range", list + "[50] out_of_range"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantFaults(t, video.CheckThumbnails(tt.in), tt.want)
+		})
+	}
+}
+
+func TestDraftCheckMetadata(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		in   json.RawMessage
+		want []string
+	}{
+		{"none", nil, nil},
+		{"empty object", json.RawMessage("{}"), nil},
+		{"the last byte that fits", metadata(16 << 10), nil},
+		{"one byte more", metadata(16<<10 + 1), []string{"customMetadata out_of_range"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantFaults(t, video.CheckMetadata(tt.in), tt.want)
+		})
+	}
+}
+
+// metadata returns a JSON object of n bytes.
+func metadata(n int) json.RawMessage {
+	return json.RawMessage("{" + strings.Repeat(" ", n-2) + "}")
+}
+
+func wantFaults(t *testing.T, faults []video.Fault, want []string) {
+	t.Helper()
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Field+" "+f.Code)
+		if f.Message == "" {
+			t.Errorf("the fault in %s has no sentence for a person", f.Field)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("faults = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/mp4"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// beat is how often a running task writes its progress.
+const beat = time.Second
+
+// job prepares the folders of a run: the source alone in one, an empty one for
+// what is made.
+func (w *Worker) job(ctx context.Context, v video.Video, dir string) (media.Job, error) {
+	job := media.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
+	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return job, fmt.Errorf("make scratch folder: %w", err)
+		}
+	}
+	return job, w.app.FetchSource(ctx, v, job.Source)
+}
+
+func (w *Worker) inspect(ctx context.Context, v video.Video, dir string) error {
+	if len(v.Resolutions) == 0 {
+		return app.NoResolutionLeft()
+	}
+	job, err := w.job(ctx, v, dir)
+	if err != nil {
+		return err
+	}
+	ask := media.Ask{Thumbnails: v.Thumbnails, Upscale: v.Upscale}
+	for _, r := range v.Resolutions {
+		ask.Names = append(ask.Names, r.Name)
+	}
+	plan, err := w.tools.Inspect(ctx, job, ask)
+	if err != nil {
+		return conversion(err)
+	}
+	return w.app.Planned(ctx, v.ID, plan)
+}
+
+func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	job, err := w.job(ctx, v, dir)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	run, report, stop := w.heartbeat(ctx, t)
+	outputs, err := w.tools.EncodeChunk(run, job, v.Plan, t.Number, report)
+	stop()
+	if err != nil {
+		return conversion(err)
+	}
+	w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
+	pieces := make([]app.PieceFile, len(outputs))
+	for i, o := range outputs {
+		pieces[i] = app.PieceFile{Rendition: o.Rendition, Path: o.Path, Frames: o.Frames}
+	}
+	return w.app.FinishChunk(ctx, v.ID, t.Number, pieces)
+}
+
+func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	job, err := w.job(ctx, v, dir)
+	if err != nil {
+		return err
+	}
+	run, report, stop := w.heartbeat(ctx, t)
+	output, err := w.tools.EncodeAudio(run, job, v.Plan, report)
+	stop()
+	if errors.Is(err, media.ErrNoSound) {
+		return w.app.SkipAudio(ctx, v.ID)
+	}
+	if err != nil {
+		return conversion(err)
+	}
+	return w.app.FinishAudio(ctx, v.ID, output.Path)
+}
+
+func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	job, err := w.job(ctx, v, dir)
+	if err != nil {
+		return err
+	}
+	run, report, stop := w.heartbeat(ctx, t)
+	outputs, err := w.tools.Thumbnails(run, job, v.Plan, report)
+	stop()
+	if err != nil {
+		return conversion(err)
+	}
+	files := make([]app.ThumbnailFile, len(outputs))
+	for i, o := range outputs {
+		files[i] = app.ThumbnailFile{Rendition: o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
+	}
+	return w.app.PublishThumbnails(ctx, v.ID, files)
+}
+
+func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	parts, err := w.app.OpenPieces(ctx, v, t.Number)
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	if len(parts.Chunks) == 0 {
+		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
+	}
+	path := filepath.Join(dir, "film.mp4")
+	sum, err := join(ctx, path, parts)
+	if err != nil {
+		return conversion(err)
+	}
+	if int64(sum.Frames) != parts.Frames {
+		return conversion(fmt.Errorf("assembled film has %d frames, its pieces %d", sum.Frames, parts.Frames))
+	}
+	if limit := v.Plan.Duration + v.Plan.Duration/10 + 5*time.Second; sum.Duration > limit {
+		return video.Failf(video.Corrupt, "The file's timestamps make no sense: it claims to last %s, but would play for %s.",
+			v.Plan.Duration.Round(time.Second), sum.Duration.Round(time.Second))
+	}
+	return w.app.PublishFilm(ctx, v.ID, t.Number, app.Film{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+}
+
+// join writes the film that the pieces make to path and checks it.
+func join(ctx context.Context, path string, parts *app.Pieces) (mp4.Summary, error) {
+	pieces := make([]mp4.Piece, len(parts.Chunks))
+	for i, o := range parts.Chunks {
+		pieces[i] = mp4.Piece{ReaderAt: o, Size: o.Info().Size}
+	}
+	var sound *mp4.Piece
+	if parts.Audio != nil {
+		sound = &mp4.Piece{ReaderAt: parts.Audio, Size: parts.Audio.Info().Size}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
+	}
+	defer f.Close()
+	sum, err := mp4.Assemble(stoppable{ctx, f}, pieces, sound)
+	if err != nil {
+		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
+	}
+	return sum, mp4.Verify(mp4.Piece{ReaderAt: f, Size: sum.Size}, sum)
+}
+
+// stoppable is a file whose writing ends with the task.
+type stoppable struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (s stoppable) Write(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	return s.file.Write(p)
+}
+
+// heartbeat writes a task's progress once every beat, and ends the returned
+// context when nobody waits for the task any more. stop ends it.
+func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context, report media.Progress, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var latest atomic.Uint64 // in millionths
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			wanted, err := w.app.Progress(ctx, t, float64(latest.Load())/1e6)
+			if err == nil && !wanted {
+				cancel(queue.ErrCancelled)
+			} else if err != nil && ctx.Err() == nil {
+				w.log.WarnContext(ctx, "could not write progress", "task", t.String(), "err", err)
+			}
+		}
+	}()
+	report = func(part float64) { latest.Store(uint64(min(max(part, 0), 1) * 1e6)) }
+	return ctx, report, func() { cancel(nil); <-done }
+}

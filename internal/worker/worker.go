@@ -1,0 +1,181 @@
+// Package worker does what tasks ask for: it fetches the file, lets package
+// media work on it in a scratch folder, and hands the result to package app. It
+// also decides what a failure means: the file's fault ends the video with a
+// reason, trouble of ours is tried again, and what nobody can explain is tried
+// a few times.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Worker runs tasks. Handle is its queue.Handler.
+type Worker struct {
+	app     *app.App
+	tools   *media.Tools
+	scratch string
+	log     *slog.Logger
+	observe Observer
+}
+
+// Observer is told how tasks went.
+type Observer interface {
+	TaskDone(k queue.Kind, o metrics.Outcome, took time.Duration)
+	TaskRetried(k queue.Kind)
+	Encoded(film, took time.Duration)
+}
+
+// New returns a Worker that works in folders below scratch. What lies there
+// already is a dead process's and is removed.
+func New(a *app.App, tools *media.Tools, scratch string, log *slog.Logger, o Observer) (*Worker, error) {
+	if err := os.RemoveAll(scratch); err != nil {
+		return nil, fmt.Errorf("clear scratch folder: %w", err)
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, fmt.Errorf("make scratch folder: %w", err)
+	}
+	return &Worker{app: a, tools: tools, scratch: scratch, log: log, observe: o}, nil
+}
+
+// Handle does one task.
+func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
+	if t.Attempt > 1 {
+		w.observe.TaskRetried(t.Kind)
+	}
+	began := time.Now()
+	v, wanted, err := w.app.Working(ctx, t)
+	outcome := metrics.Failed
+	switch {
+	case err != nil:
+	case !wanted:
+		outcome = metrics.Cancelled
+	default:
+		outcome = metrics.Done
+		if err = w.do(ctx, t, v); err != nil {
+			outcome, err = w.failed(ctx, t, err)
+		}
+	}
+	took := time.Since(began)
+	w.observe.TaskDone(t.Kind, outcome, took)
+	w.log.DebugContext(ctx, "task ended", "task", t.String(), "attempt", t.Attempt, "outcome", outcome, "took", took)
+	return err
+}
+
+func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) error {
+	if t.Kind == queue.Purge {
+		return w.app.Purge(ctx, t.Video)
+	}
+	dir, err := os.MkdirTemp(w.scratch, string(t.Kind)+"-")
+	if err != nil {
+		return fmt.Errorf("make scratch folder: %w", err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			w.log.WarnContext(ctx, "could not clear scratch folder", "err", err)
+		}
+	}()
+	switch t.Kind {
+	case queue.Inspect:
+		return w.inspect(ctx, v, dir)
+	case queue.Encode:
+		return w.encode(ctx, t, v, dir)
+	case queue.Audio:
+		return w.audio(ctx, t, v, dir)
+	case queue.Thumbnails:
+		return w.thumbnails(ctx, t, v, dir)
+	case queue.Assemble:
+		return w.assemble(ctx, t, v, dir)
+	}
+	return fmt.Errorf("no such kind of task: %s", t.Kind)
+}
+
+// failed decides what follows from a task's error. It returns the error that
+// the queue shall see: nil when the task is over, however it went.
+func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.Outcome, error) {
+	switch {
+	case errors.Is(context.Cause(ctx), queue.ErrStopping):
+		return metrics.Stopped, queue.ErrStopping
+	case ctx.Err() != nil, errors.Is(err, queue.ErrCancelled): // the latter from the heartbeat
+		return metrics.Cancelled, nil
+	}
+	failure, hopeless := errors.AsType[*video.Failure](err)
+	if !hopeless && ours(err) {
+		w.log.WarnContext(ctx, "task will be tried again", "task", t.String(), "attempt", t.Attempt, "err", err)
+		return metrics.Failed, err
+	}
+	if !hopeless {
+		giveUp, countErr := w.app.Fault(ctx, t)
+		if countErr != nil || !giveUp {
+			w.log.WarnContext(ctx, "task failed for an unknown reason and will be tried again", "task", t.String(), "attempt", t.Attempt, "err", err)
+			return metrics.Failed, errors.Join(err, countErr)
+		}
+		failure = explain(err)
+	}
+	w.log.InfoContext(ctx, "task given up", "task", t.String(), "code", failure.Code, "err", err)
+	return metrics.GivenUp, w.giveUp(ctx, t, failure)
+}
+
+// giveUp ends what a task was for: the whole video, but never because of its
+// sound or its thumbnails.
+func (w *Worker) giveUp(ctx context.Context, t queue.Task, f *video.Failure) error {
+	switch t.Kind {
+	case queue.Thumbnails:
+		return w.app.SkipThumbnails(ctx, t.Video)
+	case queue.Audio:
+		return w.app.SkipAudio(ctx, t.Video)
+	}
+	return w.app.GiveUp(ctx, t.Video, f)
+}
+
+// conversionError is an error of package media or mp4: the file may be to blame.
+type conversionError struct{ error }
+
+func (c conversionError) Unwrap() error { return c.error }
+
+func conversion(err error) error {
+	if err == nil {
+		return nil
+	}
+	return conversionError{err}
+}
+
+// ours reports whether an error is trouble of this machine or its services, so
+// that the file is not to blame however often it happens.
+func ours(err error) bool {
+	if start, ok := errors.AsType[*fs.PathError](err); ok && start.Op == "fork/exec" {
+		return true // ffmpeg is gone from this machine
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrChanged) {
+		return false // a source or a piece that is gone will not come back
+	}
+	if _, ok := errors.AsType[syscall.Errno](err); ok {
+		return true // a full disk, too many open files, and the like
+	}
+	_, converting := errors.AsType[conversionError](err)
+	return !converting
+}
+
+// explain says in a sentence why a task that failed too often was given up.
+func explain(err error) *video.Failure {
+	switch {
+	case errors.Is(err, media.ErrStalled), errors.Is(err, media.ErrTimeLimit):
+		return video.Failf(video.LimitTime, "Converting this file made no progress for too long.")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrChanged):
+		return video.Failf(video.InternalFailure, "The uploaded file is no longer in the storage.")
+	}
+	return video.Failf(video.InternalFailure, "Converting this file failed several times for a reason that is not known. The server's log has the details.")
+}
