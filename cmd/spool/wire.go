@@ -3,21 +3,200 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
 
+	"github.com/spool-video/spool/internal/api"
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob/disk"
+	"github.com/spool-video/spool/internal/delivery"
+	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/queue/local"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/worker"
 )
 
-// errNotWired is what the two functions below return until the parts exist.
-var errNotWired = errors.New("the parts are not wired together yet")
+// The data directory holds these and the lock file, and nothing else does.
+const (
+	databaseFile  = "spool.db"
+	objectsFolder = "objects"
+	scratchFolder = "scratch"
+)
+
+// parts is what a data directory is made of.
+type parts struct {
+	store *store.Store
+	blobs *disk.Store
+	queue *local.Queue
+	app   *app.App
+}
+
+// openParts opens the data directory and puts the service on it.
+func openParts(ctx context.Context, dir string, cfg app.Config, log *slog.Logger, o app.Observer) (_ *parts, err error) {
+	p := new(parts)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	if p.store, err = store.OpenSQLite(ctx, filepath.Join(dir, databaseFile)); err != nil {
+		return nil, err
+	}
+	if err := p.store.Migrate(ctx, "queue", local.Migrations); err != nil {
+		return nil, err
+	}
+	if p.blobs, err = disk.Open(filepath.Join(dir, objectsFolder), disk.Options{}); err != nil {
+		return nil, err
+	}
+	p.queue = local.New(p.store.Writer(), local.Options{Log: log})
+	p.app, err = app.New(ctx, cfg, app.Parts{
+		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o,
+	})
+	return p, err
+}
+
+func (p *parts) Close() error {
+	var errs []error
+	if p.blobs != nil {
+		errs = append(errs, p.blobs.Close())
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // wire puts the parts together: store, storage, queue, media tools, app, the
 // HTTP handlers and the worker.
-func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (*service, error) {
-	return nil, errNotWired
+func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (_ *service, err error) {
+	tools, err := c.mediaTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := openParts(ctx, c.DataDir, c.appConfig(), log, m)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	key, err := c.apiKey()
+	if err != nil {
+		return nil, err
+	}
+	firstKey, err := p.app.Bootstrap(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	w, err := worker.New(p.app, tools, filepath.Join(c.DataDir, scratchFolder), log, m)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := newHandler(p.app, c)
+	if err != nil {
+		return nil, err
+	}
+	m.WatchQueue(ctx, p.queue.Stats)
+	house := &housekeeping{parts: p, log: log}
+	return &service{
+		handler: handler,
+		ready:   p.app.Ready,
+		start: func(ctx context.Context) error {
+			house.start(ctx)
+			return p.queue.Start(ctx, c.workers(), w.Handle)
+		},
+		stop: func(ctx context.Context) error {
+			house.stop()
+			return p.queue.Stop(ctx)
+		},
+		close:    p.Close,
+		firstKey: firstKey,
+	}, nil
 }
+
+func (c *Config) appConfig() app.Config {
+	return app.Config{
+		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes), AbandonedAfter: c.AbandonedAfter,
+		KeepSource: c.KeepSource, Upscale: c.Upscale,
+	}
+}
+
+func (c *Config) mediaTools(ctx context.Context) (*media.Tools, error) {
+	ffmpeg, ffprobe, err := c.tools()
+	if err != nil {
+		return nil, err
+	}
+	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.Threads, StallTimeout: c.StallTimeout})
+}
+
+// newHandler is the route table: the API with its description, uploads and
+// playback.
+func newHandler(a *app.App, c *Config) (http.Handler, error) {
+	mux := http.NewServeMux()
+	proxies := make([]netip.Prefix, len(c.TrustedProxies))
+	for i, p := range c.TrustedProxies {
+		proxies[i] = p.Prefix
+	}
+	edge, err := api.New(a, api.Config{BaseURL: c.BaseURL, TrustedProxies: proxies})
+	if err != nil {
+		return nil, err
+	}
+	edge.Register(mux)
+	delivery.Register(mux, a, delivery.Config{})
+	return problem.Mux(mux), nil
+}
+
+// housekeeping runs beside the service: it clears what a crash left and sweeps.
+type housekeeping struct {
+	parts *parts
+	log   *slog.Logger
+	done  sync.WaitGroup
+	end   context.CancelFunc
+}
+
+func (h *housekeeping) start(ctx context.Context) {
+	ctx, h.end = context.WithCancel(ctx)
+	h.done.Go(func() {
+		if n, err := h.parts.blobs.CleanTemp(ctx); err != nil {
+			h.log.WarnContext(ctx, "could not clear temporary files", "err", err)
+		} else if n > 0 {
+			h.log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
+		}
+		h.parts.app.Maintain(ctx)
+	})
+}
+
+func (h *housekeeping) stop() {
+	h.end()
+	h.done.Wait()
+}
+
+// keyParts is what the key commands work on: the data directory of a service
+// that may be running at the same time.
+type keyParts struct {
+	*app.App
+	parts *parts
+}
+
+func (k keyParts) Close() error { return k.parts.Close() }
 
 // openKeyStore opens the database for the key commands.
 func openKeyStore(ctx context.Context, l Location) (keyStore, error) {
-	return nil, errNotWired
+	p, err := openParts(ctx, l.DataDir, app.Config{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return nil, err
+	}
+	return keyParts{p.app, p}, nil
 }

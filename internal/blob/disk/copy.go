@@ -58,7 +58,7 @@ func (s *Store) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	}
 	// Where temp and to were one file already, rename has done nothing at all,
 	// and temp is still there.
-	if err := error(nil); err != nil && !isMissing(err) {
+	if err := s.root.Remove(temp); err != nil && !isMissing(err) {
 		return blob.Info{}, err
 	}
 	info.Key = to
