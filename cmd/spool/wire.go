@@ -60,7 +60,7 @@ func openParts(ctx context.Context, dir string, cfg app.Config, log *slog.Logger
 	}
 	p.queue = local.New(p.store.Writer(), local.Options{Log: log})
 	p.app, err = app.New(ctx, cfg, app.Parts{
-		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o,
+		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o, Reached: crashPoint(),
 	})
 	return p, err
 }

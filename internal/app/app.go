@@ -39,9 +39,31 @@ type App struct {
 	log     *slog.Logger
 	observe Observer
 
-	now   func() time.Time
-	newID func() string
+	now     func() time.Time
+	newID   func() string
+	reached func(Point)
 }
+
+// Point is a place between two writes that belong together, where a crash
+// leaves one without the other. Tests kill the process at each of them.
+type Point string
+
+const (
+	UploadStored     Point = "upload-stored"     // the bytes are there, the client does not know
+	SourcePinned     Point = "source-pinned"     // the copy is there, the video not yet processing
+	UploadAccepted   Point = "upload-accepted"   // processing, the uploaded object not yet removed
+	PiecesKept       Point = "pieces-kept"       // pieces are there, their step not yet done
+	FilmStaged       Point = "film-staged"       // the film is there, not yet published
+	FilmPublished    Point = "film-published"    // playable, the transaction not yet committed
+	ThumbnailsStaged Point = "thumbnails-staged" // stills are there, not yet published
+	VideoCondemned   Point = "video-condemned"   // hidden, its objects still there
+	ObjectsRemoved   Point = "objects-removed"   // objects gone, the row still there
+	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
+)
+
+// Points lists all of them.
+var Points = []Point{UploadStored, SourcePinned, UploadAccepted, PiecesKept, FilmStaged, FilmPublished,
+	ThumbnailsStaged, VideoCondemned, ObjectsRemoved, ResolutionGone}
 
 // Observer is told what an operator wants to count.
 type Observer interface {
@@ -58,6 +80,7 @@ type Parts struct {
 	Log      *slog.Logger
 	Observer Observer
 	Now      func() time.Time // nil: the clock
+	Reached  func(Point)      // nil: nobody is told
 }
 
 // New returns an App on these parts. It makes the first signing key if there is
@@ -65,7 +88,10 @@ type Parts struct {
 func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 	a := &App{
 		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, sniff: p.Sniff, log: p.Log, observe: p.Observer,
-		now: p.Now, newID: newUUID,
+		now: p.Now, newID: newUUID, reached: p.Reached,
+	}
+	if a.reached == nil {
+		a.reached = func(Point) {}
 	}
 	if a.now == nil {
 		a.now = time.Now

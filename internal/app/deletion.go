@@ -24,6 +24,7 @@ func (a *App) DeleteVideo(ctx context.Context, by Actor, id video.ID) error {
 		if err := a.condemn(ctx, id); err != nil {
 			return err
 		}
+		a.reached(VideoCondemned)
 	}
 	return a.removeAll(ctx, id)
 }
@@ -47,6 +48,7 @@ func (a *App) removeAll(ctx context.Context, id video.ID) error {
 			return storageError("remove "+place+" objects", err)
 		}
 	}
+	a.reached(ObjectsRemoved)
 	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
 }
 
@@ -81,6 +83,7 @@ func (a *App) DeleteResolution(ctx context.Context, by Actor, id video.Resolutio
 	if err := a.forget(ctx, vid, id); err != nil {
 		return err
 	}
+	a.reached(ResolutionGone)
 	return a.removeResolution(ctx, v, name)
 }
 

@@ -29,6 +29,7 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 	if err != nil {
 		return fmt.Errorf("keep film: %w", err)
 	}
+	a.reached(FilmStaged)
 	var kept bool
 	var finished video.Status
 	err = a.ifWanted(ctx, id, func(tx *store.Tx) error {
@@ -53,6 +54,7 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 		if finished, err = a.settle(ctx, tx, v, nil); err != nil {
 			return err
 		}
+		a.reached(FilmPublished)
 		return a.retireIfDone(ctx, tx, id)
 	})
 	if err == nil && !kept {
@@ -111,6 +113,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 			return fmt.Errorf("keep thumbnail: %w", err)
 		}
 	}
+	a.reached(ThumbnailsStaged)
 	for _, name := range video.Names {
 		err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
 			v, err := tx.Video(ctx, id)

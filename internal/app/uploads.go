@@ -46,6 +46,7 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	if err != nil {
 		return "", uploadError(err)
 	}
+	a.reached(UploadStored)
 	a.observe.Uploaded(info.Size)
 	// The video may have been completed with an earlier file, or deleted, while
 	// the bytes were arriving. Then this file is nobody's.
@@ -166,6 +167,7 @@ func (a *App) accept(ctx context.Context, id video.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	a.reached(SourcePinned)
 	var accepted bool
 	err = a.store.InTx(ctx, func(tx *store.Tx) error {
 		source := video.Source{Key: pinned.Key, Size: pinned.Size, ETag: pinned.ETag}
@@ -175,6 +177,7 @@ func (a *App) accept(ctx context.Context, id video.ID) (bool, error) {
 		return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Inspect, Video: id, Priority: urgent})
 	})
 	leftover := uploadKey(id)
+	a.reached(UploadAccepted)
 	if err != nil || !accepted {
 		accepted, leftover = false, pinned.Key // this copy is nobody's
 	}

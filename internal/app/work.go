@@ -165,6 +165,7 @@ func (a *App) FinishAudio(ctx context.Context, id video.ID, path string) error {
 }
 
 func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64) error {
+	a.reached(PiecesKept)
 	var kept bool
 	err := a.ifWanted(ctx, id, func(tx *store.Tx) (err error) {
 		kept = true

@@ -25,6 +25,7 @@ func (f *findings) chooseVideo() (stream, error) {
 	best := slices.MaxFunc(candidates, func(a, b stream) int {
 		return cmp.Or(
 			cmp.Compare(f.decodable(a), f.decodable(b)),
+			cmp.Compare(f.moving(a), f.moving(b)),
 			cmp.Compare(a.Disposition.Default, b.Disposition.Default),
 			cmp.Compare(a.Width*a.Height, b.Width*b.Height),
 		)
@@ -40,6 +41,27 @@ func (f *findings) decodable(s stream) int {
 	return 1
 }
 
+// moving is 1 for a film and 0 for a track of few pictures beside a film, such
+// as the best shots that some phones store.
+func (f *findings) moving(s stream) int {
+	line := f.timelines[s.Index]
+	if line != nil && line.packets*4 >= f.frames/max(1, f.films()) {
+		return 1
+	}
+	return 0
+}
+
+// films counts the video streams that are not pictures attached to the file.
+func (f *findings) films() int {
+	n := 0
+	for _, s := range f.streams {
+		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // check returns why a video stream cannot be shown.
 func (f *findings) check(s stream) error {
 	line := f.timelines[s.Index]
@@ -50,7 +72,7 @@ func (f *findings) check(s stream) error {
 		return unsupported(printable(s.Tag))
 	case s.Width*s.Height > maxPixels:
 		return video.Failf(video.TooManyPixels, "The picture has %d × %d pixels; at most %d can be processed.", s.Width, s.Height, maxPixels)
-	case s.Width <= 0, s.Height <= 0, s.PixelFormat == "", line == nil, len(line.shown) == 0:
+	case s.Width <= 0, s.Height <= 0, s.PixelFormat == "", line == nil, len(line.shown)+len(line.early) == 0:
 		return unreadable()
 	}
 	return nil
@@ -109,13 +131,7 @@ func (f *findings) seeksReliably() bool {
 	if c := f.format.Name; !strings.HasPrefix(c, "mov,") && !strings.HasPrefix(c, "matroska,") {
 		return false
 	}
-	films := 0
-	for _, s := range f.streams {
-		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
-			films++
-		}
-	}
-	return films == 1
+	return f.films() == 1
 }
 
 func interlaced(s stream) bool {

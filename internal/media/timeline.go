@@ -18,7 +18,8 @@ type timeline struct {
 	encrypted bool
 
 	// Of video streams only.
-	shown    []int64    // the time of each frame, in order of decoding until sorted
+	shown    []int64    // the time of each frame, in order of decoding until settled
+	early    []int64    // likewise, of what precedes the first keyframe
 	keys     []keyframe // in order of decoding
 	untimed  bool       // some packets carry no time to be shown at
 	last     int64      // the latest time shown
@@ -82,15 +83,26 @@ func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
 	if discarded {
 		return // an edit list cuts it out; it is decoded because others need it
 	}
-	l.shown = append(l.shown, pts)
+	if len(l.keys) == 0 {
+		l.early = append(l.early, pts)
+	} else {
+		l.shown = append(l.shown, pts)
+	}
 	if pts >= l.last {
 		l.last, l.lastTick = pts, duration
 	}
 }
 
-// settle puts frames and keyframes into the order in which they are shown.
+// settle puts frames and keyframes into the order in which they are shown. The
+// film begins at its first keyframe, because nothing can be decoded before it,
+// and has one frame for a moment, even where the file has several packets.
 func (l *timeline) settle() {
+	if len(l.shown) == 0 {
+		l.shown = l.early // not a single keyframe: the decoder may know more
+	}
 	slices.Sort(l.shown)
+	l.shown = slices.Compact(l.shown)
+	l.first, l.last = l.shown[0], l.shown[len(l.shown)-1]
 	slices.SortStableFunc(l.keys, func(a, b keyframe) int { return cmp.Compare(a.pts, b.pts) })
 }
 

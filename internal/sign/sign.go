@@ -38,7 +38,8 @@ type Key struct {
 }
 
 // Keyring signs with its newest key and accepts the signatures of all. It may
-// be used from many goroutines at once.
+// be used from many goroutines at once. An empty ring accepts nothing, and
+// signing with it is a programming error.
 type Keyring struct{ keys atomic.Pointer[[]Key] }
 
 // NewKeyring returns a ring of keys, newest first.
@@ -59,11 +60,12 @@ func (r *Keyring) Has(id string) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
 }
 
-// Sign returns a token for subject that is valid until the second of expires
-// has begun. The token is one path element: "{expiry}.{key id}.{signature}".
+// Sign returns a token for subject that is valid until expires. The token is one
+// path element: "{expiry}.{key id}.{signature}". The expiry is in milliseconds:
+// cut down to a second, an address good for one second could be dead at once.
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
 	k := (*r.keys.Load())[0]
-	exp := strconv.FormatInt(expires.Unix(), 10)
+	exp := strconv.FormatInt(expires.UnixMilli(), 10)
 	return exp + "." + k.ID + "." + signature(k, p, exp, subject)
 }
 
@@ -82,11 +84,11 @@ func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error 
 		return ErrInvalid
 	}
 	// Only now, when the number is known to be ours, is it worth reading.
-	seconds, err := strconv.ParseInt(exp, 10, 64)
+	millis, err := strconv.ParseInt(exp, 10, 64)
 	if err != nil {
 		return ErrInvalid
 	}
-	if now.Unix() >= seconds {
+	if now.UnixMilli() >= millis {
 		return ErrExpired
 	}
 	return nil

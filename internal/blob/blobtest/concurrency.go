@@ -88,9 +88,11 @@ func readerBesideWriters(t *testing.T, s blob.Store) {
 	})
 }
 
+// Two writers share a folder, so that it is often empty, and all share the one
+// above it.
 func writeDeleteFolder(t *testing.T, s blob.Store) {
 	together(writers, func(i int) {
-		key := fmt.Sprintf("deep/folder/%d", i)
+		key := fmt.Sprintf("deep/%d/%d", i/2, i)
 		for range 20 {
 			if _, err := s.Put(t.Context(), key, strings.NewReader(key)); err != nil {
 				t.Errorf("Put(%q) = %v", key, err)

@@ -1,6 +1,7 @@
 package blobtest
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ var putFileCases = []testCase{
 	{"PutFile stores the file and takes it over", putFileStores},
 	{"PutFile replaces the whole object", putFileReplaces},
 	{"PutFile of a missing file changes nothing", putFileMissing},
+	{"PutFile that is cancelled leaves the file where it is", putFileCancelled},
 	{"PutFile of a folder or a link is refused", putFileIrregular},
 }
 
@@ -82,6 +84,17 @@ func putFileMissing(t *testing.T, s blob.Store) {
 	}
 	wantContent(t, s, "old", "still here")
 	wantMissing(t, s, "folder/new")
+}
+
+func putFileCancelled(t *testing.T, s blob.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := localFile(t, "still here")
+	if _, err := s.PutFile(ctx, "key", path); !errors.Is(err, context.Canceled) {
+		t.Errorf("PutFile = %v; want context.Canceled", err)
+	}
+	wantMissing(t, s, "key")
+	wantFile(t, path, "still here")
 }
 
 func putFileIrregular(t *testing.T, s blob.Store) {

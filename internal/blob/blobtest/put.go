@@ -130,17 +130,28 @@ func putCancelledBefore(t *testing.T, s blob.Store) {
 func putCancelledMidway(t *testing.T, s blob.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r := io.MultiReader(
-		strings.NewReader(noise(6, 300_000)),
-		readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }),
-		strings.NewReader(noise(7, 300_000)),
-	)
+	r := &cancelling{cancel: cancel, after: 300_000, patience: 64 << 20}
 	if _, err := s.Put(ctx, "folder/key", r); !errors.Is(err, context.Canceled) {
 		t.Errorf("Put = %v; want context.Canceled", err)
 	}
 	wantMissing(t, s, "folder/key")
 }
 
-type readerFunc func([]byte) (int, error)
+// cancelling yields bytes, calls cancel after some, and goes on for as long as a
+// store may need to notice.
+type cancelling struct {
+	cancel                func()
+	after, patience, sent int
+}
 
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+func (c *cancelling) Read(p []byte) (int, error) {
+	if c.sent >= c.after {
+		c.cancel()
+	}
+	if c.sent >= c.patience {
+		return 0, errors.New("the store went on reading after its context had ended")
+	}
+	clear(p)
+	c.sent += len(p)
+	return len(p), nil
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/blob/disk"
@@ -119,6 +120,31 @@ func TestETagsOfQuickWritesDiffer(t *testing.T) {
 			t.Fatalf("writes %d and %d have the same ETag %s", j, i, info.ETag)
 		}
 		seen[info.ETag] = i
+	}
+}
+
+// The kernel's own stamp can be milliseconds old, which would not do for ETags.
+func TestWritesAreStampedByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 12, 0, 0, 123_456_789, time.UTC)
+	s, err := disk.Open(t.TempDir(), disk.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored := put(t, s, "stored", "x")
+	adopted, err := s.PutFile(t.Context(), "adopted", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range []blob.Info{stored, adopted} {
+		if !info.Modified.Equal(now) {
+			t.Errorf("%s was modified at %v; want %v", info.Key, info.Modified, now)
+		}
 	}
 }
 

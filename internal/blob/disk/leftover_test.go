@@ -39,6 +39,11 @@ func TestFailedWritesLeaveNothing(t *testing.T) {
 			_, err := s.Put(cancelled, "new/folder/key", strings.NewReader("x"))
 			return err
 		},
+		"a context that ends with the last byte": func(s blob.Store) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := s.Put(ctx, "new/folder/key", io.MultiReader(strings.NewReader("x"), cancels{cancel}))
+			return err
+		},
 		"a copy of another version": func(s blob.Store) error {
 			_, err := s.Copy(t.Context(), "old/key", "new/folder/key", "stale")
 			return err
@@ -77,6 +82,14 @@ func TestRepeatedCopiesLeaveNoTemporaryFile(t *testing.T) {
 		}
 	}
 	wantTree(t, dir, "a/", "a/to", "from")
+}
+
+// cancels is an empty reader that ends a context.
+type cancels struct{ cancel func() }
+
+func (c cancels) Read([]byte) (int, error) {
+	c.cancel()
+	return 0, io.EOF
 }
 
 type panics struct{ err error }

@@ -3,7 +3,9 @@ package local
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,8 +24,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// harness opens a queue on the database at path. Closing the database is what
-// makes a process dead: the old queue cannot write any more.
+// harness opens a queue on the database at path.
 func harness(t testing.TB, path string) queuetest.Harness {
 	t.Helper()
 	db := openDB(t, path)
@@ -34,19 +35,34 @@ func harness(t testing.TB, path string) queuetest.Harness {
 		},
 		Restart: func(t testing.TB) queuetest.Harness {
 			t.Helper()
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			cutOff(t, db)
 			return harness(t, path)
 		},
+	}
+}
+
+// cutOff closes a database that a queue may still be using. It takes the one
+// connection first, so that no statement of that queue is under way any more
+// when the next process looks at the tasks.
+func cutOff(t testing.TB, db *sql.DB) {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Close(), conn.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // openDB opens the database as the service does: one connection that writes.
 func openDB(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+
-		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"journal_mode(WAL)", "busy_timeout(5000)", "synchronous(NORMAL)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		t.Fatal(err)
 	}

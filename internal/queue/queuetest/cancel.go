@@ -27,7 +27,7 @@ func testCancelWaiting(l *lab) {
 	first := l.next(marker(1))
 	l.cancel(film)
 	l.counts(1, 1)
-	l.finish(first, nil)
+	first.end <- nil
 	l.finish(l.next(marker(2)), nil)
 	l.counts(0, 0)
 }
@@ -73,7 +73,7 @@ func testCancelKeep(l *lab) {
 	l.stopped(e, queue.ErrCancelled)
 	l.goesOn(p)
 	l.finish(e, nil)
-	l.finish(l.next(task(queue.Purge, 1)), nil)
+	l.next(task(queue.Purge, 1)).end <- nil
 	l.finish(l.next(task(queue.Audio, 0)), nil)
 	l.goesOn(p)
 	l.finish(p, nil)
@@ -87,8 +87,8 @@ func testCancelRolledBack(l *lab) {
 	l.rollback(func(tx queue.Tx) error { return l.Queue.Cancel(l.Context(), tx, film) })
 	l.counts(1, 1)
 	l.goesOn(a)
-	l.finish(a, errTask) // still wanted: comes back
-	l.finish(l.next(task(queue.Encode, 1)), nil)
+	a.end <- errTask // still wanted: comes back
+	l.next(task(queue.Encode, 1)).end <- nil
 	l.finish(l.nextAttempt(task(queue.Encode, 0), 2), nil)
 	l.counts(0, 0)
 }

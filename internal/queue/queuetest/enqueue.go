@@ -100,7 +100,7 @@ func testPriority(l *lab) {
 	}
 	l.start(1)
 	for _, i := range []int{1, 2, 4, 0, 3} {
-		l.finish(l.next(task(queue.Encode, i)), nil)
+		l.next(task(queue.Encode, i)).end <- nil
 	}
 }
 
@@ -112,8 +112,8 @@ func testRunAt(l *lab) {
 	past.RunAt = time.Now().Add(-time.Hour)
 	l.start(1)
 	l.enqueue(late, marker(1), past)
-	l.finish(l.next(marker(1)), nil)
-	l.finish(l.next(past), nil)
+	l.next(marker(1)).end <- nil
+	l.next(past).end <- nil
 	l.counts(1, 0)
 	if a := l.nextAttempt(late, 1); a.began.Before(due) {
 		l.Errorf("the task began %v before its time", due.Sub(a.began))
@@ -128,7 +128,7 @@ func testMany(l *lab) {
 	l.enqueue(tasks...)
 	l.counts(500, 0)
 	l.start(1)
-	l.finish(l.next(tasks[0]), nil)
+	l.next(tasks[0]).end <- nil
 	l.next(tasks[1])
 	l.counts(498, 1)
 }

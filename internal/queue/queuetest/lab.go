@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ type lab struct {
 	Harness
 	begun  chan *act
 	closed chan struct{} // ends all acts when the test is over
+	once   sync.Once     // closes closed
 
 	running, peak atomic.Int32
 }
@@ -49,15 +51,18 @@ type act struct {
 
 func newLab(t testing.TB, h Harness) *lab {
 	l := &lab{TB: t, Harness: h, begun: make(chan *act, 1000), closed: make(chan struct{})}
-	t.Cleanup(func() {
-		close(l.closed)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		if err := l.Queue.Stop(ctx); err != nil {
-			t.Errorf("stop at the end of the test: %v", err)
-		}
-	})
+	t.Cleanup(l.close)
 	return l
+}
+
+// close ends what the test has left running.
+func (l *lab) close() {
+	l.once.Do(func() { close(l.closed) })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), patience)
+	defer cancel()
+	if err := l.Queue.Stop(ctx); err != nil {
+		l.Errorf("stop at the end of the test: %v", err)
+	}
 }
 
 // handle is the handler of directed tasks.
@@ -91,16 +96,18 @@ func (l *lab) startWith(n int, h queue.Handler) {
 }
 
 // restart goes on with a new queue on the same database. The old one, whether
-// it was stopped or is to be thought dead, is left to itself.
+// it was stopped or is to be thought dead, cannot write any more, so that
+// nobody waits for it.
 func (l *lab) restart() {
 	l.Helper()
 	dead := l.Queue
-	l.Harness = l.Restart(l.TB)
 	l.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(l.Context()))
 		cancel()
-		_ = dead.Stop(ctx) // it cannot write any more: waiting is of no use
+		_ = dead.Stop(ctx)
 	})
+	l.Harness = l.Restart(l.TB)
+	l.Cleanup(l.close) // before the new database is closed
 }
 
 func (l *lab) tx(f func(queue.Tx) error) {
@@ -178,7 +185,9 @@ func (l *lab) nextAttempt(want queue.Task, attempt int) *act {
 	return a
 }
 
-// finish ends a's run with err and waits until the queue knows.
+// finish ends a's run with err and waits until the queue knows. Use it where no
+// other task of the same kind and video can begin meanwhile: Quiet would wait
+// for that one, too.
 func (l *lab) finish(a *act, err error) {
 	l.Helper()
 	a.end <- err
@@ -221,20 +230,27 @@ func (l *lab) goesOn(a *act) {
 	}
 }
 
-// counts checks how many tasks of all kinds wait and run.
+// counts waits until so many tasks of all kinds wait and run.
 func (l *lab) counts(waiting, running int) {
 	l.Helper()
-	stats, err := l.Queue.Stats(l.Context())
-	if err != nil {
-		l.Fatalf("stats: %v", err)
-	}
-	var sum queue.Stat
-	for _, s := range stats {
-		sum.Waiting += s.Waiting
-		sum.Running += s.Running
-	}
-	if sum.Waiting != waiting || sum.Running != running {
-		l.Fatalf("%d tasks wait and %d run, want %d and %d: %+v", sum.Waiting, sum.Running, waiting, running, stats)
+	deadline := time.Now().Add(patience)
+	for {
+		stats, err := l.Queue.Stats(l.Context())
+		if err != nil {
+			l.Fatalf("stats: %v", err)
+		}
+		var sum queue.Stat
+		for _, s := range stats {
+			sum.Waiting += s.Waiting
+			sum.Running += s.Running
+		}
+		if sum.Waiting == waiting && sum.Running == running {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.Fatalf("%d tasks wait and %d run, want %d and %d: %+v", sum.Waiting, sum.Running, waiting, running, stats)
+		}
+		time.Sleep(time.Millisecond) // the contract has no signal for this
 	}
 }
 

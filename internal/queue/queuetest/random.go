@@ -26,8 +26,9 @@ type step struct {
 	pick   int          // which running task, of succeed and fail
 }
 
-func (s step) String() string {
-	return fmt.Sprintf("%s %v %s keep=%v commit=%t pick=%d", s.do, s.tasks, s.video, s.keep, s.commit, s.pick)
+// GoString keeps the list of steps short that a failure prints.
+func (s step) GoString() string {
+	return fmt.Sprintf("{%s %v %s keep=%v commit=%t pick=%d}", s.do, s.tasks, s.video, s.keep, s.commit, s.pick)
 }
 
 // names are few, so that steps meet. Each video has one task of a kind: then
@@ -69,7 +70,7 @@ func testRandom(t *testing.T, open func(t testing.TB) Harness) {
 			for i, s := range steps {
 				w.take(s)
 				if t.Failed() {
-					t.Fatalf("after step %d: %s", i+1, s)
+					t.Fatalf("after step %d: %#v", i+1, s)
 				}
 			}
 			w.settle()

@@ -58,8 +58,8 @@ func testStopHandsBack(l *lab) {
 	l.counts(2, 0)
 	l.restart()
 	l.start(1)
-	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), nil)
-	l.finish(l.nextAttempt(task(queue.Encode, 1), 1), nil)
+	l.nextAttempt(task(queue.Encode, 0), 1).end <- nil
+	l.nextAttempt(task(queue.Encode, 1), 1).end <- nil
 	l.counts(0, 0)
 }
 
@@ -82,6 +82,7 @@ func testStopAfterFailure(l *lab) {
 	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), errTask)
 	a := l.nextAttempt(task(queue.Encode, 0), 2)
 	result := l.stop()
+	l.stopped(a, queue.ErrStopping)
 	a.end <- errTask
 	l.succeeds(result)
 	l.restart()
@@ -147,7 +148,7 @@ func testCrash(l *lab) {
 	dead.end <- nil // what a dead process does has no effect
 	l.start(1)
 	for i := range 3 {
-		l.finish(l.nextAttempt(task(queue.Encode, i), 1), nil)
+		l.nextAttempt(task(queue.Encode, i), 1).end <- nil
 	}
 	l.counts(0, 0)
 }

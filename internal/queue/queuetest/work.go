@@ -70,8 +70,8 @@ func testChain(l *lab) {
 		})
 	})
 	l.enqueue(task(queue.Inspect, 0))
-	l.finish(l.next(task(queue.Encode, 0)), nil)
-	l.finish(l.next(task(queue.Encode, 1)), nil)
+	l.next(task(queue.Encode, 0)).end <- nil
+	l.next(task(queue.Encode, 1)).end <- nil
 	l.counts(0, 0)
 }
 

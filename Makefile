@@ -1,0 +1,53 @@
+# Spool needs Go and make; everything else that these targets use is installed
+# by scripts/install-deps.sh.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Packages in which goroutines meet; the race detector pays there.
+RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/...
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint race bench fuzz cover clean deps deps-test
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/spool
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spool ./cmd/spool
+
+run: deps build ## Install ffmpeg when it is missing, build and run the service
+	exec bin/spool serve
+
+test: deps-test lint ## Check and test everything, as the continuous integration does
+	$(GO) test ./...
+	$(MAKE) race
+
+lint: ## Check formatting, go vet, staticcheck, import rules and sizes
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	  test -z "$$unformatted" || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./internal/arch
+
+race: ## Run the tests of concurrent packages under the race detector
+	CGO_ENABLED=1 $(GO) test -race -short $(RACE)
+
+bench: ## Run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
+	GO='$(GO)' scripts/fuzz.sh
+
+cover: ## Measure which code the tests reach; writes coverage.out
+	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+clean: ## Remove what was built; the data directory stays
+	rm -rf bin coverage.out
+
+deps: ## Install what running needs (ffmpeg)
+	@scripts/install-deps.sh run
+
+deps-test:
+	@scripts/install-deps.sh test

@@ -1,0 +1,22 @@
+//go:build crashtest
+
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/app"
+)
+
+// crashPoint makes the process die as by kill -9 when it reaches the point that
+// SPOOL_CRASH_AT names. Only test binaries are built with it.
+func crashPoint() func(app.Point) {
+	at := app.Point(os.Getenv("SPOOL_CRASH_AT"))
+	return func(p app.Point) {
+		if p == at {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // the signal is on its way
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package delivery
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+const digits = "0123456789"
+
+func TestPlayPublic(t *testing.T) {
+	t.Parallel()
+	for _, noFile := range []bool{false, true} {
+		f := playing(t, []byte(digits))
+		f.noFile = noFile
+		w := do(newHandler(f, Config{}), "GET", "/v/"+strings.ToUpper(testID)+"/720p.mp4")
+		if w.Code != 200 || w.Body.String() != digits || f.id != testID || f.file != "720p.mp4" {
+			t.Errorf("answer is %d %q of %s/%s", w.Code, w.Body, f.id, f.file)
+		}
+		for name, want := range map[string]string{
+			"Content-Type": "video/mp4", "Content-Length": "10", "Content-Disposition": "inline", "ETag": `"e1"`,
+			"Last-Modified": "Wed, 02 Jan 2030 12:00:00 GMT", "Accept-Ranges": "bytes", "Cache-Control": "public, max-age=3600",
+			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
+			"Access-Control-Expose-Headers": "Content-Length, Content-Range, ETag, Accept-Ranges",
+		} {
+			if got := w.Header().Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+func TestPlaySignedIsCachedNoLongerThanItsAddressLives(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	tests := []struct{ name, token, want string }{
+		{"an hour at most", "1090000.k1.sig", "private, max-age=3600"},
+		{"the rest of its life", "1000042.k1.sig", "private, max-age=42"},
+		{"not at all in its last moment", "1000000.k1.sig", "private, max-age=0"},
+		{"not at all when it cannot be read", "soon.k1.sig", "private, max-age=0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := playing(t, []byte(digits))
+			w := do(newHandler(f, Config{Now: func() time.Time { return now }}), "GET", "/v/"+tt.token+"/"+testID+"/720p-0.jpg")
+			if got := w.Header().Get("Cache-Control"); w.Code != 200 || got != tt.want {
+				t.Errorf("answer is %d with Cache-Control %q, want 200 with %q", w.Code, got, tt.want)
+			}
+			if w.Header().Get("Content-Type") != "image/jpeg" || f.token != tt.token || f.id != testID || f.file != "720p-0.jpg" {
+				t.Errorf("served %s of %s/%s/%s", w.Header().Get("Content-Type"), f.token, f.id, f.file)
+			}
+		})
+	}
+}
+
+func TestPlayRefusals(t *testing.T) {
+	t.Parallel()
+	const public, signed = "/v/" + testID + "/720p.mp4", "/v/17.k1.sig/" + testID + "/720p.mp4"
+	tests := []struct {
+		name, path string
+		err        error
+		status     int
+		code       string
+	}{
+		{"a public id that is none", "/v/x/720p.mp4", nil, 404, "not_found"},
+		{"a signed id that is none", "/v/17.k1.sig/x/720p.mp4", nil, 403, "url_invalid"},
+		{"not ready", public, &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet."}, 404, "not_ready"},
+		{"gone", public, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "No."}, 404, "not_found"},
+		{"expired", signed, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "No."}, 403, "url_expired"},
+		{"forged", signed, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
+		{"storage is away", signed, &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", Msg: "No."}, 503, "storage_unavailable"},
+		{"a fault of ours", public, errors.New("open /srv: no"), 500, "internal"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := do(newHandler(&fakeService{err: tt.err}, Config{}), "GET", tt.path)
+			p := wantProblem(t, w.Code, w.Header(), w.Body, tt.status, tt.code)
+			if strings.Contains(p.Instance+p.Detail, "17.k1.sig") || strings.Contains(p.Detail, "/srv") {
+				t.Errorf("the problem shows too much: %+v", p)
+			}
+			if wait := w.Header().Get("Retry-After") != ""; wait != (tt.code == "not_ready" || tt.status == 503) {
+				t.Errorf("Retry-After is %q", w.Header().Get("Retry-After"))
+			}
+			if got := w.Header().Get("Cache-Control"); got != "no-store" {
+				t.Errorf("Cache-Control is %q", got)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		headers []string
+		status  int
+		body    string
+	}{
+		{"the copy is good", []string{"If-None-Match", `"e1"`}, 304, ""},
+		{"the copy is old", []string{"If-None-Match", `"e0"`}, 200, digits},
+		{"not modified since", []string{"If-Modified-Since", "Wed, 02 Jan 2030 12:00:00 GMT"}, 304, ""},
+		{"a range of the same version", []string{"Range", "bytes=2-3", "If-Range", `"e1"`}, 206, "23"},
+		{"a range of another version", []string{"Range", "bytes=2-3", "If-Range", `"e0"`}, 200, digits},
+		{"several ranges of another version", []string{"Range", "bytes=2-3,5-6", "If-Range", `"e0"`}, 200, digits},
+		{"the condition comes before the range", []string{"Range", "bytes=99-", "If-None-Match", `"e1"`}, 304, ""},
+		{"and before several ranges", []string{"Range", "bytes=0-1,3-4", "If-None-Match", `"e1"`}, 304, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := do(newHandler(playing(t, []byte(digits)), Config{}), "GET", "/v/"+testID+"/720p.mp4", tt.headers...)
+			if w.Code != tt.status || w.Body.String() != tt.body {
+				t.Errorf("answer is %d %q, want %d %q", w.Code, w.Body, tt.status, tt.body)
+			}
+			if w.Header().Get("ETag") != `"e1"` {
+				t.Errorf("ETag is %q", w.Header().Get("ETag"))
+			}
+		})
+	}
+}
+
+func TestHeadMirrorsGet(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(newHandler(playing(t, []byte(digits)), Config{}))
+	defer s.Close()
+	for _, header := range []string{"", "bytes=2-3", "bytes=99-", "bytes=0-1,3-4"} {
+		var answers []*http.Response
+		for _, method := range []string{"GET", "HEAD"} {
+			r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/v/"+testID+"/720p.mp4", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Range", header)
+			r.Header.Set("X-Request-Id", "same") // it is in the length of a problem
+			res, err := s.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			res.Header.Del("Date")
+			answers = append(answers, res)
+		}
+		get, head := answers[0], answers[1]
+		if get.StatusCode != head.StatusCode {
+			t.Errorf("Range %q: GET answers %d, HEAD %d", header, get.StatusCode, head.StatusCode)
+		}
+		for name := range get.Header {
+			if get.Header.Get(name) != head.Header.Get(name) {
+				t.Errorf("Range %q: %s of GET is %q, of HEAD %q", header, name, get.Header.Get(name), head.Header.Get(name))
+			}
+		}
+		if b, _ := io.ReadAll(head.Body); len(b) > 0 {
+			t.Errorf("Range %q: HEAD has a body: %q", header, b)
+		}
+	}
+}
+
+func TestPreflightAndMethods(t *testing.T) {
+	t.Parallel()
+	h := newHandler(&fakeService{}, Config{})
+	for path, methods := range map[string]string{
+		"/v/" + testID + "/720p.mp4":           "GET, HEAD",
+		"/v/17.k1.sig/" + testID + "/720p.mp4": "GET, HEAD",
+		"/upload/17.k1.sig/" + testID:          "PUT",
+	} {
+		w := do(h, "OPTIONS", path, "Origin", "https://a.example", "Access-Control-Request-Method", methods[:3])
+		g := w.Header()
+		if w.Code != 204 || g.Get("Access-Control-Allow-Origin") != "*" || g.Get("Access-Control-Allow-Methods") != methods || g.Get("Access-Control-Allow-Headers") == "" {
+			t.Errorf("OPTIONS %s answers %d %v", path, w.Code, g)
+		}
+		if w := do(h, "PATCH", path); w.Code != 405 || w.Header().Get("Allow") == "" {
+			t.Errorf("PATCH %s answers %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
+		}
+	}
+}
+
+// fileTaker is a writer that, like the server's, can take a file whole.
+type fileTaker struct {
+	*httptest.ResponseRecorder
+	took io.Reader
+}
+
+func (f *fileTaker) ReadFrom(r io.Reader) (int64, error) {
+	f.took = r
+	return io.Copy(f.ResponseRecorder, r)
+}
+
+func TestTheServerIsHandedTheFileItself(t *testing.T) {
+	t.Parallel()
+	w := &fileTaker{ResponseRecorder: httptest.NewRecorder()}
+	newHandler(playing(t, []byte(digits)), Config{}).ServeHTTP(w, httptest.NewRequest("GET", "/v/"+testID+"/720p.mp4", nil))
+	limited, ok := w.took.(*io.LimitedReader)
+	if !ok {
+		t.Fatalf("the server was handed a %T, want an *io.LimitedReader", w.took)
+	}
+	if _, ok := limited.R.(*os.File); !ok {
+		t.Errorf("the server was handed a %T, want an *os.File", limited.R)
+	}
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs the programs that Spool uses, where they are missing.
+#   install-deps.sh run    what the service needs: ffmpeg and ffprobe
+#   install-deps.sh test   what the tests need beside that: curl, a C compiler
+#                          for the race detector
+set -eu
+
+# missing PROGRAM PACKAGE... prints the packages when the program is not there.
+missing() {
+	program=$1
+	shift
+	command -v "$program" >/dev/null 2>&1 || printf '%s ' "$@"
+}
+
+packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
+case ${1:-run} in
+run) ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)" ;;
+*)
+	echo "usage: $0 run|test" >&2
+	exit 2
+	;;
+esac
+
+[ -n "$packages" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "Please install with your system's package manager: $packages" >&2
+	echo "(on macOS: brew install ffmpeg; on Fedora: dnf install ffmpeg-free)" >&2
+	exit 1
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null 2>&1; then
+		echo "Please run as root: apt-get install $packages" >&2
+		exit 1
+	fi
+	as_root=sudo
+fi
+
+echo "Installing: $packages"
+# A package list that is weeks old names files that are gone, so it is renewed
+# when the first try fails. $packages is several words on purpose.
+install() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages; }
+install >/dev/null 2>&1 || { $as_root apt-get update && install; }
