@@ -82,3 +82,23 @@ func TestServeRefusesADirectoryInUse(t *testing.T) {
 		t.Errorf("serve exits with %d and says %q; want %d and who is there", code, stderr, exitError)
 	}
 }
+
+// TestServeMakesTheDataDirectoryAbsolute is not parallel: it changes the
+// working directory. Children run elsewhere, so a relative path must not last.
+func TestServeMakesTheDataDirectoryAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	lock, err := lockDir("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.unlock()
+	abs, err := filepath.Abs("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, stderr := newProcess(nil, nil)
+	p.run(t.Context(), []string{"serve", "--listen=127.0.0.1:0"})
+	if !strings.Contains(stderr.String(), "is using "+abs+";") {
+		t.Errorf("serve works in %q, want %s", stderr, abs)
+	}
+}

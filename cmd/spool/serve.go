@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spool-video/spool/internal/metrics"
@@ -26,6 +27,12 @@ gently; what was being transcoded goes on after the next start.
 
 // Run runs the service until a signal stops it.
 func (c *serveCommand) Run(ctx context.Context, p *process) error {
+	// ffmpeg runs in folders of its own, where a relative path means another place.
+	dir, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return fmt.Errorf("find the data directory: %w", err)
+	}
+	c.DataDir = dir
 	log := newLogger(p.stderr, c.LogFormat, c.LogLevel)
 	stop, release := untilSignal(ctx, p.exit)
 	defer release()

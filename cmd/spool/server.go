@@ -71,7 +71,7 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	var failure error
 	select {
 	case <-stop.Done():
-		s.log.Info("stopping", "grace", s.grace)
+		s.log.Info("stopping", "grace", s.grace.String())
 	case err := <-broken:
 		failure = fmt.Errorf("serve HTTP: %w", err)
 	}

@@ -59,13 +59,11 @@ func TestBase(t *testing.T) {
 
 func TestInsaneHostIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, op := range everyOperation[:1] {
-		f := &fakeService{}
-		r := request(op.method, op.path, op.body)
-		r.Host = "a b"
-		wantProblem(t, do(newHandler(t, f, Config{}), r), 400, "invalid_request")
-		if f.calls != 0 {
-			t.Errorf("the service was called %d times", f.calls)
-		}
+	f := &fakeService{}
+	r := request("POST", "/api/video", validDraft)
+	r.Host = "a b"
+	wantProblem(t, do(newHandler(t, f, Config{}), r), 400, "invalid_request")
+	if f.calls != 0 {
+		t.Errorf("the service was called %d times", f.calls)
 	}
 }

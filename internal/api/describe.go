@@ -16,7 +16,7 @@ import (
 func operation(r huma.Registry, id, route string, status int, summary string, body *huma.RequestBody, also ...int) huma.Operation {
 	method, path, _ := strings.Cut(route, " ")
 	return huma.Operation{
-		OperationID: id, Method: method, Path: path, DefaultStatus: status, Summary: summary,
+		OperationID: id, Method: method, Path: path, DefaultStatus: status, Summary: summary, Tags: []string{"video"},
 		RequestBody: body,
 		Responses:   problems(r, append([]int{400, 401, 403, 429, 500, 503}, also...)...),
 		// Parameters are checked by the handlers, which name every fault with a code.

@@ -70,7 +70,7 @@ func common(job Job, tb video.Ratio, seek int64, threads int) []string {
 		"-max_error_rate", "1", // what could be decoded is checked, not what could not
 		"-filter_complex_threads", "1",
 		"-copyts", // times stay those of the source: the plan speaks in them
-	}, input(), []string{"-threads", strconv.Itoa(threads), "-noautorotate"})
+	}, input(), []string{"-threads", strconv.Itoa(threads)})
 	if seek != video.NoSeek {
 		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
 	}

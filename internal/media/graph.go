@@ -43,8 +43,9 @@ func graph(p *video.Plan, stretch []string, to target) string {
 	return g.String()
 }
 
-// head brings a decoded frame to the largest size, upright, in the colours of
-// the output. The costly steps come after scaling, which mostly shrinks.
+// head brings a decoded frame to the largest size in the colours of the output.
+// The costly steps come after scaling, which mostly shrinks. ffmpeg itself has
+// turned the frame before: when told not to, it would turn the outputs instead.
 func head(p *video.Plan, to target) []string {
 	filters := []string{headScale(p, to)}
 	if p.ToneMap {
@@ -58,14 +59,6 @@ func head(p *video.Plan, to target) []string {
 		pixels, c, scale = "yuvj420p", bt601, "pc"
 	}
 	filters = append(filters, "format="+pixels)
-	switch p.Input.Rotation {
-	case 90:
-		filters = append(filters, "transpose=clock")
-	case 180:
-		filters = append(filters, "hflip", "vflip")
-	case 270:
-		filters = append(filters, "transpose=cclock")
-	}
 	return append(filters, "setsar=1",
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.matrix, c.primaries, c.transfer))
 }
@@ -75,11 +68,7 @@ func head(p *video.Plan, to target) []string {
 // source that changes its size half-way.
 func headScale(p *video.Plan, to target) string {
 	r := p.Renditions[0]
-	w, h := r.Width, r.Height
-	if p.Input.Rotation%180 != 0 {
-		w, h = h, w // not turned yet
-	}
-	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", w, h)
+	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
 	if p.ToneMap {
 		return s // the tone mapper converts the colours
 	}

@@ -153,15 +153,24 @@ func displaySize(s stream) (width, height, rotation int) {
 	}
 	for _, d := range s.SideData {
 		if d.Type == "Display Matrix" {
-			// ffprobe counts counter-clockwise.
-			turns := int(math.Round(-d.Rotation / 90))
-			rotation = (turns%4 + 4) % 4 * 90
+			rotation = upright(d.Rotation)
 		}
 	}
 	if rotation%180 != 0 {
 		width, height = height, width
 	}
 	return width, height, rotation
+}
+
+// upright returns by how many degrees clockwise a picture has to be turned.
+// ffprobe counts counter-clockwise. A picture that stands askew stays so, as
+// ffmpeg leaves it.
+func upright(rotation float64) int {
+	turns := math.Round(-rotation / 90)
+	if math.Abs(-rotation-90*turns) >= 1 {
+		return 0
+	}
+	return (int(turns)%4 + 4) % 4 * 90
 }
 
 // parseRatio reads "1/90000" or "16:15". What it cannot read is 0/0.

@@ -60,12 +60,12 @@ func (r *Keyring) Has(id string) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
 }
 
-// Sign returns a token for subject that is valid until expires. The token is one
-// path element: "{expiry}.{key id}.{signature}". The expiry is in milliseconds:
-// cut down to a second, an address good for one second could be dead at once.
+// Sign returns a token for subject that is valid until the second of expires
+// has begun. The token is one path element: "{expiry}.{key id}.{signature}",
+// the expiry in seconds since 1970.
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
 	k := (*r.keys.Load())[0]
-	exp := strconv.FormatInt(expires.UnixMilli(), 10)
+	exp := strconv.FormatInt(expires.Unix(), 10)
 	return exp + "." + k.ID + "." + signature(k, p, exp, subject)
 }
 
@@ -84,11 +84,11 @@ func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error 
 		return ErrInvalid
 	}
 	// Only now, when the number is known to be ours, is it worth reading.
-	millis, err := strconv.ParseInt(exp, 10, 64)
+	seconds, err := strconv.ParseInt(exp, 10, 64)
 	if err != nil {
 		return ErrInvalid
 	}
-	if now.UnixMilli() >= millis {
+	if now.Unix() >= seconds {
 		return ErrExpired
 	}
 	return nil

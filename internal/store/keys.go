@@ -71,7 +71,9 @@ func (q queries) keys(ctx context.Context, text string, args ...any) ([]Key, err
 		if err := rows.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked); err != nil {
 			return nil, wrap("read key", err)
 		}
-		k.Scopes = strings.Split(scopes, ",")
+		if scopes != "" { // no scope, where Split would return an empty one
+			k.Scopes = strings.Split(scopes, ",")
+		}
 		k.CreatedAt, k.ExpiresAt, k.RevokedAt = fromMillis(created), fromMillis(expires), fromMillis(revoked)
 		all = append(all, k)
 	}

@@ -19,7 +19,7 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		return fmt.Errorf("insert video %s: %w", v.ID, err)
 	}
 	var metadata any
-	if v.Metadata != nil {
+	if len(v.Metadata) > 0 {
 		metadata = string(v.Metadata)
 	}
 	const q = `
@@ -41,6 +41,19 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 
 // Video returns a video with its resolutions. One that is being deleted is
 // returned too, with DeletedAt set.
+//
+// The two lie in two tables, so outside a transaction they are read in a
+// snapshot: a video at work whose resolutions are all ready is never seen.
+func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return video.Video{}, wrap("begin to read", err)
+	}
+	defer tx.Rollback() // there is nothing to commit
+	return queries{tx}.Video(ctx, id)
+}
+
+// Video is Store.Video inside a transaction.
 func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	const text = `
 		SELECT tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
@@ -203,8 +216,12 @@ func failureColumns(f *video.Failure) (code, message any) {
 	return f.Code, f.Message
 }
 
-// oneOf writes a list of statuses, constants of ours, as SQL.
+// oneOf writes a list of statuses, constants of ours, as SQL. An empty list,
+// which not every engine takes, is written as one that nothing is equal to.
 func oneOf(all []video.Status) string {
+	if len(all) == 0 {
+		return "(NULL)"
+	}
 	quoted := make([]string, len(all))
 	for i, s := range all {
 		quoted[i] = "'" + string(s) + "'"
@@ -255,11 +272,12 @@ func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error 
 }
 
 // Abandoned lists videos that still wait for an upload whose address expired
-// before the given time.
+// before the given time, longest ago first. One that is being deleted waits for
+// nothing any more.
 func (q queries) Abandoned(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
 	return q.ids(ctx, `
 		SELECT id FROM video
-		 WHERE status = 'pending_upload' AND upload_expires_at < $1
+		 WHERE status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $1
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
 }
 

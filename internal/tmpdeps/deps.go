@@ -15,8 +15,8 @@ import (
 	_ "github.com/prometheus/client_golang/prometheus/testutil"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
 	_ "golang.org/x/sys/unix"
-	_ "golang.org/x/time/rate"
 	_ "golang.org/x/term"
+	_ "golang.org/x/time/rate"
 	_ "modernc.org/sqlite"
 	_ "pgregory.net/rapid"
 )

@@ -63,7 +63,7 @@ func TestNotFoundErrors(t *testing.T) {
 			t.Errorf("%+v, want code %s", e, want)
 		}
 	}
-	if video.VideoNotFound() == video.VideoNotFound() {
+	if a, b := video.VideoNotFound(), video.VideoNotFound(); a == b {
 		t.Error("callers share one value, which each of them could change")
 	}
 }

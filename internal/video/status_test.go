@@ -114,11 +114,12 @@ func TestSummarizeOfEveryTriple(t *testing.T) {
 	for i := range 64 {
 		triple := []video.Status{video.Statuses[i%4], video.Statuses[i/4%4], video.Statuses[i/16]}
 		got := video.Summarize(video.Processing, resolutions(triple...))
-		if open := slices.ContainsFunc(triple, func(s video.Status) bool { return !s.Finished() }); got.Finished() == open {
-			t.Errorf("Summarize(%q) = %s", triple, got)
+		open := slices.ContainsFunc(triple, func(s video.Status) bool { return !s.Finished() })
+		if got.Finished() == open {
+			t.Errorf("Summarize(%q) = %s, some are unfinished: %t", triple, got, open)
 		}
-		if got == video.Ready != slices.Contains(triple, video.Ready) && got.Finished() {
-			t.Errorf("Summarize(%q) = %s", triple, got)
+		if playable := slices.Contains(triple, video.Ready); !open && (got == video.Ready) != playable {
+			t.Errorf("Summarize(%q) = %s, some are ready: %t", triple, got, playable)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -104,5 +103,3 @@ func inTx(ctx context.Context, db *sql.DB, f func(queue.Tx) error) error {
 	}
 	return nil
 }
-
-const patience = 20 * time.Second

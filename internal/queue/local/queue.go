@@ -9,7 +9,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -92,11 +91,11 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	if len(tasks) == 0 {
 		return nil
 	}
-	rows, err := json.Marshal(newRows(tasks))
+	rows, err := jsonList(newRows(tasks))
 	if err != nil {
 		return fmt.Errorf("enqueue %d tasks: %w", len(tasks), err)
 	}
-	if _, err := tx.ExecContext(ctx, insert, q.now().UnixMilli(), string(rows)); err != nil {
+	if _, err := tx.ExecContext(ctx, insert, q.now().UnixMilli(), rows); err != nil {
 		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
 	}
 	tx.OnCommit(q.ring)
@@ -127,11 +126,11 @@ func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...qu
 		 WHERE video_id = $1 AND kind NOT IN (SELECT value FROM json_each($2))
 		RETURNING id, state`
 
-	kinds, err := json.Marshal(append([]queue.Kind{}, keep...)) // never null
+	kinds, err := jsonList(keep)
 	if err != nil {
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
 	}
-	rows, err := tx.QueryContext(ctx, remove, id, string(kinds))
+	rows, err := tx.QueryContext(ctx, remove, id, kinds)
 	if err != nil {
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
 	}

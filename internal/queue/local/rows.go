@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/queue"
@@ -53,11 +55,11 @@ const claimSQL = `
 // where SQLite commits, so that an error of the commit is seen. After an error
 // the row may be marked running all the same; setBackLost mends that.
 func (q *Queue) claim(ctx context.Context, now time.Time, busy []name) (c claimed, found bool, err error) {
-	list, err := json.Marshal(busy)
+	list, err := jsonList(busy)
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 	}
-	rows, err := q.db.QueryContext(ctx, claimSQL, now.UnixMilli(), string(list))
+	rows, err := q.db.QueryContext(ctx, claimSQL, now.UnixMilli(), list)
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 	}
@@ -120,11 +122,11 @@ func (q *Queue) setBackLost(ctx context.Context) error {
 		UPDATE task SET state = 'ready', attempt = attempt - 1
 		 WHERE state = 'running' AND id NOT IN (SELECT value FROM json_each($1))`
 
-	list, err := json.Marshal(q.ids())
+	list, err := jsonList(q.ids())
 	if err != nil {
 		return fmt.Errorf("set lost tasks back: %w", err)
 	}
-	if _, err := q.db.ExecContext(ctx, update, string(list)); err != nil {
+	if _, err := q.db.ExecContext(ctx, update, list); err != nil {
 		return fmt.Errorf("set lost tasks back: %w", err)
 	}
 	return nil
@@ -134,11 +136,17 @@ func (q *Queue) setBackLost(ctx context.Context) error {
 func (q *Queue) ids() []int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	ids := make([]int64, 0, len(q.runs)) // never null in JSON
-	for id := range q.runs {
-		ids = append(ids, id)
+	return slices.Collect(maps.Keys(q.runs))
+}
+
+// jsonList encodes a list that a statement takes apart with json_each. It is
+// never null: x NOT IN (null) is true for no x.
+func jsonList[T any](items []T) (string, error) {
+	if len(items) == 0 {
+		return "[]", nil
 	}
-	return ids
+	b, err := json.Marshal(items)
+	return string(b), err
 }
 
 // toMilli stores a time, rounded up because a task must not run before it. The

@@ -56,11 +56,15 @@ func testCancelFailing(l *lab) {
 }
 
 func testCancelRetry(l *lab) {
-	l.start(1)
+	failed := make(chan struct{}, 1000)
+	l.startWith(1, func(context.Context, queue.Task) error {
+		failed <- struct{}{}
+		return errTask
+	})
 	l.enqueue(task(queue.Encode, 0))
-	l.finish(l.next(task(queue.Encode, 0)), errTask)
-	l.counts(1, 0)
+	<-failed
 	l.cancel(film)
+	l.quiet(film)
 	l.counts(0, 0)
 }
 
@@ -158,16 +162,19 @@ func testAgain(l *lab, ends error) {
 
 func testAgainStop(l *lab) {
 	l.start(2)
-	l.enqueue(task(queue.Encode, 0))
-	old := l.next(task(queue.Encode, 0))
+	l.enqueue(task(queue.Encode, 0), marker(1))
+	acts := l.together(task(queue.Encode, 0), marker(1))
 	l.replace(task(queue.Encode, 0))
-	l.stopped(old, queue.ErrCancelled)
+	l.stopped(acts[0], queue.ErrCancelled)
 	result := l.stop()
-	old.end <- errTask
+	l.stopped(acts[1], queue.ErrStopping) // so that the new task cannot begin
+	acts[0].end <- errTask
+	acts[1].end <- errTask
 	l.succeeds(result)
-	l.counts(1, 0)
+	l.counts(2, 0)
 	l.restart()
 	l.start(1)
+	l.finish(l.nextAttempt(marker(1), 1), nil)
 	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), nil)
 	l.counts(0, 0)
 }

@@ -247,20 +247,21 @@ func (w *world) endOne(pick int, result error) {
 	a := w.running[i]
 	w.running = slices.Delete(w.running, i, i+1)
 
-	if !errors.Is(context.Cause(a.ctx), queue.ErrCancelled) {
-		w.note(a, result)
-	}
-	w.finish(a, result)
-}
-
-// note writes down how a task that nobody has cancelled is about to end.
-func (w *world) note(a *act, result error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if result == nil {
-		delete(w.wanted, a.String())
-	} else if wish := w.wanted[a.String()]; wish != nil {
-		wish.failed = true
+	switch {
+	case errors.Is(context.Cause(a.ctx), queue.ErrCancelled):
+		a.end <- result // changes nothing: nobody wants it
+	case result == nil:
+		w.mu.Lock()
+		delete(w.wanted, a.String()) // before it ends: it must not begin again
+		w.mu.Unlock()
+		w.finish(a, nil)
+	default:
+		w.mu.Lock()
+		if wish := w.wanted[a.String()]; wish != nil {
+			wish.failed = true
+		}
+		w.mu.Unlock()
+		a.end <- result
 	}
 }
 

@@ -79,7 +79,7 @@ func testStopResult(l *lab, ends error) {
 func testStopAfterFailure(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0))
-	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), errTask)
+	l.nextAttempt(task(queue.Encode, 0), 1).end <- errTask
 	a := l.nextAttempt(task(queue.Encode, 0), 2)
 	result := l.stop()
 	l.stopped(a, queue.ErrStopping)
@@ -156,7 +156,7 @@ func testCrash(l *lab) {
 func testCrashAfterFailure(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0))
-	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), errTask)
+	l.nextAttempt(task(queue.Encode, 0), 1).end <- errTask
 	l.nextAttempt(task(queue.Encode, 0), 2)
 	l.restart()
 	l.start(1)

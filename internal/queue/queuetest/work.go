@@ -27,8 +27,7 @@ func testRetry(l *lab) {
 	a := l.nextAttempt(task(queue.Encode, 0), 1)
 	for failures := 1; failures <= 2; failures++ {
 		failed := time.Now()
-		l.finish(a, errTask)
-		l.counts(1, 0)
+		a.end <- errTask
 		a = l.nextAttempt(task(queue.Encode, 0), failures+1)
 		least := queue.Backoff(failures) * 7 / 10
 		if pause := a.began.Sub(failed); pause < least {
@@ -55,7 +54,7 @@ func testPanic(l *lab) {
 func testRetryAside(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), marker(1))
-	l.finish(l.next(task(queue.Encode, 0)), errTask)
+	l.next(task(queue.Encode, 0)).end <- errTask
 	l.finish(l.next(marker(1)), nil)
 	l.nextAttempt(task(queue.Encode, 0), 2)
 }

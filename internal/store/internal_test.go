@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+func openHere(t *testing.T) *Store {
+	t.Helper()
+	s, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "spool.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Each of these settings, left out, would show only when it is too late: after
+// a power cut, or with rows that belong to nobody.
+func TestCheckFindsMissingSettings(t *testing.T) {
+	t.Parallel()
+	all := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}
+	for name, pragmas := range map[string][]string{
+		"journal_mode=delete": {all[0], all[2], all[3]},
+		"synchronous=1":       {all[0], all[1], "synchronous(NORMAL)", all[3]},
+		"foreign_keys=0":      {all[0], all[1], all[2]},
+		"":                    all,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, err := openSQLite(filepath.Join(t.TempDir(), "spool.db"), url.Values{"_pragma": pragmas})
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.SetMaxOpenConns(1)
+			s := &Store{queries: queries{db}, write: db, read: db}
+			t.Cleanup(func() { s.Close() })
+			err = s.check(t.Context())
+			if name == "" && err != nil {
+				t.Errorf("check = %v with every setting in place", err)
+			}
+			if name != "" && (err == nil || !strings.Contains(err.Error(), name)) {
+				t.Errorf("check = %v, want it to say %s", err, name)
+			}
+		})
+	}
+}
+
+func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
+	s := openHere(t)
+	tx := &Tx{queries: queries{s.read}, querier: s.read}
+	if err := tx.RemoveVideo(t.Context(), "a"); video.KindOf(err) != video.Unavailable {
+		t.Errorf("a write through the readers = %v, want it refused", err)
+	}
+}
+
+// explain asks the engine how it will run each statement before it runs it.
+type explain struct {
+	querier
+	t     *testing.T
+	scans *[]string
+}
+
+func (e explain) look(ctx context.Context, query string, args []any) {
+	e.t.Helper()
+	rows, err := e.querier.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			e.t.Fatal(err)
+		}
+		if strings.HasPrefix(detail, "SCAN ") {
+			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
+		}
+	}
+}
+
+func (e explain) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	e.look(ctx, query, args)
+	return e.querier.ExecContext(ctx, query, args...)
+}
+
+func (e explain) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	e.look(ctx, query, args)
+	return e.querier.QueryContext(ctx, query, args...)
+}
+
+func (e explain) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	e.look(ctx, query, args)
+	return e.querier.QueryRowContext(ctx, query, args...)
+}
+
+// Whatever runs for each request or each task has to cost the same with ten
+// videos and with ten million: it finds its rows by an index. Lists of keys and
+// of doomed videos may look at everything; they are short or rare.
+func TestNoStatementReadsAWholeTable(t *testing.T) {
+	t.Parallel()
+	s, ctx := openHere(t), t.Context()
+	var scans []string
+	err := s.InTx(ctx, func(tx *Tx) error {
+		spy := explain{querier: tx.querier, t: t, scans: &scans}
+		everyStatement(ctx, &Tx{queries: queries{spy}, querier: spy})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scan := range scans {
+		t.Error(scan)
+	}
+}
+
+// everyStatement calls all that runs often. What the calls answer is tested
+// elsewhere.
+func everyStatement(ctx context.Context, tx *Tx) {
+	now := time.UnixMilli(1)
+	_ = tx.InsertVideo(ctx, video.Video{ID: "a", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now,
+		Resolutions: []video.Resolution{{ID: "r", Name: "720p", Status: video.PendingUpload}}})
+	_, _ = tx.Video(ctx, "a")
+	_, _ = tx.VideoOf(ctx, "r")
+	_ = tx.Lock(ctx, "a")
+	_, _ = tx.AcceptUpload(ctx, "a", video.Source{}, now)
+	_, _ = tx.RefuseUpload(ctx, "a", video.Failf(video.UploadEmpty, "Empty."))
+	_ = tx.MoveVideo(ctx, "a", video.Ready, nil)
+	_ = tx.MoveResolution(ctx, "r", video.Ready, nil)
+	_ = tx.SetPlan(ctx, "a", new(video.Plan))
+	_ = tx.SetOutput(ctx, video.Resolution{ID: "r"})
+	_ = tx.InsertSteps(ctx, "a", []Step{{Kind: "encode"}})
+	_, _ = tx.Steps(ctx, "a")
+	_, _ = tx.FinishStep(ctx, "a", "encode", 0, 1, now)
+	_, _ = tx.SetProgress(ctx, "a", "encode", 0, 1)
+	_, _ = tx.CountFault(ctx, "a", "encode", 0)
+	_ = tx.DropSteps(ctx, "a")
+	_, _ = tx.Abandoned(ctx, now, 100)
+	_ = tx.MarkDeleted(ctx, "a", now)
+	_ = tx.RemoveResolution(ctx, "r")
+	_ = tx.RemoveVideo(ctx, "a")
+	_, _ = tx.KeyByHash(ctx, "hash")
+	_ = tx.RevokeKey(ctx, "key", now)
+}

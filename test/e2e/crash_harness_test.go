@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tidyTimeout is how long a server may take to put its house in order. Left-overs
+// are removed by a task, so this is a matter of seconds.
+const tidyTimeout = 30 * time.Second
+
+// moved returns u as it is after a restart: the server listens on another port,
+// while the signature in the address stays good.
+func (s *server) moved(u upload) upload {
+	s.t.Helper()
+	address, err := url.Parse(u.UploadURL)
+	if err != nil {
+		s.t.Fatalf("upload address: %v", err)
+	}
+	u.UploadURL = s.url + address.RequestURI()
+	return u
+}
+
+// waitRestart is the second half of restart, for a server that has died or been
+// stopped by itself.
+func (s *server) waitRestart(options ...option) {
+	s.t.Helper()
+	<-s.exited
+	s.restart(options...)
+}
+
+// wantTidy waits until the server has nothing to do, and then wants its data
+// directory to hold the given videos and nothing else: one source each, the
+// files of each ready resolution, no temporary file, no scratch, no child.
+// Videos that failed for their own reasons keep their source, too.
+func (s *server) wantTidy(live ...upload) {
+	s.t.Helper()
+	var found, wanted []string
+	deadline := time.Now().Add(tidyTimeout)
+	for {
+		idle := s.idle()
+		found, wanted = s.files(), s.wantedFiles(live)
+		if idle && slices.Equal(found, wanted) && len(children(s.dataDir)) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the server did not come to rest (idle: %t, children: %v)\nit keeps\n  %s\nwant\n  %s", idle,
+				children(s.dataDir), strings.Join(found, "\n  "), strings.Join(wanted, "\n  "))
+		}
+		time.Sleep(pollPause)
+	}
+}
+
+// wantedFiles lists what the API's answers say must be stored. Sources have
+// random names, so their last part is a star.
+func (s *server) wantedFiles(live []upload) []string {
+	s.t.Helper()
+	var all []string
+	for _, u := range live {
+		w := s.read(u)
+		all = append(all, "objects/source/"+u.ID+"/*")
+		place := "private"
+		if u.IsPublic {
+			place = "public"
+		}
+		for _, r := range w.Resolutions {
+			if r.Status != "ready" {
+				continue
+			}
+			for _, address := range append(r.ThumbnailImageURLs, r.VideoURL) {
+				all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(address))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func lastElement(address string) string { return address[strings.LastIndexByte(address, '/')+1:] }
+
+// files lists the files below the folders of objects and scratch, sorted, the
+// random names of sources as stars.
+func (s *server) files() []string {
+	s.t.Helper()
+	var all []string
+	for _, top := range []string{"objects", "scratch"} {
+		err := filepath.WalkDir(filepath.Join(s.dataDir, top), func(path string, d fs.DirEntry, err error) error {
+			if os.IsNotExist(err) { // removed since its folder was read
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(s.dataDir, path)
+			if dir, source := filepath.Split(name); strings.HasPrefix(dir, "objects/source/") && !strings.HasPrefix(source, ".") {
+				name = dir + "*"
+			}
+			all = append(all, name)
+			return err
+		})
+		if err != nil {
+			s.t.Fatalf("list the data directory: %v", err)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// idle reports whether no task waits or runs.
+func (s *server) idle() bool {
+	s.t.Helper()
+	tasks := 0
+	for line := range strings.Lines(string(s.get(s.url + "/metrics").body)) {
+		if !strings.HasPrefix(line, "spool_queue_tasks{") {
+			continue
+		}
+		tasks++
+		if !strings.HasSuffix(line, " 0\n") {
+			return false
+		}
+	}
+	return tasks > 0 // none at all: the queue could not be asked
+}
+
+// children returns the processes that work below dir, as far as they live.
+func children(dir string) []string {
+	var found []string
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		proc := filepath.Join("/proc", e.Name())
+		command, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // empty for a zombie
+		cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
+		if len(command) > 0 && (strings.HasPrefix(cwd, dir+"/") || strings.Contains(string(command), dir+"/")) {
+			found = append(found, fmt.Sprintf("%d %.80s", pid, strings.ReplaceAll(string(command), "\x00", " ")))
+		}
+	}
+	return found
+}
+
+// wantNoChildren wants the children of a server that was killed to die with it.
+func (s *server) wantNoChildren(limit time.Duration) {
+	s.t.Helper()
+	s.until("the children of the dead server to die", limit, func() bool { return len(children(s.dataDir)) == 0 })
+}
+
+// wantFilm wants every resolution of a ready video to have so many frames, and
+// its thumbnails to be pictures.
+func (s *server) wantFilm(w watch, frames int) {
+	s.t.Helper()
+	if len(w.Resolutions) == 0 {
+		s.t.Errorf("video %s has no resolution", w.ID)
+	}
+	for name, r := range w.Resolutions {
+		if got := frameCount(s.t, r.VideoURL); got != frames {
+			s.t.Errorf("%s of %s has %d frames; want %d", name, w.ID, got, frames)
+		}
+		for _, address := range r.ThumbnailImageURLs {
+			if a := s.get(address); a.status != 200 || !strings.HasPrefix(string(a.body), "\xff\xd8") {
+				s.t.Errorf("thumbnail %s answers %d with %d bytes; want a JPEG", lastElement(address), a.status, len(a.body))
+			}
+		}
+	}
+}
+
+// frameCount lets ffprobe count the pictures of a film.
+func frameCount(t *testing.T, file string) int {
+	t.Helper()
+	out, err := output("ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0",
+		"-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file)
+	if err != nil {
+		t.Fatalf("count frames: %v", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		t.Fatalf("count frames: %v", err)
+	}
+	return n
+}
+
+// taskEnds counts, over all lives of the server, how the tasks of a video ended:
+// by their name such as "encode/0", and their outcome.
+func (s *server) taskEnds(id string) map[string]map[string]int {
+	ends := map[string]map[string]int{}
+	for line := range strings.Lines(s.log.String()) {
+		var entry struct{ Msg, Task, Outcome string }
+		if !parseJSON(line, &entry) || entry.Msg != "task ended" {
+			continue
+		}
+		parts := strings.Split(entry.Task, "/")
+		if len(parts) != 3 || parts[1] != id {
+			continue
+		}
+		name := parts[0] + "/" + parts[2]
+		if ends[name] == nil {
+			ends[name] = map[string]int{}
+		}
+		ends[name][cmp.Or(entry.Outcome, "?")]++
+	}
+	return ends
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("read %s: %v", path, err)
+	}
+	return string(b)
+}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+)
+
+// tinyFrames is how many pictures tinyClip has.
+const tinyFrames = 50
+
+var tinyVideo = newVideo{Filename: "tiny.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{0, 1}}
+
+// crossing drives a video through one of the places where a crash hurts most.
+type crossing struct {
+	// before brings the video to where the next step meets the point. The
+	// server has no crash point yet.
+	before func(s *server, u upload)
+	// meet takes that step. The server dies on it, or some time after it.
+	meet func(s *server, u upload)
+	// after does on the next server what a client would do that had no answer.
+	after func(s *server, u upload)
+	want  string // "ready", "gone", or the name of the resolution that is left
+}
+
+var crossings = map[app.Point]crossing{
+	app.UploadStored: {meet: dyingPut, after: func(s *server, u upload) {
+		s.wantStatus(u, "pending_upload")
+		s.put(u, clip(s.t, tinyClip))
+		s.complete(u.ID)
+	}, want: "ready"},
+	app.SourcePinned: {before: putTiny, meet: dyingComplete, after: func(s *server, u upload) {
+		s.wantStatus(u, "pending_upload")
+		s.complete(u.ID)
+	}, want: "ready"},
+	app.UploadAccepted:   {before: putTiny, meet: dyingComplete, after: completeAgain, want: "ready"},
+	app.PiecesKept:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	app.FilmStaged:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	app.FilmPublished:    {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	app.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	app.VideoCondemned:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	app.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	app.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {
+		s.die("DELETE", s.url+"/api/video/resolution/"+s.read(u).Resolutions["144p"].ID, "")
+	}, after: func(s *server, u upload) {
+		if _, there := s.read(u).Resolutions["144p"]; there {
+			s.t.Error("the resolution came back")
+		}
+	}, want: "240p"},
+}
+
+func TestACrashAtAnyPointLosesNothing(t *testing.T) {
+	t.Parallel()
+	if covered := slices.Collect(maps.Keys(crossings)); len(covered) != len(app.Points) {
+		t.Errorf("crossings cover %d points, the program has %d", len(covered), len(app.Points))
+	}
+	for _, point := range app.Points {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			c, ok := crossings[point]
+			if !ok {
+				t.Fatal("no test crashes here")
+			}
+			c.run(t, point)
+		})
+	}
+}
+
+func (c crossing) run(t *testing.T, point app.Point) {
+	s := start(t)
+	u := s.create(tinyVideo)
+	if c.before != nil {
+		c.before(s, u)
+	}
+	s.restart(withEnv("SPOOL_CRASH_AT", string(point)))
+	u = s.moved(u)
+	c.meet(s, u)
+	state := s.waitExit(readyTimeout)
+	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the server ended with %v; want a death at %s", state, point)
+	}
+	s.wantNoChildren(time.Second)
+
+	s.restart(withEnv("SPOOL_CRASH_AT", ""))
+	u = s.moved(u)
+	c.after(s, u)
+	switch c.want {
+	case "gone":
+		s.tryRead(u).problem(t, http.StatusNotFound, "video_not_found")
+		s.wantTidy()
+	case "ready":
+		w := s.waitReady(u)
+		s.wantFilm(w, tinyFrames)
+		s.wantTidy(u)
+	default:
+		s.wantTidy(u)
+		w := s.waitReady(u)
+		s.wantFilm(w, tinyFrames)
+		if names := slices.Collect(maps.Keys(w.Resolutions)); !slices.Equal(names, []string{c.want}) {
+			t.Errorf("resolutions are %v; want %s alone", names, c.want)
+		}
+	}
+}
+
+func putTiny(s *server, u upload) {
+	s.t.Helper()
+	s.put(u, clip(s.t, tinyClip))
+}
+
+func readyTiny(s *server, u upload) {
+	s.t.Helper()
+	putTiny(s, u)
+	s.complete(u.ID)
+	s.waitReady(u)
+}
+
+func dyingPut(s *server, u upload) {
+	s.t.Helper()
+	s.die("PUT", u.UploadURL, u.ContentType)
+}
+
+func dyingComplete(s *server, u upload) {
+	s.t.Helper()
+	s.die("POST", s.url+"/api/video/"+u.ID+"/complete-upload", "")
+}
+
+func dyingDelete(s *server, u upload) {
+	s.t.Helper()
+	s.die("DELETE", s.url+"/api/video/"+u.ID, "")
+}
+
+// dyingWork queues the work that meets the point, which may be so soon that the
+// answer is lost.
+func dyingWork(s *server, u upload) {
+	_, _ = s.trySend("POST", s.url+"/api/video/"+u.ID+"/complete-upload", nil, header{"X-API-KEY", apiKey})
+}
+
+// die sends a request on which the server must die without an answer. With a
+// content type it carries the tiny clip.
+func (s *server) die(method, address, contentType string) {
+	s.t.Helper()
+	headers := []header{{"X-API-KEY", apiKey}}
+	body := strings.NewReader("")
+	if contentType != "" {
+		headers = append(headers, header{"Content-Type", contentType})
+		body = strings.NewReader(readFile(s.t, clip(s.t, tinyClip)))
+	}
+	if r, err := s.trySend(method, address, body, headers...); err == nil {
+		s.t.Fatalf("%s answers %d %s; want the server to die first", method, r.status, r.body)
+	}
+}
+
+// completeAgain repeats a call whose answer may have been lost.
+func completeAgain(s *server, u upload) {
+	s.t.Helper()
+	s.complete(u.ID)
+}
+
+// deleteAgain repeats a deletion whose answer was lost. Whether the server has
+// finished it by itself meanwhile decides between the two right answers.
+func deleteAgain(s *server, u upload) {
+	s.t.Helper()
+	s.tryRead(u).problem(s.t, http.StatusNotFound, "video_not_found")
+	if r := s.call("DELETE", "/api/video/"+u.ID, nil); r.status != http.StatusOK {
+		r.problem(s.t, http.StatusNotFound, "video_not_found")
+	}
+}
+
+func (s *server) wantStatus(u upload, status string) {
+	s.t.Helper()
+	if w := s.read(u); w.Status != status {
+		s.t.Errorf("video is %s; want %s", w.Status, status)
+	}
+}

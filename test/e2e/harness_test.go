@@ -1,0 +1,305 @@
+// Package e2e tests Spool as its users meet it: the built program, started as a
+// process of its own, spoken to over HTTP, with the real ffmpeg behind it.
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// apiKey is the bootstrap key of every server that start runs.
+	apiKey = "e2e-bootstrap-key-0123456789abcdef"
+	// startTimeout bounds how long a server may take until it answers.
+	startTimeout = 30 * time.Second
+	// readyTimeout bounds how long the processing of a clip may take. It is
+	// generous: a loaded machine is slow, a stuck queue is stuck forever.
+	readyTimeout = 2 * time.Minute
+	// pollPause is how long the tests wait between two looks at the same thing.
+	pollPause = 25 * time.Millisecond
+)
+
+// lab is what the tests of one run share. TestMain sets it once.
+var lab struct {
+	dir    string // removed at the end
+	binary string
+	clips  shelf
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "spool-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	lab.dir, lab.binary = dir, filepath.Join(dir, "spool")
+	build := exec.Command("go", "build", "-tags", "crashtest", "-o", lab.binary, "./cmd/spool")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// server is a running Spool. Its methods end the test when something that the
+// caller takes for granted does not happen.
+type server struct {
+	t       *testing.T
+	dataDir string
+	env     map[string]string
+	url     string // without a slash at its end
+
+	cmd    *exec.Cmd
+	out    *transcript   // what it printed
+	log    *transcript   // its log, of all its lives
+	exited chan struct{} // closed when the process has ended
+}
+
+// option changes how a server is started.
+type option func(*server)
+
+// withEnv sets an environment variable of the server; an empty value unsets it.
+func withEnv(name, value string) option {
+	return func(s *server) { s.env[name] = value }
+}
+
+// withDataDir lets the server work on a data directory of the caller's.
+func withDataDir(dir string) option {
+	return func(s *server) { s.dataDir = dir }
+}
+
+// start runs a server and waits until it is ready. It ends with the test.
+func start(t *testing.T, options ...option) *server {
+	t.Helper()
+	s := prepare(t, options...)
+	s.launch()
+	s.waitReadyz()
+	return s
+}
+
+// prepare returns a server that does not run yet: launch starts it without
+// waiting for it to be ready.
+func prepare(t *testing.T, options ...option) *server {
+	t.Helper()
+	s := &server{t: t, log: newTranscript(), env: map[string]string{
+		"SPOOL_LISTEN":    "127.0.0.1:0",
+		"SPOOL_API_KEY":   apiKey,
+		"SPOOL_LOG_LEVEL": "debug",
+	}}
+	for _, o := range options {
+		o(s)
+	}
+	if s.dataDir == "" {
+		s.dataDir = filepath.Join(t.TempDir(), "data")
+	}
+	t.Cleanup(s.end)
+	return s
+}
+
+// in returns the server for use in a subtest: what is taken for granted there
+// then ends the subtest.
+func (s *server) in(t *testing.T) *server {
+	other := *s
+	other.t = t
+	return &other
+}
+
+// launch starts the process. Everything that it starts dies with it, and it
+// dies with the test.
+func (s *server) launch() {
+	s.t.Helper()
+	s.out = newTranscript()
+	s.cmd = s.command("serve")
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("start spool: %v", err)
+	}
+	s.exited = make(chan struct{})
+	go func(cmd *exec.Cmd, exited chan<- struct{}) {
+		_ = cmd.Wait() // whoever cares looks at cmd.ProcessState
+		close(exited)
+	}(s.cmd, s.exited)
+}
+
+// command returns a run of the program on the server's data directory.
+func (s *server) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(lab.binary, args...)
+	cmd.Dir = s.t.TempDir() // so that no spool.toml is found by chance
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SPOOL_DATA_DIR=" + s.dataDir}
+	for name, value := range s.env {
+		if value != "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+var announcement = regexp.MustCompile(`Spool listens on (http://\S+)`)
+
+// waitReadyz waits until the server has said where it listens and answers there.
+func (s *server) waitReadyz() {
+	s.t.Helper()
+	s.until("the server to be ready", startTimeout, func() bool {
+		s.mustRun()
+		m := announcement.FindStringSubmatch(s.out.String())
+		if m == nil {
+			return false
+		}
+		s.url = m[1]
+		res, err := http.Get(s.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+}
+
+// mustRun ends the test when the server has died.
+func (s *server) mustRun() {
+	s.t.Helper()
+	select {
+	case <-s.exited:
+		s.t.Fatalf("the server has died: %v", s.cmd.ProcessState)
+	default:
+	}
+}
+
+// kill ends the server as a power cut would, and waits until it is gone.
+func (s *server) kill() {
+	s.t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		s.t.Fatalf("kill spool: %v", err)
+	}
+	<-s.exited
+}
+
+// stop asks the server to end, wants it to do so without a fault, and returns
+// how long that took.
+func (s *server) stop() time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatalf("stop spool: %v", err)
+	}
+	s.waitExit(startTimeout)
+	took := time.Since(began)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		s.t.Fatalf("SIGTERM ended the server with %v; want exit code 0", s.cmd.ProcessState)
+	}
+	return took
+}
+
+// waitExit waits until the server has ended by itself, however it did.
+func (s *server) waitExit(limit time.Duration) *os.ProcessState {
+	s.t.Helper()
+	select {
+	case <-s.exited:
+	case <-time.After(limit):
+		s.t.Fatalf("the server still runs after %s", limit)
+	}
+	return s.cmd.ProcessState
+}
+
+// restart starts the server again on the same data directory, with changed
+// options if there are any, and waits until it is ready. A server that still
+// runs is killed first.
+func (s *server) restart(options ...option) {
+	s.t.Helper()
+	s.kill()
+	for _, o := range options {
+		o(s)
+	}
+	s.launch()
+	s.waitReadyz()
+}
+
+// end is the last thing that happens to a server. It shows the log of a test
+// that failed.
+func (s *server) end() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill() // it may be gone already
+	<-s.exited
+	if s.t.Failed() {
+		s.t.Logf("the end of the server's log:\n%s", s.log.tail(60))
+	}
+}
+
+// cli runs another command of the program beside the server, such as "keys
+// list", wants it to succeed and returns what it printed.
+func (s *server) cli(args ...string) string {
+	s.t.Helper()
+	out, err := s.command(args...).Output()
+	if err != nil {
+		detail := ""
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			detail = string(exit.Stderr)
+		}
+		s.t.Fatalf("spool %s: %v\n%s", strings.Join(args, " "), err, detail)
+	}
+	return string(out)
+}
+
+// until waits for a condition that nothing signals.
+func (s *server) until(what string, limit time.Duration, reached func() bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
+	defer cancel()
+	for !reached() {
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("waited %s in vain for %s", limit, what)
+		case <-time.After(pollPause):
+		}
+	}
+}
+
+// transcript keeps what a process writes.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+var _ io.Writer = (*transcript)(nil)
+
+func newTranscript() *transcript { return new(transcript) }
+
+func (o *transcript) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// tail returns the last lines.
+func (o *transcript) tail(lines int) string {
+	all := strings.Split(strings.TrimSpace(o.String()), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
