@@ -25,7 +25,7 @@ type named[T any] struct {
 func (m byName[T]) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	
+	enc.SetEscapeHTML(false)
 	b.WriteByte('{')
 	for i, n := range m {
 		if i > 0 {

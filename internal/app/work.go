@@ -35,7 +35,9 @@ const maxFaults = 3
 func (a *App) Working(ctx context.Context, t queue.Task) (video.Video, bool, error) {
 	v, err := a.store.Video(ctx, t.Video)
 	if video.KindOf(err) == video.NotFound {
-		return video.Video{}, false, nil
+		// A task that was just ending may have left something after its video
+		// was deleted, so a purge is wanted even then.
+		return video.Video{}, t.Kind == queue.Purge, nil
 	}
 	if err != nil {
 		return video.Video{}, false, err
@@ -353,8 +355,23 @@ func (a *App) Purge(ctx context.Context, id video.ID) error {
 	if err := a.removeWork(ctx, id); err != nil {
 		return err
 	}
-	if !a.cfg.KeepSource {
-		_, err = blob.DeletePrefix(ctx, a.blobs, folder(sourcePlace, id))
+	return a.removeSources(ctx, v)
+}
+
+// removeSources removes the copies of the upload that a finished video has no
+// use for: all but the verified one, since a complete-upload that was cut short
+// leaves one, and that one too unless it is to be kept.
+func (a *App) removeSources(ctx context.Context, v video.Video) error {
+	for info, err := range a.blobs.List(ctx, folder(sourcePlace, v.ID)) {
+		if err != nil {
+			return storageError("list sources", err)
+		}
+		if a.cfg.KeepSource && info.Key == v.Source.Key {
+			continue
+		}
+		if err := a.blobs.Delete(ctx, info.Key); err != nil {
+			return storageError("remove source", err)
+		}
 	}
-	return err
+	return nil
 }

@@ -45,7 +45,7 @@ func TestChunksMakeTheSameFilm(t *testing.T) {
 			if len(many.pieces) < 3 {
 				t.Fatalf("%d pieces; want 3 or more", len(many.pieces))
 			}
-			want := probeFile(t, source, "v:0").times(t)
+			want := since(probeFile(t, source, "v:0").times(t))
 			sameTimes(t, one.times, want)
 			sameTimes(t, many.times, want)
 			checkGrid(t, one.keys, many.keys)

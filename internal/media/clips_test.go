@@ -107,11 +107,7 @@ func checkPictures(t *testing.T, tools *Tools, job Job, plan *video.Plan, source
 			want = append(want, float64(i)/rate)
 		}
 	} else {
-		want = probeFile(t, source, "v:0").times(t)
-		first := want[0]
-		for i := range want {
-			want[i] -= first
-		}
+		want = since(probeFile(t, source, "v:0").times(t))
 	}
 	sameTimes(t, got.times, want)
 }

@@ -116,6 +116,15 @@ func (l look) times(t testing.TB) []float64 {
 	return out
 }
 
+// since returns times counted from the first.
+func since(times []float64) []float64 {
+	out := slices.Clone(times)
+	for i := range out {
+		out[i] -= times[0]
+	}
+	return out
+}
+
 // film is all chunks of a plan, encoded.
 type film struct {
 	times  []float64 // of rendition 0

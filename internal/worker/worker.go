@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -40,13 +39,9 @@ type Observer interface {
 	Encoded(film, took time.Duration)
 }
 
-// New returns a Worker that works in folders below scratch. What lies there
-// already is a dead process's and is removed.
+// New returns a Worker that works in folders below scratch, an absolute path:
+// ffmpeg runs in those folders, not in ours. What lies there already is a dead process's and is removed.
 func New(a *app.App, tools *media.Tools, scratch string, log *slog.Logger, o Observer) (*Worker, error) {
-	scratch, err := filepath.Abs(scratch) // ffmpeg runs in folders of its own
-	if err != nil {
-		return nil, fmt.Errorf("find scratch folder: %w", err)
-	}
 	if err := os.RemoveAll(scratch); err != nil {
 		return nil, fmt.Errorf("clear scratch folder: %w", err)
 	}

@@ -20,6 +20,14 @@ const (
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with sound
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with sound
 	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with sound: several chunks
+
+	rotatedClip    = "rotated.mp4"    // tiny, held upright: to be turned by 90 degrees
+	anamorphicClip = "anamorphic.mp4" // 720x480 pixels that show as 16:9
+	variableClip   = "variable.mkv"   // pictures at uneven times
+	fastClip       = "fast.mp4"       // 50 pictures a second
+	silentClip     = "silent.mp4"     // without sound
+	ladenClip      = "laden.mov"      // with timecode, place, title, cover picture and mono sound
+	clapClip       = "clap.mp4"       // black and silent, until at second 1 it is neither
 )
 
 // recipes say how clips are made: the arguments of ffmpeg before the output.
@@ -32,6 +40,22 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	longClip: "-f lavfi -i testsrc2=size=160x120:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 65 " +
 		"-c:v libx264 -preset veryfast -bf 3 -g 50 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
+
+	rotatedClip: "-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440 -t 1 " +
+		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -metadata:s:v:0 rotate=90",
+	anamorphicClip: "-f lavfi -i testsrc2=size=720x480:rate=25 -vf setsar=32/27 -t 1 " +
+		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p",
+	variableClip: "-f lavfi -i testsrc2=size=320x180:rate=30 -f lavfi -i sine=frequency=440 -t 2 " +
+		"-vf select='lt(n,20)+not(mod(n,3))+not(mod(n,7))' -vsync vfr -c:v libx264 -preset veryfast -bf 2 -pix_fmt yuv420p -c:a libopus",
+	fastClip: "-f lavfi -i testsrc2=size=320x180:rate=50 -f lavfi -i sine=frequency=440 -t 2 " +
+		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
+	silentClip: "-f lavfi -i testsrc2=size=320x180:rate=25 -t 1 -c:v libx264 -preset ultrafast -pix_fmt yuv420p",
+	ladenClip: "-f lavfi -i testsrc2=size=320x180:rate=25:duration=1 -f lavfi -i sine=frequency=440:sample_rate=44100:duration=1 " +
+		"-f lavfi -i color=red:size=64x64:rate=1:duration=1 -map 0:v -map 1:a -map 2:v -c:v:0 libx264 -preset ultrafast -pix_fmt:v:0 yuv420p " +
+		"-c:v:1 mjpeg -pix_fmt:v:1 yuvj420p -disposition:v:1 attached_pic -c:a pcm_s16le -ac 1 -timecode 01:00:00:00 " +
+		"-metadata title=secret-title -metadata comment=secret-comment -metadata location=+52.5163+013.3777/",
+	clapClip: "-f lavfi -i color=white:size=320x180:rate=25 -f lavfi -i aevalsrc='if(gte(t,1),sin(2764*t),0)':s=48000 -t 2 " +
+		"-vf drawbox=c=black:t=fill:enable='lt(t,1)' -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 }
 
 // clip returns the path of a clip by its name in recipes.

@@ -56,7 +56,7 @@ func (s *server) wantTidy(live ...upload) {
 			s.t.Fatalf("the server did not come to rest (idle: %t, children: %v)\nit keeps\n  %s\nwant\n  %s", idle,
 				children(s.dataDir), strings.Join(found, "\n  "), strings.Join(wanted, "\n  "))
 		}
-		time.Sleep(pollPause)
+		time.Sleep(4 * pollPause)
 	}
 }
 

@@ -1,0 +1,121 @@
+package media
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// basicPlan is a film of 50 s in two chunks; cases change what they are about.
+func basicPlan(change func(*video.Plan)) *video.Plan {
+	p := &video.Plan{
+		Input: video.Input{
+			Container: "mov,mp4,m4a,3gp,3g2,mj2", VideoStream: 0, Codec: "h264", PixelFormat: "yuv420p",
+			Width: 1920, Height: 1080, CodedWidth: 1920, CodedHeight: 1080,
+			TimeBase: video.Ratio{Num: 1, Den: 12800}, FrameRate: 25, Matrix: "bt709", Transfer: "bt709", Primaries: "bt709",
+		},
+		Timescale: 12800, FirstPTS: 1024, Duration: 50 * time.Second, Frames: 1250,
+		Renditions: []video.Rendition{
+			{Width: 1920, Height: 1080, Names: []video.Name{"1080p"}},
+			{Width: 1280, Height: 720, Names: []video.Name{"720p"}},
+			{Width: 256, Height: 144, Names: []video.Name{"144p"}},
+		},
+		Chunks: []video.Chunk{
+			{Start: 1024, End: 257024, Seek: video.NoSeek},
+			{Start: 257024, End: video.Forever, Seek: 244224},
+		},
+		Audio:      &video.Audio{Stream: 1, Codec: "aac", Channels: 6, Bitrate: 128_000},
+		Thumbnails: []video.Thumbnail{{Seconds: 21, PTS: 269824, Seek: 257024}},
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	job := Job{Source: "/task/in/source", OutDir: "/task/out"}
+	chunk := func(n int, change func(*video.Plan)) []string { return chunkArgs(job, basicPlan(change), n, 2) }
+	tests := []struct {
+		golden string
+		args   []string
+	}{
+		{"probe", probeArgs(job.Source)},
+		{"chunk_first", chunk(0, nil)},
+		{"chunk_last_after_open_group", chunk(1, nil)},
+		{"chunk_turned_and_anamorphic", chunk(0, func(p *video.Plan) {
+			p.Input.Rotation, p.Input.Width, p.Input.Height = 90, 1080, 1920
+			p.Renditions = []video.Rendition{{Width: 720, Height: 1280, Names: []video.Name{"720p"}}}
+		})},
+		{"chunk_interlaced_sd", chunk(0, func(p *video.Plan) {
+			p.Deinterlace, p.Input.Matrix = true, "smpte170m"
+		})},
+		{"chunk_hdr", chunk(0, func(p *video.Plan) {
+			p.ToneMap = true
+			p.Input.Matrix, p.Input.Transfer, p.Input.Primaries, p.Input.PixelFormat = "bt2020nc", "smpte2084", "bt2020", "yuv420p10le"
+		})},
+		{"chunk_full_range_120fps", chunk(0, func(p *video.Plan) {
+			p.Input.FullRange, p.Input.FrameRate, p.LimitRate = true, 119.88, 60
+		})},
+		{"chunk_rgb_without_times", chunk(0, func(p *video.Plan) {
+			p.Input.Container, p.Input.PixelFormat, p.Input.Matrix = "avi", "rgb555le", ""
+		})},
+		{"audio", audioArgs(job, basicPlan(nil), 2)},
+		{"thumbnail", thumbnailArgs(job, basicPlan(nil), 0, 257024, 269824, 2)},
+		{"thumbnail_hdr_first_frame", thumbnailArgs(job, basicPlan(func(p *video.Plan) {
+			p.ToneMap, p.Input.Transfer, p.Input.Matrix, p.Input.Primaries = true, "arib-std-b67", "", ""
+		}), 0, video.NoSeek, video.NoSeek, 0)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.golden, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", tt.golden+".golden")
+			got := strings.Join(tt.args, "\n") + "\n"
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("arguments differ from %s (-want +got; -update writes them anew):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+func TestCapGrowsWithPicturesAndRate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		w, h int
+		rate float64
+		want int
+	}{
+		{"full HD", 1920, 1080, 25, 10_000},
+		{"full HD upright", 1080, 1920, 30, 10_000},
+		{"full HD, fast", 1920, 1080, 50, 15_000},
+		{"wide film", 1920, 800, 24, 7407},
+		{"between two sizes", 960, 540, 25, 3093},
+		{"tiny", 16, 8, 25, lowestCap},
+		{"larger than the table", 8192, 4500, 25, 133_333},
+	}
+	for _, tt := range tests {
+		if got := capOf(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate); got != tt.want {
+			t.Errorf("%s: capOf = %d kbit/s; want %d", tt.name, got, tt.want)
+		}
+	}
+}

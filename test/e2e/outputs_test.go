@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// size is a picture's, in pixels.
+type size struct{ width, height int }
+
+// TestOutputs looks at every file that comes out for sources of many kinds.
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tests := []struct {
+		name   string
+		clip   string
+		sound  bool
+		alike  float64 // the least similarity to the source
+		chunks int
+		sizes  map[string]size
+	}{
+		{"an ordinary film", tinyClip, true, 0.93, 1, map[string]size{"360p": {640, 360}, "240p": {426, 240}, "144p": {256, 144}}},
+		{"a film held upright", rotatedClip, true, 0.93, 1, map[string]size{"360p": {180, 320}, "144p": {144, 256}}},
+		{"a film with oblong pixels", anamorphicClip, false, 0.93, 1, map[string]size{"480p": {854, 480}, "360p": {640, 360}}},
+		{"a film with uneven times", variableClip, true, 0.93, 1, map[string]size{"144p": {256, 144}}},
+		{"a film of 50 pictures a second", fastClip, true, 0.93, 1, map[string]size{"144p": {256, 144}}},
+		{"a film without sound", silentClip, false, 0.93, 1, map[string]size{"144p": {256, 144}}},
+		{"a film with all kinds of luggage", ladenClip, true, 0.93, 1, map[string]size{"144p": {256, 144}}},
+		{"a film of several chunks with open GOPs", longClip, true, 0.90, 3, map[string]size{"144p": {160, 120}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, source := s.in(t), clip(t, tt.clip)
+			want := newVideo{Filename: tt.clip, IsPublic: true}
+			for name := range tt.sizes {
+				want.Resolutions = append(want.Resolutions, name)
+			}
+			encoded := s.metrics()[taskRuns("encode", "done")]
+			w := s.publish(want, source)
+			if n := int(s.metrics()[taskRuns("encode", "done")] - encoded); n != tt.chunks {
+				t.Errorf("the film was encoded in %d chunks, want %d", n, tt.chunks)
+			}
+			for name, size := range tt.sizes {
+				t.Run(name, func(t *testing.T) {
+					file := s.in(t).download(w.Resolutions[name].VideoURL)
+					checkStreams(t, probe(t, file), size, tt.sound)
+					checkTimes(t, file, source)
+					checkLayout(t, file)
+					checkDecodes(t, file)
+					checkPicture(t, file, source, size, tt.alike)
+				})
+			}
+		})
+	}
+}
+
+// checkStreams checks what a file holds: a picture every device can show, the
+// sound if there was some, and nothing else.
+func checkStreams(t *testing.T, f film, want size, sound bool) {
+	t.Helper()
+	v := f.video(t)
+	if v.Codec != "h264" || v.Profile != "High" || v.PixelFormat != "yuv420p" || v.PixelShape != "1:1" {
+		t.Errorf("the picture is %s %s %s with pixels %s, want h264 High yuv420p with square pixels", v.Codec, v.Profile, v.PixelFormat, v.PixelShape)
+	}
+	if got := (size{v.Width, v.Height}); got != want {
+		t.Errorf("the picture has %v, want %v", got, want)
+	}
+	if len(v.SideData) > 0 {
+		t.Errorf("the picture carries side data, such as a rotation: %s", v.SideData)
+	}
+	sounds := f.of("audio")
+	if len(sounds) > 1 || sound != (len(sounds) == 1) || len(f.Streams) != 1+len(sounds) {
+		t.Fatalf("the file has %d streams, %d of them sound; want one picture and sound: %v", len(f.Streams), len(sounds), sound)
+	}
+	for _, a := range sounds {
+		if a.Codec != "aac" || a.Profile != "LC" || a.SampleRate != "48000" || a.Channels != 2 {
+			t.Errorf("the sound is %s %s %s Hz, %d channels; want AAC LC 48000 Hz stereo", a.Codec, a.Profile, a.SampleRate, a.Channels)
+		}
+		if delay := number(t, a.StartTime) - number(t, v.StartTime); !near(delay, 0, 0.02) {
+			t.Errorf("the sound begins %.3f s after the picture", delay)
+		}
+	}
+	checkNoLuggage(t, f)
+}
+
+// checkNoLuggage wants no word in the file but those that the format demands.
+func checkNoLuggage(t *testing.T, f film) {
+	t.Helper()
+	harmless := []string{"major_brand", "minor_version", "compatible_brands", "language", "handler_name", "vendor_id"}
+	tags := []map[string]string{f.Format.Tags}
+	for _, s := range f.Streams {
+		tags = append(tags, s.Tags)
+	}
+	for _, set := range tags {
+		for key, value := range set {
+			if !slices.Contains(harmless, key) {
+				t.Errorf("the file carries the tag %s=%q", key, value)
+			}
+		}
+	}
+	if len(f.Chapters) > 0 {
+		t.Errorf("the file carries chapters: %s", f.Chapters)
+	}
+}
+
+// checkTimes wants every picture of the source, at its own time, and no others.
+func checkTimes(t *testing.T, file, source string) {
+	t.Helper()
+	got, want := times(t, file), times(t, source)
+	if len(got) != len(want) {
+		t.Fatalf("the file has %d pictures, the source %d", len(got), len(want))
+	}
+	for i := range want {
+		if !near(got[i], want[i], 20e-6) {
+			t.Fatalf("picture %d is shown at %.6f s, in the source at %.6f s", i, got[i], want[i])
+		}
+	}
+	last := len(want) - 1
+	longest, frame := 0.0, want[last]-want[last-1]
+	starts := append(keyframes(t, file), want[last])
+	for i := 1; i < len(starts); i++ {
+		longest = max(longest, starts[i]-starts[i-1])
+	}
+	if starts[0] != 0 || longest > 2+2*frame {
+		t.Errorf("the first keyframe is at %.3f s and the longest way between two is %.3f s; want 0 and about 2", starts[0], longest)
+	}
+	if length := number(t, probe(t, file).Format.Duration); !near(length, want[last]+frame, 0.05+frame) {
+		t.Errorf("the file lasts %.3f s, its last picture ends at %.3f s", length, want[last]+frame)
+	}
+}
+
+// checkLayout wants the index before the pictures, so that playing can begin
+// before everything has been loaded.
+func checkLayout(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var boxes []string
+	for at := 0; at+8 <= len(b); {
+		boxes = append(boxes, string(b[at+4:at+8]))
+		length := int(binary.BigEndian.Uint32(b[at:]))
+		if length < 8 {
+			break
+		}
+		at += length
+	}
+	moov, mdat := slices.Index(boxes, "moov"), slices.Index(boxes, "mdat")
+	if len(boxes) == 0 || boxes[0] != "ftyp" || moov < 0 || mdat < moov {
+		t.Errorf("the boxes are %q, want ftyp first and moov before mdat", boxes)
+	}
+}
+
+// checkDecodes wants a decoder to have nothing to say.
+func checkDecodes(t *testing.T, file string) {
+	t.Helper()
+	_, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-xerror", "-i", file, "-f", "null", "-")
+	if err != nil || said != "" {
+		t.Errorf("decoding says %q, %v", said, err)
+	}
+}
+
+// checkPicture compares with the source, which ffmpeg turns upright by itself.
+func checkPicture(t *testing.T, file, source string, s size, least float64) {
+	t.Helper()
+	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p", s.width, s.height)
+	if got := similarity(t, file, "null", source, scale); got < least {
+		t.Errorf("the picture is %.4f like the source, want %.2f", got, least)
+	}
+}
+
+func TestSoundAndPictureStayTogether(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	w := s.publish(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, clapClip))
+	file := s.download(w.Resolutions["144p"].VideoURL)
+	picture := detected(t, file, "-vf", "blackdetect=d=0.1:pix_th=0.2", "black_end")
+	sound := detected(t, file, "-af", "silencedetect=n=-30dB:d=0.1", "silence_end")
+	if !near(picture, 1, 0.001) || !near(sound, 1, 0.02) {
+		t.Errorf("the picture changes at %.3f s and the sound at %.3f s, want both at 1", picture, sound)
+	}
+}
