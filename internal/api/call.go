@@ -34,9 +34,11 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{actor: actor, request: r, writer: w}
-	r = r.Clone(context.WithValue(r.Context(), callKey{}, c))
-	r.Header.Del("Accept") // there is one format only, and huma would take "json" for the name of another
-	a.routes.ServeHTTP(w, r)
+	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
+	inner.Header.Del("Accept") // there is one format only, and huma would take "json" for the name of another
+	// Whoever logs and counts requests reads the route off the outer request.
+	defer func() { r.Pattern = inner.Pattern }()
+	a.routes.ServeHTTP(w, inner)
 }
 
 // register adds an operation whose handler is told who calls, and whose errors

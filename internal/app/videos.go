@@ -46,13 +46,13 @@ func (a *App) CreateVideo(ctx context.Context, by Actor, d video.Draft, base str
 
 // draw makes the video that a draft asks for.
 func (a *App) draw(by Actor, d video.Draft) (video.Video, error) {
-	// The signature in the upload address knows whole seconds only: what a
-	// client is told must be the very second at which it dies.
-	now := a.now().UTC()
+	// Times are stored to the millisecond, and so they are in addresses: what a
+	// client is told must be the very moment.
+	now := a.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
 		ID: video.ID(a.newID()), Tenant: by.Tenant, Filename: d.Filename, ContentType: contentType(d.Filename),
 		IsPublic: d.IsPublic, Upscale: d.Upscale || a.cfg.Upscale, Thumbnails: d.Thumbnails,
-		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(a.cfg.UploadURLTTL).Truncate(time.Second),
+		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(a.cfg.UploadURLTTL),
 	}
 	if d.Metadata != nil {
 		var compact bytes.Buffer

@@ -29,7 +29,6 @@ type fakeService struct {
 	err     error
 	receive func(app.Incoming) (string, error)
 	path    string // of the file to play
-	noFile  bool   // the object offers no *os.File
 
 	token string
 	id    video.ID
@@ -62,11 +61,7 @@ func (f *fakeService) open() (blob.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stat the file to play: %w", err)
 	}
-	o := object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}}
-	if f.noFile {
-		return o, nil
-	}
-	return objectWithFile{o}, nil
+	return object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}}, nil
 }
 
 type object struct {
@@ -75,10 +70,6 @@ type object struct {
 }
 
 func (o object) Info() blob.Info { return o.info }
-
-type objectWithFile struct{ object }
-
-func (o objectWithFile) File() *os.File { return o.object.File }
 
 // playing returns a service that plays content.
 func playing(t testing.TB, content []byte) *fakeService {
@@ -130,8 +121,8 @@ func wantProblem(t *testing.T, status int, header http.Header, body io.Reader, w
 	return p
 }
 
-// contextService reads an upload and is then busy with it for more than a stall,
-// unless its context ends.
+// contextService reads an upload to its end, asks once more as some readers do,
+// and is then busy for more than a stall, unless its context ends.
 type contextService struct {
 	*fakeService
 	stall time.Duration
@@ -140,6 +131,9 @@ type contextService struct {
 func (c *contextService) ReceiveUpload(ctx context.Context, in app.Incoming) (string, error) {
 	if _, err := io.Copy(io.Discard, in.Body); err != nil {
 		return "", fmt.Errorf("read the upload: %w", err)
+	}
+	if n, err := in.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		return "", fmt.Errorf("read behind the end: %d bytes, %w", n, err)
 	}
 	select {
 	case <-ctx.Done():

@@ -2,16 +2,13 @@ package delivery
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/sign"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -56,7 +53,7 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer object.Close()
-	serve(w, r, object, file, cacheControl("private", expiry(token).Sub(d.now())))
+	serve(w, r, object, file, cacheControl("private", sign.Expiry(token).Sub(d.now())))
 }
 
 // allowPlayers lets pages of any origin read the answer, refusals included.
@@ -68,17 +65,6 @@ func allowPlayers(h http.Header) {
 func cacheControl(who string, life time.Duration) string {
 	life = max(0, min(life, maxCache))
 	return fmt.Sprintf("%s, max-age=%d", who, int(life.Seconds()))
-}
-
-// expiry returns when a token ends. The service has accepted the token before,
-// so the number at its beginning is ours.
-func expiry(token string) time.Time {
-	seconds, _, _ := strings.Cut(token, ".")
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}
-	}
-	return time.Unix(n, 0)
 }
 
 // serve sends an object, or the part of it that was asked for.
@@ -94,21 +80,11 @@ func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cac
 
 	r, wanted := withRange(r, info.Size)
 	guard := &rangeGuard{ResponseWriter: w}
-	http.ServeContent(guard, r, "", info.Modified, content(object))
+	http.ServeContent(guard, r, "", info.Modified, object)
 	if guard.refused {
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
 		problem.Write(w, r, wanted.refusal(info.Size))
 	}
-}
-
-// content prefers the object's own file, for which the kernel does the copying.
-func content(object blob.Object) io.ReadSeeker {
-	if f, ok := object.(interface{ File() *os.File }); ok {
-		if file := f.File(); file != nil {
-			return file
-		}
-	}
-	return object
 }
 
 func contentType(file string) string {

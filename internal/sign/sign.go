@@ -60,12 +60,12 @@ func (r *Keyring) Has(id string) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
 }
 
-// Sign returns a token for subject that is valid until the second of expires
-// has begun. The token is one path element: "{expiry}.{key id}.{signature}",
-// the expiry in seconds since 1970.
+// Sign returns a token for subject that is valid until expires, to the
+// millisecond: rounded to seconds, an address for one second might be dead when
+// it arrives. The token is one path element: "{expiry}.{key id}.{signature}".
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
 	k := (*r.keys.Load())[0]
-	exp := strconv.FormatInt(expires.Unix(), 10)
+	exp := strconv.FormatInt(expires.UnixMilli(), 10)
 	return exp + "." + k.ID + "." + signature(k, p, exp, subject)
 }
 
@@ -84,14 +84,24 @@ func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error 
 		return ErrInvalid
 	}
 	// Only now, when the number is known to be ours, is it worth reading.
-	seconds, err := strconv.ParseInt(exp, 10, 64)
+	ms, err := strconv.ParseInt(exp, 10, 64)
 	if err != nil {
 		return ErrInvalid
 	}
-	if now.Unix() >= seconds {
+	if !now.Before(time.UnixMilli(ms)) {
 		return ErrExpired
 	}
 	return nil
+}
+
+// Expiry returns when a token that was verified ends.
+func Expiry(token string) time.Time {
+	exp, _, _, _ := split(token)
+	ms, err := strconv.ParseInt(exp, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
 }
 
 // KeyID returns the id of the key that token claims to be signed with.

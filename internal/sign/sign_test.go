@@ -28,13 +28,13 @@ func TestATokenIsValidUntilItsExpiry(t *testing.T) {
 		{"when it is made", noon.Add(time.Hour), noon, nil},
 		{"a second before", noon, noon.Add(-time.Second), nil},
 		{"a nanosecond before", noon, noon.Add(-1), nil},
-		{"at its second", noon, noon, sign.ErrExpired},
+		{"at its moment", noon, noon, sign.ErrExpired},
 		{"a nanosecond later", noon, noon.Add(1), sign.ErrExpired},
 		{"a year later", noon, noon.AddDate(1, 0, 0), sign.ErrExpired},
 		{"a year ahead", noon.AddDate(1, 0, 0), noon, nil},
 		{"in another time zone", noon.In(time.FixedZone("east", 9*3600)), noon.Add(-time.Second), nil},
-		{"before the second in which it expires", noon.Add(900 * time.Millisecond), noon.Add(-1), nil},
-		{"when that second begins", noon.Add(900 * time.Millisecond), noon, sign.ErrExpired},
+		{"a millisecond before, within a second", noon.Add(900 * time.Millisecond), noon.Add(899 * time.Millisecond), nil},
+		{"at its millisecond, within a second", noon.Add(900 * time.Millisecond), noon.Add(900 * time.Millisecond), sign.ErrExpired},
 		{"before 1970", time.Unix(-5, 0), time.Unix(-6, 0), nil},
 	}
 	for _, tt := range tests {
@@ -42,6 +42,9 @@ func TestATokenIsValidUntilItsExpiry(t *testing.T) {
 			token := ring.Sign(sign.Playback, subject, tt.expires)
 			if err := ring.Verify(sign.Playback, subject, token, tt.now); !errors.Is(err, tt.want) {
 				t.Errorf("Verify = %v; want %v", err, tt.want)
+			}
+			if got := sign.Expiry(token); !got.Equal(tt.expires) {
+				t.Errorf("Expiry = %v; want %v", got, tt.expires)
 			}
 		})
 	}

@@ -298,6 +298,18 @@ func (s *server) waitFinished(u upload) watch {
 	return w
 }
 
+// getReady asks for a file that may come a little later than its video turns
+// ready, as thumbnails do.
+func (s *server) getReady(url string) reply {
+	s.t.Helper()
+	var r reply
+	s.until(url+" to be ready", readyTimeout, func() bool {
+		r = s.get(url)
+		return r.status != http.StatusNotFound || !bytes.Contains(r.body, []byte(`"not_ready"`))
+	})
+	return r
+}
+
 // deleteVideo deletes a video.
 func (s *server) deleteVideo(id string) {
 	s.t.Helper()

@@ -21,8 +21,8 @@ const (
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with sound
 	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with sound: several chunks
 
-	rotatedClip    = "rotated.mp4"    // tiny, held upright: to be turned by 90 degrees
-	anamorphicClip = "anamorphic.mp4" // 720x480 pixels that show as 16:9
+	rotatedClip    = "rotated.mp4"    // the fast one, held upright: to be turned by 90 degrees
+	anamorphicClip = "anamorphic.mp4" // 720x576 pixels that show as 16:9
 	variableClip   = "variable.mkv"   // pictures at uneven times
 	fastClip       = "fast.mp4"       // 50 pictures a second
 	silentClip     = "silent.mp4"     // without sound
@@ -30,7 +30,8 @@ const (
 	clapClip       = "clap.mp4"       // black and silent, until at second 1 it is neither
 )
 
-// recipes say how clips are made: the arguments of ffmpeg before the output.
+// recipes say how clips are made: the arguments of ffmpeg before the output. @
+// stands before the name of another clip.
 var recipes = map[string]string{
 	miniClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 0.5 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
@@ -41,9 +42,8 @@ var recipes = map[string]string{
 	longClip: "-f lavfi -i testsrc2=size=160x120:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 65 " +
 		"-c:v libx264 -preset veryfast -bf 3 -g 50 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
 
-	rotatedClip: "-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440 -t 1 " +
-		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -metadata:s:v:0 rotate=90",
-	anamorphicClip: "-f lavfi -i testsrc2=size=720x480:rate=25 -vf setsar=32/27 -t 1 " +
+	rotatedClip: "-i @" + fastClip + " -c copy -metadata:s:v:0 rotate=90",
+	anamorphicClip: "-f lavfi -i testsrc2=size=720x576:rate=25 -vf setsar=64/45 -t 1 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p",
 	variableClip: "-f lavfi -i testsrc2=size=320x180:rate=30 -f lavfi -i sine=frequency=440 -t 2 " +
 		"-vf select='lt(n,20)+not(mod(n,3))+not(mod(n,7))' -vsync vfr -c:v libx264 -preset veryfast -bf 2 -pix_fmt yuv420p -c:a libopus",
@@ -65,8 +65,14 @@ func clip(t *testing.T, name string) string {
 	if !ok {
 		t.Fatalf("no clip is called %q", name)
 	}
+	args := strings.Fields(recipe)
+	for i, arg := range args {
+		if other, found := strings.CutPrefix(arg, "@"); found {
+			args[i] = clip(t, other)
+		}
+	}
 	path := filepath.Join(lab.dir, name)
-	if err := lab.clips.once(name, func() error { return runFFmpeg(append(strings.Fields(recipe), path)...) }); err != nil {
+	if err := lab.clips.once(name, func() error { return runFFmpeg(append(args, path)...) }); err != nil {
 		t.Fatalf("make clip %s: %v", name, err)
 	}
 	return path

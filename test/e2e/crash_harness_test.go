@@ -118,17 +118,14 @@ func (s *server) files() []string {
 // idle reports whether no task waits or runs.
 func (s *server) idle() bool {
 	s.t.Helper()
-	tasks := 0
-	for line := range strings.Lines(string(s.get(s.url + "/metrics").body)) {
-		if !strings.HasPrefix(line, "spool_queue_tasks{") {
-			continue
-		}
-		tasks++
-		if !strings.HasSuffix(line, " 0\n") {
-			return false
+	shown, open := 0, 0.0
+	for name, n := range s.metrics() {
+		if strings.HasPrefix(name, "spool_queue_tasks{") {
+			shown++
+			open += n
 		}
 	}
-	return tasks > 0 // none at all: the queue could not be asked
+	return shown > 0 && open == 0 // none is shown when the queue could not be asked
 }
 
 // children returns the processes that work below dir, as far as they live.
@@ -157,9 +154,10 @@ func (s *server) wantNoChildren(limit time.Duration) {
 }
 
 // wantFilm wants every resolution of a ready video to have so many frames, and
-// its thumbnails to be pictures.
+// its thumbnails, which may come later than the film, to be pictures.
 func (s *server) wantFilm(w watch, frames int) {
 	s.t.Helper()
+	s.until("all work to be done", readyTimeout, s.idle)
 	if len(w.Resolutions) == 0 {
 		s.t.Errorf("video %s has no resolution", w.ID)
 	}

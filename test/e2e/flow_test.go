@@ -111,7 +111,7 @@ func checkReady(t *testing.T, s *server, w watch, u upload) {
 			t.Errorf("%s is %+v, want ready at %v", name, r, want)
 		}
 		for _, url := range r.ThumbnailImageURLs {
-			if still := s.get(url); still.status != http.StatusOK || still.header.Get("Content-Type") != "image/jpeg" {
+			if still := s.getReady(url); still.status != http.StatusOK || still.header.Get("Content-Type") != "image/jpeg" {
 				t.Errorf("thumbnail answers %d %v, want a JPEG", still.status, still.header)
 			}
 		}

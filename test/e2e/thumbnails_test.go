@@ -27,7 +27,7 @@ func TestThumbnailsShowTheRightPicture(t *testing.T) {
 		}
 		for i, still := range stills {
 			t.Run(fmt.Sprintf("%s at %v s", name, still.second), func(t *testing.T) {
-				checkStill(t, s.in(t).get(r.ThumbnailImageURLs[i]), size{r.Width, r.Height}, source, still.frame)
+				checkStill(t, s.in(t).getReady(r.ThumbnailImageURLs[i]), frameSize{r.Width, r.Height}, source, still.frame)
 			})
 		}
 	}
@@ -35,13 +35,13 @@ func TestThumbnailsShowTheRightPicture(t *testing.T) {
 
 // checkStill wants a JPEG that shows this very frame of the source: no neighbour
 // may be more like it.
-func checkStill(t *testing.T, r reply, want size, source string, frame int) {
+func checkStill(t *testing.T, r reply, want frameSize, source string, frame int) {
 	t.Helper()
 	if r.status != http.StatusOK || r.header.Get("Content-Type") != "image/jpeg" {
 		t.Fatalf("thumbnail answers %d %v, want image/jpeg", r.status, r.header)
 	}
 	c, err := jpeg.DecodeConfig(bytes.NewReader(r.body))
-	if err != nil || (size{c.Width, c.Height}) != want {
+	if err != nil || (frameSize{c.Width, c.Height}) != want {
 		t.Fatalf("the JPEG has %dx%d (%v), want %v", c.Width, c.Height, err, want)
 	}
 	file := save(t, "still.jpg", r.body)

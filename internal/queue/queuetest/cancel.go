@@ -127,6 +127,7 @@ func againCases() []testCase {
 	return []testCase{
 		{"the new task survives when the old run succeeds", func(l *lab) { testAgain(l, nil) }},
 		{"the new task survives when the old run fails", func(l *lab) { testAgain(l, errTask) }},
+		{"the new task survives when the old run ends before the commit", testAgainInside},
 		{"the new task survives a stop before the old run has ended", testAgainStop},
 		{"the new task is dropped by a second cancel", testAgainCancel},
 	}
@@ -152,11 +153,29 @@ func testAgain(l *lab, ends error) {
 	l.finish(l.next(marker(1)), nil) // the new task is before it, and must wait for the old
 	old.end <- ends
 	again := l.nextAttempt(task(queue.Encode, 0), 1)
-	if !old.returned.Load() {
+	if !old.hasReturned() {
 		l.Error("the new task began before the old run had ended")
 	}
 	l.goesOn(again)
 	l.finish(again, nil)
+	l.counts(0, 0)
+}
+
+// testAgainInside lets the old run end while the transaction is open, so that
+// its end is recorded after its row has been replaced.
+func testAgainInside(l *lab) {
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0))
+	old := l.next(task(queue.Encode, 0))
+	l.tx(func(tx queue.Tx) error {
+		if err := l.Queue.Cancel(l.Context(), tx, film); err != nil {
+			return err
+		}
+		old.end <- nil
+		<-old.returned
+		return l.Queue.Enqueue(l.Context(), tx, task(queue.Encode, 0))
+	})
+	l.finish(l.nextAttempt(task(queue.Encode, 0), 1), nil)
 	l.counts(0, 0)
 }
 

@@ -46,7 +46,16 @@ type act struct {
 	ctx      context.Context
 	began    time.Time
 	end      chan error
-	returned atomic.Bool
+	returned chan struct{} // closed when the handler has returned
+}
+
+func (a *act) hasReturned() bool {
+	select {
+	case <-a.returned:
+		return true
+	default:
+		return false
+	}
 }
 
 func newLab(t testing.TB, h Harness) *lab {
@@ -67,8 +76,8 @@ func (l *lab) close() {
 
 // handle is the handler of directed tasks.
 func (l *lab) handle(ctx context.Context, t queue.Task) error {
-	a := &act{Task: t, ctx: ctx, began: time.Now(), end: make(chan error, 1)}
-	defer a.returned.Store(true)
+	a := &act{Task: t, ctx: ctx, began: time.Now(), end: make(chan error, 1), returned: make(chan struct{})}
+	defer close(a.returned)
 	now := l.running.Add(1)
 	defer l.running.Add(-1)
 	for peak := l.peak.Load(); now > peak && !l.peak.CompareAndSwap(peak, now); peak = l.peak.Load() {

@@ -47,7 +47,7 @@ func testQuietWaits(l *lab) {
 	l.busy(film)
 	b.end <- nil
 	l.quiet(film)
-	if !a.returned.Load() || !b.returned.Load() {
+	if !a.hasReturned() || !b.hasReturned() {
 		l.Error("quiet returned before the handlers had")
 	}
 	l.counts(0, 0)
@@ -61,7 +61,7 @@ func testQuietCancelled(l *lab) {
 	l.busy(film)
 	a.end <- nil
 	l.quiet(film)
-	if !a.returned.Load() {
+	if !a.hasReturned() {
 		l.Error("quiet returned before the handler had")
 	}
 }

@@ -52,7 +52,7 @@ func testStopHandsBack(l *lab) {
 	l.stopped(a, queue.ErrStopping)
 	a.end <- context.Cause(a.ctx)
 	l.succeeds(result)
-	if !a.returned.Load() {
+	if !a.hasReturned() {
 		l.Error("stop returned before the handler had")
 	}
 	l.counts(2, 0)

@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestWhoIsToBlame(t *testing.T) {
+	t.Parallel()
+	exit := exec.Command("false").Run()
+	_, missing := os.Open("/nonexistent/source")
+	notStarted := exec.Command("/nonexistent/ffmpeg").Run()
+	tests := []struct {
+		name string
+		err  error
+		ours bool
+	}{
+		{"ffmpeg ended badly for no known reason", conversion(fmt.Errorf("encode: %w", exit)), false},
+		{"ffmpeg stalled", conversion(media.ErrStalled), false},
+		{"probing took too long", conversion(media.ErrTimeLimit), false},
+		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
+		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
+		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
+		{"the source is gone", fmt.Errorf("fetch source: %w", missing), false},
+		{"the source is another file now", fmt.Errorf("fetch source: %w", blob.ErrChanged), false},
+		{"the storage is full", fmt.Errorf("keep piece: %w", blob.ErrFull), true},
+		{"the database is locked", &video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, true},
+		{"the pieces do not fit together", conversion(errors.New("assemble: piece 2: frames at the same moment")), false},
+		{"something new in our own code", errors.New("no idea"), true},
+	}
+	for _, tt := range tests {
+		if got := ours(tt.err); got != tt.ours {
+			t.Errorf("%s: ours = %t (%v)", tt.name, got, tt.err)
+		}
+	}
+}
+
+func TestExplanationsAreForPeople(t *testing.T) {
+	t.Parallel()
+	for err, code := range map[error]video.FailureCode{
+		conversion(media.ErrStalled):                                       video.LimitTime,
+		conversion(media.ErrTimeLimit):                                     video.LimitTime,
+		fmt.Errorf("fetch: %w", fs.ErrNotExist):                            video.InternalFailure,
+		conversion(errors.New("exit status 1: /srv/data/scratch/x: oops")): video.InternalFailure,
+	} {
+		f := explain(err)
+		if f.Code != code || !strings.HasSuffix(f.Message, ".") || strings.Contains(f.Message, "/srv") {
+			t.Errorf("%v is explained as %v; want a sentence of code %s without paths", err, f, code)
+		}
+	}
+}
+
+func TestNewClearsTheScratchFolderOfADeadProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/scratch"
+	if err := os.MkdirAll(dir+"/encode-1/out", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(nil, nil, dir, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("scratch folder holds %v, %v; want nothing", left, err)
+	}
+}

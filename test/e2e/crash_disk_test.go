@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// smallDisk mounts a file system of 24 MiB and returns a data directory on it.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small file system")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Skipf("this machine does not let tests mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return filepath.Join(dir, "data")
+}
+
+func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, withDataDir(smallDisk(t)))
+	u := s.create(tinyVideo)
+	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(zeros{}, 40<<20))
+	r := s.send("PUT", u.UploadURL, large, header{"Content-Type", u.ContentType})
+	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("the refusal does not say when to try again")
+	}
+	if files := s.files(); len(files) > 0 {
+		t.Errorf("the refused upload left %v", files)
+	}
+	s.wantStatus(u, "pending_upload")
+
+	s.put(u, clip(t, tinyClip))
+	s.complete(u.ID)
+	s.wantFilm(s.waitReady(u), tinyFrames)
+	s.wantTidy(u)
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
+	t.Parallel()
+	for kind, pattern := range map[string]string{
+		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, pattern, hold)
+			s := start(t, g.tools(), withDataDir(smallDisk(t)))
+			u := s.submit(tinyVideo, clip(t, tinyClip))
+			s.until("the task to run", readyTimeout, func() bool { return g.runs() > 0 })
+			free := fillDisk(t, filepath.Dir(s.dataDir))
+			g.release()
+			s.until("the task to find the disk full", readyTimeout, func() bool { return s.retried(kind) })
+			s.wantStatus(u, "processing")
+
+			free()
+			began := time.Now()
+			w := s.waitReady(u)
+			t.Logf("ready %s after there was room again", time.Since(began).Round(time.Millisecond))
+			s.wantFilm(w, tinyFrames)
+			s.wantTidy(u)
+		})
+	}
+}
+
+// retried reports whether the log says that a task of this kind met trouble
+// that is not the film's fault.
+func (s *server) retried(kind string) bool {
+	for line := range strings.Lines(s.log.String()) {
+		var entry struct{ Msg, Task string }
+		if parseJSON(line, &entry) && entry.Msg == "task will be tried again" && strings.HasPrefix(entry.Task, kind+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// fillDisk takes all the room that is left below dir, and returns how to give
+// it back.
+func fillDisk(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	defer f.Close()
+	if _, err := io.Copy(f, zeros{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill the disk: %v; want it to be full", err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatalf("give room back: %v", err)
+		}
+	}
+}

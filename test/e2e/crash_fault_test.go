@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tries is how often a step may fail for an unknown reason.
+const tries = 3
+
+func TestASourceThatIsGoneFailsItsVideo(t *testing.T) {
+	t.Parallel()
+	for kind, pattern := range map[string]string{"inspect": inspectRun, "encode": encodeRun} {
+		t.Run("before "+kind, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, pattern, hold)
+			s := start(t, g.tools(), withEnv("SPOOL_WORKERS", "1"))
+			u := s.submit(tinyVideo, clip(t, tinyClip))
+			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
+			s.kill()
+			if err := os.RemoveAll(filepath.Join(s.dataDir, "objects", "source", u.ID)); err != nil {
+				t.Fatal(err)
+			}
+			g.open()
+			s.restart()
+			s.wantFailure(u, "internal", "no longer in the storage")
+			s.until("its work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
+		})
+	}
+}
+
+// workFiles lists what is stored for work that is under way.
+func (s *server) workFiles() []string {
+	s.t.Helper()
+	var all []string
+	for _, file := range s.files() {
+		if strings.HasPrefix(file, "objects/work/") || strings.HasPrefix(file, "scratch/") {
+			all = append(all, file)
+		}
+	}
+	return all
+}
+
+// wantFailure waits until a video has failed with this code, and with a sentence
+// that contains the words and no path.
+func (s *server) wantFailure(u upload, code, words string) {
+	s.t.Helper()
+	w := s.waitFinished(u)
+	if w.Status != "fail" || w.Failure == nil {
+		s.t.Fatalf("video is %s, %+v; want fail with %s", w.Status, w.Failure, code)
+	}
+	if w.Failure.Code != code || !strings.Contains(w.Failure.Message, words) || strings.Contains(w.Failure.Message, s.dataDir) {
+		s.t.Errorf("the failure is %+v; want %s with a sentence about %q", *w.Failure, code, words)
+	}
+	for name, r := range w.Resolutions {
+		if r.Status != "fail" || r.Failure == nil || r.Failure.Code != code {
+			s.t.Errorf("%s is %s, %+v; want fail with %s", name, r.Status, r.Failure, code)
+		}
+	}
+}
+
+func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, encodeRun, exitOne)
+	s := start(t, g.tools())
+	u := s.submit(tinyVideo, clip(t, tinyClip))
+	s.wantFailure(u, "internal", "failed several times")
+	if n := g.runs(); n != tries {
+		t.Errorf("the encoder ran %d times; want %d", n, tries)
+	}
+	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
+}
+
+func TestSoundAndThumbnailsThatFailDoNotCostTheFilm(t *testing.T) {
+	t.Parallel()
+	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, pattern, exitOne)
+			s := start(t, g.tools())
+			w := s.waitReady(s.submit(tinyVideo, clip(t, tinyClip)))
+			for name, r := range w.Resolutions {
+				if got := frameCount(t, r.VideoURL); got != tinyFrames {
+					t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
+				}
+			}
+			s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
+		})
+	}
+}
+
+func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, encodeRun, hold)
+	s := start(t, g.tools(), withEnv("SPOOL_STALL_TIMEOUT", "1s"))
+	u := s.submit(tinyVideo, clip(t, tinyClip))
+	s.wantFailure(u, "limit_time", "no progress")
+	if n := g.runs(); n != tries {
+		t.Errorf("the encoder ran %d times; want %d", n, tries)
+	}
+	s.wantNoChildren(time.Second)
+	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
+}

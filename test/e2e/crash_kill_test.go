@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A task whose process was killed shall run again within two seconds of the next
+// start; a loaded machine is given more.
+const (
+	resumeGoal  = 2 * time.Second
+	resumeLimit = 5 * time.Second
+)
+
+// Assembling starts no process: the crash points film-staged and film-published
+// kill the server there.
+func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
+	t.Parallel()
+	for kind, pattern := range map[string]string{
+		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, pattern, hold)
+			s := start(t, g.tools())
+			u := s.submit(tinyVideo, clip(t, tinyClip))
+			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
+			if len(children(s.dataDir)) == 0 {
+				t.Fatal("the task has no process")
+			}
+			s.kill()
+			s.wantNoChildren(time.Second)
+
+			g.open()
+			began := time.Now()
+			s.launch()
+			s.until("the task to run again", readyTimeout, func() bool { return g.runs() >= 2 })
+			took := time.Since(began)
+			t.Logf("%s ran again %s after the restart", kind, took.Round(time.Millisecond))
+			if took > resumeLimit {
+				t.Errorf("%s ran again after %s; want %s, and %s at the very most", kind, took, resumeGoal, resumeLimit)
+			}
+			s.waitReadyz()
+			s.wantFilm(s.waitReady(u), tinyFrames)
+			s.wantTidy(u)
+		})
+	}
+}
+
+func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	u := s.create(tinyVideo)
+	whole := readFile(t, clip(t, tinyClip))
+
+	body, client := io.Pipe()
+	broken := make(chan error, 1)
+	go func() {
+		_, err := s.trySend("PUT", u.UploadURL, body, header{"Content-Type", u.ContentType})
+		broken <- err
+	}()
+	if _, err := io.WriteString(client, whole[:len(whole)/2]); err != nil {
+		t.Fatalf("send half of the file: %v", err)
+	}
+	s.until("bytes to arrive on disk", readyTimeout, func() bool { return objectBytes(s.dataDir) > 0 })
+	s.kill()
+	client.CloseWithError(io.ErrUnexpectedEOF)
+	if err := <-broken; err == nil {
+		t.Fatal("the upload was answered though the server was killed in the middle")
+	}
+
+	s.restart()
+	u = s.moved(u)
+	s.wantStatus(u, "pending_upload")
+	s.until("the half file to be removed", tidyTimeout, func() bool { return len(s.files()) == 0 })
+	s.putBody(u, bytes.NewReader([]byte(whole)))
+	s.complete(u.ID)
+	s.wantFilm(s.waitReady(u), tinyFrames)
+	s.wantTidy(u)
+}
+
+// objectBytes adds up the sizes of the objects.
+func objectBytes(dataDir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(filepath.Join(dataDir, "objects"), func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // files come and go
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// longFrames is how many pictures longClip has.
+const longFrames = 65 * 25
+
+func TestAStopInTheMiddleOfAFilmKeepsItsFinishedChunks(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, laterChunkRun, hold)
+	const grace = 10 * time.Second
+	s := start(t, g.tools(), withEnv("SPOOL_WORKERS", "1"), withEnv("SPOOL_GRACE", grace.String()))
+	u := s.submit(newVideo{Filename: "long.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, longClip))
+	s.until("the second chunk to be in work", readyTimeout, func() bool { return g.runs() == 1 })
+
+	took := s.stop()
+	t.Logf("the stop took %s", took.Round(time.Millisecond))
+	if took > grace {
+		t.Errorf("the stop took %s, longer than the grace time of %s", took, grace)
+	}
+	s.wantNoChildren(time.Second)
+	g.open()
+	s.restart()
+	s.wantFilm(s.waitReady(u), longFrames)
+	s.wantTidy(u)
+
+	ends := s.taskEnds(u.ID)
+	chunks := 0
+	for task, outcomes := range ends {
+		if !strings.HasPrefix(task, "encode/") {
+			continue
+		}
+		chunks++
+		if outcomes["done"] != 1 {
+			t.Errorf("%s was done %d times; want once", task, outcomes["done"])
+		}
+	}
+	if chunks < 3 {
+		t.Errorf("the film has %d chunks; want at least 3", chunks)
+	}
+	if ends["encode/1"]["stopped"] != 1 {
+		t.Errorf("the second chunk ended like this: %v; want it to be stopped once", ends["encode/1"])
+	}
+}

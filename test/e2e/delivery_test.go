@@ -1,0 +1,253 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPlayback asks for one film in all the ways that players do.
+func TestPlayback(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
+	private := s.publish(ask, clip(t, miniClip)).Resolutions["144p"]
+	ask.IsPublic = true
+	public := s.publish(ask, clip(t, miniClip)).Resolutions["144p"]
+	for name, r := range map[string]resolution{"public": public, "private": private} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			whole := s.get(r.VideoURL)
+			checkPlayHeaders(t, whole, name)
+			t.Run("HEAD", func(t *testing.T) { checkHead(t, s.in(t), r.VideoURL, whole) })
+			t.Run("ranges", func(t *testing.T) { checkRanges(t, s.in(t), r.VideoURL, whole.body) })
+			t.Run("refused ranges", func(t *testing.T) { checkRefusedRanges(t, s.in(t), r.VideoURL, len(whole.body)) })
+			t.Run("conditions", func(t *testing.T) { checkConditions(t, s.in(t), r.VideoURL, whole) })
+			t.Run("pages of other origins", func(t *testing.T) { checkCORS(t, s.in(t), r.VideoURL) })
+			still := s.getReady(r.ThumbnailImageURLs[0])
+			if got := still.header.Get("Content-Type"); got != "image/jpeg" || still.header.Get("ETag") == "" {
+				t.Errorf("a thumbnail is %s with ETag %q, want image/jpeg", got, still.header.Get("ETag"))
+			}
+		})
+	}
+}
+
+func checkPlayHeaders(t *testing.T, r reply, visibility string) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"Content-Type": "video/mp4", "Accept-Ranges": "bytes", "Access-Control-Allow-Origin": "*",
+		"X-Content-Type-Options": "nosniff", "Content-Length": strconv.Itoa(len(r.body)),
+	} {
+		if got := r.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if r.status != http.StatusOK || r.header.Get("ETag") == "" || !strings.HasPrefix(r.header.Get("Cache-Control"), visibility) {
+		t.Errorf("playback answers %d with ETag %q and Cache-Control %q", r.status, r.header.Get("ETag"), r.header.Get("Cache-Control"))
+	}
+}
+
+func checkHead(t *testing.T, s *server, url string, whole reply) {
+	r := s.send("HEAD", url, nil)
+	if r.status != http.StatusOK || len(r.body) != 0 {
+		t.Errorf("HEAD answers %d with %d bytes", r.status, len(r.body))
+	}
+	for _, name := range []string{"Content-Length", "Content-Type", "ETag", "Accept-Ranges"} {
+		if got, want := r.header.Get(name), whole.header.Get(name); got != want {
+			t.Errorf("%s of HEAD is %q, of GET %q", name, got, want)
+		}
+	}
+}
+
+func checkRanges(t *testing.T, s *server, url string, whole []byte) {
+	n := len(whole)
+	for asked, want := range map[string][2]int{ // first byte and the one after the last
+		"bytes=0-0":                      {0, 1},
+		"bytes=0-99":                     {0, 100},
+		"bytes=100-299":                  {100, 300},
+		"bytes=500-":                     {500, n},
+		"bytes=-1":                       {n - 1, n},
+		"bytes=-200":                     {n - 200, n},
+		fmt.Sprintf("bytes=10-%d", n*2):  {10, n},
+		fmt.Sprintf("bytes=-%d", n+1):    {0, n},
+		fmt.Sprintf("bytes=%d-", n-1):    {n - 1, n},
+		fmt.Sprintf("bytes=0-%d", n-1):   {0, n},
+		"Bytes=5-9":                      {5, 10},
+		"bytes=18446744073709551616-5,-": {0, 0}, // malformed: to be ignored
+		"chapters=1-2":                   {0, 0},
+	} {
+		r := s.get(url, header{"Range", asked})
+		if want == [2]int{} {
+			if r.status != http.StatusOK || !bytes.Equal(r.body, whole) {
+				t.Errorf("%s: answer is %d with %d bytes, want the whole", asked, r.status, len(r.body))
+			}
+			continue
+		}
+		if r.status != http.StatusPartialContent || !bytes.Equal(r.body, whole[want[0]:want[1]]) {
+			t.Errorf("%s: answer is %d with %d bytes, want 206 with bytes %v", asked, r.status, len(r.body), want)
+		}
+		if got, want := r.header.Get("Content-Range"), fmt.Sprintf("bytes %d-%d/%d", want[0], want[1]-1, n); got != want {
+			t.Errorf("%s: Content-Range is %q, want %q", asked, got, want)
+		}
+	}
+}
+
+func checkRefusedRanges(t *testing.T, s *server, url string, n int) {
+	for asked, code := range map[string]string{
+		fmt.Sprintf("bytes=%d-", n): "range_not_satisfiable",
+		"bytes=99999999999999-":     "range_not_satisfiable",
+		"bytes=-0":                  "range_not_satisfiable",
+		"bytes=0-1,5-9":             "multiple_ranges_unsupported",
+		"bytes=0-,0-,0-,0-":         "multiple_ranges_unsupported",
+	} {
+		r := s.get(url, header{"Range", asked})
+		r.problem(t, http.StatusRequestedRangeNotSatisfiable, code)
+		if got, want := r.header.Get("Content-Range"), fmt.Sprintf("bytes */%d", n); got != want {
+			t.Errorf("%s: Content-Range is %q, want %q", asked, got, want)
+		}
+	}
+}
+
+func checkConditions(t *testing.T, s *server, url string, whole reply) {
+	etag, modified := whole.header.Get("ETag"), whole.header.Get("Last-Modified")
+	part := header{"Range", "bytes=0-9"}
+	tests := []struct {
+		name    string
+		headers []header
+		status  int
+		length  int
+	}{
+		{"the same ETag", []header{{"If-None-Match", etag}}, 304, 0},
+		{"one of several ETags", []header{{"If-None-Match", `"other", ` + etag}}, 304, 0},
+		{"any ETag", []header{{"If-None-Match", "*"}}, 304, 0},
+		{"another ETag", []header{{"If-None-Match", `"other"`}}, 200, len(whole.body)},
+		{"not modified since", []header{{"If-Modified-Since", modified}}, 304, 0},
+		{"a part of the same file", []header{part, {"If-Range", etag}}, 206, 10},
+		{"a part of another file", []header{part, {"If-Range", `"other"`}}, 200, len(whole.body)},
+		{"parts of another file", []header{{"Range", "bytes=0-1,3-4"}, {"If-Range", `"other"`}}, 200, len(whole.body)},
+		{"a part of a file that is known", []header{part, {"If-None-Match", etag}}, 304, 0},
+		{"only if it is this file", []header{{"If-Match", etag}}, 200, len(whole.body)},
+		{"only if it is another file", []header{{"If-Match", `"other"`}}, 412, 0},
+	}
+	for _, tt := range tests {
+		if r := s.get(url, tt.headers...); r.status != tt.status || len(r.body) != tt.length {
+			t.Errorf("%s: answer is %d with %d bytes, want %d with %d", tt.name, r.status, len(r.body), tt.status, tt.length)
+		}
+	}
+}
+
+func checkCORS(t *testing.T, s *server, url string) {
+	origin := header{"Origin", "https://player.example"}
+	for _, name := range []string{"Content-Range", "Content-Length", "ETag", "Accept-Ranges"} {
+		if r := s.get(url, origin); !strings.Contains(r.header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("a page may not read %s: %v", name, r.header)
+		}
+	}
+	r := s.send("OPTIONS", url, nil, origin, header{"Access-Control-Request-Method", "GET"}, header{"Access-Control-Request-Headers", "range"})
+	if r.status != http.StatusNoContent || r.header.Get("Access-Control-Allow-Origin") != "*" ||
+		!strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "GET") || !strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Range") {
+		t.Errorf("preflight answers %d %v", r.status, r.header)
+	}
+	for _, refused := range []reply{s.get(url+"x", origin), s.get(url, origin, header{"Range", "bytes=99999999-"})} {
+		if refused.header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("a page may not read the refusal %d", refused.status)
+		}
+	}
+}
+
+// address is a signed address taken apart: /v/{token}/{id}/{file}.
+type address struct{ base, token, id, file string }
+
+func takeApart(t *testing.T, url string) address {
+	t.Helper()
+	parts := strings.Split(url, "/")
+	if len(parts) != 7 || parts[3] != "v" {
+		t.Fatalf("%s is not /v/{token}/{id}/{file}", url)
+	}
+	return address{strings.Join(parts[:4], "/"), parts[4], parts[5], parts[6]}
+}
+
+func (a address) String() string { return strings.Join([]string{a.base, a.token, a.id, a.file}, "/") }
+
+func TestChangedPrivateAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, Thumbnails: []float64{0}}
+	u, other := s.submit(ask, clip(t, miniClip)), s.submit(ask, clip(t, miniClip))
+	whole := takeApart(t, s.waitReady(u).Resolutions["144p"].VideoURL)
+	s.waitReady(other)
+	expiry, rest, _ := strings.Cut(whole.token, ".")
+	keyID, signature, _ := strings.Cut(rest, ".")
+	last := signature[len(signature)-2:]
+	uploadToken := strings.Split(u.UploadURL, "/")[4]
+
+	tests := map[string]address{
+		"another file":              {whole.base, whole.token, whole.id, "240p.mp4"},
+		"a thumbnail":               {whole.base, whole.token, whole.id, "144p-0.jpg"},
+		"another video":             {whole.base, whole.token, other.ID, whole.file},
+		"a later end":               {whole.base, "9" + expiry[1:] + "." + rest, whole.id, whole.file},
+		"a longer number":           {whole.base, expiry + "0." + rest, whole.id, whole.file},
+		"another signature":         {whole.base, expiry + "." + keyID + "." + swapCase(signature), whole.id, whole.file},
+		"a signature cut short":     {whole.base, strings.TrimSuffix(whole.token, last), whole.id, whole.file},
+		"no signature":              {whole.base, expiry + "." + keyID + ".", whole.id, whole.file},
+		"an unknown key":            {whole.base, expiry + ".deadbeef." + signature, whole.id, whole.file},
+		"the token of an upload":    {whole.base, uploadToken, whole.id, whole.file},
+		"nonsense instead of token": {whole.base, "nonsense", whole.id, whole.file},
+	}
+	for name, changed := range tests {
+		t.Run(name, func(t *testing.T) {
+			s.in(t).get(changed.String()).problem(t, http.StatusForbidden, "url_invalid")
+		})
+	}
+	s.get(whole.base+"/"+whole.id+"/"+whole.file).problem(t, http.StatusNotFound, "not_found")
+	if r := s.get(whole.String()); r.status != http.StatusOK {
+		t.Errorf("the address as it was answers %d", r.status)
+	}
+}
+
+// swapCase changes letters such that a signature stays one by its looks.
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return r - 'a' + 'A'
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
+}
+
+func TestAPrivateAddressDiesAtItsSecond(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
+	s.waitReady(u)
+
+	before := time.Now()
+	url := decode[watch](t, s.readPrivate(u.ID, 2), http.StatusOK).Resolutions["144p"].VideoURL
+	after := time.Now()
+	r := s.get(url)
+	if r.status != http.StatusOK {
+		t.Fatalf("a fresh address answers %d %s", r.status, r.body)
+	}
+	if got := r.header.Get("Cache-Control"); got != "private, max-age=1" && got != "private, max-age=0" && got != "private, max-age=2" {
+		t.Errorf("Cache-Control is %q: a cache would play it after its end", got)
+	}
+	for time.Since(before) < 1800*time.Millisecond {
+		asked := time.Now()
+		if r := s.get(url); r.status != http.StatusOK && asked.Sub(before) < 1900*time.Millisecond {
+			t.Fatalf("after %s the address answers %d %s, want it to live for 2 s", time.Since(before), r.status, r.body)
+		}
+		time.Sleep(pollPause)
+	}
+	time.Sleep(time.Until(after.Add(2*time.Second + 5*time.Millisecond)))
+	s.get(url).problem(t, http.StatusForbidden, "url_expired")
+	s.send("HEAD", url, nil)
+	ask := s.get(url, header{"If-None-Match", r.header.Get("ETag")})
+	ask.problem(t, http.StatusForbidden, "url_expired")
+}

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestALargeUploadNeedsLittleMemory sends a file that no buffer could hold.
+func TestALargeUploadNeedsLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 2 GiB to the disk")
+	}
+	t.Parallel()
+	const length, limit = 2 << 30, 100 << 20
+	s := start(t)
+	u := s.create(newVideo{Filename: "large.mp4", Resolutions: []string{"144p"}, IsPublic: true})
+	const head = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
+	began := time.Now()
+	s.putBody(u, io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, length-int64(len(head)))))
+	took := time.Since(began)
+	if got := objectBytes(s.dataDir); got != length {
+		t.Errorf("%d bytes were stored; want %d", got, length)
+	}
+	s.deleteVideo(u.ID)
+	peak := peakMemory(t, s.cmd.Process.Pid)
+	t.Logf("2 GiB in %s with a peak of %d MiB", took.Round(time.Millisecond), peak>>20)
+	if peak > limit {
+		t.Errorf("the server took %d MiB of memory; want at most %d", peak>>20, limit>>20)
+	}
+	s.wantTidy()
+}
+
+// peakMemory returns the most memory that a process has ever held, in bytes.
+func peakMemory(t *testing.T, pid int) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
+			if err != nil {
+				t.Fatalf("read %q: %v", line, err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("the kernel does not tell a process's peak of memory")
+	return 0
+}
