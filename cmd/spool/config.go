@@ -34,6 +34,7 @@ type Config struct {
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	BaseURL        string        `name:"base-url" placeholder:"URL" help:"What addresses handed to clients start with; empty means: derived from each request."`
 	TrustedProxies []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are believed."`
+	RateLimit      float64       `default:"0" placeholder:"N" help:"API requests a second that each key may make; 0 means no limit."`
 	APIKey         string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile     string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
 	StorageURL     string        `name:"storage-url" placeholder:"URL" help:"Object storage; empty means the data directory."`
@@ -128,6 +129,9 @@ func (c *Config) rangeFaults() []string {
 	duration("grace", c.Grace, time.Second, time.Hour)
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
+	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {
+		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", c.RateLimit))
+	}
 	if c.MaxUploadBytes < 1 {
 		faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: it must be at least 1.", c.MaxUploadBytes))
 	}
@@ -165,6 +169,18 @@ func (c *Config) workers() int {
 		return c.Workers
 	}
 	return runtime.GOMAXPROCS(0) // unlike NumCPU it knows a container's limit
+}
+
+// maxThreads is where more threads stop making one encode faster and only cost
+// memory.
+const maxThreads = 8
+
+// threads returns how many threads each ffmpeg gets.
+func (c *Config) threads() int {
+	if c.Threads > 0 {
+		return c.Threads
+	}
+	return min(runtime.GOMAXPROCS(0), maxThreads)
 }
 
 // tools returns the absolute paths of ffmpeg and ffprobe: what is run later

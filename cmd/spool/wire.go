@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -138,18 +137,14 @@ func (c *Config) mediaTools(ctx context.Context) (*media.Tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.Threads, StallTimeout: c.StallTimeout})
+	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout})
 }
 
 // newHandler is the route table: the API with its description, uploads and
 // playback.
 func newHandler(a *app.App, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
-	proxies := make([]netip.Prefix, len(c.TrustedProxies))
-	for i, p := range c.TrustedProxies {
-		proxies[i] = p.Prefix
-	}
-	edge, err := api.New(a, api.Config{BaseURL: c.BaseURL, TrustedProxies: proxies})
+	edge, err := api.New(a, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit})
 	if err != nil {
 		return nil, err
 	}

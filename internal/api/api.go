@@ -44,19 +44,22 @@ type Config struct {
 	// TrustedProxies are the peers whose Forwarded and X-Forwarded-… headers are
 	// believed when BaseURL is empty.
 	TrustedProxies []netip.Prefix
+	// RateLimit is how many requests a second each key may make; 0: no limit.
+	RateLimit float64
 }
 
 // API serves the JSON interface.
 type API struct {
 	service Service
 	config  Config
+	limit   limiter
 	routes  http.Handler // everything below /api/, for requests with a valid key
 	spec    []byte       // openapi.json
 }
 
 // New returns the interface to service.
 func New(service Service, config Config) (*API, error) {
-	a := &API{service: service, config: config}
+	a := &API{service: service, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now}}
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())
 	a.registerOperations(h)

@@ -29,6 +29,9 @@ type callKey struct{}
 func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	actor, err := a.service.Authenticate(r.Context(), r.Header.Get(headerKey))
+	if err == nil {
+		err = a.limit.allow(actor.KeyID)
+	}
 	if err != nil {
 		problem.Write(w, r, err)
 		return

@@ -79,8 +79,8 @@ func (a *App) valid(k store.Key, hash string) bool {
 		k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || a.now().Before(k.ExpiresAt))
 }
 
-// hashKey needs no salt and no slowness: keys that we make have 256 random
-// bits, and SPOOL_API_KEY is required to be long.
+// hashKey needs no salt and no slowness: keys that we make have 256 random bits.
+// Whoever chooses a key of his own is told to choose a long random one.
 func hashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
@@ -141,10 +141,6 @@ func checkKey(k Key, now time.Time) error {
 	}
 	return nil
 }
-
-// MinBootstrapKey is the least number of characters of a key that an operator
-// chooses: it is hashed without a salt, so it must not be guessable.
-const MinBootstrapKey = 16
 
 // Bootstrap makes sure that a first key exists. With a secret given it becomes
 // a key of the default tenant, once. Without one, and without any key yet, it

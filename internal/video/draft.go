@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,9 @@ type Draft struct {
 func CheckFilename(s string) []Fault {
 	if n := utf8.RuneCountInString(s); n < 1 || n > MaxFilename {
 		return []Fault{{"filename", "out_of_range", fmt.Sprintf("must have 1 to %d characters, has %d", MaxFilename, n)}}
+	}
+	if strings.ContainsRune(s, 0) {
+		return []Fault{{"filename", "not_allowed", "must not contain the character NUL, which not every database can store"}}
 	}
 	return nil
 }

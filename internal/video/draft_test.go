@@ -31,6 +31,7 @@ func TestDraftCheck(t *testing.T) {
 		{"characters count, not bytes", func(d *video.Draft) { d.Filename = strings.Repeat("🎬", 255) }, nil},
 		{"256 characters of four bytes", func(d *video.Draft) { d.Filename = strings.Repeat("🎬", 256) },
 			[]string{"filename out_of_range"}},
+		{"a file name that not every database can store", func(d *video.Draft) { d.Filename = "a\x00.mp4" }, []string{"filename not_allowed"}},
 		{"no resolution", func(d *video.Draft) { d.Resolutions = nil }, []string{"resolutions out_of_range"}},
 		{"each unknown resolution is named", func(d *video.Draft) {
 			d.Resolutions = []video.Name{"720p", "721p", "4k", ""}

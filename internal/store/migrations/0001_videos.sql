@@ -41,6 +41,9 @@ CREATE TABLE video (
 -- Uploads that nobody completed, for the hourly clean-up.
 CREATE INDEX video_waiting ON video (upload_expires_at) WHERE status = 'pending_upload';
 
+-- Deletions under way.
+CREATE INDEX video_doomed ON video (deleted_at) WHERE deleted_at IS NOT NULL;
+
 CREATE TABLE resolution (
 	id              TEXT PRIMARY KEY,
 	video_id        TEXT NOT NULL REFERENCES video (id) ON DELETE CASCADE,
