@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race bench fuzz cover clean deps deps-test
+.PHONY: help build run test lint race crash bench fuzz cover clean deps deps-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,12 @@ lint: ## Check formatting, go vet, staticcheck, import rules and sizes
 race: ## Run the tests of concurrent packages under the race detector
 	CGO_ENABLED=1 $(GO) test -race -short $(RACE)
 
-bench: ## Run all benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+crash: deps ## Kill the server 50 times at random moments and look for losses
+	SPOOL_TEST_ROUNDS=50 $(GO) test -count=1 -timeout 20m -run RandomKills -v ./test/e2e
+
+bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
+	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/media -report $(CURDIR)/docs/benchmarks.md
+	$(GO) test -run '^$$' -bench . -skip Engine -benchmem ./...
 
 fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
 	GO='$(GO)' scripts/fuzz.sh

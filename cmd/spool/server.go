@@ -37,11 +37,15 @@ type server struct {
 // newServer puts the HTTP edge around svc.
 func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Duration) *server {
 	h := &health{ready: svc.ready}
+	answers := http.NewServeMux()
+	answers.HandleFunc("GET /healthz", h.alive)
+	answers.HandleFunc("GET /readyz", h.isReady)
+	answers.Handle("GET /metrics", m.Handler(log))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", h.alive)
-	mux.HandleFunc("GET /readyz", h.isReady)
-	mux.Handle("GET /metrics", m.Handler(log))
 	mux.Handle("/", svc.handler)
+	for _, route := range probes { // with every method, or "/" would take the others
+		mux.Handle(route, problem.Mux(answers))
+	}
 	logged := &access{next: problem.Recover(mux), log: log, metrics: m, now: time.Now}
 	return &server{
 		service: svc, health: h, log: log, grace: grace,

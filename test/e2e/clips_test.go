@@ -28,6 +28,8 @@ const (
 	silentClip     = "silent.mp4"     // without sound
 	ladenClip      = "laden.mov"      // with timecode, place, title, cover picture and mono sound
 	clapClip       = "clap.mp4"       // black and silent, until at second 1 it is neither
+	lateClip       = "late.mkv"       // the same, with sound that exists only from second 0.5
+	streamClip     = "stream.ts"      // the same as a transport stream, whose clock does not begin at 0
 )
 
 // recipes say how clips are made: the arguments of ffmpeg before the output. @
@@ -56,6 +58,8 @@ var recipes = map[string]string{
 		"-metadata title=secret-title -metadata comment=secret-comment -metadata location=+52.5163+013.3777/",
 	clapClip: "-f lavfi -i color=white:size=320x180:rate=25 -f lavfi -i aevalsrc='if(gte(t,1),sin(2764*t),0)':s=48000 -t 2 " +
 		"-vf drawbox=c=black:t=fill:enable='lt(t,1)' -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
+	lateClip:   "-i @" + clapClip + " -ss 0.5 -i @" + clapClip + " -map 0:v -map 1:a -c:v copy -c:a pcm_s16le -af asetpts=PTS+0.5/TB",
+	streamClip: "-i @" + clapClip + " -c:v copy -c:a mp2 -muxdelay 3",
 }
 
 // clip returns the path of a clip by its name in recipes.

@@ -30,14 +30,6 @@ func (s *server) moved(u upload) upload {
 	return u
 }
 
-// waitRestart is the second half of restart, for a server that has died or been
-// stopped by itself.
-func (s *server) waitRestart(options ...option) {
-	s.t.Helper()
-	<-s.exited
-	s.restart(options...)
-}
-
 // wantTidy waits until the server has nothing to do, and then wants its data
 // directory to hold the given videos and nothing else: one source each, the
 // files of each ready resolution, no temporary file, no scratch, no child.

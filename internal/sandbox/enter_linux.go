@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFiles is how many files a program may have open at once; ffmpeg needs
+// about ten.
+const openFiles = 64
+
+// grace is how much CPU time is left between the signal that asks a program to
+// end and the one that ends it.
+const grace = 5 * time.Second
+
+// EnterIfAsked has to be called first thing in main. It returns at once, unless
+// this process was started as the helper of a sandbox: then it never returns.
+func EnterIfAsked() {
+	if len(os.Args) < 2 || os.Args[1] != helperArgument {
+		return
+	}
+	// Most of what follows belongs to a thread, and it is this one that becomes
+	// the program.
+	runtime.LockOSThread()
+	err := enter(os.Args[2:])
+	fmt.Fprintf(os.Stderr, "sandbox: %v\n", err)
+	os.Exit(ExitRefused)
+}
+
+// enter gives up all rights that the order does not grant and becomes the
+// program. It returns only when that fails.
+func enter(args []string) error {
+	if len(args) < 2 {
+		return errors.New("this command is for the server itself; it is of no use by hand")
+	}
+	var o order
+	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
+		return fmt.Errorf("read the order: %w", err)
+	}
+	if err := o.confineSelf(); err != nil {
+		return err
+	}
+	if o.Attack != nil {
+		attackAll(*o.Attack, os.Stdout)
+		os.Exit(0)
+	}
+	if err := syscall.Exec(o.Program.Path, args[1:], environment); err != nil {
+		return fmt.Errorf("start %s: %w", o.Program.Path, err)
+	}
+	return nil
+}
+
+// confineSelf builds the walls. The limit of memory comes late, because this
+// program itself may already use more, and the filter last, because it forbids
+// all that was needed before it.
+func (o *order) confineSelf() error {
+	if err := dieWith(o.Server); err != nil {
+		return err
+	}
+	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close inherited files: %w", err)
+	}
+	if err := o.Policy.limit(); err != nil {
+		return err
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	if err := restrictFiles(o.Policy, o.Program); err != nil {
+		return fmt.Errorf("restrict files: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if o.Policy.Memory > 0 && o.Attack == nil {
+		if err := setLimit(unix.RLIMIT_DATA, o.Policy.Memory, o.Policy.Memory); err != nil {
+			return fmt.Errorf("limit memory: %w", err)
+		}
+	}
+	if err := restrictCalls(); err != nil {
+		return fmt.Errorf("restrict system calls: %w", err)
+	}
+	return nil
+}
+
+// dieWith asks for a SIGKILL at the death of the server. The request made when
+// this process was forked belongs to its first thread, which may be another.
+func dieWith(server int) error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("bind life to the server's: %w", err)
+	}
+	if os.Getppid() != server {
+		return errors.New("the server is gone")
+	}
+	return nil
+}
+
+// limit sets all limits but that of memory.
+func (p Policy) limit() error {
+	if err := setLimit(unix.RLIMIT_CORE, 0, 0); err != nil {
+		return fmt.Errorf("forbid core dumps: %w", err)
+	}
+	if err := setLimit(unix.RLIMIT_NOFILE, openFiles, openFiles); err != nil {
+		return fmt.Errorf("limit open files: %w", err)
+	}
+	if p.FileSize > 0 {
+		if err := setLimit(unix.RLIMIT_FSIZE, p.FileSize, p.FileSize); err != nil {
+			return fmt.Errorf("limit file size: %w", err)
+		}
+	}
+	if p.CPU > 0 {
+		seconds := int64(math.Ceil(p.CPU.Seconds()))
+		if err := setLimit(unix.RLIMIT_CPU, seconds, seconds+int64(grace.Seconds())); err != nil {
+			return fmt.Errorf("limit CPU time: %w", err)
+		}
+	}
+	return nil
+}
+
+// setLimit sets a limit, or leaves that of the server where it is lower: only
+// the administrator may raise one.
+func setLimit(resource int, soft, hard int64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(resource, &now); err != nil {
+		return err
+	}
+	ceiling := min(uint64(hard), now.Max)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: min(uint64(soft), ceiling), Max: ceiling})
+}
+
+// dropCapabilities takes from the administrator's processes, as servers in
+// containers often are, what makes them special. Those about the owners of
+// files stay, so that scratch files of another owner can be used: which files
+// these may be is for Landlock to say.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var now [2]unix.CapUserData // 32 capabilities each
+	if err := unix.Capget(&header, &now[0]); err != nil {
+		return err
+	}
+	const kept = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	left := [2]unix.CapUserData{{Effective: now[0].Effective & kept, Permitted: now[0].Permitted & kept}}
+	return unix.Capset(&header, &left[0])
+}

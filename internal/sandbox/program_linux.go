@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// program is what has to be there for a binary to start.
+type program struct {
+	Path      string
+	Loader    string   // starts it and loads its libraries; "" when it is linked statically
+	Libraries []string // folders that it names itself, beyond those of the system
+}
+
+// inspect reads from a binary what it needs.
+func inspect(path string) (program, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return program{}, fmt.Errorf("find %s: %w", path, err)
+	}
+	file, err := elf.Open(path)
+	if err != nil {
+		return program{}, fmt.Errorf("%s cannot run in the sandbox, which takes binaries and no scripts: %w", path, err)
+	}
+	defer file.Close()
+	p := program{Path: path}
+	for _, segment := range file.Progs {
+		if segment.Type != elf.PT_INTERP {
+			continue
+		}
+		name, err := io.ReadAll(io.LimitReader(segment.Open(), 4096))
+		if err != nil {
+			return program{}, fmt.Errorf("read which loader %s needs: %w", path, err)
+		}
+		p.Loader = strings.TrimRight(string(name), "\x00")
+	}
+	p.Libraries = libraryFolders(file, path)
+	return p, nil
+}
+
+// libraryFolders returns where a binary tells the loader to look first: builds
+// of ffmpeg that are not the distribution's bring their own libraries.
+func libraryFolders(file *elf.File, path string) []string {
+	origin := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		origin = filepath.Dir(real)
+	}
+	var folders []string
+	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
+		lists, err := file.DynString(tag)
+		if err != nil {
+			continue // it has no dynamic section
+		}
+		for _, list := range lists {
+			list = strings.NewReplacer("$ORIGIN", origin, "${ORIGIN}", origin).Replace(list)
+			for folder := range strings.SplitSeq(list, ":") {
+				if info, err := os.Stat(folder); err == nil && info.IsDir() && filepath.IsAbs(folder) {
+					folders = append(folders, folder)
+				}
+			}
+		}
+	}
+	return folders
+}

@@ -1,0 +1,133 @@
+//go:build unix
+
+// Package sandbox runs ffmpeg and ffprobe on files that strangers made. A
+// program that runs inside sees its libraries, one input and one folder for its
+// output; it has no network, starts no other program, reaches no other process
+// and cannot take more memory, time or disk than it was given.
+//
+// The program of the server starts itself anew as a helper (EnterIfAsked),
+// which gives up its rights step by step and then becomes the program to run.
+// Nothing of it needs privileges: Landlock closes the file system, a seccomp
+// filter the system calls, and resource limits do the rest.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Mode says whether programs are confined.
+type Mode string
+
+const (
+	On  Mode = "on"
+	Off Mode = "off" // only where the kernel leaves no choice: a hostile file can then do all that the server can
+)
+
+// ExitRefused is the exit code of a child whose sandbox could not be built; it
+// never became the program. The only line on its stderr says why. It is the
+// machine's fault, not that of the file.
+const ExitRefused = 125
+
+// patience is how long the pipes of a killed child may stay open.
+const patience = 2 * time.Second
+
+// environment is all that a child learns about this machine: the server's own
+// environment holds secrets.
+var environment = []string{
+	"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8",
+	"AV_LOG_FORCE_NOCOLOR=1",
+	"MALLOC_ARENA_MAX=2", // one arena per thread would multiply the memory of many threads
+}
+
+// Policy is what one run may touch and use. A limit of zero is no limit.
+type Policy struct {
+	Read     []string      // files it may read
+	WriteDir string        // the one folder in which it may create, write, read and remove plain files
+	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries
+	FileSize int64         // bytes of each file it writes; more kills it with SIGXFSZ
+	CPU      time.Duration // of all threads together, in whole seconds
+}
+
+// Sandbox starts programs. It is safe for concurrent use.
+type Sandbox struct {
+	report Report
+}
+
+// Report says which layers of protection are in use.
+type Report struct {
+	Landlock int  // version of its ABI; 0 means off
+	Seccomp  bool // a filter decides about system calls
+	Limits   bool // memory, file size, CPU time and open files are limited
+}
+
+// String returns a line for a log, such as "landlock=7 seccomp=on rlimits=on".
+func (r Report) String() string {
+	word := func(on bool) string {
+		if on {
+			return "on"
+		}
+		return "off"
+	}
+	abi := "off"
+	if r.Landlock > 0 {
+		abi = strconv.Itoa(r.Landlock)
+	}
+	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s", abi, word(r.Seccomp), word(r.Limits))
+}
+
+// confines reports whether children are put into the sandbox at all.
+func (r Report) confines() bool { return r.Seccomp }
+
+// Open finds out what this machine offers. With On it is all or an error that
+// says what to do: a sandbox that silently lacks a wall is worse than none.
+func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
+	switch mode {
+	case Off:
+		log.Warn("The sandbox is off: a hostile video that finds a hole in ffmpeg can read and change everything that this server can.")
+		return &Sandbox{}, nil
+	case On:
+		report, err := available()
+		if err != nil {
+			return nil, fmt.Errorf("the sandbox around ffmpeg cannot be built: %w", err)
+		}
+		return &Sandbox{report: report}, nil
+	}
+	return nil, fmt.Errorf("sandbox mode %q is neither %q nor %q", mode, On, Off)
+}
+
+// Report returns what protects the children of this sandbox.
+func (s *Sandbox) Report() Report { return s.report }
+
+// Command describes a run of bin. The caller may set Dir, Stdin, Stdout and
+// Stderr, and nothing else. Its environment is a constant one, and it leads a
+// process group of its own, which is killed when ctx ends.
+//
+// The kernel kills the child when the thread that started it ends, so that no
+// child outlives a server that was killed. The caller must therefore hold on to
+// its thread (runtime.LockOSThread) from before Start until after Wait.
+func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Env = slices.Clone(environment)
+	cmd.SysProcAttr = ownGroup()
+	cmd.WaitDelay = patience
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+	if s.report.confines() && cmd.Err == nil {
+		cmd.Err = confine(cmd, order{Policy: p})
+	}
+	return cmd
+}

@@ -1,0 +1,28 @@
+//go:build unix && !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+type order struct{ Policy Policy }
+
+func available() (Report, error) {
+	return Report{}, errors.New("it is made of parts of the Linux kernel; run the server on Linux, or start it with --sandbox=off")
+}
+
+func confine(*exec.Cmd, order) error { return errors.ErrUnsupported }
+
+// ownGroup puts a child into a process group of its own. Only Linux can tie its
+// life to ours, too.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// EnterIfAsked does nothing: there is no sandbox on this system.
+func EnterIfAsked() {}
+
+// SelfTest has nothing to test on this system.
+func (s *Sandbox) SelfTest(context.Context, string, string) error { return nil }

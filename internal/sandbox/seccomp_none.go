@@ -1,0 +1,11 @@
+//go:build linux && !amd64 && !arm64
+
+package sandbox
+
+import "errors"
+
+func judgeSeccomp() error {
+	return errors.New("its filter of system calls is made for amd64 and arm64 only; start with --sandbox=off to run ffmpeg without protection")
+}
+
+func restrictCalls() error { return judgeSeccomp() }

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// description is /openapi.json as the server serves it, made strict: clients
+// are told to expect fields that it does not name, but there must be none yet.
+type description struct {
+	document map[string]any
+	compiler *jsonschema.Compiler
+	seen     map[string]bool // "createVideo 201"
+}
+
+func describe(t *testing.T, s *server) *description {
+	t.Helper()
+	r := s.get(s.url + "/openapi.json")
+	if r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" {
+		t.Fatalf("/openapi.json answers %d %v", r.status, r.header)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &description{document: parsed.(map[string]any), compiler: jsonschema.NewCompiler(), seen: map[string]bool{}}
+	for _, schema := range lookUp(d.document, "components", "schemas").(map[string]any) {
+		schema.(map[string]any)["additionalProperties"] = false
+	}
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource("http://spool.test/openapi.json", d.document); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// lookUp walks down into a JSON document; what is not there is nil.
+func lookUp(at any, path ...string) any {
+	for _, p := range path {
+		m, _ := at.(map[string]any)
+		at = m[p]
+	}
+	return at
+}
+
+// check wants an answer to be one that the description announces.
+func (d *description) check(t *testing.T, method, path string, r reply) {
+	t.Helper()
+	place := []string{"paths", path, strings.ToLower(method), "responses", strconv.Itoa(r.status)}
+	described := lookUp(d.document, place...)
+	if described == nil {
+		t.Errorf("%s %s answers %d, which is not described: %s", method, path, r.status, r.body)
+		return
+	}
+	d.seen[fmt.Sprintf("%s %s %d", method, path, r.status)] = true
+	kinds, _ := lookUp(described, "content").(map[string]any)
+	if len(kinds) == 0 {
+		if len(r.body) > 0 {
+			t.Errorf("%s %s answers %d with %q, want no body", method, path, r.status, r.body)
+		}
+		return
+	}
+	kind := r.header.Get("Content-Type")
+	if kinds[kind] == nil {
+		t.Fatalf("%s %s answers %d as %q, described is %v", method, path, r.status, kind, kinds)
+	}
+	schema := d.schema(t, append(place, "content", kind, "schema")...)
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.body))
+	if err != nil {
+		t.Fatalf("%s is not JSON: %v", r.body, err)
+	}
+	if err := schema.Validate(body); err != nil {
+		t.Errorf("%s %s answers %d %s: %v", method, path, r.status, r.body, err)
+	}
+}
+
+func (d *description) schema(t *testing.T, place ...string) *jsonschema.Schema {
+	t.Helper()
+	var pointer strings.Builder
+	for _, p := range place {
+		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", "+", "%2B").Replace(p))
+	}
+	s, err := d.compiler.Compile("http://spool.test/openapi.json#" + pointer.String())
+	if err != nil {
+		t.Fatalf("there is no schema at %s: %v", pointer.String(), err)
+	}
+	return s
+}
+
+const (
+	createPath     = "/api/video"
+	completePath   = "/api/video/{id}/complete-upload"
+	publicPath     = "/api/video/{id}/public"
+	privatePath    = "/api/video/{id}/private/{expirationSeconds}"
+	videoPath      = "/api/video/{id}"
+	resolutionPath = "/api/video/resolution/{id}"
+)
+
+// ask sends a request to a path of the description and checks its answer.
+func (d *description) ask(s *server, status int, method, path, id string, body any, headers ...header) reply {
+	s.t.Helper()
+	filled := strings.NewReplacer("{id}", id, "{expirationSeconds}", "60").Replace(path)
+	r := s.call(method, filled, body, headers...)
+	if r.status != status {
+		s.t.Fatalf("%s %s answers %d %s; want %d", method, filled, r.status, r.body, status)
+	}
+	d.check(s.t, method, path, r)
+	return r
+}
+
+func TestAnswersAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	d := describe(t, s)
+	t.Run("successes", func(t *testing.T) { describedSuccesses(s.in(t), d) })
+	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
+	d.checkCoverage(t)
+}
+
+// describedSuccesses leads videos through all states and looks at the answers.
+func describedSuccesses(s *server, d *description) {
+	full := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "1080p"}, IsPublic: true, Thumbnails: []float64{0}, CustomMetadata: []byte(`{"a":[1]}`)}
+	for _, public := range []bool{true, false} {
+		full.IsPublic = public
+		path := map[bool]string{true: publicPath, false: privatePath}[public]
+		u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", full), http.StatusCreated)
+		d.ask(s, 200, "GET", path, u.ID, nil)
+		s.put(u, clip(s.t, miniClip))
+		d.ask(s, 201, "POST", completePath, u.ID, `{}`)
+		d.ask(s, 200, "GET", path, u.ID, nil)
+		w := s.waitReady(u)
+		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.ask(s, 201, "POST", completePath, u.ID, nil)
+		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
+		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
+		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
+	}
+}
+
+// describedRefusals looks at every refusal that a client can bring about.
+func describedRefusals(s *server, d *description) {
+	public := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
+	private := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
+	text := header{"Content-Type", "text/plain"}
+	d.ask(s, 400, "POST", createPath, "", `{"resolutions":["x"]}`)
+	d.ask(s, 413, "POST", createPath, "", strings.Repeat(" ", 1<<20+1))
+	d.ask(s, 415, "POST", createPath, "", `{}`, text)
+	d.ask(s, 400, "POST", completePath, "42", nil)
+	d.ask(s, 404, "POST", completePath, nobody, nil)
+	d.ask(s, 413, "POST", completePath, public.ID, strings.Repeat(" ", 1<<20+1))
+	d.ask(s, 415, "POST", completePath, public.ID, `{}`, text)
+	d.ask(s, 422, "POST", completePath, public.ID, nil)
+	d.ask(s, 200, "GET", publicPath, public.ID, nil) // of a video that failed
+	d.ask(s, 403, "GET", publicPath, private.ID, nil)
+	d.ask(s, 403, "GET", privatePath, public.ID, nil)
+	for _, path := range []string{publicPath, privatePath} {
+		d.ask(s, 400, "GET", path, "42", nil)
+		d.ask(s, 404, "GET", path, nobody, nil)
+	}
+	for _, path := range []string{videoPath, resolutionPath} {
+		d.ask(s, 400, "DELETE", path, "42", nil)
+		d.ask(s, 404, "DELETE", path, nobody, nil)
+	}
+	stranger := s.newKey("--scopes=read").Secret
+	for key, status := range map[string]int{"": 401, "wrong": 401, stranger: 403} {
+		r := s.callAs(key, "POST", createPath, someVideo)
+		if r.status != status {
+			s.t.Errorf("create answers %d %s, want %d", r.status, r.body, status)
+		}
+		d.check(s.t, "POST", createPath, r)
+	}
+}
+
+// checkCoverage wants every operation of the description to have succeeded
+// once, so that a new one cannot be forgotten here.
+func (d *description) checkCoverage(t *testing.T) {
+	t.Helper()
+	for path, operations := range d.document["paths"].(map[string]any) {
+		for method, operation := range operations.(map[string]any) {
+			for status := range lookUp(operation, "responses").(map[string]any) {
+				name := strings.ToUpper(method) + " " + path + " " + status
+				if strings.HasPrefix(status, "2") && !d.seen[name] {
+					t.Errorf("%s was never tried", name)
+				}
+			}
+		}
+	}
+}
+
+var asset = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
+
+// TestDocsLoadNothingFromElsewhere follows what the page refers to.
+func TestDocsLoadNothingFromElsewhere(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	page := s.get(s.url + "/docs")
+	if page.status != http.StatusOK || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+		t.Fatalf("/docs answers %d %v", page.status, page.header)
+	}
+	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "http") {
+		t.Errorf("the page may load from elsewhere: %q", policy)
+	}
+	found := asset.FindAllStringSubmatch(string(page.body), -1)
+	if len(found) < 3 {
+		t.Errorf("the page refers to %q, want at least a style and two scripts", found)
+	}
+	for _, m := range found {
+		if strings.Contains(m[1], "//") {
+			t.Errorf("the page loads %s from elsewhere", m[1])
+			continue
+		}
+		if r := s.get(s.url + "/" + m[1]); r.status != http.StatusOK || len(r.body) == 0 {
+			t.Errorf("%s answers %d with %d bytes", m[1], r.status, len(r.body))
+		}
+	}
+}
+
+// TestDocsInABrowser lets a real browser draw the page.
+func TestDocsInABrowser(t *testing.T) {
+	t.Parallel()
+	browser := slices.IndexFunc(browsers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if browser < 0 {
+		t.Skipf("none of %q is installed", browsers)
+	}
+	s := start(t)
+	cmd := exec.CommandContext(t.Context(), browsers[browser], "--headless", "--no-sandbox", "--disable-gpu",
+		"--disable-background-networking", "--user-data-dir="+t.TempDir(), "--virtual-time-budget=10000", "--dump-dom", s.url+"/docs")
+	cmd.WaitDelay = 5 * time.Second
+	dom, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", browsers[browser], err)
+	}
+	for _, path := range []string{createPath, completePath, publicPath, privatePath, videoPath, resolutionPath} {
+		// The page puts a mark after each slash where a line may be broken.
+		if drawn := strings.NewReplacer("<wbr>", "", "\u200b", "").Replace(string(dom)); !strings.Contains(drawn, path) {
+			t.Errorf("the page does not show %s", path)
+		}
+	}
+}
+
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}

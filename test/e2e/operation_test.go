@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
+		r := s.get(s.url + path)
+		if r.status != http.StatusOK || strings.TrimSpace(string(r.body)) != want || r.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s answers %d %s", path, r.status, r.body)
+		}
+		if head := s.send("HEAD", s.url+path, nil); head.status != http.StatusOK {
+			t.Errorf("HEAD %s answers %d", path, head.status)
+		}
+	}
+}
+
+// TestMetricsAfterOneVideo wants numbers that add up.
+func TestMetricsAfterOneVideo(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	source := clip(t, miniClip)
+	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true, Thumbnails: []float64{0}})
+	s.put(u, source)
+	s.complete(u.ID)
+	film := s.get(s.waitReady(u).Resolutions["144p"].VideoURL)
+	bad := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
+	s.tryComplete(bad.ID).problem(t, http.StatusUnprocessableEntity, "upload_missing")
+	s.get(s.url+"/nothing").problem(t, http.StatusNotFound, "not_found")
+	s.waitIdle()
+	info, err := os.Stat(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := s.metrics()
+	want := map[string]float64{
+		`spool_videos_finished_total{code="",status="ready"}`:                                           1,
+		`spool_videos_finished_total{code="upload_missing",status="fail"}`:                              1,
+		`spool_uploaded_bytes_total`:                                                                    float64(info.Size()),
+		`spool_served_bytes_total`:                                                                      float64(len(film.body)),
+		`spool_http_requests_in_flight`:                                                                 1, // this one
+		`spool_http_requests_total{method="POST",route="/api/video",status="201"}`:                      2,
+		`spool_http_requests_total{method="POST",route="/api/video/{id}/complete-upload",status="201"}`: 1,
+		`spool_http_requests_total{method="POST",route="/api/video/{id}/complete-upload",status="422"}`: 1,
+		`spool_http_requests_total{method="PUT",route="/upload/{token}/{id}",status="200"}`:             1,
+		`spool_http_requests_total{method="GET",route="/v/{id}/{file}",status="200"}`:                   1,
+		`spool_http_requests_total{method="GET",route="unmatched",status="404"}`:                        1,
+		`spool_http_request_duration_seconds_count{method="POST",route="/api/video"}`:                   2,
+		`spool_encode_speed_ratio_count`:                                                                1,
+		`spool_queue_oldest_task_age_seconds{kind="encode"}`:                                            0,
+		`spool_queue_tasks{kind="encode",state="waiting"}`:                                              0,
+		`spool_queue_tasks{kind="encode",state="running"}`:                                              0,
+	}
+	for _, kind := range []string{"inspect", "encode", "audio", "thumbnails", "assemble"} {
+		want[taskRuns(kind, "done")] = 1
+	}
+	for name, n := range want {
+		if value, shown := got[name]; !shown || value != n {
+			t.Errorf("%s is %v (shown: %v), want %v", name, value, shown, n)
+		}
+	}
+	for name := range got {
+		if strings.HasPrefix(name, "spool_task_retries_total") || strings.Contains(name, `outcome="failed"`) {
+			t.Errorf("%s tells of trouble where there was none", name)
+		}
+		if strings.Contains(name, u.ID) {
+			t.Errorf("%s has a label for one video: there would be endless series", name)
+		}
+	}
+}
+
+// TestNothingSecretIsLogged uses every secret there is, rightly and wrongly, and
+// then searches the log for them, on its most talkative level.
+func TestNothingSecretIsLogged(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}, clip(t, miniClip))
+	url := s.waitReady(u).Resolutions["144p"].VideoURL
+	parts := takeApart(t, url)
+	uploadToken := strings.Split(u.UploadURL, "/")[4]
+	k := s.newKey()
+
+	s.get(url)
+	s.get(url+"?token="+parts.token, header{"Referer", url})
+	s.get(strings.Replace(url, "144p", "240p", 1))
+	s.get(s.url + "/v/" + parts.token + "/x/y/z")
+	s.get(s.url + "/nothing/" + parts.token)
+	s.send("POST", u.UploadURL, strings.NewReader("x"))
+	s.send("PUT", u.UploadURL, strings.NewReader("x"), header{"Content-Type", u.ContentType})
+	s.callAs(k.Secret, "GET", "/api/video/"+nobody+"/public", nil)
+	s.callAs("wrong-"+k.Secret, "GET", "/api/video/"+nobody+"/public", nil)
+	s.call("GET", "/api/"+parts.token, nil, header{"X-Request-Id", "find-me"})
+	s.stop()
+
+	log := s.log.String()
+	if !strings.Contains(log, "find-me") {
+		t.Fatalf("the log does not even show the request's id")
+	}
+	for name, secret := range map[string]string{
+		"the API key": apiKey, "a key of the CLI": k.Secret,
+		"the signature of an upload address":  uploadToken[strings.LastIndex(uploadToken, ".")+1:],
+		"the signature of a playback address": parts.token[strings.LastIndex(parts.token, ".")+1:],
+		"the token of an upload, as a whole":  uploadToken,
+		"the token of a playback, as a whole": parts.token,
+	} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log shows %s", name)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// newVideo is the body of a create request.
+type newVideo struct {
+	Filename       string          `json:"filename"`
+	Resolutions    []string        `json:"resolutions"`
+	IsPublic       bool            `json:"isPublic"`
+	Thumbnails     []float64       `json:"thumbnailTimestampsSeconds,omitempty"`
+	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
+}
+
+// statuses is what create and complete tell about the resolutions.
+type statuses map[string]struct {
+	Status string `json:"status"`
+}
+
+// upload is the answer to a create request.
+type upload struct {
+	ID              string    `json:"id"`
+	UploadURL       string    `json:"uploadUrl"`
+	ContentType     string    `json:"contentType"`
+	IsPublic        bool      `json:"isPublic"`
+	Resolutions     statuses  `json:"resolutions"`
+	UploadExpiresAt time.Time `json:"uploadExpiresAt"`
+	MaxUploadBytes  int64     `json:"maxUploadBytes"`
+}
+
+// completed is the answer to a complete request.
+type completed struct {
+	ID          string   `json:"id"`
+	IsPublic    bool     `json:"isPublic"`
+	Resolutions statuses `json:"resolutions"`
+}
+
+// watch is the answer to a read.
+type watch struct {
+	ID              string                `json:"id"`
+	Status          string                `json:"status"`
+	IsPublic        bool                  `json:"isPublic"`
+	CustomMetadata  json.RawMessage       `json:"customMetadata"`
+	Resolutions     map[string]resolution `json:"resolutions"`
+	DurationSeconds float64               `json:"durationSeconds"`
+	Progress        float64               `json:"progress"`
+	Failure         *failure              `json:"failure"`
+}
+
+type resolution struct {
+	ID                 string   `json:"id"`
+	Status             string   `json:"status"`
+	VideoURL           string   `json:"videoUrl"`
+	ThumbnailImageURLs []string `json:"thumbnailImageUrls"`
+	Width              int      `json:"width"`
+	Height             int      `json:"height"`
+	SizeBytes          int64    `json:"sizeBytes"`
+	Bitrate            int64    `json:"bitrate"`
+	Progress           float64  `json:"progress"`
+	Failure            *failure `json:"failure"`
+}
+
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// problem is the body of the answer to a request that failed.
+type problem struct {
+	Type      string  `json:"type"`
+	Title     string  `json:"title"`
+	Status    int     `json:"status"`
+	Detail    string  `json:"detail"`
+	Instance  string  `json:"instance"`
+	Code      string  `json:"code"`
+	RequestID string  `json:"requestId"`
+	Errors    []fault `json:"errors"`
+}
+
+type fault struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
