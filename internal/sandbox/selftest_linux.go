@@ -29,21 +29,27 @@ func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
 	if err != nil {
 		return fmt.Errorf("test the sandbox: %w", err)
 	}
-	var faults []string
+	if found := faults(results); len(found) > 0 {
+		return fmt.Errorf("the sandbox does not hold: a program inside %s", strings.Join(found, ", "))
+	}
+	return nil
+}
+
+// faults names what should have worked and did not, and what should have been
+// denied and was not. An attack that failed for another reason came too far.
+func faults(results map[string]string) []string {
+	var found []string
 	for _, n := range needs {
 		if got := results[n.what]; got != worked {
-			faults = append(faults, fmt.Sprintf("cannot %s (%s)", n.what, got))
+			found = append(found, fmt.Sprintf("cannot %s (%s)", n.what, got))
 		}
 	}
 	for _, a := range attacks {
 		if got := results[a.what]; got != denied {
-			faults = append(faults, fmt.Sprintf("can %s (%s)", a.what, got))
+			found = append(found, fmt.Sprintf("can %s (%s)", a.what, got))
 		}
 	}
-	if len(faults) > 0 {
-		return fmt.Errorf("the sandbox does not hold: a program inside %s", strings.Join(faults, ", "))
-	}
-	return nil
+	return found
 }
 
 // attack runs all attacks in a sandbox and returns what became of each.

@@ -55,7 +55,7 @@ func checkStill(t *testing.T, r reply, want frameSize, source string, frame int)
 			t.Errorf("the picture is more like frame %d (%.3f) than like %d (%.3f)", n, a, frame, alike[frame])
 		}
 	}
-	if alike[frame] < 0.9 {
-		t.Errorf("the picture is %.3f like frame %d, want 0.9", alike[frame], frame)
+	if alike[frame] < leastAlike {
+		t.Errorf("the picture is %.3f like frame %d, want %.2f", alike[frame], frame, leastAlike)
 	}
 }

@@ -1,0 +1,144 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// The program of the tests starts itself in several roles: as the helper of the
+// sandbox, as the server does, and as processes that only these tests need.
+const (
+	roleVariable   = "SANDBOX_TEST_ROLE"
+	targetVariable = "SANDBOX_TEST_TARGET"
+)
+
+var roles = map[string]func() error{
+	"attacker outside": attackOutside,
+	"server":           serveUntilKilled,
+	"ordinary user":    useAsOrdinaryUser,
+	"old kernel":       openWithoutLandlock,
+}
+
+func TestMain(m *testing.M) {
+	EnterIfAsked()
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := roles[role](); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// inRole describes a run of this program in one of its roles.
+func inRole(ctx context.Context, role string, env ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
+	return cmd
+}
+
+func attackOutside() error {
+	var t target
+	if err := json.Unmarshal([]byte(os.Getenv(targetVariable)), &t); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	attackAll(t, os.Stdout)
+	return nil
+}
+
+// openSandbox opens the sandbox, or skips the test where the kernel has none.
+func openSandbox(t testing.TB) *Sandbox {
+	t.Helper()
+	if abi, err := llsys.LandlockGetABIVersion(); err != nil || abi < leastLandlock {
+		t.Skipf("this kernel has Landlock %d (%v); these tests need %d", abi, err, leastLandlock)
+	}
+	s, err := Open(On, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// find returns the path of a program, or skips the test.
+func find(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+// job is an input and a folder for the output, as a task has them.
+type job struct{ source, out string }
+
+func newJob(t testing.TB) job {
+	t.Helper()
+	dir := t.TempDir()
+	j := job{filepath.Join(dir, "in", "source"), filepath.Join(dir, "out")}
+	if err := errors.Join(os.Mkdir(filepath.Dir(j.source), 0o700), os.Mkdir(j.out, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func (j job) policy() Policy { return Policy{Read: []string{j.source}, WriteDir: j.out} }
+
+// run executes a command to its end. It holds on to its thread, as all callers
+// of Command have to.
+func run(cmd *exec.Cmd) (stdout, stderr string, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err = cmd.Run()
+	return out.String(), complaints.String(), err
+}
+
+// makeFilm makes a film of a second with picture and sound.
+func makeFilm(t testing.TB, path, size string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), find(t, "ffmpeg"), "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=r=25:d=1:s="+size,
+		"-f", "lavfi", "-i", "sine=d=1", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-f", "mp4", path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make a film: %v\n%s", err, out)
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	off, err := Open(Off, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := off.Report().String(), "landlock=off seccomp=off rlimits=off"; got != want {
+		t.Errorf("switched off, the report is %q; want %q", got, want)
+	}
+	if !strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("switching off is not loud: the log says %q", log.String())
+	}
+	if _, err := Open("maybe", slog.New(slog.NewTextHandler(io.Discard, nil))); err == nil {
+		t.Error("a mode that does not exist was accepted")
+	}
+	if got, want := (Report{Landlock: 7, Seccomp: true, Limits: true}).String(), "landlock=7 seccomp=on rlimits=on"; got != want {
+		t.Errorf("the report is %q; want %q", got, want)
+	}
+}

@@ -1,0 +1,121 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// seen is what the kernel shows to a filter.
+type seen struct {
+	call, arch uint32
+	args       [3]uint64
+}
+
+func (s seen) word(at uint32) uint32 {
+	switch at {
+	case numberWord:
+		return s.call
+	case archWord:
+		return s.arch
+	}
+	return uint32(s.args[(at-argumentWord)/8] >> (at % 8 * 8))
+}
+
+// decide runs a filter as the kernel does.
+func decide(t *testing.T, code []unix.SockFilter, s seen) uint32 {
+	t.Helper()
+	var a uint32
+	for pc := 0; ; pc++ {
+		if pc >= len(code) {
+			t.Fatalf("call %d runs off the end of the filter", s.call)
+		}
+		i, hit := code[pc], false
+		switch i.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			a = s.word(i.K)
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return i.K
+		case unix.BPF_JMP | unix.BPF_JA:
+			pc += int(i.K)
+			continue
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			hit = a == i.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			hit = a >= i.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			hit = a&i.K != 0
+		default:
+			t.Fatalf("unknown instruction %#x", i.Code)
+		}
+		if hit {
+			pc += int(i.Jt)
+		} else {
+			pc += int(i.Jf)
+		}
+	}
+}
+
+func TestFilterRefusesEveryListedCall(t *testing.T) {
+	t.Parallel()
+	code := filter(1234)
+	for _, list := range [][]uint32{refused, refusedHere} {
+		for _, call := range list {
+			if got := decide(t, code, seen{call: call, arch: nativeArch}); got != refuse(unix.EPERM) {
+				t.Errorf("call %d gives %#x; want EPERM", call, got)
+			}
+		}
+	}
+}
+
+func TestFilterLooksAtArguments(t *testing.T) {
+	t.Parallel()
+	const self, allow = 1234, unix.SECCOMP_RET_ALLOW
+	no, missing := refuse(unix.EPERM), refuse(unix.ENOSYS)
+	tests := []struct {
+		name string
+		call uint32
+		args [3]uint64
+		want uint32
+	}{
+		{"reading", unix.SYS_READ, [3]uint64{3}, allow},
+		{"opening", unix.SYS_OPENAT, [3]uint64{}, allow},
+		{"becoming a program, which Landlock decides about", unix.SYS_EXECVE, [3]uint64{}, allow},
+		{"a new thread", unix.SYS_CLONE, [3]uint64{unix.CLONE_VM | unix.CLONE_THREAD}, allow},
+		{"a new process", unix.SYS_CLONE, [3]uint64{uint64(unix.SIGCHLD)}, no},
+		{"a new process, the bit for threads in the other half", unix.SYS_CLONE, [3]uint64{unix.CLONE_THREAD << 32}, no},
+		{"clone3, whose flags cannot be seen", unix.SYS_CLONE3, [3]uint64{}, missing},
+		{"a signal to itself", unix.SYS_TGKILL, [3]uint64{self, self + 1, 6}, allow},
+		{"a signal to another process", unix.SYS_TGKILL, [3]uint64{99, 99, 9}, no},
+		{"killing everything", unix.SYS_KILL, [3]uint64{1<<64 - 1, 9}, no},
+		{"being nice", unix.SYS_SETPRIORITY, [3]uint64{unix.PRIO_PROCESS, 0, 10}, allow},
+		{"making another process nice", unix.SYS_SETPRIORITY, [3]uint64{unix.PRIO_PROCESS, 99, 10}, no},
+		{"making a user's processes nice", unix.SYS_SETPRIORITY, [3]uint64{unix.PRIO_USER, 0, 10}, no},
+		{"asking for a limit", unix.SYS_PRLIMIT64, [3]uint64{0, unix.RLIMIT_STACK, 0}, allow},
+		{"setting a limit", unix.SYS_PRLIMIT64, [3]uint64{0, unix.RLIMIT_STACK, 0x1000}, no},
+		{"setting a limit from a high address", unix.SYS_PRLIMIT64, [3]uint64{0, unix.RLIMIT_STACK, 1 << 32}, no},
+		{"naming a thread", unix.SYS_PRCTL, [3]uint64{unix.PR_SET_NAME}, allow},
+		{"outliving the server", unix.SYS_PRCTL, [3]uint64{unix.PR_SET_PDEATHSIG}, no},
+		{"asking whether this is a terminal", unix.SYS_IOCTL, [3]uint64{1, unix.TCGETS}, allow},
+		{"typing into the server's terminal", unix.SYS_IOCTL, [3]uint64{1, unix.TIOCSTI}, no},
+		{"typing with the upper half set", unix.SYS_IOCTL, [3]uint64{1, 1<<32 | unix.TIOCSTI}, no},
+		{"pasting into the console", unix.SYS_IOCTL, [3]uint64{1, unix.TIOCLINUX}, no},
+		{"duplicating a file", unix.SYS_FCNTL, [3]uint64{1, unix.F_DUPFD_CLOEXEC}, allow},
+		{"sending signals by way of a file", unix.SYS_FCNTL, [3]uint64{1, unix.F_SETOWN, 99}, no},
+		{"a call from the future", firstUnknown, [3]uint64{}, missing},
+		{"a call of x32", 0x40000000 | unix.SYS_SOCKET, [3]uint64{}, missing},
+	}
+	code := filter(self)
+	for _, tt := range tests {
+		if got := decide(t, code, seen{tt.call, nativeArch, tt.args}); got != tt.want {
+			t.Errorf("%s gives %#x; want %#x", tt.name, got, tt.want)
+		}
+	}
+	foreign := seen{call: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}
+	if got := decide(t, code, foreign); got != unix.SECCOMP_RET_KILL_PROCESS {
+		t.Errorf("a call of another architecture gives %#x; want death", got)
+	}
+}
