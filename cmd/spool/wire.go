@@ -95,6 +95,9 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	if err != nil {
 		return nil, err
 	}
+	if key != "" && len(key) < 16 {
+		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(key))
+	}
 	firstKey, err := p.app.Bootstrap(ctx, key)
 	if err != nil {
 		return nil, err

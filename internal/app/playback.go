@@ -59,16 +59,7 @@ func (a *App) whyMissing(ctx context.Context, id video.ID, name video.Name, thum
 	if err != nil || !ok || !v.DeletedAt.IsZero() || v.IsPublic != public || thumbnail >= len(v.Thumbnails) {
 		return noSuchFile()
 	}
-	waiting := !r.Status.Finished()
-	if thumbnail >= 0 && r.Status == video.Ready {
-		// A picture may come after its film, or never.
-		open, err := a.unfinished(ctx, id)
-		if err != nil {
-			return err
-		}
-		waiting = open
-	}
-	if waiting {
+	if !r.Status.Finished() {
 		return &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "This file is not ready yet.", RetryAfter: 2 * time.Second}
 	}
 	return noSuchFile()

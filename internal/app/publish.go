@@ -126,7 +126,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 			return err
 		}
 	}
-	return a.finishThumbnails(ctx, id)
+	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0)
 }
 
 func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
@@ -147,20 +147,5 @@ func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.N
 
 // SkipThumbnails goes on without still pictures: they never fail a video.
 func (a *App) SkipThumbnails(ctx context.Context, id video.ID) error {
-	return a.finishThumbnails(ctx, id)
-}
-
-func (a *App) finishThumbnails(ctx context.Context, id video.ID) error {
-	var kept bool
-	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
-		kept = true
-		if done, err := tx.FinishStep(ctx, id, string(queue.Thumbnails), 0, 0, a.now()); err != nil || !done {
-			return err
-		}
-		return a.retireIfDone(ctx, tx, id)
-	})
-	if err == nil && !kept {
-		return a.removeWork(ctx, id)
-	}
-	return err
+	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0)
 }

@@ -166,6 +166,8 @@ func (a *App) FinishAudio(ctx context.Context, id video.ID, path string) error {
 	return a.finishPart(ctx, id, queue.Audio, 0, 0)
 }
 
+// finishPart records that a part of a film is there. Stills are parts too: who
+// sees that a video is ready finds its thumbnails there as well.
 func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64) error {
 	a.reached(PiecesKept)
 	var kept bool
@@ -181,7 +183,7 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 		var assemble []queue.Task
 		for _, s := range steps {
 			switch kind := queue.Kind(s.Kind); {
-			case (kind == queue.Encode || kind == queue.Audio) && !s.Done:
+			case kind != queue.Assemble && !s.Done:
 				return nil // not the last one
 			case kind == queue.Assemble && !s.Done:
 				assemble = append(assemble, queue.Task{Kind: kind, Video: id, Number: s.Number, Priority: assemblePriority})

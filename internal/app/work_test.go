@@ -159,15 +159,21 @@ func TestThumbnails(t *testing.T) {
 	p := plan("720p", "240p")
 	p.Thumbnails = []video.Thumbnail{{}, {}}
 	b.transcode(v.ID, p)
-	b.publish(v.ID, 0)
-	b.publish(v.ID, 1)
 	_, err := b.OpenPublic(ctx, v.ID, "720p-1.jpg")
-	wantCode(t, err, video.NotFound, "not_ready") // the film is ready, its pictures are not
+	wantCode(t, err, video.NotFound, "not_ready")
+	if n := b.waiting()[queue.Assemble]; n != 0 {
+		t.Errorf("%d assemblies queued before the thumbnails were there", n)
+	}
 
 	// One picture of the four could not be made.
 	b.must(b.PublishThumbnails(ctx, v.ID, []app.ThumbnailFile{
 		{Rendition: 0, Thumbnail: 0, Path: b.file("a0")}, {Rendition: 0, Thumbnail: 1, Path: b.file("a1")}, {Rendition: 1, Thumbnail: 0, Path: b.file("b0")},
 	}))
+	if n := b.waiting()[queue.Assemble]; n != 2 {
+		t.Errorf("%d assemblies queued, want 2", n)
+	}
+	b.publish(v.ID, 0)
+	b.publish(v.ID, 1)
 	o, err := b.OpenPublic(ctx, v.ID, "720p-1.jpg")
 	b.must(err)
 	if got := readAll(t, o); got != "a1" {
@@ -175,9 +181,6 @@ func TestThumbnails(t *testing.T) {
 	}
 	_, err = b.OpenPublic(ctx, v.ID, "240p-1.jpg")
 	wantCode(t, err, video.NotFound, "not_found")
-	if n := b.waiting()[queue.Purge]; n != 1 {
-		t.Errorf("%d purges queued after the last step, want 1", n)
-	}
 }
 
 func TestPlaybackAddresses(t *testing.T) {

@@ -81,9 +81,12 @@ func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cac
 	r, wanted := withRange(r, info.Size)
 	guard := &rangeGuard{ResponseWriter: w}
 	http.ServeContent(guard, r, "", info.Modified, object)
-	if guard.refused {
+	switch guard.refused {
+	case http.StatusRequestedRangeNotSatisfiable:
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
 		problem.Write(w, r, wanted.refusal(info.Size))
+	case http.StatusPreconditionFailed:
+		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
 	}
 }
 

@@ -98,23 +98,23 @@ func (k wanted) refusal(size int64) error {
 	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for lies outside of it.", size)}
 }
 
-// rangeGuard keeps back the plain-text 416 of http.ServeContent, so that a
-// problem can be sent in its place.
+// rangeGuard keeps back the refusals (412 and 416) of http.ServeContent, so that
+// a problem can be sent in their place.
 type rangeGuard struct {
 	http.ResponseWriter
-	refused bool
+	refused int // the status kept back, or 0
 }
 
 func (g *rangeGuard) WriteHeader(status int) {
-	if status == http.StatusRequestedRangeNotSatisfiable {
-		g.refused = true
+	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
+		g.refused = status
 		return
 	}
 	g.ResponseWriter.WriteHeader(status)
 }
 
 func (g *rangeGuard) Write(b []byte) (int, error) {
-	if g.refused {
+	if g.refused != 0 {
 		return len(b), nil
 	}
 	return g.ResponseWriter.Write(b)

@@ -168,7 +168,7 @@ func thumbnailArgs(job Job, p *video.Plan, n int, seek, pts int64, threads int) 
 		"-filter_complex", graph(p, stretch, toJPEG))
 	for i := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf("[v%d]", i), "-frames:v", "1", "-fps_mode", "passthrough",
-			"-c:v", "mjpeg", "-q:v", "3")
+			"-c:v", "mjpeg", "-q:v", "3", "-flags", "+bitexact") // without the encoder's name in it
 		args = append(args, onlyThis...)
 		args = append(args, "-f", "mjpeg", local(thumbnailPath(job, n, i)))
 	}

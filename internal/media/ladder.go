@@ -16,7 +16,7 @@ const (
 // ladder computes the encodes for the names asked for, largest first. Names
 // that come out at the same size share one encode, and nothing is blown up
 // unless upscale says so.
-func ladder(width, height int, names []video.Name, upscale bool) []video.Rendition {
+func ladder(width, height float64, names []video.Name, upscale bool) []video.Rendition {
 	var out []video.Rendition
 	for _, name := range names {
 		w, h := fit(width, height, name.ShortSide(), upscale)
@@ -37,14 +37,13 @@ func ladder(width, height int, names []video.Name, upscale bool) []video.Renditi
 
 // fit scales a picture such that its shorter side becomes short, as far as the
 // limits of the encoder allow, and keeps its shape.
-func fit(width, height, short int, upscale bool) (int, int) {
-	scale := float64(short) / float64(min(width, height))
+func fit(width, height float64, short int, upscale bool) (int, int) {
+	scale := float64(short) / min(width, height)
 	if !upscale {
 		scale = min(scale, 1)
 	}
-	scale = min(scale, float64(maxSide)/float64(max(width, height)),
-		math.Sqrt(float64(maxPixels)/float64(width)/float64(height)))
-	return even(float64(width) * scale), even(float64(height) * scale)
+	scale = min(scale, maxSide/max(width, height), math.Sqrt(maxPixels/width/height))
+	return even(width * scale), even(height * scale)
 }
 
 // even rounds to an even number. Just below the next even number, an odd source

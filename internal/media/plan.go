@@ -45,7 +45,8 @@ func makePlan(found *findings, ask Ask, cut cutting) (*video.Plan, error) {
 	if p.Input.FrameRate > maxRate+maxRateSlack {
 		p.LimitRate = maxRate
 	}
-	p.Renditions = ladder(p.Input.Width, p.Input.Height, ask.Names, ask.Upscale)
+	width, height, _ := displaySize(s)
+	p.Renditions = ladder(width, height, ask.Names, ask.Upscale)
 	p.Chunks = cut.chunks(line, tb, found.seeksReliably())
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.seeksReliably())
 	return p, nil
@@ -55,7 +56,7 @@ func describe(f format, s stream, line *timeline, tb video.Ratio) video.Input {
 	w, h, rotation := displaySize(s)
 	in := video.Input{
 		Container: f.Name, VideoStream: s.Index, Codec: s.Codec, PixelFormat: s.PixelFormat,
-		Width: w, Height: h, CodedWidth: s.Width, CodedHeight: s.Height, Rotation: rotation,
+		Width: int(math.Round(w)), Height: int(math.Round(h)), CodedWidth: s.Width, CodedHeight: s.Height, Rotation: rotation,
 		TimeBase: tb, FrameRate: frameRate(s, line, tb),
 		Matrix: s.ColorSpace, Transfer: s.ColorTransfer, Primaries: s.ColorPrimary,
 		FullRange: s.ColorRange == "pc" || strings.HasPrefix(s.PixelFormat, "yuvj"),

@@ -19,7 +19,7 @@ func TestLadder(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		w, h    int
+		w, h    float64
 		asked   []video.Name
 		upscale bool
 		want    []video.Rendition
@@ -31,6 +31,7 @@ func TestLadder(t *testing.T) {
 			[]video.Rendition{r(1280, 720, "1080p", "720p", "8k")}},
 		{"blown up when asked", 640, 360, []video.Name{"720p"}, true, []video.Rendition{r(1280, 720, "720p")}},
 		{"an odd size is cut down", 161, 121, []video.Name{"144p"}, false, []video.Rendition{r(160, 120, "144p")}},
+		{"a fraction of a pixel is rounded once", 720 * 32. / 27, 480, []video.Name{"480p"}, false, []video.Rendition{r(854, 480, "480p")}},
 		{"a picture of one pixel", 1, 1, []video.Name{"144p"}, false, []video.Rendition{r(2, 2, "144p")}},
 		{"a thread stays a thread", 4000, 20, []video.Name{"1080p", "144p"}, false, []video.Rendition{r(4000, 20, "1080p", "144p")}},
 		{"no side beyond the encoder's reach", 4000, 20, []video.Name{"144p"}, true, []video.Rendition{r(16384, 82, "144p")}},
@@ -52,7 +53,7 @@ func TestLadderAlwaysFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(1, 20000).Draw(t, "w"), rapid.IntRange(1, 20000).Draw(t, "h")
 		upscale := rapid.Bool().Draw(t, "upscale")
-		for _, r := range ladder(w, h, video.Names, upscale) {
+		for _, r := range ladder(float64(w), float64(h), video.Names, upscale) {
 			if r.Width%2 != 0 || r.Height%2 != 0 || min(r.Width, r.Height) < 2 || max(r.Width, r.Height) > maxSide {
 				t.Fatalf("%d × %d gives %+v", w, h, r)
 			}

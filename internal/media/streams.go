@@ -145,11 +145,13 @@ func isHDR(s stream) bool {
 
 // displaySize returns the size of the picture as it is meant to be seen, with
 // square pixels and upright, and by how much it has to be turned for that.
-func displaySize(s stream) (width, height, rotation int) {
-	width, height = s.Width, s.Height
+//
+// The size is not rounded: the ladder rounds once, to even numbers.
+func displaySize(s stream) (width, height float64, rotation int) {
+	width, height = float64(s.Width), float64(s.Height)
 	// A pixel ten times as wide as high is a mistake, not a format.
 	if r := parseRatio(s.SampleAspect); r.Num > 0 && r.Den > 0 && r.Num < 10*r.Den && r.Den < 10*r.Num {
-		width = max(1, int(math.Round(float64(width)*float64(r.Num)/float64(r.Den))))
+		width = width * float64(r.Num) / float64(r.Den)
 	}
 	for _, d := range s.SideData {
 		if d.Type == "Display Matrix" {

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"net/http"
+	"path"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -10,6 +11,11 @@ import (
 // 404 problem, a known path with another method a 405 problem with Allow.
 func Mux(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// mux would redirect to the clean form of a path, in HTML.
+		if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+			Write(w, r, notFound())
+			return
+		}
 		// No pattern means that mux answers by itself.
 		refuse, pattern := mux.Handler(r)
 		if pattern != "" {
@@ -23,8 +29,12 @@ func Mux(mux *http.ServeMux) http.Handler {
 			Write(w, r, &video.Error{Kind: video.NotAllowed, Code: "method_not_allowed", Msg: "This path does not answer " + r.Method + "; see the Allow header."})
 			return
 		}
-		Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
+		Write(w, r, notFound())
 	})
+}
+
+func notFound() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."}
 }
 
 // refusal takes in what mux would have answered. Only the mux itself knows

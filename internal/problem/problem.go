@@ -38,6 +38,7 @@ var statuses = map[video.Kind]int{
 	video.TooLarge:            http.StatusRequestEntityTooLarge,
 	video.UnsupportedMedia:    http.StatusUnsupportedMediaType,
 	video.Unprocessable:       http.StatusUnprocessableEntity,
+	video.PreconditionFailed:  http.StatusPreconditionFailed,
 	video.RangeUnsatisfiable:  http.StatusRequestedRangeNotSatisfiable,
 	video.RateLimited:         http.StatusTooManyRequests,
 	video.Unavailable:         http.StatusServiceUnavailable,

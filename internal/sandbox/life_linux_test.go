@@ -21,8 +21,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endless are arguments with which ffmpeg runs until it is stopped.
-var endless = []string{"-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5", "-f", "null", "-"}
+// startEndless starts an ffmpeg that runs until it is stopped, and returns when
+// the helper has become it and it is at work.
+func startEndless(ctx context.Context, s *Sandbox) (*exec.Cmd, error) {
+	cmd := s.Command(ctx, Policy{}, "ffmpeg",
+		"-v", "error", "-nostdin", "-progress", "pipe:1", "-re", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5", "-f", "null", "-")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	return cmd, err
+}
 
 // serveUntilKilled is a server with a running child, whose number it prints.
 func serveUntilKilled() error {
@@ -31,8 +44,8 @@ func serveUntilKilled() error {
 	if err != nil {
 		return err
 	}
-	cmd := s.Command(context.Background(), Policy{}, "ffmpeg", endless...)
-	if err := cmd.Start(); err != nil {
+	cmd, err := startEndless(context.Background(), s)
+	if err != nil {
 		return err
 	}
 	fmt.Println(cmd.Process.Pid)
@@ -60,7 +73,6 @@ func TestAChildDiesWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := watch(t, pid)
-	waitForProgram(t, pid, "ffmpeg")
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,17 +105,6 @@ func (w watched) mustEnd(t *testing.T) {
 	t.Logf("ended after %v", time.Since(start))
 }
 
-// waitForProgram waits until the helper has become the program.
-func waitForProgram(t *testing.T, pid int, name string) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && strings.TrimSpace(string(comm)) == name {
-			return
-		}
-	}
-	t.Fatalf("process %d never became %s", pid, name)
-}
-
 func TestTheEndOfAContextKillsTheChild(t *testing.T) {
 	t.Parallel()
 	s := openSandbox(t)
@@ -111,13 +112,13 @@ func TestTheEndOfAContextKillsTheChild(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := s.Command(ctx, Policy{}, "ffmpeg", endless...)
-	if err := cmd.Start(); err != nil {
+	defer cancel()
+	cmd, err := startEndless(ctx, s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	waitForProgram(t, cmd.Process.Pid, "ffmpeg")
 	cancel()
-	err := cmd.Wait()
+	err = cmd.Wait()
 	if got := signalOf(err); got != syscall.SIGKILL {
 		t.Errorf("Wait = %v; want the child killed", err)
 	}
@@ -130,6 +131,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	cmd := (&Sandbox{}).Command(ctx, Policy{}, "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -20,6 +20,7 @@ const (
 	UnsupportedMedia    Kind = "unsupported_media"
 	Unprocessable       Kind = "unprocessable"
 	RangeUnsatisfiable  Kind = "range_unsatisfiable"
+	PreconditionFailed  Kind = "precondition_failed"
 	RateLimited         Kind = "rate_limited"
 	Unavailable         Kind = "unavailable"
 	InsufficientStorage Kind = "insufficient_storage"
