@@ -24,7 +24,7 @@ const grace = 5 * time.Second
 // EnterIfAsked has to be called first thing in main. It returns at once, unless
 // this process was started as the helper of a sandbox: then it never returns.
 func EnterIfAsked() {
-	if len(os.Args) < 2 || os.Args[1] != helperArgument {
+	if !asked() {
 		return
 	}
 	// Most of what follows belongs to a thread, and it is this one that becomes
@@ -34,6 +34,9 @@ func EnterIfAsked() {
 	fmt.Fprintf(os.Stderr, "sandbox: %v\n", err)
 	os.Exit(ExitRefused)
 }
+
+// asked reports whether this process was started as a helper.
+func asked() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
 
 // enter gives up all rights that the order does not grant and becomes the
 // program. It returns only when that fails.

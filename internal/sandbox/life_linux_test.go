@@ -211,6 +211,17 @@ func TestOpenFilesOfTheServerStayThere(t *testing.T) {
 	}
 }
 
+// TestAMainWithoutTheHookIsFoundOut makes sure that a forgotten call does not
+// become an endless chain of servers.
+func TestAMainWithoutTheHookIsFoundOut(t *testing.T) {
+	t.Parallel()
+	cmd := inRole(t.Context(), "forgetful main")
+	cmd.Args = append(cmd.Args, helperArgument, "{}", "true")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "EnterIfAsked") {
+		t.Errorf("Open in a helper that was not caught: %v: %s", err, out)
+	}
+}
+
 func TestTheHelperIsForTheServerOnly(t *testing.T) {
 	t.Parallel()
 	s := openSandbox(t)

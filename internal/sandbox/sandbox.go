@@ -57,7 +57,8 @@ type Policy struct {
 	CPU      time.Duration // of all threads together, in whole seconds
 }
 
-// Sandbox starts programs. It is safe for concurrent use.
+// Sandbox starts programs. The zero value is one that is off. It is safe for
+// concurrent use.
 type Sandbox struct {
 	report Report
 }

@@ -58,6 +58,10 @@ func confine(cmd *exec.Cmd, o order) (err error) {
 
 // available reports what this kernel offers, or why that is not enough.
 func available() (Report, error) {
+	if asked() {
+		// Or else each helper would be one more server that starts helpers.
+		return Report{}, errors.New("the main function does not call EnterIfAsked first")
+	}
 	abi, err := llsys.LandlockGetABIVersion()
 	if err := judgeLandlock(abi, err); err != nil {
 		return Report{}, err

@@ -13,7 +13,7 @@ import (
 )
 
 // refused runs a command that must fail, and returns what it said.
-func refused(t *testing.T, cmd *exec.Cmd, code int) string {
+func refused(t testing.TB, cmd *exec.Cmd, code int) string {
 	t.Helper()
 	var said strings.Builder
 	cmd.Stderr = &said

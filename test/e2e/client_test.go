@@ -82,7 +82,7 @@ func (s *server) trySend(method, url string, body io.Reader, headers ...header) 
 	return reply{res.StatusCode, res.Header, text}, err
 }
 
-func encode(t *testing.T, v any) []byte {
+func encode(t testing.TB, v any) []byte {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -92,7 +92,7 @@ func encode(t *testing.T, v any) []byte {
 }
 
 // decode reads the body of a reply that must have the given status.
-func decode[T any](t *testing.T, r reply, status int) T {
+func decode[T any](t testing.TB, r reply, status int) T {
 	t.Helper()
 	var v T
 	if r.status != status {
@@ -105,7 +105,7 @@ func decode[T any](t *testing.T, r reply, status int) T {
 }
 
 // problem reads a refusal, which must be problem+json with this status and code.
-func (r reply) problem(t *testing.T, status int, code string) problem {
+func (r reply) problem(t testing.TB, status int, code string) problem {
 	t.Helper()
 	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("refusal is %d with Content-Type %q, body %.200q; want %d %s as application/problem+json", r.status, got, r.body, status, code)

@@ -63,7 +63,7 @@ var recipes = map[string]string{
 }
 
 // clip returns the path of a clip by its name in recipes.
-func clip(t *testing.T, name string) string {
+func clip(t testing.TB, name string) string {
 	t.Helper()
 	recipe, ok := recipes[name]
 	if !ok {

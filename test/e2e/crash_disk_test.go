@@ -13,7 +13,7 @@ import (
 )
 
 // smallDisk mounts a file system of 24 MiB and returns a data directory on it.
-func smallDisk(t *testing.T) string {
+func smallDisk(t testing.TB) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount a small file system")
@@ -99,7 +99,7 @@ func (s *server) retried(kind string) bool {
 
 // fillDisk takes all the room that is left below dir, and returns how to give
 // it back.
-func fillDisk(t *testing.T, dir string) (free func()) {
+func fillDisk(t testing.TB, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)

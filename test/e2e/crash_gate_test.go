@@ -23,7 +23,7 @@ const (
 // gate is a stand-in for ffmpeg and ffprobe. It notes the runs that fit a
 // pattern and does with them what its deed says; all others pass.
 type gate struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 }
 
@@ -35,7 +35,7 @@ const (
 )
 
 // newGate makes a gate for the runs whose arguments contain the pattern.
-func newGate(t *testing.T, pattern, deed string) *gate {
+func newGate(t testing.TB, pattern, deed string) *gate {
 	t.Helper()
 	g := &gate{t: t, dir: t.TempDir()}
 	if err := syscall.Mkfifo(filepath.Join(g.dir, "closed"), 0o600); err != nil {

@@ -166,7 +166,7 @@ func (s *server) wantFilm(w watch, frames int) {
 }
 
 // frameCount lets ffprobe count the pictures of a film.
-func frameCount(t *testing.T, file string) int {
+func frameCount(t testing.TB, file string) int {
 	t.Helper()
 	out, err := output("ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0",
 		"-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file)
@@ -202,7 +202,7 @@ func (s *server) taskEnds(id string) map[string]map[string]int {
 	return ends
 }
 
-func readFile(t *testing.T, path string) string {
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -72,7 +72,7 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 	}
 }
 
-func (c crossing) run(t *testing.T, point app.Point) {
+func (c crossing) run(t testing.TB, point app.Point) {
 	s := start(t)
 	u := s.create(tinyVideo)
 	if c.before != nil {

@@ -51,7 +51,7 @@ func TestRandomKills(t *testing.T) {
 }
 
 // setting reads a number from the environment.
-func setting(t *testing.T, name string, otherwise int64) int64 {
+func setting(t testing.TB, name string, otherwise int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {

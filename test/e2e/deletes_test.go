@@ -68,7 +68,7 @@ func TestAVideoCanBeDeletedAtAnyStage(t *testing.T) {
 }
 
 // checkGone wants nothing to remember a video that was just deleted.
-func checkGone(t *testing.T, s *server, u upload, before watch) {
+func checkGone(t testing.TB, s *server, u upload, before watch) {
 	t.Helper()
 	s.tryRead(u).problem(t, http.StatusNotFound, "video_not_found")
 	s.tryComplete(u.ID).problem(t, http.StatusNotFound, "video_not_found")

@@ -35,7 +35,7 @@ func TestPlayback(t *testing.T) {
 	}
 }
 
-func checkPlayHeaders(t *testing.T, r reply, visibility string) {
+func checkPlayHeaders(t testing.TB, r reply, visibility string) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"Content-Type": "video/mp4", "Accept-Ranges": "bytes", "Access-Control-Allow-Origin": "*",
@@ -50,7 +50,7 @@ func checkPlayHeaders(t *testing.T, r reply, visibility string) {
 	}
 }
 
-func checkHead(t *testing.T, s *server, url string, whole reply) {
+func checkHead(t testing.TB, s *server, url string, whole reply) {
 	r := s.send("HEAD", url, nil)
 	if r.status != http.StatusOK || len(r.body) != 0 {
 		t.Errorf("HEAD answers %d with %d bytes", r.status, len(r.body))
@@ -62,7 +62,7 @@ func checkHead(t *testing.T, s *server, url string, whole reply) {
 	}
 }
 
-func checkRanges(t *testing.T, s *server, url string, whole []byte) {
+func checkRanges(t testing.TB, s *server, url string, whole []byte) {
 	n := len(whole)
 	for asked, want := range map[string][2]int{ // first byte and the one after the last
 		"bytes=0-0":                      {0, 1},
@@ -95,7 +95,7 @@ func checkRanges(t *testing.T, s *server, url string, whole []byte) {
 	}
 }
 
-func checkRefusedRanges(t *testing.T, s *server, url string, n int) {
+func checkRefusedRanges(t testing.TB, s *server, url string, n int) {
 	for asked, code := range map[string]string{
 		fmt.Sprintf("bytes=%d-", n): "range_not_satisfiable",
 		"bytes=99999999999999-":     "range_not_satisfiable",
@@ -111,7 +111,7 @@ func checkRefusedRanges(t *testing.T, s *server, url string, n int) {
 	}
 }
 
-func checkConditions(t *testing.T, s *server, url string, whole reply) {
+func checkConditions(t testing.TB, s *server, url string, whole reply) {
 	etag, modified := whole.header.Get("ETag"), whole.header.Get("Last-Modified")
 	part := header{"Range", "bytes=0-9"}
 	tests := []struct {
@@ -139,7 +139,7 @@ func checkConditions(t *testing.T, s *server, url string, whole reply) {
 	}
 }
 
-func checkCORS(t *testing.T, s *server, url string) {
+func checkCORS(t testing.TB, s *server, url string) {
 	origin := header{"Origin", "https://player.example"}
 	for _, name := range []string{"Content-Range", "Content-Length", "ETag", "Accept-Ranges"} {
 		if r := s.get(url, origin); !strings.Contains(r.header.Get("Access-Control-Expose-Headers"), name) {

@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func checkRefusal(t *testing.T, r reply, p problem, dataDir string) {
+func checkRefusal(t testing.TB, r reply, p problem, dataDir string) {
 	t.Helper()
 	if id := r.header.Get("X-Request-Id"); id == "" || id != p.RequestID {
 		t.Errorf("requestId is %q, the header X-Request-Id %q", p.RequestID, id)

@@ -41,7 +41,7 @@ func TestFromCreateToPlay(t *testing.T) {
 	}
 }
 
-func checkCreated(t *testing.T, s *server, u upload, public bool) {
+func checkCreated(t testing.TB, s *server, u upload, public bool) {
 	t.Helper()
 	if !uuidShape.MatchString(u.ID) {
 		t.Errorf("id is %q, want a uuid", u.ID)
@@ -58,14 +58,14 @@ func checkCreated(t *testing.T, s *server, u upload, public bool) {
 	checkStatuses(t, u.Resolutions, "pending_upload")
 }
 
-func checkStatuses(t *testing.T, got statuses, want string) {
+func checkStatuses(t testing.TB, got statuses, want string) {
 	t.Helper()
 	if len(got) != 2 || got["360p"].Status != want || got["144p"].Status != want {
 		t.Errorf("resolutions are %+v, want 360p and 144p, both %s", got, want)
 	}
 }
 
-func checkCompleted(t *testing.T, c completed, u upload, want string) {
+func checkCompleted(t testing.TB, c completed, u upload, want string) {
 	t.Helper()
 	if c.ID != u.ID || c.IsPublic != u.IsPublic {
 		t.Errorf("complete answers %+v about %+v", c, u)
@@ -75,7 +75,7 @@ func checkCompleted(t *testing.T, c completed, u upload, want string) {
 
 // checkWaiting reads a video before its files exist: its addresses are there
 // and say that they are not ready yet.
-func checkWaiting(t *testing.T, s *server, u upload, status string) watch {
+func checkWaiting(t testing.TB, s *server, u upload, status string) watch {
 	t.Helper()
 	w := s.read(u)
 	if w.ID != u.ID || w.Status != status || w.IsPublic != u.IsPublic || w.Failure != nil || len(w.Resolutions) != 2 {
@@ -96,7 +96,7 @@ func checkWaiting(t *testing.T, s *server, u upload, status string) watch {
 	return w
 }
 
-func checkReady(t *testing.T, s *server, w watch, u upload) {
+func checkReady(t testing.TB, s *server, w watch, u upload) {
 	t.Helper()
 	if w.ID != u.ID || w.IsPublic != u.IsPublic || w.Progress != 1 || w.DurationSeconds != 2 || string(w.CustomMetadata) != "null" {
 		t.Errorf("read answers %+v, want progress 1, 2 seconds and customMetadata null", w)
@@ -119,7 +119,7 @@ func checkReady(t *testing.T, s *server, w watch, u upload) {
 }
 
 // checkOtherRoute reads a video on the route of the other visibility.
-func checkOtherRoute(t *testing.T, s *server, u upload) {
+func checkOtherRoute(t testing.TB, s *server, u upload) {
 	t.Helper()
 	r, code, rightRoute := s.readPrivate(u.ID, 60), "video_is_public", "/public"
 	if !u.IsPublic {

@@ -60,7 +60,7 @@ func runTests(m *testing.M) int {
 // server is a running Spool. Its methods end the test when something that the
 // caller takes for granted does not happen.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	dataDir string
 	env     map[string]string
 	url     string // without a slash at its end
@@ -85,7 +85,7 @@ func withDataDir(dir string) option {
 }
 
 // start runs a server and waits until it is ready. It ends with the test.
-func start(t *testing.T, options ...option) *server {
+func start(t testing.TB, options ...option) *server {
 	t.Helper()
 	s := prepare(t, options...)
 	s.launch()
@@ -95,7 +95,7 @@ func start(t *testing.T, options ...option) *server {
 
 // prepare returns a server that does not run yet: launch starts it without
 // waiting for it to be ready.
-func prepare(t *testing.T, options ...option) *server {
+func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
 	s := &server{t: t, log: newTranscript(), env: map[string]string{
 		"SPOOL_LISTEN":    "127.0.0.1:0",
@@ -114,7 +114,7 @@ func prepare(t *testing.T, options ...option) *server {
 
 // in returns the server for use in a subtest: what is taken for granted there
 // then ends the subtest.
-func (s *server) in(t *testing.T) *server {
+func (s *server) in(t testing.TB) *server {
 	other := *s
 	other.t = t
 	return &other

@@ -21,7 +21,7 @@ func (s *server) newKey(args ...string) key {
 	return printed[key](s.t, s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...))
 }
 
-func printed[T any](t *testing.T, text string) T {
+func printed[T any](t testing.TB, text string) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -171,7 +171,7 @@ func TestRotatingTheSigningKey(t *testing.T) {
 	}
 }
 
-func checkPlays(t *testing.T, s *server, url string) {
+func checkPlays(t testing.TB, s *server, url string) {
 	t.Helper()
 	if r := s.get(url); r.status != http.StatusOK {
 		t.Errorf("%s answers %d %s", url, r.status, r.body)

@@ -76,7 +76,7 @@ func (s *server) download(url string) string {
 }
 
 // save writes a file into a folder of its own.
-func save(t *testing.T, name string, content []byte) string {
+func save(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -87,7 +87,7 @@ func save(t *testing.T, name string, content []byte) string {
 
 // tokens takes a JSON text apart. Numbers are compared as they were written,
 // and the order of keys counts.
-func tokens(t *testing.T, text string) []string {
+func tokens(t testing.TB, text string) []string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -106,7 +106,7 @@ func tokens(t *testing.T, text string) []string {
 
 // keysOf returns the keys of the object in a field of a JSON object, in their
 // order.
-func keysOf(t *testing.T, body []byte, field string) []string {
+func keysOf(t testing.TB, body []byte, field string) []string {
 	t.Helper()
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {

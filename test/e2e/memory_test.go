@@ -36,7 +36,7 @@ func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 }
 
 // peakMemory returns the most memory that a process has ever held, in bytes.
-func peakMemory(t *testing.T, pid int) int64 {
+func peakMemory(t testing.TB, pid int) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -23,7 +23,7 @@ type description struct {
 	seen     map[string]bool // "createVideo 201"
 }
 
-func describe(t *testing.T, s *server) *description {
+func describe(t testing.TB, s *server) *description {
 	t.Helper()
 	r := s.get(s.url + "/openapi.json")
 	if r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" {
@@ -54,7 +54,7 @@ func lookUp(at any, path ...string) any {
 }
 
 // check wants an answer to be one that the description announces.
-func (d *description) check(t *testing.T, method, path string, r reply) {
+func (d *description) check(t testing.TB, method, path string, r reply) {
 	t.Helper()
 	place := []string{"paths", path, strings.ToLower(method), "responses", strconv.Itoa(r.status)}
 	described := lookUp(d.document, place...)
@@ -84,7 +84,7 @@ func (d *description) check(t *testing.T, method, path string, r reply) {
 	}
 }
 
-func (d *description) schema(t *testing.T, place ...string) *jsonschema.Schema {
+func (d *description) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	t.Helper()
 	var pointer strings.Builder
 	for _, p := range place {
@@ -184,7 +184,7 @@ func describedRefusals(s *server, d *description) {
 
 // checkCoverage wants every operation of the description to have succeeded
 // once, so that a new one cannot be forgotten here.
-func (d *description) checkCoverage(t *testing.T) {
+func (d *description) checkCoverage(t testing.TB) {
 	t.Helper()
 	for path, operations := range d.document["paths"].(map[string]any) {
 		for method, operation := range operations.(map[string]any) {

@@ -59,7 +59,7 @@ func TestOutputs(t *testing.T) {
 
 // checkStreams checks what a file holds: a picture every device can show, the
 // sound if there was some, and nothing else.
-func checkStreams(t *testing.T, f film, want frameSize, sound bool) {
+func checkStreams(t testing.TB, f film, want frameSize, sound bool) {
 	t.Helper()
 	v := f.video(t)
 	if v.Codec != "h264" || v.Profile != "High" || v.PixelFormat != "yuv420p" || v.PixelShape != "1:1" {
@@ -87,7 +87,7 @@ func checkStreams(t *testing.T, f film, want frameSize, sound bool) {
 }
 
 // checkNoLuggage wants no word in the file but those that the format demands.
-func checkNoLuggage(t *testing.T, f film) {
+func checkNoLuggage(t testing.TB, f film) {
 	t.Helper()
 	harmless := []string{"major_brand", "minor_version", "compatible_brands", "language", "handler_name", "vendor_id"}
 	tags := []map[string]string{f.Format.Tags}
@@ -107,7 +107,7 @@ func checkNoLuggage(t *testing.T, f film) {
 }
 
 // checkTimes wants every picture of the source, at its own time, and no others.
-func checkTimes(t *testing.T, file, source string) {
+func checkTimes(t testing.TB, file, source string) {
 	t.Helper()
 	got, want := times(t, file), times(t, source)
 	if len(got) != len(want) {
@@ -139,7 +139,7 @@ func longestStep(times []float64) float64 {
 
 // checkLayout wants the index before the pictures, so that playing can begin
 // before everything has been loaded.
-func checkLayout(t *testing.T, file string) {
+func checkLayout(t testing.TB, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -161,7 +161,7 @@ func checkLayout(t *testing.T, file string) {
 }
 
 // checkDecodes wants a decoder to have nothing to say.
-func checkDecodes(t *testing.T, file string) {
+func checkDecodes(t testing.TB, file string) {
 	t.Helper()
 	_, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-xerror", "-i", file, "-f", "null", "-")
 	if err != nil || said != "" {
@@ -174,7 +174,7 @@ func checkDecodes(t *testing.T, file string) {
 const leastAlike = 0.96
 
 // checkPicture compares with the source, which ffmpeg turns upright by itself.
-func checkPicture(t *testing.T, file, source string, s frameSize) {
+func checkPicture(t testing.TB, file, source string, s frameSize) {
 	t.Helper()
 	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p", s.width, s.height)
 	if got := similarity(t, file, "null", source, scale); got < leastAlike {

@@ -38,12 +38,12 @@ type stream struct {
 }
 
 // probe asks ffprobe about a file.
-func probe(t *testing.T, file string) film {
+func probe(t testing.TB, file string) film {
 	t.Helper()
 	return ask[film](t, "-show_streams", "-show_format", "-show_chapters", file)
 }
 
-func ask[T any](t *testing.T, args ...string) T {
+func ask[T any](t testing.TB, args ...string) T {
 	t.Helper()
 	out, err := output("ffprobe", append([]string{"-v", "error", "-of", "json"}, args...)...)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f film) of(kind string) []stream {
 }
 
 // video returns the only picture stream.
-func (f film) video(t *testing.T) stream {
+func (f film) video(t testing.TB) stream {
 	t.Helper()
 	all := f.of("video")
 	if len(all) != 1 {
@@ -77,7 +77,7 @@ func (f film) video(t *testing.T) stream {
 	return all[0]
 }
 
-func number(t *testing.T, s string) float64 {
+func number(t testing.TB, s string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -88,7 +88,7 @@ func number(t *testing.T, s string) float64 {
 
 // times returns when each decoded picture is shown, in seconds after the first,
 // computed from the integer ticks in the file.
-func times(t *testing.T, file string) []float64 {
+func times(t testing.TB, file string) []float64 {
 	t.Helper()
 	type frames struct {
 		Frames []struct {
@@ -109,7 +109,7 @@ func times(t *testing.T, file string) []float64 {
 }
 
 // keyframes returns when the pictures are shown at which a player can begin.
-func keyframes(t *testing.T, file string) []float64 {
+func keyframes(t testing.TB, file string) []float64 {
 	t.Helper()
 	type packets struct {
 		Packets []struct {
@@ -130,7 +130,7 @@ var ssimResult = regexp.MustCompile(`SSIM .*All:([0-9.]+)`)
 
 // similarity compares two files picture by picture, by their order: 1 is equal.
 // Each is filtered first.
-func similarity(t *testing.T, file, filter, reference, referenceFilter string) float64 {
+func similarity(t testing.TB, file, filter, reference, referenceFilter string) float64 {
 	t.Helper()
 	graph := fmt.Sprintf("[0:v]%s,settb=1/1000,setpts=N*40[a];[1:v]%s,settb=1/1000,setpts=N*40[b];[a][b]ssim", filter, referenceFilter)
 	_, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "info", "-i", file, "-i", reference, "-lavfi", graph, "-f", "null", "-")
@@ -145,7 +145,7 @@ func similarity(t *testing.T, file, filter, reference, referenceFilter string) f
 }
 
 // detected returns the first number that a filter of ffmpeg reports under name.
-func detected(t *testing.T, file, option, filter, name string) float64 {
+func detected(t testing.TB, file, option, filter, name string) float64 {
 	t.Helper()
 	_, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "info", "-i", file, option, filter, "-f", "null", "-")
 	if err != nil {

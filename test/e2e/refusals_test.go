@@ -100,7 +100,7 @@ func TestFilesThatTurnOutToBeNoFilm(t *testing.T) {
 
 // checkFailed wants a video and all its resolutions to have failed, with a
 // sentence that gives nothing of the server away.
-func checkFailed(t *testing.T, w watch, code string) {
+func checkFailed(t testing.TB, w watch, code string) {
 	t.Helper()
 	if w.Status != "fail" || w.Failure == nil || w.Failure.Code != code {
 		t.Fatalf("the video is %s with %+v, want fail with %s", w.Status, w.Failure, code)
@@ -116,7 +116,7 @@ func checkFailed(t *testing.T, w watch, code string) {
 }
 
 // checkSecondChance uploads a film to the address of a video that failed.
-func checkSecondChance(t *testing.T, s *server, u upload) {
+func checkSecondChance(t testing.TB, s *server, u upload) {
 	t.Helper()
 	s.put(u, clip(t, miniClip))
 	if c := s.complete(u.ID); c.Resolutions["144p"].Status != "processing" {
@@ -139,7 +139,7 @@ func made(name, args string) func(*testing.T) []byte {
 	}
 }
 
-func content(t *testing.T, path string) []byte {
+func content(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -149,7 +149,7 @@ func content(t *testing.T, path string) []byte {
 }
 
 // half returns the first half of a file; ffmpeg writes the index of an MP4 last.
-func half(t *testing.T, path string) []byte {
+func half(t testing.TB, path string) []byte {
 	b := content(t, path)
 	return b[:len(b)/2]
 }

@@ -11,7 +11,7 @@ import (
 // address is a signed address taken apart: /v/{token}/{id}/{file}.
 type address struct{ base, token, id, file string }
 
-func takeApart(t *testing.T, url string) address {
+func takeApart(t testing.TB, url string) address {
 	t.Helper()
 	parts := strings.Split(url, "/")
 	if len(parts) != 7 || parts[3] != "v" {

@@ -35,7 +35,7 @@ func TestThumbnailsShowTheRightPicture(t *testing.T) {
 
 // checkStill wants a JPEG that shows this very frame of the source: no neighbour
 // may be more like it.
-func checkStill(t *testing.T, r reply, want frameSize, source string, frame int) {
+func checkStill(t testing.TB, r reply, want frameSize, source string, frame int) {
 	t.Helper()
 	if r.status != http.StatusOK || r.header.Get("Content-Type") != "image/jpeg" {
 		t.Fatalf("thumbnail answers %d %v, want image/jpeg", r.status, r.header)

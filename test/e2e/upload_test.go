@@ -90,7 +90,7 @@ func TestUploadsBeyondTheLimitAreRefused(t *testing.T) {
 }
 
 // dial opens a connection to the server of an address and begins a PUT there.
-func dial(t *testing.T, u upload, length int, more string) net.Conn {
+func dial(t testing.TB, u upload, length int, more string) net.Conn {
 	t.Helper()
 	at, err := url.Parse(u.UploadURL)
 	if err != nil {
