@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spool-video/spool/internal/sandbox"
 )
 
 // Location says where the service keeps its things. Every command that touches
@@ -47,6 +49,7 @@ type Config struct {
 	Workers        int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
 	Threads        int           `default:"0" placeholder:"N" help:"Threads of one ffmpeg; 0 means automatic."`
 	StallTimeout   time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	Sandbox        string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network; off only where the kernel cannot do that."`
 	FFmpeg         string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe        string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
 	Grace          time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
@@ -105,10 +108,14 @@ func (c *Config) laterFaults() []string {
 }
 
 func (c *Config) choiceFaults() []string {
+	var faults []string
 	if !slices.Contains([]string{"auto", "text", "json"}, c.LogFormat) {
-		return []string{fmt.Sprintf("log_format is %q: it must be auto, text or json.", c.LogFormat)}
+		faults = append(faults, fmt.Sprintf("log_format is %q: it must be auto, text or json.", c.LogFormat))
 	}
-	return nil
+	if c.Sandbox != string(sandbox.On) && c.Sandbox != string(sandbox.Off) {
+		faults = append(faults, fmt.Sprintf("sandbox is %q: it must be on or off.", c.Sandbox))
+	}
+	return faults
 }
 
 func (c *Config) rangeFaults() []string {

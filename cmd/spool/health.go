@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -24,11 +24,14 @@ const readyTimeout = 5 * time.Second
 // health answers the questions of load balancers and supervisors.
 type health struct {
 	ready    func(context.Context) error
+	sandbox  string // how ffmpeg is confined
 	stopping atomic.Bool
 }
 
 // alive answers as long as the process can answer at all.
-func (h *health) alive(w http.ResponseWriter, r *http.Request) { sayStatus(w, "ok") }
+func (h *health) alive(w http.ResponseWriter, r *http.Request) {
+	say(w, map[string]string{"status": "ok"})
+}
 
 // isReady answers whether requests should be sent here, and names the part that
 // is not ready.
@@ -37,7 +40,7 @@ func (h *health) isReady(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	sayStatus(w, "ready")
+	say(w, map[string]string{"status": "ready", "sandbox": h.sandbox})
 }
 
 func (h *health) check(ctx context.Context) error {
@@ -53,8 +56,8 @@ func (h *health) check(ctx context.Context) error {
 	return &video.Error{Kind: video.Unavailable, Code: "not_ready", Msg: "A part of the service does not answer.", Err: err}
 }
 
-func sayStatus(w http.ResponseWriter, status string) {
+func say(w http.ResponseWriter, what map[string]string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, `{"status":"`+status+`"}`+"\n") // the client is gone if this fails
+	_ = json.NewEncoder(w).Encode(what) // the client is gone if this fails
 }

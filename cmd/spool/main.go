@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -24,6 +25,7 @@ const (
 )
 
 func main() {
+	sandbox.EnterIfAsked() // this may be the start of an ffmpeg, which never comes back from here
 	p := &process{
 		stdout: os.Stdout,
 		stderr: os.Stderr,

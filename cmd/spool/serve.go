@@ -55,7 +55,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "dataDir", c.DataDir, "workers", c.workers())
+	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "dataDir", c.DataDir, "workers", c.workers(), "sandbox", svc.sandbox)
 	if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
 		log.Warn("the start-up text could not be printed", "err", err)
 	}

@@ -22,6 +22,7 @@ type service struct {
 	start    func(context.Context) error // begin to take tasks
 	stop     func(context.Context) error // hand running tasks back to the queue
 	close    func() error                // after stop: nothing may be used any more
+	sandbox  string                      // how ffmpeg is confined
 	firstKey string                      // the API key that this very start made, else ""
 }
 
@@ -36,7 +37,7 @@ type server struct {
 
 // newServer puts the HTTP edge around svc.
 func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Duration) *server {
-	h := &health{ready: svc.ready}
+	h := &health{ready: svc.ready, sandbox: svc.sandbox}
 	answers := http.NewServeMux()
 	answers.HandleFunc("GET /healthz", h.alive)
 	answers.HandleFunc("GET /readyz", h.isReady)

@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/problem"
 	"github.com/spool-video/spool/internal/queue/local"
+	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/worker"
 )
@@ -78,7 +79,12 @@ func (p *parts) Close() error {
 // wire puts the parts together: store, storage, queue, media tools, app, the
 // HTTP handlers and the worker.
 func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (_ *service, err error) {
-	tools, err := c.mediaTools(ctx)
+	box, err := c.confine(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	m.Sandboxed(box.Report().String())
+	tools, err := c.mediaTools(ctx, box)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +130,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			return p.queue.Stop(ctx)
 		},
 		close:    p.Close,
+		sandbox:  box.Report().String(),
 		firstKey: firstKey,
 	}, nil
 }
@@ -135,12 +142,33 @@ func (c *Config) appConfig() app.Config {
 	}
 }
 
-func (c *Config) mediaTools(ctx context.Context) (*media.Tools, error) {
+// confine builds the sandbox around ffmpeg and tries to break out of it: one
+// that leaks is found here, before the first file of a stranger comes.
+func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbox, error) {
+	box, err := sandbox.Open(sandbox.Mode(c.Sandbox), log)
+	if err != nil {
+		return nil, err
+	}
+	ffmpeg, _, err := c.tools()
+	if err != nil {
+		return nil, err
+	}
+	scratch := filepath.Join(c.DataDir, scratchFolder)
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, fmt.Errorf("make the scratch folder: %w", err)
+	}
+	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil {
+		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
+	}
+	return box, nil
+}
+
+func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox) (*media.Tools, error) {
 	ffmpeg, ffprobe, err := c.tools()
 	if err != nil {
 		return nil, err
 	}
-	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout})
+	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout, Sandbox: box})
 }
 
 // newHandler is the route table: the API with its description, uploads and

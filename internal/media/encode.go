@@ -7,8 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/Eyevinn/mp4ff/mp4"
-
+	"github.com/spool-video/spool/internal/mp4"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -25,7 +24,7 @@ func (t *Tools) EncodeChunk(ctx context.Context, job Job, p *video.Plan, n int, 
 	}
 	length := p.Length(n).Seconds()
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
-	stderr, err := t.transcode(ctx, job, chunkArgs(job, p, n, t.threads), func(at float64) {
+	stderr, err := t.transcode(ctx, job, mayEncode(job, p, p.Length(n)), chunkArgs(job, p, n, t.threads), func(at float64) {
 		if length > 0 {
 			progress.report((at - start) / length)
 		}
@@ -77,7 +76,7 @@ func (t *Tools) EncodeAudio(ctx context.Context, job Job, p *video.Plan, progres
 	if p.Audio == nil {
 		return Output{}, ErrNoSound
 	}
-	stderr, err := t.transcode(ctx, job, audioArgs(job, p, t.threads), func(at float64) {
+	stderr, err := t.transcode(ctx, job, mayEncode(job, p, p.Duration), audioArgs(job, p, t.threads), func(at float64) {
 		progress.report(at / p.Duration.Seconds())
 	})
 	if ours := troubleOfOurs(err, stderr); ours != nil {
@@ -112,23 +111,16 @@ func checkPiece(path string, want *video.Rendition) (Output, error) {
 		return Output{}, err
 	}
 	out := Output{Path: path, Size: info.Size()}
-	file, err := mp4.DecodeFile(f, mp4.WithDecodeMode(mp4.DecModeLazyMdat))
-	switch {
-	case err != nil:
+	track, err := mp4.Inspect(mp4.Piece{ReaderAt: f, Size: info.Size()})
+	if errors.Is(err, mp4.ErrNoFrames) {
+		return out, nil
+	}
+	if err != nil {
 		return out, fmt.Errorf("read piece: %w", err)
-	case file.Moov == nil:
-		return out, errors.New("piece has no index: it was not written to its end")
-	case len(file.Moov.Traks) == 0:
-		return out, nil // what ffmpeg writes when not a single frame came
 	}
-	table := file.Moov.Trak.Mdia.Minf.Stbl
-	if table == nil || table.Stsz == nil || table.Stsd == nil {
-		return out, errors.New("piece has no sample table")
-	}
-	out.Frames = int(table.Stsz.SampleNumber)
-	if avc := table.Stsd.AvcX; want != nil && out.Frames > 0 &&
-		(avc == nil || int(avc.Width) != want.Width || int(avc.Height) != want.Height) {
-		return out, fmt.Errorf("piece is not H.264 of %d × %d", want.Width, want.Height)
+	out.Frames = track.Frames
+	if want != nil && (track.Codec != "avc1" || track.Width != want.Width || track.Height != want.Height) {
+		return out, fmt.Errorf("piece is %s of %d × %d instead of H.264 of %d × %d", track.Codec, track.Width, track.Height, want.Width, want.Height)
 	}
 	return out, nil
 }

@@ -36,10 +36,8 @@ type cost struct{ cpu, wall time.Duration }
 // uses the same decoder and the same encoder settings. The ways take turns, and
 // medians are compared, because the machine may be busy with other things.
 func BenchmarkEngine(b *testing.B) {
-	tools, err := New(b.Context(), Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	tools := newTools(b)
+	tools.threads = 0 // as many as the machine has
 	var table []string
 	for _, source := range benchClips(b) {
 		name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))

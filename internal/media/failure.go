@@ -19,6 +19,9 @@ var codecRefused = regexp.MustCompile(`Codec \(([\w.-]{1,32})\) not on whitelist
 // explainProbe turns the end of an ffprobe run into a failure of the film where
 // the film is to blame.
 func explainProbe(err error, stderr, source string) error {
+	if errors.Is(err, ErrMemory) {
+		return video.Failf(video.LimitMemory, "Looking into this file needs more memory than a video may take.")
+	}
 	if ours := troubleOfOurs(err, stderr); ours != nil {
 		return ours
 	}
@@ -36,8 +39,6 @@ func explainProbe(err error, stderr, source string) error {
 		return video.Failf(video.NotAVideo, "The file is not a video in a format that is accepted here.")
 	case refused != nil:
 		return unsupported(refused[1])
-	case says("Cannot allocate memory"):
-		return video.Failf(video.LimitMemory, "The file needs more memory than a video may take.")
 	}
 	return video.Failf(video.Corrupt, "The file is damaged and could not be read as video.")
 }
@@ -61,6 +62,9 @@ func troubleOfOurs(err error, stderr string) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if err != nil && (!ok || exit.ExitCode() < 0) {
 		return err // stopped by us, never started, or killed by a signal
+	}
+	if e, ok := errors.AsType[*exitError](err); ok && e.kind != nil {
+		return err // a limit of ours, which the worker judges
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -23,8 +24,16 @@ var (
 	// ErrStalled means that a run was killed because nothing had moved for
 	// Config.StallTimeout.
 	ErrStalled = errors.New("no progress for too long")
-	// ErrTimeLimit means that probing took longer than a file of its size may.
+	// ErrTimeLimit means that a run took longer than a file of its size may.
 	ErrTimeLimit = errors.New("time limit reached")
+	// ErrMemory means that a run needed more memory than it was given.
+	ErrMemory = errors.New("memory limit reached")
+	// ErrTooBig means that a run wrote more than its film can need.
+	ErrTooBig = errors.New("output limit reached")
+	// ErrCrashed means that ffmpeg itself crashed.
+	ErrCrashed = errors.New("ffmpeg crashed")
+	// ErrSandbox means that the sandbox could not be built: the machine's fault.
+	ErrSandbox = errors.New("sandbox could not be built")
 	// ErrNoSound means that the sound track holds nothing that could be
 	// decoded. The film is whole without it.
 	ErrNoSound = errors.New("no sound could be decoded")
@@ -32,10 +41,11 @@ var (
 
 // Config says which programs to run, and how.
 type Config struct {
-	FFmpeg       string        // name or path; default "ffmpeg"
-	FFprobe      string        // name or path; default "ffprobe"
-	Threads      int           // of the decoder and of each encoder; 0 lets ffmpeg choose
-	StallTimeout time.Duration // default one minute
+	FFmpeg       string           // name or path; default "ffmpeg"
+	FFprobe      string           // name or path; default "ffprobe"
+	Threads      int              // of the decoder and of each encoder; 0 lets ffmpeg choose
+	StallTimeout time.Duration    // default one minute
+	Sandbox      *sandbox.Sandbox // around every child; nil means none
 }
 
 // Tools runs ffprobe and ffmpeg. It is safe for concurrent use.
@@ -43,6 +53,7 @@ type Tools struct {
 	ffmpeg, ffprobe string
 	version         string
 	threads         int
+	sandbox         *sandbox.Sandbox
 	stall           time.Duration
 	cut             cutting
 }
@@ -81,7 +92,10 @@ func (p Progress) report(done float64) {
 
 // New finds the programs and makes sure that they can do the work.
 func New(ctx context.Context, cfg Config) (*Tools, error) {
-	t := &Tools{threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting}
+	t := &Tools{threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting, sandbox: cfg.Sandbox}
+	if t.sandbox == nil {
+		t.sandbox = new(sandbox.Sandbox)
+	}
 	if t.stall <= 0 {
 		t.stall = time.Minute
 	}

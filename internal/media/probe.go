@@ -48,7 +48,7 @@ func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 
 	found := newFindings()
 	stderr, err := t.run(ctx, process{
-		bin: t.ffprobe, args: probeArgs(job.Source), dir: job.OutDir,
+		bin: t.ffprobe, args: probeArgs(job.Source), dir: job.OutDir, policy: mayProbe(job, limit),
 		stdout: found.read,
 	})
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spool-video/spool/internal/sandbox"
 )
 
 const (
@@ -21,23 +23,14 @@ const (
 	keptStderr = 64 << 10
 	// quotedStderr is how much of it goes into an error.
 	quotedStderr = 2 << 10
-	// patience is how long a killed child's pipes may stay open.
-	patience = 2 * time.Second
 )
-
-// childEnvironment is all that a child learns about this machine: the server's
-// own environment holds secrets.
-var childEnvironment = []string{
-	"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8",
-	"AV_LOG_FORCE_NOCOLOR=1",
-	"MALLOC_ARENA_MAX=2", // one arena per thread would multiply the memory of many threads
-}
 
 // process is one run of a child.
 type process struct {
 	bin    string
 	args   []string
 	dir    string
+	policy sandbox.Policy
 	stdout func(io.Reader) error // reads to the end, or returns why the child has to stop
 }
 
@@ -45,8 +38,8 @@ type process struct {
 // stderr. When ctx ends, the whole process group is killed and the error is the
 // cause that ctx carries: a stop by us is never the film's fault.
 //
-// The kernel kills the child when the thread that started it ends
-// (proc_linux.go), so this goroutine holds on to its thread until the end.
+// The kernel kills the child when the thread that started it ends, so this
+// goroutine holds on to its thread until the end.
 func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -54,7 +47,8 @@ func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	complaints := &tail{max: keptStderr}
-	cmd := command(ctx, p)
+	cmd := t.sandbox.Command(ctx, p.policy, p.bin, p.args...)
+	cmd.Dir = p.dir
 	cmd.Stderr = complaints
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -76,27 +70,16 @@ func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 	case err != nil && ctx.Err() != nil:
 		return stderr, context.Cause(ctx)
 	case err != nil:
-		return stderr, &exitError{err: err, stderr: stderr}
+		return stderr, &exitError{err: err, stderr: stderr, kind: kindOfEnd(err, stderr)}
 	}
 	return stderr, readErr
-}
-
-// command is the one place where a child is described, so that a sandbox can be
-// put around all of them here.
-func command(ctx context.Context, p process) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, p.bin, p.args...)
-	cmd.Dir = p.dir
-	cmd.Env = childEnvironment
-	cmd.SysProcAttr = ownGroup()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = patience
-	return cmd
 }
 
 // exitError is a child that ended badly by itself.
 type exitError struct {
 	err    error
 	stderr string
+	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, or nil: nobody knows
 }
 
 func (e *exitError) Error() string {
@@ -107,7 +90,46 @@ func (e *exitError) Error() string {
 	return fmt.Sprintf("%v: %s", e.err, text)
 }
 
-func (e *exitError) Unwrap() error { return e.err }
+func (e *exitError) Unwrap() []error {
+	if e.kind == nil {
+		return []error{e.err}
+	}
+	return []error{e.err, e.kind}
+}
+
+// tooManySignals is how ffmpeg ends after several signals: those that say that
+// its processor time is used up.
+const tooManySignals = 123
+
+// kindOfEnd says what the end of a child means, as far as it can be known.
+func kindOfEnd(err error, stderr string) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return nil
+	}
+	switch exit.ExitCode() {
+	case sandbox.ExitRefused:
+		return ErrSandbox
+	case tooManySignals:
+		return ErrTimeLimit
+	}
+	if strings.Contains(stderr, "Cannot allocate memory") || strings.Contains(stderr, "malloc failed") {
+		return ErrMemory
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return nil
+	}
+	switch status.Signal() {
+	case syscall.SIGXCPU:
+		return ErrTimeLimit
+	case syscall.SIGXFSZ:
+		return ErrTooBig
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE:
+		return ErrCrashed
+	}
+	return nil
+}
 
 // tail keeps the end of what is written to it.
 type tail struct {
@@ -137,14 +159,14 @@ func readAll(into *[]byte) func(io.Reader) error {
 
 // transcode runs ffmpeg, reports how far it is, and kills it when it stalls.
 // position is told the film time, in seconds, that has been written.
-func (t *Tools) transcode(ctx context.Context, job Job, args []string, position func(seconds float64)) (stderr string, err error) {
+func (t *Tools) transcode(ctx context.Context, job Job, may sandbox.Policy, args []string, position func(seconds float64)) (stderr string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watchdog := time.AfterFunc(t.stall, func() { stop(ErrStalled) })
 	defer watchdog.Stop()
 
 	return t.run(ctx, process{
-		bin: t.ffmpeg, args: args, dir: job.OutDir,
+		bin: t.ffmpeg, args: args, dir: job.OutDir, policy: may,
 		stdout: func(r io.Reader) error {
 			return readProgress(r, func() { watchdog.Reset(t.stall) }, position)
 		},

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -48,7 +49,7 @@ func TestStopKillsTheWholeGroup(t *testing.T) {
 	stop := errors.New("deleted by its owner")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	begun := time.Now()
-	tools := &Tools{}
+	tools := &Tools{sandbox: new(sandbox.Sandbox)}
 	_, err := tools.run(ctx, process{
 		bin: script(t, "sleep 60 &\necho started\nwait\n"),
 		stdout: func(r io.Reader) error {
@@ -70,7 +71,7 @@ func TestStopKillsTheWholeGroup(t *testing.T) {
 
 func TestStalledRunIsKilled(t *testing.T) {
 	t.Parallel()
-	tools := &Tools{ffmpeg: script(t, "while :; do echo frame=7; echo out_time_us=N/A; sleep 0.05; done\n"), stall: 200 * time.Millisecond}
+	tools := &Tools{sandbox: new(sandbox.Sandbox), ffmpeg: script(t, "while :; do echo frame=7; echo out_time_us=N/A; sleep 0.05; done\n"), stall: 200 * time.Millisecond}
 	_, err := tools.EncodeChunk(t.Context(), Job{OutDir: t.TempDir()}, basicPlan(nil), 0, nil)
 	if !errors.Is(err, ErrStalled) {
 		t.Errorf("EncodeChunk = %v; want ErrStalled", err)
@@ -79,7 +80,7 @@ func TestStalledRunIsKilled(t *testing.T) {
 
 func TestRunKeepsTheEndOfWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	tools := &Tools{}
+	tools := &Tools{sandbox: new(sandbox.Sandbox)}
 	stderr, err := tools.run(t.Context(), process{
 		bin:    script(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i of a very long complaint about nothing in particular, at length" >&2; i=$((i+1)); done; echo "the last word" >&2; env >&2; exit 3`),
 		stdout: func(r io.Reader) error { return nil },
@@ -122,7 +123,7 @@ func TestExitStatusIsNoProof(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tools := &Tools{ffmpeg: script(t, tt.script), stall: time.Minute}
+			tools := &Tools{sandbox: new(sandbox.Sandbox), ffmpeg: script(t, tt.script), stall: time.Minute}
 			outputs, err := tools.EncodeChunk(t.Context(), Job{OutDir: t.TempDir()}, basicPlan(tt.change), 0, nil)
 			if !tt.check(outputs, err) {
 				t.Errorf("EncodeChunk = %v, %v", outputs, err)

@@ -37,7 +37,7 @@ func (t *Tools) thumbnail(ctx context.Context, job Job, p *video.Plan, n int) ([
 		{video.NoSeek, video.NoSeek},
 	}
 	for _, a := range attempts {
-		stderr, err := t.transcode(ctx, job, thumbnailArgs(job, p, n, a.seek, a.pts, t.threads), func(float64) {})
+		stderr, err := t.transcode(ctx, job, mayEncode(job, p, p.Duration), thumbnailArgs(job, p, n, a.seek, a.pts, t.threads), func(float64) {})
 		if ours := troubleOfOurs(err, stderr); ours != nil {
 			return nil, ours
 		}

@@ -2,6 +2,7 @@ package media
 
 import (
 	"encoding/json"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,12 +11,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
+// TestMain lets the children of these tests into the sandbox.
+func TestMain(m *testing.M) {
+	sandbox.EnterIfAsked()
+	os.Exit(m.Run())
+}
+
 func newTools(t testing.TB) *Tools {
 	t.Helper()
-	tools, err := New(t.Context(), Config{Threads: 1})
+	box, err := sandbox.Open(sandbox.On, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := New(t.Context(), Config{Threads: 1, Sandbox: box})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,6 +69,16 @@ func (m *Metrics) describeBuild(version string) {
 	m.registry.MustRegister(build)
 }
 
+// Sandboxed tells how ffmpeg is confined; level names the layers in use.
+func (m *Metrics) Sandboxed(level string) {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "spool_sandbox_info", Help: "Always 1; how ffmpeg is confined is in the label.",
+		ConstLabels: prometheus.Labels{"level": level},
+	})
+	g.Set(1)
+	m.registry.MustRegister(g)
+}
+
 func (m *Metrics) describeRequests() {
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_http_requests_total", Help: "Requests answered, by route, method and status.",

@@ -159,6 +159,9 @@ func ours(err error) bool {
 	if start, ok := errors.AsType[*fs.PathError](err); ok && start.Op == "fork/exec" {
 		return true // ffmpeg is gone from this machine
 	}
+	if errors.Is(err, media.ErrSandbox) {
+		return true
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrChanged) {
 		return false // a source or a piece that is gone will not come back
 	}
@@ -174,6 +177,12 @@ func explain(err error) *video.Failure {
 	switch {
 	case errors.Is(err, media.ErrStalled), errors.Is(err, media.ErrTimeLimit):
 		return video.Failf(video.LimitTime, "Converting this file made no progress for too long.")
+	case errors.Is(err, media.ErrMemory):
+		return video.Failf(video.LimitMemory, "Converting this file takes more memory than a video may use.")
+	case errors.Is(err, media.ErrTooBig):
+		return video.Failf(video.Corrupt, "Converting this file gave far more data than a film of its length can hold.")
+	case errors.Is(err, media.ErrCrashed):
+		return video.Failf(video.Corrupt, "The file is damaged in a way that makes the converter crash.")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrChanged):
 		return video.Failf(video.InternalFailure, "The uploaded file is no longer in the storage.")
 	}

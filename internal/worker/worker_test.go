@@ -27,6 +27,9 @@ func TestWhoIsToBlame(t *testing.T) {
 	}{
 		{"ffmpeg ended badly for no known reason", conversion(fmt.Errorf("encode: %w", exit)), false},
 		{"ffmpeg stalled", conversion(media.ErrStalled), false},
+		{"the sandbox cannot be built", conversion(fmt.Errorf("encode: %w", media.ErrSandbox)), true},
+		{"ffmpeg needs too much memory", conversion(media.ErrMemory), false},
+		{"ffmpeg crashed", conversion(media.ErrCrashed), false},
 		{"probing took too long", conversion(media.ErrTimeLimit), false},
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
@@ -49,6 +52,9 @@ func TestExplanationsAreForPeople(t *testing.T) {
 	t.Parallel()
 	for err, code := range map[error]video.FailureCode{
 		conversion(media.ErrStalled):                                       video.LimitTime,
+		conversion(media.ErrMemory):                                        video.LimitMemory,
+		conversion(media.ErrCrashed):                                       video.Corrupt,
+		conversion(media.ErrTooBig):                                        video.Corrupt,
 		conversion(media.ErrTimeLimit):                                     video.LimitTime,
 		fmt.Errorf("fetch: %w", fs.ErrNotExist):                            video.InternalFailure,
 		conversion(errors.New("exit status 1: /srv/data/scratch/x: oops")): video.InternalFailure,

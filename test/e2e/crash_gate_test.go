@@ -61,6 +61,7 @@ func (g *gate) path(name string) string { return filepath.Join(g.dir, name) }
 func (g *gate) tools() option {
 	return func(s *server) {
 		s.env["SPOOL_FFMPEG"], s.env["SPOOL_FFPROBE"] = g.path("ffmpeg"), g.path("ffprobe")
+		s.env["SPOOL_SANDBOX"] = "off" // a shell cannot do its work in there
 	}
 }
 
