@@ -43,6 +43,7 @@ type Config struct {
 	Role           string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
 	UploadURLTTL   time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
 	MaxUploadBytes byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted, such as 5GiB or 500MB."`
+	MinFree        byteSize      `default:"16MiB" placeholder:"SIZE" help:"Storage that uploads and tasks leave free; when it is short, uploads get 507 and tasks wait."`
 	AbandonedAfter time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
 	KeepSource     bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale        bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`

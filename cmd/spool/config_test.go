@@ -271,7 +271,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	want := &Config{
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30,
-		AbandonedAfter: 24 * time.Hour, KeepSource: true, StallTimeout: time.Minute, Sandbox: "on",
+		AbandonedAfter: 24 * time.Hour, KeepSource: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {

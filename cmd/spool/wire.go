@@ -58,7 +58,7 @@ func openParts(ctx context.Context, dir string, cfg app.Config, log *slog.Logger
 	if p.blobs, err = disk.Open(filepath.Join(dir, objectsFolder), disk.Options{}); err != nil {
 		return nil, err
 	}
-	p.queue = local.New(p.store.Writer(), local.Options{Log: log})
+	p.queue = local.New(p.store.Writer(), local.Options{Read: p.store.Reader(), Log: log})
 	p.app, err = app.New(ctx, cfg, app.Parts{
 		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o, Reached: crashPoint(),
 	})
@@ -137,7 +137,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 
 func (c *Config) appConfig() app.Config {
 	return app.Config{
-		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes), AbandonedAfter: c.AbandonedAfter,
+		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes), AbandonedAfter: c.AbandonedAfter, MinFree: int64(c.MinFree),
 		KeepSource: c.KeepSource, Upscale: c.Upscale,
 	}
 }

@@ -27,7 +27,7 @@ func decodeDraft(body []byte) (video.Draft, error) {
 		get(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
 		decodeThumbnails(f, &d),
 		decodeMetadata(f, &d),
-		get(f, "upscale", false, "must be true or false", asBool, &d.Upscale),
+		get(f, "upscale", false, "must be true or false", asChoice, &d.Upscale),
 	)
 	if len(faults) == 0 {
 		return d, nil
@@ -133,6 +133,12 @@ func asString(raw json.RawMessage) (s string, ok bool) {
 
 func asBool(raw json.RawMessage) (b, ok bool) {
 	return string(raw) == "true", string(raw) == "true" || string(raw) == "false"
+}
+
+// asChoice is asBool for a field whose absence means something else than false.
+func asChoice(raw json.RawMessage) (*bool, bool) {
+	b, ok := asBool(raw)
+	return &b, ok
 }
 
 // asNumber takes a number too large for a float64 as infinite, which is then

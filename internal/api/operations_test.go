@@ -29,7 +29,7 @@ func TestCreateVideo(t *testing.T) {
 	checkHeaders(t, w.Header())
 	wantDraft := video.Draft{
 		Filename: "Müller & <Söhne>.mp4", Resolutions: []video.Name{"720p", "144p", "720p"},
-		Thumbnails: []float64{0, 1.5}, Metadata: json.RawMessage(`{"b":1e2,"a":null}`), Upscale: true,
+		Thumbnails: []float64{0, 1.5}, Metadata: json.RawMessage(`{"b":1e2,"a":null}`), Upscale: new(true),
 	}
 	if diff := cmp.Diff(wantDraft, f.draft); diff != "" {
 		t.Errorf("draft (-want +got):\n%s", diff)

@@ -23,6 +23,7 @@ import (
 type Config struct {
 	UploadURLTTL   time.Duration // how long an upload address lives
 	MaxUploadBytes int64         // largest file accepted
+	MinFree        int64         // bytes of storage that uploads and tasks leave free
 	AbandonedAfter time.Duration // after the address expired, until an upload is given up
 	KeepSource     bool          // keep the uploaded file when all resolutions are done
 	Upscale        bool          // blow small sources up unless a client says otherwise
@@ -109,10 +110,8 @@ func (a *App) Ready(ctx context.Context) error {
 	if err := a.store.Ping(ctx); err != nil {
 		return err
 	}
-	for _, err := range a.blobs.List(ctx, "ready/") { // nothing lies there: this only asks whether storage answers
-		if err != nil {
-			return storageError("check storage", err)
-		}
+	if err := a.blobs.Ping(ctx); err != nil {
+		return storageError("check storage", err)
 	}
 	return nil
 }

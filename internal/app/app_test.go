@@ -35,9 +35,10 @@ type bench struct {
 	blobs *disk.Store
 	by    app.Actor
 
-	mu    sync.Mutex
-	clock time.Time
-	ended []video.Status
+	mu      sync.Mutex
+	clock   time.Time
+	ended   []video.Status
+	reached func(app.Point) // may be set by a test
 }
 
 func newBench(t *testing.T) *bench {
@@ -62,6 +63,11 @@ func newBench(t *testing.T) *bench {
 	}, app.Parts{
 		Store: b.store, Queue: b.queue, Blobs: b.blobs, Sniff: media.Sniff,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
+		Reached: func(p app.Point) {
+			if b.reached != nil {
+				b.reached(p)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"time"
 
-	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
 )
+
+// removalTime is how long a deletion may go on after its client has left.
+const removalTime = time.Minute
 
 // DeleteVideo removes a video and everything of it. When it returns nil, its
 // addresses are dead and reads do not find it.
@@ -26,6 +29,8 @@ func (a *App) DeleteVideo(ctx context.Context, by Actor, id video.ID) error {
 		}
 		a.reached(VideoCondemned)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTime)
+	defer cancel()
 	return a.removeAll(ctx, id)
 }
 
@@ -37,22 +42,13 @@ func (a *App) condemn(ctx context.Context, id video.ID) error {
 		if err := tx.MarkDeleted(ctx, id, a.now()); err != nil {
 			return err
 		}
-		return a.retire(ctx, tx, id)
+		return a.retire(ctx, tx, id, afterDeletion)
 	})
 }
 
-// removeAll removes every object of a deleted video, and then its row.
-func (a *App) removeAll(ctx context.Context, id video.ID) error {
-	for _, place := range places {
-		if _, err := blob.DeletePrefix(ctx, a.blobs, folder(place, id)); err != nil {
-			return storageError("remove "+place+" objects", err)
-		}
-	}
-	a.reached(ObjectsRemoved)
-	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
-}
-
-// DeleteResolution does for one resolution what DeleteVideo does for a video.
+// DeleteResolution does for one resolution what DeleteVideo does for a video:
+// its row goes and the removal of its files is queued in one transaction, then
+// the files go.
 func (a *App) DeleteResolution(ctx context.Context, by Actor, id video.ResolutionID) error {
 	if err := by.must(Delete); err != nil {
 		return err
@@ -62,45 +58,43 @@ func (a *App) DeleteResolution(ctx context.Context, by Actor, id video.Resolutio
 		return err
 	}
 	v, err := a.visible(ctx, by, Delete, vid)
+	if err == nil {
+		err = a.forget(ctx, vid, id)
+	}
 	if video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
 	}
 	if err != nil {
 		return err
 	}
-	var name video.Name
-	for _, r := range v.Resolutions {
-		if r.ID == id {
-			name = r.Name
-		}
-	}
-	// Objects first: a crash in between leaves a resolution that can be deleted
-	// again, never a file that nobody can find. The work that might write them
-	// anew finds no row afterwards, and they are removed once more below.
-	if err := a.removeResolution(ctx, v, name); err != nil {
-		return err
-	}
-	if err := a.forget(ctx, vid, id); err != nil {
-		return err
-	}
 	a.reached(ResolutionGone)
-	return a.removeResolution(ctx, v, name)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTime)
+	defer cancel()
+	return a.removeFiles(ctx, v, id)
 }
 
-func (a *App) removeResolution(ctx context.Context, v video.Video, name video.Name) error {
-	keys := []string{playFolder(v.ID, v.IsPublic) + filmFile(name)}
-	for i := range v.Thumbnails {
-		keys = append(keys, playFolder(v.ID, v.IsPublic)+thumbnailFile(name, i))
-	}
-	if err := a.blobs.Delete(ctx, keys...); err != nil {
-		return storageError("remove resolution", err)
+// removeFiles removes what people play of a resolution.
+func (a *App) removeFiles(ctx context.Context, v video.Video, id video.ResolutionID) error {
+	for _, r := range v.Resolutions {
+		if r.ID != id {
+			continue
+		}
+		keys := []string{playFolder(v.ID, v.IsPublic) + filmFile(r.Name)}
+		for i := range v.Thumbnails {
+			keys = append(keys, playFolder(v.ID, v.IsPublic)+thumbnailFile(r.Name, i))
+		}
+		if err := a.blobs.Delete(ctx, keys...); err != nil {
+			return storageError("remove resolution", err)
+		}
 	}
 	return nil
 }
 
-// forget removes a resolution's row and gives its video the status that follows
-// from what is left.
+// forget removes a resolution's row, gives its video the status that follows
+// from what is left, and has the resolution's files removed.
 func (a *App) forget(ctx context.Context, vid video.ID, id video.ResolutionID) error {
+	var finished video.Status
+	var why *video.Failure
 	err := a.store.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, vid); err != nil {
 			return err
@@ -109,24 +103,24 @@ func (a *App) forget(ctx context.Context, vid video.ID, id video.ResolutionID) e
 			return err
 		}
 		v, err := tx.Video(ctx, vid)
-		if err != nil || v.Status != video.Processing {
+		if err != nil {
 			return err
 		}
-		return a.settleRest(ctx, tx, v)
+		if v.Status == video.Processing {
+			why = firstFailure(v.Resolutions)
+			if finished, err = a.settle(ctx, tx, v, why); err != nil {
+				return err
+			}
+		}
+		if finished != "" {
+			return a.retire(ctx, tx, vid, afterDeletion)
+		}
+		return a.enqueuePurge(ctx, tx, vid, afterDeletion)
 	})
-	if video.KindOf(err) == video.NotFound {
-		return video.ResolutionNotFound()
+	if err == nil {
+		a.finished(ctx, vid, finished, why)
 	}
 	return err
-}
-
-// settleRest ends the work on a video of which no resolution is unfinished.
-func (a *App) settleRest(ctx context.Context, tx *store.Tx, v video.Video) error {
-	finished, err := a.settle(ctx, tx, v, firstFailure(v.Resolutions))
-	if err != nil || finished == "" {
-		return err
-	}
-	return a.retire(ctx, tx, v.ID)
 }
 
 // NoResolutionLeft is why a video failed whose resolutions were all deleted

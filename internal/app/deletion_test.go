@@ -114,9 +114,9 @@ func TestDeletionBeatsPublication(t *testing.T) {
 	}
 }
 
-func TestDeletionThatWasCutShortIsFinishedByTheTaskAndByTheSweep(t *testing.T) {
+func TestDeletionThatWasCutShortIsFinished(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"task", "sweep"} {
+	for _, how := range []string{"task", "housekeeping"} {
 		b := newBench(t)
 		v := b.processing(video.Draft{IsPublic: true})
 		b.transcode(v.ID, plan("720p", "240p"))
@@ -128,8 +128,7 @@ func TestDeletionThatWasCutShortIsFinishedByTheTaskAndByTheSweep(t *testing.T) {
 		if how == "task" {
 			b.must(b.Purge(t.Context(), v.ID))
 		} else {
-			_, err := b.Sweep(t.Context())
-			b.must(err)
+			b.must(b.FinishDeletions(t.Context()))
 		}
 		if keys := b.keys(); len(keys) != 0 {
 			t.Errorf("%s left %v", how, keys)

@@ -142,23 +142,44 @@ func checkKey(k Key, now time.Time) error {
 	return nil
 }
 
-// Bootstrap makes sure that a first key exists. With a secret given it becomes
-// a key of the default tenant, once. Without one, and without any key yet, it
-// makes a key and returns its secret; otherwise it returns "".
+// settingName is the name of the key that the setting api_key made.
+const settingName = "api_key setting"
+
+// Bootstrap makes sure that a first key exists. With a secret given it becomes a
+// key of the default tenant, and the key that the setting named before is
+// revoked. Without one, and without any key yet, it makes a key and returns its
+// secret; otherwise it returns "".
 func (a *App) Bootstrap(ctx context.Context, secret string) (made string, err error) {
-	if secret != "" {
-		_, err := a.store.KeyByHash(ctx, hashKey(secret))
-		if video.KindOf(err) == video.NotFound {
-			_, err = a.addKey(ctx, Key{Name: "bootstrap"}, secret)
-		}
-		return "", err
-	}
 	keys, err := a.store.Keys(ctx)
-	if err != nil || len(keys) > 0 {
+	if err != nil {
 		return "", err
 	}
-	made, _, err = a.CreateKey(ctx, Key{Name: "bootstrap"})
+	if secret != "" {
+		return "", a.adoptSetting(ctx, keys, secret)
+	}
+	if len(keys) > 0 {
+		return "", nil
+	}
+	made, _, err = a.CreateKey(ctx, Key{Name: "first start"})
 	return made, err
+}
+
+func (a *App) adoptSetting(ctx context.Context, keys []store.Key, secret string) error {
+	hash, known := hashKey(secret), false
+	for _, k := range keys {
+		known = known || k.Hash == hash
+		if k.Name != settingName || k.Hash == hash || !k.RevokedAt.IsZero() {
+			continue
+		}
+		if err := a.RevokeKey(ctx, k.ID); err != nil {
+			return err
+		}
+	}
+	if known {
+		return nil
+	}
+	_, err := a.addKey(ctx, Key{Name: settingName}, secret)
+	return err
 }
 
 // Keys lists all keys, oldest first.

@@ -84,6 +84,26 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
+func TestChangingTheConfiguredKeyRevokesTheFormerOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	const first, second = "the first long random key", "the second long random key"
+	for _, secret := range []string{first, second, second} {
+		if _, err := b.Bootstrap(ctx, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.Authenticate(ctx, first)
+	wantCode(t, err, video.Unauthenticated, "invalid_api_key")
+	if _, err := b.Authenticate(ctx, second); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
+	if _, err := b.PublicVideo(ctx, b.by, b.create(video.Draft{IsPublic: true}).Video.ID, base); err != nil {
+		t.Errorf("a key that was made by hand: %v", err)
+	}
+}
+
 func TestScopesAndTenants(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

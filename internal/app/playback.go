@@ -64,14 +64,3 @@ func (a *App) whyMissing(ctx context.Context, id video.ID, name video.Name, thum
 	}
 	return noSuchFile()
 }
-
-// unfinished reports whether any step of the video's plan is still to be done.
-func (a *App) unfinished(ctx context.Context, id video.ID) (bool, error) {
-	steps, err := a.store.Steps(ctx, id)
-	for _, s := range steps {
-		if !s.Done {
-			return true, err
-		}
-	}
-	return false, err
-}

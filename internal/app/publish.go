@@ -60,9 +60,8 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 	if err == nil && !kept {
 		return a.removeWork(ctx, id)
 	}
-	if err == nil && finished != "" {
-		a.observe.VideoFinished(finished, nil)
-		a.log.InfoContext(ctx, "video ready", "video", id)
+	if err == nil {
+		a.finished(ctx, id, finished, nil)
 	}
 	return err
 }
@@ -95,7 +94,10 @@ func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 			return nil
 		}
 	}
-	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Priority: purgePriority})
+	if err := tx.DropSteps(ctx, id); err != nil {
+		return err
+	}
+	return a.enqueuePurge(ctx, tx, id, afterWork)
 }
 
 // ThumbnailFile is one still picture as a worker made it.
@@ -114,13 +116,17 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 		}
 	}
 	a.reached(ThumbnailsStaged)
-	for _, name := range video.Names {
+	v, err := a.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return err
+	}
+	for _, r := range v.Resolutions {
 		err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
 			v, err := tx.Video(ctx, id)
 			if err != nil {
 				return err
 			}
-			return a.publishThumbnails(ctx, v, name, files)
+			return a.publishThumbnails(ctx, v, r.Name, files)
 		})
 		if err != nil {
 			return err

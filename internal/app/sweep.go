@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -43,6 +42,23 @@ func (a *App) tidy(ctx context.Context) {
 	} else if n > 0 {
 		a.log.InfoContext(ctx, "abandoned uploads expired", "videos", n)
 	}
+	if err := a.FinishDeletions(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not finish deletions that were cut short", "err", err)
+	}
+}
+
+// FinishDeletions removes the rest of videos whose deletion was promised.
+func (a *App) FinishDeletions(ctx context.Context) error {
+	doomed, err := a.store.Doomed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range doomed {
+		if err := a.removeAll(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *App) sweepAndLog(ctx context.Context) {
@@ -74,12 +90,13 @@ func (a *App) ExpireUploads(ctx context.Context) (int, error) {
 }
 
 func (a *App) expire(ctx context.Context, id video.ID, f *video.Failure) error {
-	err := a.store.InTx(ctx, func(tx *store.Tx) error {
-		_, err := tx.RefuseUpload(ctx, id, f)
+	var refused bool
+	err := a.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		refused, err = tx.RefuseUpload(ctx, id, f)
 		return err
 	})
-	if err != nil {
-		return err
+	if err != nil || !refused {
+		return err // completed or deleted in the last moment
 	}
 	a.observe.VideoFinished(video.Fail, f)
 	if err := a.blobs.Delete(ctx, uploadKey(id)); err != nil {
@@ -96,20 +113,10 @@ type SweepReport struct {
 }
 
 // Sweep looks at every object and removes those without an owner: what a crash
-// left between writing an object and recording it. It also finishes deletions
-// that were cut short. It may run at any time; an object whose record is just
-// being written is left to a later sweep.
+// left between writing an object and recording it. It may run at any time; an
+// object whose record is just being written is left to a later sweep.
 func (a *App) Sweep(ctx context.Context) (SweepReport, error) {
 	var r SweepReport
-	doomed, err := a.store.Doomed(ctx)
-	if err != nil {
-		return r, err
-	}
-	for _, id := range doomed {
-		if err := a.removeAll(ctx, id); err != nil {
-			return r, err
-		}
-	}
 	for _, place := range places {
 		if err := a.sweepPlace(ctx, place, &r); err != nil {
 			return r, err
@@ -125,7 +132,7 @@ func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) erro
 			return storageError("list objects", err)
 		}
 		r.Objects++
-		_, id, rest, ok := parseKey(info.Key)
+		_, id, _, ok := parseKey(info.Key)
 		if !ok {
 			r.Unknown++
 			continue
@@ -135,57 +142,13 @@ func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) erro
 				return err
 			}
 		}
-		if a.owns(last, place, info, rest) {
-			continue
+		removed, err := a.removeUnowned(ctx, last, info)
+		if err != nil {
+			return err
 		}
-		if err := a.blobs.Delete(ctx, info.Key); err != nil {
-			return storageError("remove orphan", err)
+		if removed {
+			r.Removed++
 		}
-		r.Removed++
 	}
 	return nil
-}
-
-// owner is what the database says about a video that objects belong to.
-type owner struct {
-	id      video.ID
-	exists  bool
-	video   video.Video
-	working bool // some step of its plan is still open
-}
-
-func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
-	o := owner{id: id}
-	v, err := a.store.Video(ctx, id)
-	if err != nil {
-		if video.KindOf(err) == video.NotFound {
-			err = nil
-		}
-		return o, err
-	}
-	o.video, o.exists = v, v.DeletedAt.IsZero()
-	o.working, err = a.unfinished(ctx, id)
-	return o, err
-}
-
-// owns reports whether an object still has a use for its owner.
-func (a *App) owns(o owner, place string, info blob.Info, rest string) bool {
-	if !o.exists {
-		return false
-	}
-	v := o.video
-	open := v.CompletedAt.IsZero() && a.now().Before(v.UploadExpiresAt.Add(a.cfg.AbandonedAfter))
-	switch place {
-	case uploadPlace:
-		return open
-	case sourcePlace:
-		// While the upload is open, a copy may belong to a complete-upload under way.
-		return open || info.Key == v.Source.Key
-	case workPlace:
-		return v.Status == video.Processing || o.working
-	default:
-		name, thumbnail, ok := parsePlayFile(rest)
-		_, has := v.Resolution(name)
-		return ok && has && thumbnail < len(v.Thumbnails) && v.IsPublic == (place == publicPlace)
-	}
 }

@@ -42,6 +42,9 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	if in.Length > a.cfg.MaxUploadBytes {
 		return "", a.tooLarge(in.Length)
 	}
+	if err := a.room(in.Length); err != nil {
+		return "", err
+	}
 	info, err := a.blobs.Put(ctx, uploadKey(v.ID), &limitedBody{r: in.Body, left: a.cfg.MaxUploadBytes, limit: a.cfg.MaxUploadBytes})
 	if err != nil {
 		return "", uploadError(err)
@@ -50,10 +53,13 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	a.observe.Uploaded(info.Size)
 	// The video may have been completed with an earlier file, or deleted, while
 	// the bytes were arriving. Then this file is nobody's.
-	if _, err := a.openForUpload(ctx, v.ID); err != nil {
-		if gone := a.blobs.Delete(ctx, uploadKey(v.ID)); gone != nil {
+	_, err = a.openForUpload(ctx, v.ID)
+	if kind := video.KindOf(err); kind == video.Conflict || kind == video.NotFound {
+		if gone := a.blobs.Delete(context.WithoutCancel(ctx), uploadKey(v.ID)); gone != nil {
 			return "", storageError("remove late upload", gone)
 		}
+	}
+	if err != nil {
 		return "", err
 	}
 	return info.ETag, nil
@@ -176,15 +182,18 @@ func (a *App) accept(ctx context.Context, id video.ID) (bool, error) {
 		}
 		return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Inspect, Video: id, Priority: urgent})
 	})
-	leftover := uploadKey(id)
-	a.reached(UploadAccepted)
-	if err != nil || !accepted {
-		accepted, leftover = false, pinned.Key // this copy is nobody's
+	if err != nil {
+		return false, err // the copy stays: whether the commit took effect is not known, and the sweep knows later
 	}
-	if gone := a.blobs.Delete(context.WithoutCancel(ctx), leftover); gone != nil {
-		a.log.WarnContext(ctx, "could not remove an object; the sweep will", "key", leftover, "err", gone)
+	leftover := pinned.Key // another call was faster: this copy is nobody's
+	if accepted {
+		a.reached(UploadAccepted)
+		leftover = uploadKey(id)
 	}
-	return accepted, err
+	if err := a.blobs.Delete(context.WithoutCancel(ctx), leftover); err != nil {
+		a.log.WarnContext(ctx, "could not remove an object; the sweep will", "key", leftover, "err", err)
+	}
+	return accepted, nil
 }
 
 // verify looks at the uploaded file: it is there, not too large, and begins like

@@ -51,8 +51,11 @@ func (a *App) draw(by Actor, d video.Draft) (video.Video, error) {
 	now := a.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
 		ID: video.ID(a.newID()), Tenant: by.Tenant, Filename: d.Filename, ContentType: contentType(d.Filename),
-		IsPublic: d.IsPublic, Upscale: d.Upscale || a.cfg.Upscale, Thumbnails: d.Thumbnails,
+		IsPublic: d.IsPublic, Upscale: a.cfg.Upscale, Thumbnails: d.Thumbnails,
 		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(a.cfg.UploadURLTTL),
+	}
+	if d.Upscale != nil {
+		v.Upscale = *d.Upscale
 	}
 	if d.Metadata != nil {
 		var compact bytes.Buffer
@@ -148,16 +151,10 @@ func (a *App) watch(ctx context.Context, v video.Video, address func(file string
 	return w, nil
 }
 
-// concerns reports whether a rendition waits for a step: its own assembly, and
-// all encoding, because every chunk task makes all renditions.
+// concerns reports whether a rendition waits for a step: all but the assembly of
+// others, because every chunk task makes all renditions.
 func concerns(s store.Step, rendition int) bool {
-	switch queue.Kind(s.Kind) {
-	case queue.Encode, queue.Audio:
-		return true
-	case queue.Assemble:
-		return s.Number == rendition
-	}
-	return false
+	return s.Kind != string(queue.Assemble) || s.Number == rendition
 }
 
 // progress is how much of the work of the chosen steps is done. Less than all

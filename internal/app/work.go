@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
+	"os"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/queue"
@@ -25,10 +25,6 @@ const (
 	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
 	lateChunk         = 50
 )
-
-// maxFaults is how often a step may fail for an unknown reason before its
-// video is given up. Trouble of ours is not counted.
-const maxFaults = 3
 
 // Working returns the video that a task is about. It reports false when nobody
 // wants the task's result any more.
@@ -66,10 +62,29 @@ func (a *App) wanted(ctx context.Context, t queue.Task) (bool, error) {
 	return false, err
 }
 
+// ErrSourceGone means that the uploaded file is not in the storage any more, or
+// not the one that was verified. It will not come back.
+var ErrSourceGone = errors.New("the uploaded file is gone")
+
 // FetchSource makes the verified upload available as the local file path.
+//
+// Its key is random and nothing writes to it again, so the size is proof enough.
+// The ETag is not asked for: a data directory that was restored from a backup
+// has the same files with other ETags.
 func (a *App) FetchSource(ctx context.Context, v video.Video, path string) error {
-	if err := a.blobs.Fetch(ctx, v.Source.Key, v.Source.ETag, path); err != nil {
+	err := a.blobs.Fetch(ctx, v.Source.Key, "", path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("fetch source of %s: %w", v.ID, ErrSourceGone)
+	}
+	if err != nil {
+		return storageError("fetch source", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
 		return fmt.Errorf("fetch source of %s: %w", v.ID, err)
+	}
+	if info.Size() != v.Source.Size {
+		return fmt.Errorf("source of %s has %d bytes instead of %d: %w", v.ID, info.Size(), v.Source.Size, ErrSourceGone)
 	}
 	return nil
 }
@@ -80,7 +95,7 @@ func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 	steps, tasks := layOut(id, p)
 	return a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
-		if err != nil || v.Plan != nil { // inspected before, by a task that was run twice
+		if err != nil || v.Plan != nil || v.Status != video.Processing { // inspected before, or given up
 			return err
 		}
 		if _, err := tx.FinishStep(ctx, id, string(queue.Inspect), 0, 0, a.now()); err != nil {
@@ -197,11 +212,6 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 	return err
 }
 
-func (a *App) removeWork(ctx context.Context, id video.ID) error {
-	_, err := blob.DeletePrefix(ctx, a.blobs, folder(workPlace, id))
-	return err
-}
-
 // Pieces are the parts of one rendition, open for reading.
 type Pieces struct {
 	Chunks []blob.Object
@@ -269,12 +279,16 @@ func (a *App) Progress(ctx context.Context, t queue.Task, done float64) (bool, e
 	return wanted, err
 }
 
-// Fault counts a failure of unknown cause. It reports true when there were too
-// many of them to hope for another try.
-func (a *App) Fault(ctx context.Context, t queue.Task) (giveUp bool, err error) {
+// Fault counts a failure of unknown cause. It reports true when there were so
+// many that another try is not worth it.
+func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, err error) {
 	err = a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, t.Video)
+		if err != nil || v.Status != video.Processing {
+			return err // given up because of another task
+		}
 		n, err := tx.CountFault(ctx, t.Video, string(t.Kind), t.Number)
-		giveUp = n >= maxFaults
+		giveUp = n >= most
 		return err
 	})
 	return giveUp, err
@@ -301,13 +315,25 @@ func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
 		if finished, err = a.settle(ctx, tx, v, f); err != nil {
 			return err
 		}
-		return a.retire(ctx, tx, id)
+		return a.retire(ctx, tx, id, afterWork)
 	})
-	if err == nil && finished != "" {
-		a.observe.VideoFinished(finished, f)
-		a.log.InfoContext(ctx, "video failed", "video", id, "code", f.Code, "reason", f.Message)
+	if err == nil {
+		a.finished(ctx, id, finished, f)
 	}
 	return err
+}
+
+// finished tells the operator that a video has come to its end; s is "" when it
+// has not.
+func (a *App) finished(ctx context.Context, id video.ID, s video.Status, f *video.Failure) {
+	switch s {
+	case video.Ready:
+		a.observe.VideoFinished(s, nil)
+		a.log.InfoContext(ctx, "video ready", "video", id)
+	case video.Fail:
+		a.observe.VideoFinished(s, f)
+		a.log.InfoContext(ctx, "video failed", "video", id, "code", f.Code, "reason", f.Message)
+	}
 }
 
 // settle gives a video the status that follows from its resolutions. It returns
@@ -321,59 +347,4 @@ func (a *App) settle(ctx context.Context, tx *store.Tx, v video.Video, f *video.
 		f = nil
 	}
 	return now, tx.MoveVideo(ctx, v.ID, now, f)
-}
-
-// retire stops the work on a video and has its left-overs removed.
-func (a *App) retire(ctx context.Context, tx *store.Tx, id video.ID) error {
-	if err := a.queue.Cancel(ctx, tx, id, queue.Purge); err != nil {
-		return err
-	}
-	if err := tx.DropSteps(ctx, id); err != nil {
-		return err
-	}
-	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Priority: purgePriority})
-}
-
-// Purge removes what a video has no more use for: its pieces when it is
-// finished, everything when it is deleted.
-func (a *App) Purge(ctx context.Context, id video.ID) error {
-	// A task that is just ending may still write; wait for it, but not for ever:
-	// what it leaves then is the sweep's.
-	quiet, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	if err := a.queue.Quiet(quiet, id, queue.Purge); err != nil && ctx.Err() != nil {
-		return err
-	}
-	v, err := a.store.Video(ctx, id)
-	if err != nil && video.KindOf(err) != video.NotFound {
-		return err
-	}
-	if err != nil || !v.DeletedAt.IsZero() {
-		return a.removeAll(ctx, id)
-	}
-	if open, err := a.unfinished(ctx, id); err != nil || open {
-		return err
-	}
-	if err := a.removeWork(ctx, id); err != nil {
-		return err
-	}
-	return a.removeSources(ctx, v)
-}
-
-// removeSources removes the copies of the upload that a finished video has no
-// use for: all but the verified one, since a complete-upload that was cut short
-// leaves one, and that one too unless it is to be kept.
-func (a *App) removeSources(ctx context.Context, v video.Video) error {
-	for info, err := range a.blobs.List(ctx, folder(sourcePlace, v.ID)) {
-		if err != nil {
-			return storageError("list sources", err)
-		}
-		if a.cfg.KeepSource && info.Key == v.Source.Key {
-			continue
-		}
-		if err := a.blobs.Delete(ctx, info.Key); err != nil {
-			return storageError("remove source", err)
-		}
-	}
-	return nil
 }

@@ -145,7 +145,7 @@ func TestFaultsAreCountedAndThenGivenUp(t *testing.T) {
 	v := b.processing(video.Draft{})
 	task := queue.Task{Kind: queue.Inspect, Video: v.ID}
 	for i, want := range []bool{false, false, true} {
-		if got, err := b.Fault(t.Context(), task); got != want || err != nil {
+		if got, err := b.Fault(t.Context(), task, 3); got != want || err != nil {
 			t.Errorf("fault %d: give up = %t, %v; want %t", i+1, got, err, want)
 		}
 	}

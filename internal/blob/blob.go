@@ -53,6 +53,9 @@ type Store interface {
 	// List yields the objects whose key starts with prefix, in no set order.
 	// Objects written or deleted meanwhile may or may not be seen.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
+
+	// Ping reports whether the store answers at all.
+	Ping(ctx context.Context) error
 }
 
 // Object is an open object. Reading at a range is cheap.

@@ -32,6 +32,9 @@ var (
 	ErrTooBig = errors.New("output limit reached")
 	// ErrCrashed means that ffmpeg itself crashed.
 	ErrCrashed = errors.New("ffmpeg crashed")
+	// ErrKilled means that somebody else killed ffmpeg: mostly the kernel, when
+	// memory ran out on the whole machine.
+	ErrKilled = errors.New("ffmpeg was killed")
 	// ErrSandbox means that the sandbox could not be built: the machine's fault.
 	ErrSandbox = errors.New("sandbox could not be built")
 	// ErrNoSound means that the sound track holds nothing that could be

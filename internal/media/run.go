@@ -128,7 +128,7 @@ func kindOfEnd(err error, stderr string) error {
 	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE:
 		return ErrCrashed
 	}
-	return nil
+	return ErrKilled
 }
 
 // tail keeps the end of what is written to it.

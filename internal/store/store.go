@@ -119,6 +119,9 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 // same database. It has one connection: never use it inside InTx.
 func (s *Store) Writer() *sql.DB { return s.write }
 
+// Reader returns the pool that only reads.
+func (s *Store) Reader() *sql.DB { return s.read }
+
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, `SELECT 1`)

@@ -23,7 +23,7 @@ type Draft struct {
 	IsPublic    bool
 	Thumbnails  []float64       // seconds
 	Metadata    json.RawMessage // a JSON object, or nil
-	Upscale     bool
+	Upscale     *bool           // nil: as the server is set
 }
 
 // CheckFilename returns what is wrong with a file name.

@@ -174,13 +174,19 @@ func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context
 		defer close(done)
 		tick := time.NewTicker(beat)
 		defer tick.Stop()
+		var written uint64
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			wanted, err := w.app.Progress(ctx, t, float64(latest.Load())/1e6)
+			now := latest.Load()
+			if now == written {
+				continue
+			}
+			written = now
+			wanted, err := w.app.Progress(ctx, t, float64(now)/1e6)
 			if err == nil && !wanted {
 				cancel(queue.ErrCancelled)
 			} else if err != nil && ctx.Err() == nil {

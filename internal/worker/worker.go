@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/queue"
@@ -31,6 +31,16 @@ type Worker struct {
 	log     *slog.Logger
 	observe Observer
 }
+
+const (
+	// maxFaults is how often a task may fail for an unknown reason before its
+	// video is given up. Trouble of ours is not counted.
+	maxFaults = 3
+	// maxKills is the same for runs that somebody else killed: mostly the kernel
+	// of a machine that is short of memory for a while, but there may be files
+	// that no machine has enough memory for.
+	maxKills = 10
+)
 
 // Observer is told how tasks went.
 type Observer interface {
@@ -75,9 +85,20 @@ func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 	return err
 }
 
-func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) error {
+// do does the work of a task. A panic is taken for a fault of the file: what
+// makes our code fail once will do so again.
+func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.log.ErrorContext(ctx, "a task panicked", "task", t.String(), "panic", p, "stack", string(debug.Stack()))
+			err = conversion(fmt.Errorf("panic: %v", p))
+		}
+	}()
 	if t.Kind == queue.Purge {
 		return w.app.Purge(ctx, t.Video)
+	}
+	if err := w.app.RoomFor(ctx, t, v); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp(w.scratch, string(t.Kind)+"-")
 	if err != nil {
@@ -114,13 +135,15 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.O
 	}
 	failure, hopeless := errors.AsType[*video.Failure](err)
 	if !hopeless && ours(err) {
-		w.log.WarnContext(ctx, "task will be tried again", "task", t.String(), "attempt", t.Attempt, "err", err)
-		return metrics.Failed, err
+		return metrics.Failed, err // the queue logs it and tries again
 	}
 	if !hopeless {
-		giveUp, countErr := w.app.Fault(ctx, t)
+		most := maxFaults
+		if errors.Is(err, media.ErrKilled) {
+			most = maxKills
+		}
+		giveUp, countErr := w.app.Fault(ctx, t, most)
 		if countErr != nil || !giveUp {
-			w.log.WarnContext(ctx, "task failed for an unknown reason and will be tried again", "task", t.String(), "attempt", t.Attempt, "err", err)
 			return metrics.Failed, errors.Join(err, countErr)
 		}
 		failure = explain(err)
@@ -162,7 +185,7 @@ func ours(err error) bool {
 	if errors.Is(err, media.ErrSandbox) {
 		return true
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrChanged) {
+	if errors.Is(err, app.ErrSourceGone) || errors.Is(err, fs.ErrNotExist) {
 		return false // a source or a piece that is gone will not come back
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
@@ -183,7 +206,9 @@ func explain(err error) *video.Failure {
 		return video.Failf(video.Corrupt, "Converting this file gave far more data than a film of its length can hold.")
 	case errors.Is(err, media.ErrCrashed):
 		return video.Failf(video.Corrupt, "The file is damaged in a way that makes the converter crash.")
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrChanged):
+	case errors.Is(err, media.ErrKilled):
+		return video.Failf(video.LimitMemory, "Converting this file was stopped again and again, probably for lack of memory.")
+	case errors.Is(err, app.ErrSourceGone):
 		return video.Failf(video.InternalFailure, "The uploaded file is no longer in the storage.")
 	}
 	return video.Failf(video.InternalFailure, "Converting this file failed several times for a reason that is not known. The server's log has the details.")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/video"
@@ -34,8 +35,9 @@ func TestWhoIsToBlame(t *testing.T) {
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
 		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
-		{"the source is gone", fmt.Errorf("fetch source: %w", missing), false},
-		{"the source is another file now", fmt.Errorf("fetch source: %w", blob.ErrChanged), false},
+		{"the source is gone", fmt.Errorf("fetch source: %w", app.ErrSourceGone), false},
+		{"a piece is gone", fmt.Errorf("open piece: %w", missing), false},
+		{"ffmpeg was killed by somebody else", conversion(media.ErrKilled), false},
 		{"the storage is full", fmt.Errorf("keep piece: %w", blob.ErrFull), true},
 		{"the database is locked", &video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, true},
 		{"the pieces do not fit together", conversion(errors.New("assemble: piece 2: frames at the same moment")), false},
@@ -56,7 +58,8 @@ func TestExplanationsAreForPeople(t *testing.T) {
 		conversion(media.ErrCrashed):                                       video.Corrupt,
 		conversion(media.ErrTooBig):                                        video.Corrupt,
 		conversion(media.ErrTimeLimit):                                     video.LimitTime,
-		fmt.Errorf("fetch: %w", fs.ErrNotExist):                            video.InternalFailure,
+		fmt.Errorf("fetch: %w", app.ErrSourceGone):                         video.InternalFailure,
+		conversion(media.ErrKilled):                                        video.LimitMemory,
 		conversion(errors.New("exit status 1: /srv/data/scratch/x: oops")): video.InternalFailure,
 	} {
 		f := explain(err)

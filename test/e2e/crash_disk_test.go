@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// smallDisk mounts a file system of 24 MiB and returns a data directory on it.
+// smallDisk mounts a file system of 48 MiB and returns a data directory on it.
 func smallDisk(t testing.TB) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount a small file system")
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=48m"); err != nil {
 		t.Skipf("this machine does not let tests mount: %v", err)
 	}
 	t.Cleanup(func() {
@@ -34,7 +34,7 @@ func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, withDataDir(smallDisk(t)))
 	u := s.create(tinyVideo)
-	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(zeros{}, 40<<20))
+	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(zeros{}, 80<<20))
 	r := s.send("PUT", u.UploadURL, large, header{"Content-Type", u.ContentType})
 	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	if r.header.Get("Retry-After") == "" {
@@ -49,6 +49,50 @@ func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
 	s.complete(u.ID)
 	s.wantFilm(s.waitReady(u), tinyFrames)
 	s.wantTidy(u)
+}
+
+// TestANearlyFullDisk wants that what is left stays for the database: uploads are
+// refused before their first byte, and deletions, which make room, go on.
+func TestANearlyFullDisk(t *testing.T) {
+	t.Parallel()
+	s := start(t, withDataDir(smallDisk(t)))
+	old := s.publish(tinyVideo, clip(t, tinyClip))
+	u := s.create(tinyVideo)
+	free := fillDisk(t, filepath.Dir(s.dataDir))
+	if err := os.Truncate(filepath.Join(filepath.Dir(s.dataDir), "ballast"), 0); err != nil {
+		t.Fatal(err)
+	}
+	takeAllBut(t, filepath.Dir(s.dataDir), 8<<20)
+
+	r := s.send("PUT", u.UploadURL, strings.NewReader("x"), header{"Content-Type", u.ContentType})
+	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
+	s.deleteVideo(old.ID)
+	free()
+	s.put(u, clip(t, tinyClip))
+	s.complete(u.ID)
+	s.wantFilm(s.waitReady(u), tinyFrames)
+}
+
+// takeAllBut grows the ballast until only so many bytes are free.
+func takeAllBut(t testing.TB, dir string, left uint64) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "ballast"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for {
+		var fs syscall.Statfs_t
+		if err := syscall.Statfs(dir, &fs); err != nil {
+			t.Fatal(err)
+		}
+		if fs.Bavail*uint64(fs.Bsize) <= left {
+			return
+		}
+		if _, err := f.Write(make([]byte, 256<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // zeros never ends.
@@ -90,7 +134,7 @@ func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
 func (s *server) retried(kind string) bool {
 	for line := range strings.Lines(s.log.String()) {
 		var entry struct{ Msg, Task string }
-		if parseJSON(line, &entry) && entry.Msg == "task will be tried again" && strings.HasPrefix(entry.Task, kind+"/") {
+		if parseJSON(line, &entry) && entry.Msg == "a task failed and will run again" && strings.HasPrefix(entry.Task, kind+"/") {
 			return true
 		}
 	}

@@ -121,3 +121,11 @@ func twoReaders(t *testing.T, s blob.Store) {
 		t.Errorf("two readers in turn read %s, want %s", got.String(), want)
 	}
 }
+
+var pingCases = []testCase{
+	{"an open store answers", func(t *testing.T, s blob.Store) {
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("Ping = %v", err)
+		}
+	}},
+}

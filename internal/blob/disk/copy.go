@@ -39,7 +39,7 @@ func (s *Store) link(ctx context.Context, from, to, etag string) (blob.Info, err
 		s.discard(temp)
 		return blob.Info{}, err
 	}
-	return info, s.syncFolder(path.Dir(to))
+	return info, s.syncNearest(path.Dir(to))
 }
 
 // linkVia links from to temp, looks whether that is the right version, and only

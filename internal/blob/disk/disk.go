@@ -12,6 +12,7 @@
 package disk
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -73,6 +74,12 @@ func Open(dir string, opts Options) (*Store, error) {
 		s.now = time.Now
 	}
 	return s, nil
+}
+
+// Ping reports whether the folder is there.
+func (s *Store) Ping(context.Context) error {
+	_, err := os.Stat(s.dir)
+	return err
 }
 
 // Close releases the folder. Objects that are open stay readable.

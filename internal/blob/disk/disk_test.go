@@ -243,3 +243,19 @@ func TestWhatIsNotOursIsPassedOver(t *testing.T) {
 	}
 	wantTree(t, dir, ".dot", "folder", "link", "lost+found/", "with space")
 }
+
+func TestPingMissesAFolderThatIsGone(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "objects")
+	s, err := disk.Open(dir, disk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Rename(dir, dir+"-elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Ping without a folder = %v; want fs.ErrNotExist", err)
+	}
+}

@@ -85,9 +85,9 @@ func (s *Store) prune(dir string) string {
 	return dir
 }
 
-// syncRemoval makes it last that something is gone from dir. If dir is gone as
-// well, it is its nearest parent that has to be written.
-func (s *Store) syncRemoval(dir string) error {
+// syncNearest makes the names in dir last, also that something is gone from it.
+// If dir is gone as well, it is its nearest parent that has to be written.
+func (s *Store) syncNearest(dir string) error {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if err := s.syncFolder(dir); !isMissing(err) {
 			return err

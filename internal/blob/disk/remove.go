@@ -59,7 +59,7 @@ func (s *Store) settle(dirs map[string]bool) error {
 		left[s.prune(dir)] = true
 	}
 	for dir := range left {
-		if err := s.syncRemoval(dir); err != nil {
+		if err := s.syncNearest(dir); err != nil {
 			return fmt.Errorf("make a deletion last: %w", err)
 		}
 	}

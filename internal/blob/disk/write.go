@@ -58,7 +58,8 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader) (blob.Info, er
 		return blob.Info{}, explain(err)
 	}
 	stored = true
-	return info, s.syncFolder(path.Dir(key))
+	// A Delete may have removed the object and its folder by now.
+	return info, s.syncNearest(path.Dir(key))
 }
 
 // seal stamps the finished file, brings it to disk and closes it.
@@ -134,7 +135,7 @@ func (s *Store) adopt(key string, f *os.File) (blob.Info, error) {
 		s.prune(dir)
 		return blob.Info{}, explain(err)
 	}
-	return describe(key, fi), s.syncFolder(dir)
+	return describe(key, fi), s.syncNearest(dir)
 }
 
 func (s *Store) putAndRemove(ctx context.Context, key string, f *os.File) (blob.Info, error) {

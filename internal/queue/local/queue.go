@@ -27,14 +27,16 @@ var Migrations embed.FS
 
 // Options are what a queue needs besides its database. Its zero value works.
 type Options struct {
-	Log *slog.Logger     // nil: silent
-	Now func() time.Time // nil: time.Now
+	Read *sql.DB          // pool for reading only; nil: the one that writes
+	Log  *slog.Logger     // nil: silent
+	Now  func() time.Time // nil: time.Now
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
 // started again.
 type Queue struct {
 	db     *sql.DB
+	read   *sql.DB
 	log    *slog.Logger
 	now    func() time.Time
 	random func() float64 // in [0, 1)
@@ -66,8 +68,12 @@ func New(db *sql.DB, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Read == nil {
+		o.Read = db
+	}
 	return &Queue{
 		db:       db,
+		read:     o.Read,
 		log:      o.Log,
 		now:      o.Now,
 		random:   rand.Float64,
@@ -210,7 +216,7 @@ func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 		  FROM task GROUP BY kind`
 
 	now := q.now().UnixMilli()
-	rows, err := q.db.QueryContext(ctx, count, now)
+	rows, err := q.read.QueryContext(ctx, count, now)
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)
 	}

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// The two purges of a video have names of their own: one that a deletion asks
+// for must not be skipped because the one after the work is just running.
+const (
+	afterWork     = 0
+	afterDeletion = 1
+)
+
+// retire stops the work on a video and has its left-overs removed.
+func (a *App) retire(ctx context.Context, tx *store.Tx, id video.ID, why int) error {
+	if err := a.queue.Cancel(ctx, tx, id, queue.Purge); err != nil {
+		return err
+	}
+	if err := tx.DropSteps(ctx, id); err != nil {
+		return err
+	}
+	return a.enqueuePurge(ctx, tx, id, why)
+}
+
+func (a *App) enqueuePurge(ctx context.Context, tx *store.Tx, id video.ID, why int) error {
+	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Number: why, Priority: purgePriority})
+}
+
+// Purge removes the objects that a video has no more use for: its pieces when it
+// is finished, the files of a resolution that was deleted, everything when the
+// video itself was.
+func (a *App) Purge(ctx context.Context, id video.ID) error {
+	// A task that is just ending may still write; wait for it, but not for ever:
+	// what it leaves then is the sweep's.
+	quiet, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := a.queue.Quiet(quiet, id, queue.Purge); err != nil && ctx.Err() != nil {
+		return err
+	}
+	o, err := a.ownerOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !o.exists {
+		return a.removeAll(ctx, id)
+	}
+	for _, place := range places {
+		for info, err := range a.blobs.List(ctx, folder(place, id)) {
+			if err != nil {
+				return storageError("list objects", err)
+			}
+			if _, err := a.removeUnowned(ctx, o, info); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeAll removes every object of a deleted video, and then its row.
+func (a *App) removeAll(ctx context.Context, id video.ID) error {
+	for _, place := range places {
+		if _, err := blob.DeletePrefix(ctx, a.blobs, folder(place, id)); err != nil {
+			return storageError("remove "+place+" objects", err)
+		}
+	}
+	a.reached(ObjectsRemoved)
+	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
+}
+
+func (a *App) removeWork(ctx context.Context, id video.ID) error {
+	_, err := blob.DeletePrefix(ctx, a.blobs, folder(workPlace, id))
+	return err
+}
+
+// removeUnowned removes an object that its video has no use for, and reports
+// whether it did.
+func (a *App) removeUnowned(ctx context.Context, o owner, info blob.Info) (bool, error) {
+	place, _, rest, _ := parseKey(info.Key)
+	if a.owns(o, place, info.Key, rest) {
+		return false, nil
+	}
+	if err := a.blobs.Delete(ctx, info.Key); err != nil {
+		return false, storageError("remove object", err)
+	}
+	return true, nil
+}
+
+// owner is what the database says about a video that objects belong to.
+type owner struct {
+	id      video.ID
+	exists  bool
+	video   video.Video
+	working bool // some step of its plan is still open
+}
+
+func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
+	o := owner{id: id}
+	v, err := a.store.Video(ctx, id)
+	if err != nil {
+		if video.KindOf(err) == video.NotFound {
+			err = nil
+		}
+		return o, err
+	}
+	o.video, o.exists = v, v.DeletedAt.IsZero()
+	steps, err := a.store.Steps(ctx, id)
+	for _, s := range steps {
+		o.working = o.working || !s.Done
+	}
+	return o, err
+}
+
+// owns reports whether an object still has a use for its owner. It is the one
+// rule about what is kept: purges and sweeps remove the rest.
+func (a *App) owns(o owner, place, key, rest string) bool {
+	if !o.exists {
+		return false
+	}
+	v := o.video
+	working := v.Status == video.Processing || o.working
+	open := v.CompletedAt.IsZero() && a.now().Before(v.UploadExpiresAt.Add(a.cfg.AbandonedAfter))
+	switch place {
+	case uploadPlace:
+		return open
+	case sourcePlace:
+		// While the upload is open, a copy may belong to a complete-upload under way.
+		return open || key == v.Source.Key && (working || a.cfg.KeepSource)
+	case workPlace:
+		return working
+	}
+	name, thumbnail, ok := parsePlayFile(rest)
+	r, has := v.Resolution(name)
+	return ok && has && r.Status != video.Fail && thumbnail < len(v.Thumbnails) && v.IsPublic == (place == publicPlace)
+}

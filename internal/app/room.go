@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// spacer is a store of objects that knows how much room it has left. S3 does
+// not, and needs no watching.
+type spacer interface{ Free() (uint64, error) }
+
+// room refuses work that needs more bytes than there are beside the reserve.
+// The reserve is for the database: a service that cannot even record a deletion
+// never gets out of a full disk.
+func (a *App) room(need int64) error {
+	s, ok := a.blobs.(spacer)
+	if !ok {
+		return nil
+	}
+	free, err := s.Free()
+	if err != nil {
+		return storageError("measure free space", err)
+	}
+	if wanted := uint64(max(need, 0)) + uint64(a.cfg.MinFree); free < wanted {
+		return storageError("make room", fmt.Errorf("%d bytes are free, %d are wanted: %w", free, wanted, blob.ErrFull))
+	}
+	return nil
+}
+
+// RoomFor returns an error while there is no room for what a task will write.
+// The task then waits; nothing is lost by that.
+func (a *App) RoomFor(ctx context.Context, t queue.Task, v video.Video) error {
+	need, err := a.estimate(ctx, t, v)
+	if err != nil {
+		return err
+	}
+	return a.room(need)
+}
+
+const (
+	// bitsPerPixel is what x264 spends on a pixel of a frame of a busy picture.
+	bitsPerPixel   = 0.15
+	thumbnailBytes = 1 << 20
+)
+
+// estimate is roughly how many bytes a task will write.
+func (a *App) estimate(ctx context.Context, t queue.Task, v video.Video) (int64, error) {
+	switch t.Kind {
+	case queue.Encode:
+		pixels := 0.0
+		for _, r := range v.Plan.Renditions {
+			pixels += float64(r.Width * r.Height)
+		}
+		rate := min(max(v.Plan.Input.FrameRate, 1), 60)
+		return int64(pixels * rate * v.Plan.Length(t.Number).Seconds() * bitsPerPixel / 8), nil
+	case queue.Audio:
+		return int64(float64(v.Plan.Audio.Bitrate) * v.Plan.Duration.Seconds() / 8), nil
+	case queue.Thumbnails:
+		return int64(len(v.Plan.Thumbnails) * len(v.Plan.Renditions) * thumbnailBytes / 4), nil
+	case queue.Assemble:
+		return a.piecesSize(ctx, v, t.Number)
+	}
+	return 0, nil
+}
+
+// piecesSize is how large the film of a rendition will be.
+func (a *App) piecesSize(ctx context.Context, v video.Video, rendition int) (int64, error) {
+	keys := map[string]bool{audioKey(v.ID): true}
+	for i := range v.Plan.Chunks {
+		keys[pieceKey(v.ID, i, rendition)] = true
+	}
+	var sum int64
+	for info, err := range a.blobs.List(ctx, folder(workPlace, v.ID)) {
+		if err != nil {
+			return 0, storageError("list pieces", err)
+		}
+		if keys[info.Key] {
+			sum += info.Size
+		}
+	}
+	return sum, nil
+}
