@@ -2,7 +2,7 @@
 # Installs the programs that Spool uses, where they are missing.
 #   install-deps.sh run    what the service needs: ffmpeg and ffprobe
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
-#                          for the race detector
+#                          for the race detector, a browser for the pages
 set -eu
 
 # missing PROGRAM PACKAGE... prints the packages when the program is not there.
@@ -15,7 +15,7 @@ missing() {
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)" ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)" ;;
 *)
 	echo "usage: $0 run|test" >&2
 	exit 2

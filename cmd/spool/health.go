@@ -59,5 +59,6 @@ func (h *health) check(ctx context.Context) error {
 func say(w http.ResponseWriter, what map[string]string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_ = json.NewEncoder(w).Encode(what) // the client is gone if this fails
 }

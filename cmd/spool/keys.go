@@ -35,6 +35,7 @@ type keysCommand struct {
 
 func (keysCommand) Help() string {
 	return `API keys can be managed while the service runs. Only hashes of them are stored.
+The database must be there: the first spool serve makes it, and a first key.
 
     spool keys create --name=phone
     spool keys list

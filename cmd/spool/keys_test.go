@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +129,24 @@ func TestKeysThatAreRefused(t *testing.T) {
 		if code := p.run(t.Context(), strings.Fields(tt.line)); code != tt.code || !strings.Contains(stderr.String(), tt.want) {
 			t.Errorf("spool %s exits with %d and says %q; want %d and %q", tt.line, code, stderr, tt.code, tt.want)
 		}
+	}
+}
+
+// TestKeysOfANewPlaceAreRefused uses the real database: a mistyped directory
+// must neither be made nor give the impression that there are no keys.
+func TestKeysOfANewPlaceAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "dtaa")
+	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate"} {
+		p, _, stderr := newProcess(nil, nil)
+		p.open = openKeyStore
+		want := "spool: no database in " + dir + "; start spool serve there once, or name the right --data-dir.\n"
+		if code := p.run(t.Context(), append(strings.Fields(line), "--data-dir="+dir)); code != exitUsage || stderr.String() != want {
+			t.Errorf("spool %s exits with %d and says %q; want %d and %q", line, code, stderr, exitUsage, want)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made (%v)", err)
 	}
 }
 

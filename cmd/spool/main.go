@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -26,6 +27,9 @@ const (
 
 func main() {
 	sandbox.EnterIfAsked() // this may be the start of an ffmpeg, which never comes back from here
+	// The database holds the keys that sign addresses, and private films are
+	// private: nothing that is made from here on is for other users.
+	syscall.Umask(0o077)
 	p := &process{
 		stdout: os.Stdout,
 		stderr: os.Stderr,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/delivery"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/problem"
 )
@@ -42,24 +43,32 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Du
 	answers.HandleFunc("GET /healthz", h.alive)
 	answers.HandleFunc("GET /readyz", h.isReady)
 	answers.Handle("GET /metrics", m.Handler(log))
-	mux := http.NewServeMux()
-	mux.Handle("/", svc.handler)
-	for _, route := range probes { // with every method, or "/" would take the others
-		mux.Handle(route, problem.Mux(answers))
-	}
-	logged := &access{next: problem.Recover(mux), log: log, metrics: m, now: time.Now}
+	logged := &access{next: problem.Recover(dispatch(problem.Mux(answers), svc.handler)), log: log, metrics: m, now: time.Now}
 	return &server{
 		service: svc, health: h, log: log, grace: grace,
 		http: &http.Server{
-			Handler: problem.RequestID(log, logged),
+			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Patience{}),
 			// A client must say quickly what it wants. How long a film takes to
-			// travel is its own affair, so there is no limit on bodies.
+			// travel is its own affair: there is no limit on that, but Guard ends
+			// what stands still.
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       60 * time.Second,
 			MaxHeaderBytes:    64 << 10,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 	}
+}
+
+// dispatch sends the probes to one handler and all else to another. A mux would
+// redirect to the clean form of a path before either has seen it.
+func dispatch(probe, other http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isProbe(r.URL.Path) {
+			probe.ServeHTTP(w, r)
+			return
+		}
+		other.ServeHTTP(w, r)
+	})
 }
 
 // run serves ln until stop ends, and returns when everything has come to rest.

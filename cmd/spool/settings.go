@@ -169,6 +169,8 @@ func wanted(flag *kong.Flag) string {
 		return "true or false"
 	case int:
 		return "a whole number"
+	case float64:
+		return "a number"
 	case time.Duration:
 		return "a duration such as 90s or 1h30m"
 	case byteSize:

@@ -41,6 +41,24 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
+func TestASettingThatCannotBeReadIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"SPOOL_RATE_LIMIT":       "it must be a number.",
+		"SPOOL_WORKERS":          "it must be a whole number.",
+		"SPOOL_GRACE":            "it must be a duration such as 90s or 1h30m.",
+		"SPOOL_MAX_UPLOAD_BYTES": "it must be a size such as 5GiB, 500MB or a number of bytes.",
+		"SPOOL_KEEP_SOURCE":      "it must be true or false.",
+		"SPOOL_LOG_LEVEL":        "it must be debug, info, warn or error.",
+		"SPOOL_TRUSTED_PROXIES":  "it must be a list of networks such as 10.0.0.0/8.",
+	} {
+		_, err := sources{env: map[string]string{name: "abc"}}.parse(t)
+		if want := name + ` is "abc": ` + want; err == nil || err.Error() != want {
+			t.Errorf("%s=abc gives %v, want %s", name, err, want)
+		}
+	}
+}
+
 func TestNearestSetting(t *testing.T) {
 	t.Parallel()
 	s := new(settings)

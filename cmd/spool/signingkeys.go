@@ -14,7 +14,8 @@ type signingKeysCommand struct {
 
 func (signingKeysCommand) Help() string {
 	return `Upload and private playback addresses carry a signature. The newest key signs,
-and every key in the list is accepted.
+and every key in the list is accepted. The database must be there: the first
+spool serve makes it.
 
     spool signing-keys list
     spool signing-keys rotate

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/spool-video/spool/internal/api"
 	"github.com/spool-video/spool/internal/app"
@@ -117,18 +117,16 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 		return nil, err
 	}
 	m.WatchQueue(ctx, p.queue.Stats)
-	house := &housekeeping{parts: p, log: log}
+	work := &background{
+		startTasks: func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) },
+		stopTasks:  p.queue.Stop,
+		keepHouse:  func(ctx context.Context) { p.keepHouse(ctx, log) },
+	}
 	return &service{
-		handler: handler,
-		ready:   p.app.Ready,
-		start: func(ctx context.Context) error {
-			house.start(ctx)
-			return p.queue.Start(ctx, c.workers(), w.Handle)
-		},
-		stop: func(ctx context.Context) error {
-			house.stop()
-			return p.queue.Stop(ctx)
-		},
+		handler:  handler,
+		ready:    p.app.Ready,
+		start:    work.start,
+		stop:     work.stop,
 		close:    p.Close,
 		sandbox:  box.Report().String(),
 		firstKey: firstKey,
@@ -181,48 +179,42 @@ func newHandler(a *app.App, c *Config) (http.Handler, error) {
 	}
 	edge.Register(mux)
 	delivery.Register(mux, a, delivery.Config{})
-	return problem.Mux(mux), nil
+	return edge.InFrontOf(problem.Mux(mux)), nil
 }
 
-// housekeeping runs beside the service: it clears what a crash left and sweeps.
-type housekeeping struct {
-	parts *parts
-	log   *slog.Logger
-	done  sync.WaitGroup
-	end   context.CancelFunc
+// keepHouse clears what a crash left, and sweeps until ctx ends.
+func (p *parts) keepHouse(ctx context.Context, log *slog.Logger) {
+	if n, err := p.blobs.CleanTemp(ctx); err != nil {
+		log.WarnContext(ctx, "could not clear temporary files", "err", err)
+	} else if n > 0 {
+		log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
+	}
+	p.app.Maintain(ctx)
 }
 
-func (h *housekeeping) start(ctx context.Context) {
-	ctx, h.end = context.WithCancel(ctx)
-	h.done.Go(func() {
-		if n, err := h.parts.blobs.CleanTemp(ctx); err != nil {
-			h.log.WarnContext(ctx, "could not clear temporary files", "err", err)
-		} else if n > 0 {
-			h.log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
-		}
-		h.parts.app.Maintain(ctx)
-	})
-}
-
-func (h *housekeeping) stop() {
-	h.end()
-	h.done.Wait()
-}
-
-// keyParts is what the key commands work on: the data directory of a service
-// that may be running at the same time.
+// keyParts is what the key commands work on: the database of a service that may
+// be running at the same time.
 type keyParts struct {
 	*app.App
-	parts *parts
+	store *store.Store
 }
 
-func (k keyParts) Close() error { return k.parts.Close() }
+func (k keyParts) Close() error { return k.store.Close() }
 
-// openKeyStore opens the database for the key commands.
+// openKeyStore opens the database for the key commands. It makes none: in a
+// place without one, the place is wrong.
 func openKeyStore(ctx context.Context, l Location) (keyStore, error) {
-	p, err := openParts(ctx, l.DataDir, app.Config{}, slog.New(slog.DiscardHandler), nil)
+	path := filepath.Join(l.DataDir, databaseFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &configError{[]string{fmt.Sprintf("no database in %s; start spool serve there once, or name the right --data-dir.", l.DataDir)}}
+	}
+	db, err := store.OpenSQLite(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	return keyParts{p.app, p}, nil
+	a, err := app.New(ctx, app.Config{}, app.Parts{Store: db, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return keyParts{a, db}, nil
 }

@@ -77,10 +77,22 @@ func New(service Service, config Config) (*API, error) {
 	return a, nil
 }
 
-// Register adds the interface, its description and the page that shows it to mux.
+// InFrontOf serves everything below /api and leaves the rest to next. No mux may
+// come before it: one would answer for paths that are not clean, such as
+// /api//video, without asking for a key.
+func (a *API) InFrontOf(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/") {
+			a.authenticated(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Register adds the description of the interface and the page that shows it to
+// mux.
 func (a *API) Register(mux *http.ServeMux) {
-	mux.HandleFunc("/api", a.authenticated)
-	mux.HandleFunc("/api/", a.authenticated)
 	mux.HandleFunc("GET /openapi.json", a.serveSpec)
 	mux.HandleFunc("GET /docs", serveDocsPage)
 	mux.HandleFunc("GET /docs/{file}", serveDocsFile)

@@ -24,8 +24,8 @@ const (
 	maxFaults = 100
 )
 
-// readBody returns the body of a request. It must be JSON by its Content-Type,
-// unless there is none and it need not be there.
+// readBody returns the body of a request. It must be JSON by its Content-Type; a
+// client that names no type is taken at its bytes.
 func readBody(c *call, required bool) ([]byte, error) {
 	r := c.request
 	isJSON := jsonType(r.Header.Get("Content-Type"))
@@ -55,9 +55,12 @@ func readBody(c *call, required bool) ([]byte, error) {
 	return body, nil
 }
 
-// jsonType reports whether a Content-Type is application/json or one built on
-// JSON, such as application/merge-patch+json.
+// jsonType reports whether a Content-Type is application/json, one built on
+// JSON, such as application/merge-patch+json, or absent.
 func jsonType(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
 	t, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (t == "application/json" || strings.HasSuffix(t, "+json"))
 }

@@ -28,6 +28,8 @@ type callKey struct{}
 // learnt about what is there.
 func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	r.Pattern = "/api/" // whoever logs and counts requests reads the route off the outer request
 	actor, err := a.service.Authenticate(r.Context(), r.Header.Get(headerKey))
 	if err == nil {
 		err = a.limit.allow(actor.KeyID)
@@ -39,7 +41,6 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	c := &call{actor: actor, request: r, writer: w}
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
 	inner.Header.Del("Accept") // there is one format only, and huma would take "json" for the name of another
-	// Whoever logs and counts requests reads the route off the outer request.
 	defer func() { r.Pattern = inner.Pattern }()
 	a.routes.ServeHTTP(w, inner)
 }

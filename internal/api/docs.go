@@ -37,6 +37,7 @@ var docsTypes = map[string]string{
 func (a *API) serveSpec(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(a.spec)
 }
 

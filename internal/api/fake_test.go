@@ -99,7 +99,7 @@ func newHandler(t testing.TB, s Service, c Config) http.Handler {
 	}
 	mux := http.NewServeMux()
 	a.Register(mux)
-	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
+	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(a.InFrontOf(problem.Mux(mux))))
 }
 
 // request makes a request with a valid key; a body is sent as JSON.
@@ -136,6 +136,9 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, code st
 	}
 	if got := w.Header().Values("Cache-Control"); len(got) != 1 || got[0] != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", got)
+	}
+	if got := w.Header().Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("X-Content-Type-Options is %q, want nosniff", got)
 	}
 	return p
 }

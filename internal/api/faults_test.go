@@ -29,6 +29,10 @@ func TestKeyComesFirst(t *testing.T) {
 		{"PATCH", "/api/video", ""},
 		{"GET", "/api/", ""},
 		{"GET", "/api", ""},
+		{"GET", "/api//video", ""},
+		{"GET", "/api/video//public", ""},
+		{"POST", "/api/video//complete-upload", ""},
+		{"GET", "/api/../healthz", ""},
 	}
 	for _, q := range requests {
 		r := request(q.method, q.path, q.body)
@@ -44,6 +48,9 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &fakeService{}, Config{})
 	for _, path := range []string{"/api", "/api/", "/api/unknown", "/api/video/" + testID + "/other", "/api/video/", "/elsewhere", "/docs/other", "/schemas/Video.json"} {
+		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
+	}
+	for _, path := range []string{"/api//video", "/api/video//public", "/api/./video", "/api/video/../video", "//api/video", "//elsewhere", "/docs/../docs"} {
 		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
 	}
 	w := do(h, request("PUT", "/api/video/"+testID, ""))
@@ -138,30 +145,38 @@ func TestMalformedPath(t *testing.T) {
 
 func TestContentType(t *testing.T) {
 	t.Parallel()
+	const complete = "/api/video/" + testID + "/complete-upload"
 	tests := []struct {
 		name, path, body, contentType string
-		refused                       bool
+		status                        int
 	}{
-		{"create as JSON", "/api/video", validDraft, "application/json", false},
-		{"create with parameters", "/api/video", validDraft, "Application/JSON; charset=utf-8", false},
-		{"create as something built on JSON", "/api/video", validDraft, "application/x.y+json", false},
-		{"create without a type", "/api/video", validDraft, "", true},
-		{"create as a form", "/api/video", validDraft, "application/x-www-form-urlencoded", true},
-		{"create as nonsense", "/api/video", validDraft, "json", true},
-		{"create with nothing at all", "/api/video", "", "", true},
-		{"complete as text", "/api/video/" + testID + "/complete-upload", "{}", "text/plain", true},
-		{"complete without a type", "/api/video/" + testID + "/complete-upload", "{}", "", true},
+		{"create as JSON", "/api/video", validDraft, "application/json", 201},
+		{"create with parameters", "/api/video", validDraft, "Application/JSON; charset=utf-8", 201},
+		{"create as something built on JSON", "/api/video", validDraft, "application/x.y+json", 201},
+		{"create without a type", "/api/video", validDraft, "", 201},
+		{"create as a form", "/api/video", validDraft, "application/x-www-form-urlencoded", 415},
+		{"create as nonsense", "/api/video", validDraft, "json", 415},
+		{"create with nothing at all", "/api/video", "", "", 400},
+		{"complete as JSON", complete, "{}", "application/json", 201},
+		{"complete without a type", complete, "{}", "", 201},
+		{"complete as text", complete, "{}", "text/plain", 415},
+		{"complete with nothing, whatever its type", complete, "", "text/plain", 201},
+		{"complete with no JSON and no type", complete, "x=1", "", 400},
 	}
+	codes := map[int]string{400: "invalid_request", 415: "unsupported_media_type"}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := request("POST", tt.path, tt.body)
-			r.Header.Set("Content-Type", tt.contentType)
+			r.Header.Del("Content-Type")
+			if tt.contentType != "" {
+				r.Header.Set("Content-Type", tt.contentType)
+			}
 			w := do(newHandler(t, &fakeService{}, Config{}), r)
-			if tt.refused {
-				wantProblem(t, w, 415, "unsupported_media_type")
-			} else if w.Code != 201 {
-				t.Errorf("answer is %d %s, want 201", w.Code, w.Body)
+			if code := codes[tt.status]; code != "" {
+				wantProblem(t, w, tt.status, code)
+			} else if w.Code != tt.status {
+				t.Errorf("answer is %d %s, want %d", w.Code, w.Body, tt.status)
 			}
 		})
 	}
@@ -204,5 +219,28 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	}
 	if res.Body.Close(); res.StatusCode != 400 {
 		t.Errorf("status is %d, want 400", res.StatusCode)
+	}
+}
+
+// TestTheRouteIsKeptForTheLog: who logs a request reads its route afterwards.
+func TestTheRouteIsKeptForTheLog(t *testing.T) {
+	t.Parallel()
+	a, err := New(&fakeService{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.InFrontOf(http.NotFoundHandler())
+	stranger := request("GET", "/api/video/"+testID+"/public", "")
+	stranger.Header.Del("X-API-KEY")
+	for r, want := range map[*http.Request]string{
+		stranger:                                  "/api/",
+		request("GET", "/api/unknown", ""):        "/api/",
+		request("GET", "/api//unclean", ""):       "/api/",
+		request("DELETE", "/api/video/x", ""):     "DELETE /api/video/{id}",
+		request("GET", "/api/video/x/public", ""): "GET /api/video/{id}/public",
+	} {
+		if do(h, r); r.Pattern != want {
+			t.Errorf("the route of %s %s is %q, want %q", r.Method, r.URL.Path, r.Pattern, want)
+		}
 	}
 }

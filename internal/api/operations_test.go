@@ -47,6 +47,9 @@ func checkHeaders(t *testing.T, h http.Header) {
 	if got := h.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q", got)
 	}
+	if got := h.Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("X-Content-Type-Options is %q", got)
+	}
 	if got := h.Get("Link"); got != "" {
 		t.Errorf("there is a Link header: %q", got)
 	}

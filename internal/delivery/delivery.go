@@ -35,8 +35,9 @@ type delivery struct {
 	now     func() time.Time
 }
 
-// Register adds the upload and playback addresses to mux. The server must have
-// neither a ReadTimeout nor a WriteTimeout shorter than the longest transfer.
+// Register adds the upload and playback addresses to mux. It relies on Guard
+// around the whole server, which must have neither a ReadTimeout nor a
+// WriteTimeout shorter than the longest transfer.
 func Register(mux *http.ServeMux, service Service, config Config) {
 	d := &delivery{service: service, stall: config.Stall, now: config.Now}
 	if d.stall <= 0 {
@@ -70,7 +71,12 @@ func preflight(methods, headers string) http.HandlerFunc {
 	}
 }
 
-// invalidAddress is the answer to a signed address that cannot be one of ours.
-func invalidAddress() error {
-	return &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "This address was not signed by this server, or has been changed."}
+// signedID returns the video's id in a signed address. What is no id goes on as
+// it is: nothing was ever signed for it, so the service refuses the address.
+func signedID(r *http.Request) video.ID {
+	raw := r.PathValue("id")
+	if id, err := video.ParseID("id", raw); err == nil {
+		return id
+	}
+	return video.ID(raw)
 }

@@ -85,8 +85,12 @@ func playing(t testing.TB, content []byte) *fakeService {
 func newHandler(s Service, c Config) http.Handler {
 	mux := http.NewServeMux()
 	Register(mux, s, c)
-	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
+	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
+	return Guard(edge, Patience{Stall: c.Stall, Farewell: testFarewell})
 }
+
+// testFarewell leaves no doubt whether an answer came before it or after.
+const testFarewell = 3 * time.Second
 
 func do(h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)

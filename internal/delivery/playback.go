@@ -41,13 +41,8 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
-	id, err := video.ParseID("id", r.PathValue("id"))
-	if err != nil {
-		problem.Write(w, r, invalidAddress())
-		return
-	}
 	token, file := r.PathValue("token"), r.PathValue("file")
-	object, err := d.service.OpenSigned(r.Context(), token, id, file)
+	object, err := d.service.OpenSigned(r.Context(), token, signedID(r), file)
 	if err != nil {
 		problem.Write(w, r, err)
 		return

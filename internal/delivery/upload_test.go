@@ -121,8 +121,31 @@ func TestUploadRefusals(t *testing.T) {
 			}
 		})
 	}
-	w := do(newHandler(refusing(video.Conflict, "x"), Config{}), "PUT", "/upload/17.k1.sig/not-a-uuid")
+}
+
+// The service knows what it signed: it refuses an id that is none as it refuses
+// any other address that was changed.
+func TestAnIDThatIsNoneIsLeftToTheSignature(t *testing.T) {
+	t.Parallel()
+	f := refusing(video.Forbidden, "url_invalid")
+	refuse := f.receive
+	f.receive = func(in app.Incoming) (string, error) { f.id = in.Video; return refuse(in) }
+	w := do(newHandler(f, Config{}), "PUT", "/upload/17.k1.sig/not-a-uuid")
 	wantProblem(t, w.Code, w.Header(), w.Body, 403, "url_invalid")
+	if f.id != "not-a-uuid" {
+		t.Errorf("the service was asked about %q", f.id)
+	}
+}
+
+func TestAPartIsNotTakenForTheWhole(t *testing.T) {
+	t.Parallel()
+	var got []byte
+	var seen app.Incoming
+	w := do(newHandler(storing(&got, &seen), Config{}), "PUT", uploadPath, "Content-Range", "bytes 0-9/100")
+	wantProblem(t, w.Code, w.Header(), w.Body, 400, "partial_upload_unsupported")
+	if seen.Token != "" {
+		t.Errorf("stored %q", got)
+	}
 }
 
 func TestRefusedUploadIsAnsweredBeforeItsBodyIsSent(t *testing.T) {
@@ -140,7 +163,7 @@ func TestRefusedUploadIsAnsweredBeforeItsBodyIsSent(t *testing.T) {
 			start := time.Now()
 			fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Type: video/mp4\r\n%s\r\n", uploadPath, head)
 			res := readAnswer(t, answers)
-			if waited := time.Since(start); waited > farewell/2 {
+			if waited := time.Since(start); waited > testFarewell/2 {
 				t.Errorf("the answer took %s", waited)
 			}
 			wantProblem(t, res.StatusCode, res.Header, res.Body, 413, "file_too_large")
@@ -214,25 +237,21 @@ func TestUploadThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
-	for _, wrap := range []func(error) error{
-		func(err error) error { return err },
-		func(err error) error {
-			return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", Err: err}
-		},
-	} {
-		s := storing(&got, &seen)
-		store := s.receive
-		s.receive = func(in app.Incoming) (string, error) {
-			etag, err := store(in)
-			return etag, wrap(err)
-		}
-		conn, answers := serveUploads(t, s, Config{})
-		fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nonly this", uploadPath)
-		if err := conn.CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		res := readAnswer(t, answers)
-		wantProblem(t, res.StatusCode, res.Header, res.Body, 400, "upload_interrupted")
+	s := storing(&got, &seen)
+	store := s.receive
+	s.receive = func(in app.Incoming) (string, error) {
+		_, err := store(in)
+		return "", &video.Error{Kind: video.Invalid, Code: "upload_interrupted", Err: err}
+	}
+	conn, answers := serveUploads(t, s, Config{})
+	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nonly this", uploadPath)
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	res := readAnswer(t, answers)
+	wantProblem(t, res.StatusCode, res.Header, res.Body, 400, "upload_interrupted")
+	if got != nil {
+		t.Errorf("stored %q", got)
 	}
 }
 

@@ -5,6 +5,7 @@
 package problem
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -175,10 +176,15 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	for name, values := range p.GetHeaders() {
 		h[name] = values
 	}
-	w.WriteHeader(p.Status)
-	enc := json.NewEncoder(w)
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(p) // the only fault possible is a client that has gone
+	_ = enc.Encode(p) // strings and numbers only: it cannot fail
+	// With its length the answer is whole as soon as it is sent, even where the
+	// server still waits for the rest of the request.
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body.Bytes()) // fails for a client that has gone
 }
 
 // title turns a code into words: "invalid_api_key" is "Invalid API key".

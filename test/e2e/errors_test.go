@@ -29,6 +29,8 @@ func TestWithoutAKeyNothingIsLearnt(t *testing.T) {
 		{"PATCH", "/api/video", ""},
 		{"GET", "/api/nothing/here", ""},
 		{"GET", "/api", ""},
+		{"GET", "/api//video", ""},
+		{"POST", "/api/video//complete-upload", ""},
 	}
 	for _, r := range requests {
 		t.Run(fmt.Sprintf("%s %.60s %.9s", r.method, r.path, r.body), func(t *testing.T) {
@@ -58,6 +60,8 @@ func TestRefusals(t *testing.T) {
 		{"unknown path", "GET", "/nothing/here", "", nil, 404, "not_found"},
 		{"unknown playback path", "GET", "/v/a/b/c/d", "", nil, 404, "not_found"},
 		{"unknown page of the docs", "GET", "/docs/nothing", "", nil, 404, "not_found"},
+		{"a path of the API that is not clean", "GET", "/api/video//public", "", nil, 404, "not_found"},
+		{"a path that is not clean", "GET", "//nothing", "", nil, 404, "not_found"},
 		{"another method", "PUT", "/api/video", valid, nil, 405, "method_not_allowed"},
 		{"another method of a video", "POST", "/api/video/" + nobody, "", nil, 405, "method_not_allowed"},
 		{"another method of the description", "POST", "/openapi.json", "", nil, 405, "method_not_allowed"},

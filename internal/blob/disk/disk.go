@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	fileMode = 0o644
-	dirMode  = 0o755
+	fileMode = 0o600
+	dirMode  = 0o700
 )
 
 var _ blob.Store = (*Store)(nil)

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// background is what runs beside the requests: the tasks of the queue, and the
+// housekeeping. It is started once.
+type background struct {
+	startTasks, stopTasks func(context.Context) error
+	keepHouse             func(context.Context) // returns when its context has ended
+
+	end   context.CancelFunc // of the housekeeping
+	ended chan struct{}
+}
+
+// start begins with the tasks. They may fail to start, and the database is
+// closed then: the housekeeping must not be using it.
+func (b *background) start(ctx context.Context) error {
+	if err := b.startTasks(ctx); err != nil {
+		return err
+	}
+	ctx, b.end = context.WithCancel(ctx)
+	b.ended = make(chan struct{})
+	go func() {
+		defer close(b.ended)
+		b.keepHouse(ctx)
+	}()
+	return nil
+}
+
+// stop ends both at once, and waits for them no longer than ctx allows.
+func (b *background) stop(ctx context.Context) error {
+	b.end()
+	err := b.stopTasks(ctx)
+	select {
+	case <-b.ended:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, fmt.Errorf("wait for the housekeeping: %w", ctx.Err()))
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/metrics"
+)
+
+const edgeKey = "edge-key-0123456789abcdef"
+
+// runEdge starts a server with the real routes, on an empty database.
+func runEdge(t *testing.T) *running {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	p, err := openParts(t.Context(), filepath.Join(t.TempDir(), "data"), app.Config{}, log, metrics.New("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	if _, err := p.app.Bootstrap(t.Context(), edgeKey); err != nil {
+		t.Fatal(err)
+	}
+	handler, err := newHandler(p.app, new(Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runServer(t, &service{handler: handler}, 10*time.Second)
+}
+
+// ask sends a request as it is written, where a client of the library would
+// tidy it up, and returns the answer.
+func (r *running) ask(t *testing.T, request string) *http.Response {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("there is no answer to %q: %v", request, err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+func wantCode(t *testing.T, request string, res *http.Response, status int, code string) {
+	t.Helper()
+	var p struct{ Code string }
+	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || res.StatusCode != status || p.Code != code {
+		t.Errorf("the answer to %q is %d %s %v; want %d %s", request, res.StatusCode, p.Code, err, status, code)
+	}
+}
+
+func TestPathsThatAreNotCleanAreNotRedirected(t *testing.T) {
+	t.Parallel()
+	r := runEdge(t)
+	for _, line := range []string{"GET /api//video", "GET /api/video//public", "POST /api/video//complete-upload", "GET /api/./video", "DELETE /api/video/../video"} {
+		request := line + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		wantCode(t, line, r.ask(t, request+"\r\n"), 401, "missing_api_key")
+		wantCode(t, line, r.ask(t, request+"X-API-KEY: "+edgeKey+"\r\n\r\n"), 404, "not_found")
+	}
+	for _, line := range []string{"GET //foo", "GET //healthz", "GET /healthz/", "GET /a/../healthz", "GET //api/video", "PUT /upload//x", "GET /v/./x"} {
+		wantCode(t, line, r.ask(t, line+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"), 404, "not_found")
+	}
+	r.stop()
+	r.wait(t)
+}
+
+// TestNobodyIsWaitedForWithoutAKey announces bodies and does not send them. That
+// keeps neither the answer nor a stop waiting.
+func TestNobodyIsWaitedForWithoutAKey(t *testing.T) {
+	t.Parallel()
+	r := runEdge(t)
+	start := time.Now()
+	for _, tt := range []struct {
+		path   string
+		status int
+		code   string
+	}{
+		{"/nothing", 404, "not_found"},
+		{"/healthz", 405, "method_not_allowed"},
+		{"/api", 401, "missing_api_key"},
+		{"/api/video", 401, "missing_api_key"},
+		{"/docs", 405, "method_not_allowed"},
+	} {
+		for _, length := range []string{"Content-Length: 10", "Content-Length: 10000000", "Transfer-Encoding: chunked"} {
+			request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: h\r\n%s\r\n\r\n", tt.path, length)
+			wantCode(t, request, r.ask(t, request), tt.status, tt.code)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("fifteen answers took %s", took)
+	}
+	start = time.Now()
+	r.stop()
+	r.wait(t)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+}
