@@ -15,11 +15,11 @@ import (
 	"net/url"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // registers the engine
 
 	"github.com/spool-video/spool/internal/store/migrate"
-	"github.com/spool-video/spool/internal/video"
 )
 
 //go:embed migrations/*.sql
@@ -31,17 +31,32 @@ type Store struct {
 	queries
 	write *sql.DB
 	read  *sql.DB
+	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
 }
 
 // Tx is a transaction. It is also what a queue enqueues in.
 type Tx struct {
 	queries
 	querier
+	conn      *sql.Conn
+	postgres  bool
 	committed []func()
 }
 
 // OnCommit registers f to run after a successful commit, and never otherwise.
 func (t *Tx) OnCommit(f func()) { t.committed = append(t.committed, f) }
+
+// ExecContext is for the queue, which has statements of its own.
+func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	res, err := t.querier.ExecContext(ctx, query, args...)
+	return res, wrap("change tasks", err)
+}
+
+// QueryContext is for the queue, too.
+func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := t.querier.QueryContext(ctx, query, args...)
+	return rows, wrap("read tasks", err)
+}
 
 // queries are the statements that work inside a transaction as well as outside.
 type queries struct{ db querier }
@@ -112,11 +127,18 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	return migrate.Up(ctx, s.write, set, sub)
+	if s.pool == nil {
+		return migrate.Up(ctx, s.write, set, sub)
+	}
+	return s.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
+		db := stdlib.OpenDBFromPool(pool)
+		defer db.Close()
+		return migrate.Up(ctx, db, set, sub)
+	})
 }
 
 // Writer returns the pool that writes, for a queue that keeps its tasks in the
-// same database. It has one connection: never use it inside InTx.
+// same database. On SQLite it has one connection: never use it inside InTx.
 func (s *Store) Writer() *sql.DB { return s.write }
 
 // Reader returns the pool that only reads.
@@ -129,47 +151,98 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Close closes the database.
-func (s *Store) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
-
-// InTx runs f in a transaction. It commits when f returns nil, and rolls back,
-// returning f's error, otherwise.
-func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return wrap("begin", err)
-	}
-	t := &Tx{queries: queries{tx}, querier: tx}
-	defer tx.Rollback() // does nothing after a commit
-	if err := f(t); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return wrap("commit", err)
-	}
-	for _, f := range t.committed {
-		f()
-	}
-	return nil
-}
-
-// wrap says what was being done, and tells trouble that passes from a mistake
-// of ours: the first is worth another try.
-func wrap(op string, err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	err = fmt.Errorf("%s: %w", op, err)
-	e, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return err
-	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_FULL:
-		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "The server has no room left.", RetryAfter: time.Minute, Err: err}
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
-		return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database does not answer. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
+func (s *Store) Close() error {
+	err := errors.Join(s.read.Close(), s.write.Close())
+	if s.pool != nil {
+		s.pool.Close()
 	}
 	return err
+}
+
+// tries is how often a transaction is run that collides with others.
+const tries = 3
+
+// InTx runs f in a transaction. It commits when f returns nil, and rolls back,
+// returning f's error, otherwise. On PostgreSQL it calls f again, in a new
+// transaction, when the first was undone because of another one that ran at the
+// same time.
+//
+// An error of the commit itself says nothing about its outcome: the connection
+// may have been lost when the server had already done it. It is Unavailable,
+// the functions of OnCommit do not run, and the caller has to do the same again
+// or leave it. Both are safe, because repeating is: an insertion under the same
+// id is refused, a finished step stays finished, a task is enqueued once.
+func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
+	for try := 1; ; try++ {
+		committed, err := s.inTx(ctx, f)
+		if err == nil {
+			for _, f := range committed { // which may begin another transaction
+				f()
+			}
+			return nil
+		}
+		if try == tries || !collided(err) {
+			return err
+		}
+		// The other one has been waiting for what this one has just let go, and
+		// on a busy machine would be overtaken again.
+		select {
+		case <-time.After(time.Duration(try) * 100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// inTx runs f once and returns what has to run after the commit.
+func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
+	conn, tx, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defer tx.Rollback() // does nothing after a commit
+	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil}
+	if err := f(t); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err := tx.Commit(); err != nil {
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+			return nil, ctx.Err() // database/sql was faster, and has rolled back
+		}
+		return nil, wrap("commit", err)
+	}
+	return t.committed, nil
+}
+
+// begin opens a transaction. A connection may have died in the pool without
+// anybody noticing: then another one is tried, since nothing was done on it.
+//
+// On PostgreSQL the end of ctx ends its statements, but does not interrupt the
+// commit: a handler that gives up its own video is cancelled by the very
+// commit, the moment before it returns.
+func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	life := ctx
+	if s.pool != nil {
+		life = context.WithoutCancel(ctx)
+	}
+	for try := 1; ; try++ {
+		conn, err := s.write.Conn(ctx)
+		if err != nil {
+			return nil, nil, wrap("begin", err)
+		}
+		tx, err := conn.BeginTx(life, nil)
+		if err == nil {
+			return conn, tx, nil
+		}
+		conn.Close()
+		if try == tries || !passing(err) || errors.Is(err, context.DeadlineExceeded) {
+			return nil, nil, wrap("begin", err)
+		}
+	}
 }
 
 // millis stores a time; the zero time is NULL.

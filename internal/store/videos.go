@@ -58,15 +58,15 @@ func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	const text = `
 		SELECT tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
 		       failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-		       source_key, source_size, source_etag, duration_us, plan
+		       source_key, source_size, source_etag, duration_us, plan, warnings
 		  FROM video WHERE id = $1`
 	v := video.Video{ID: id}
 	var thumbnails string
-	var metadata, failureCode, failureMessage, key, etag, plan sql.NullString
+	var metadata, failureCode, failureMessage, key, etag, plan, warnings sql.NullString
 	var created, expires, completed, deleted, size, duration sql.NullInt64
 	err := q.db.QueryRowContext(ctx, text, id).Scan(&v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &plan)
+		&key, &size, &etag, &duration, &plan, &warnings)
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Video{}, video.VideoNotFound()
 	}
@@ -90,6 +90,11 @@ func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
 			return video.Video{}, fmt.Errorf("read video %s: plan: %w", id, err)
 		}
 	}
+	if warnings.Valid {
+		if err := json.Unmarshal([]byte(warnings.String), &v.Warnings); err != nil {
+			return video.Video{}, fmt.Errorf("read video %s: warnings: %w", id, err)
+		}
+	}
 	v.Resolutions, err = q.resolutions(ctx, id)
 	return v, err
 }
@@ -103,7 +108,7 @@ func failure(code, message sql.NullString) *video.Failure {
 
 func (q queries) resolutions(ctx context.Context, id video.ID) ([]video.Resolution, error) {
 	const text = `
-		SELECT id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate
+		SELECT id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
 		  FROM resolution WHERE video_id = $1 ORDER BY position`
 	rows, err := q.db.QueryContext(ctx, text, id)
 	if err != nil {
@@ -115,12 +120,14 @@ func (q queries) resolutions(ctx context.Context, id video.ID) ([]video.Resoluti
 		r := video.Resolution{VideoID: id}
 		var code, message sql.NullString
 		var width, height, size, bitrate sql.NullInt64
-		if err := rows.Scan(&r.ID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate); err != nil {
+		var ssim, psnr sql.NullFloat64
+		if err := rows.Scan(&r.ID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr); err != nil {
 			return nil, wrap("read resolution", err)
 		}
 		r.Failure = failure(code, message)
 		r.Width, r.Height = int(width.Int64), int(height.Int64)
 		r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
+		r.Likeness = likeness(ssim, psnr)
 		all = append(all, r)
 	}
 	return all, wrap("read resolutions", rows.Err())
@@ -140,7 +147,7 @@ func (q queries) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, 
 // one ends, so that two of them never both believe to be the last. A video that
 // is gone or being deleted is not found.
 func (t *Tx) Lock(ctx context.Context, id video.ID) error {
-	n, err := t.affected(ctx, "lock video",
+	n, err := t.waitingFor(ctx, "lock video",
 		`UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
 	if err == nil && n == 0 {
 		return video.VideoNotFound()
@@ -237,6 +244,16 @@ func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	}
 	_, err = t.affected(ctx, "store plan", `UPDATE video SET plan = $1, duration_us = $2 WHERE id = $3`,
 		string(text), p.Duration.Microseconds(), id)
+	return err
+}
+
+// SetWarnings replaces what a person should know about a video.
+func (t *Tx) SetWarnings(ctx context.Context, id video.ID, all []video.Warning) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("store warnings of %s: %w", id, err)
+	}
+	_, err = t.affected(ctx, "store warnings", `UPDATE video SET warnings = $1 WHERE id = $2`, string(text), id)
 	return err
 }
 

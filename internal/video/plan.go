@@ -23,10 +23,25 @@ type Plan struct {
 	ToneMap     bool `json:"toneMap,omitempty"`
 	LimitRate   int  `json:"limitRate,omitempty"` // frames a second to come down to; 0 keeps the source's
 
+	// Jumps says by how much the times after each jump of the source's clock are
+	// moved, in Input.TimeBase, so that the film goes on. It is nearly always
+	// empty; a film that has any is one chunk.
+	Jumps []int64 `json:"jumps,omitempty"`
+
+	// Codec and Quality are the settings of the day the file was inspected: the
+	// pieces of a film must match, whatever the settings have become since.
+	Codec   Codec   `json:"codec,omitempty"`   // none means H264
+	Quality Quality `json:"quality,omitempty"` // none means Balanced
+
 	Renditions []Rendition `json:"renditions"` // largest first; each one is encoded once
 	Chunks     []Chunk     `json:"chunks"`     // in order of time; never empty
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order asked for
+	Warnings   []Warning   `json:"warnings,omitempty"`   // what inspecting the file found; see Verdict
+
+	// Samples are short stretches at which the finished films are compared with
+	// the source. They begin where decoding the source can begin.
+	Samples []Chunk `json:"samples,omitempty"`
 }
 
 // Input describes the file and the streams chosen from it.
@@ -47,6 +62,7 @@ type Input struct {
 	Primaries   string  `json:"primaries,omitempty"`
 	FullRange   bool    `json:"fullRange,omitempty"`
 	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
+	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without an ordinary picture underneath
 }
 
 // Ratio is a fraction, such as a time base of 1/90000.
@@ -68,6 +84,12 @@ type Chunk struct {
 	Start int64 `json:"start"` // the first frame that belongs to it
 	End   int64 `json:"end"`   // the first frame that does not; Forever for the last chunk
 	Seek  int64 `json:"seek"`  // the keyframe to seek to, at or before Start; NoSeek reads from the beginning
+	// Bitrate is what the source spends on the busiest seconds of this stretch,
+	// in bits per second; 0 means that nobody knows.
+	Bitrate int64 `json:"bitrate,omitempty"`
+	// Frames is how many pictures the file announces for it; 0 means that the
+	// file does not tell.
+	Frames int `json:"frames,omitempty"`
 }
 
 const (
@@ -83,6 +105,17 @@ type Audio struct {
 	Codec    string `json:"codec"`
 	Channels int    `json:"channels"`
 	Bitrate  int    `json:"bitrate"` // of the output, bits per second
+	// Silences are long stretches without sound on the film's time line, in
+	// order. They are filled on purpose, because ffmpeg would do it in memory.
+	Silences []Silence `json:"silences,omitempty"`
+	// Jumps is Plan.Jumps for a sound track whose clock jumps with the film's.
+	Jumps []time.Duration `json:"jumps,omitempty"`
+}
+
+// Silence is a stretch without sound.
+type Silence struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
 }
 
 // Thumbnail is one still picture.

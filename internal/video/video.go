@@ -42,6 +42,8 @@ type Video struct {
 
 	Status  Status
 	Failure *Failure // set when Status is Fail
+	// Warnings are what a person should know of a video that is not a failure.
+	Warnings []Warning
 
 	CreatedAt       time.Time
 	UploadExpiresAt time.Time
@@ -75,6 +77,8 @@ type Resolution struct {
 	Width, Height int
 	SizeBytes     int64
 	Bitrate       int64 // bits per second
+
+	Likeness *Likeness // to the source; nil until it was measured
 }
 
 // Resolution returns the resolution called name, if the video has it.

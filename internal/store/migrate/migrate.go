@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // ErrNewer means that the database holds migrations which this binary does not
@@ -25,7 +27,8 @@ var ErrNewer = errors.New("the database was made by a newer Spool")
 // by one of them while the others wait.
 //
 // On SQLite the pool should be opened with _txlock=immediate and a
-// busy_timeout, so that waiting is done by the engine.
+// busy_timeout, so that waiting is done by the engine; on PostgreSQL without a
+// lock_timeout.
 func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) error {
 	names, err := fs.Glob(files, "*.sql") // sorted by name
 	if err != nil {
@@ -116,7 +119,7 @@ func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	}
 	defer tx.Rollback() // does nothing after the commit
 
-	if err := lock(ctx, tx); err != nil {
+	if err := lock(ctx, db, tx); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	if err := f(tx); err != nil {
@@ -128,8 +131,17 @@ func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	return nil
 }
 
+// lockKey is the advisory lock of migrations on PostgreSQL.
+const lockKey = 0x5b00_1dbd
+
 // lock makes starters take turns from the first statement on. SQLite has done
 // it already: BEGIN IMMEDIATE admits one writer. PostgreSQL does not, and two
-// CREATE TABLE IF NOT EXISTS at once can fail there: it needs
-// pg_advisory_xact_lock in this place.
-func lock(context.Context, *sql.Tx) error { return nil }
+// CREATE TABLE IF NOT EXISTS at once can fail there. Its lock ends with the
+// transaction, also when the process is killed.
+func lock(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
+	if _, ok := db.Driver().(*stdlib.Driver); !ok {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey)
+	return err
+}

@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"uploads", uploadTests()},
 		{"removal", removalTests()},
 		{"steps", stepTests()},
+		{"reports", reportTests()},
 		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
 		{"transactions", transactionTests()},

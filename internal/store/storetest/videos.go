@@ -59,10 +59,14 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		Chunks:     []video.Chunk{{Start: -512, End: video.Forever, Seek: video.NoSeek}},
 	}
 	v.Duration = v.Plan.Duration
+	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The film is cut off."), video.Warnf(video.Corrupt, "So is its sound.")}
 	r := &v.Resolutions[1]
 	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
 	change(t, st, func(tx *store.Tx) error {
 		if err := tx.SetPlan(ctx, v.ID, v.Plan); err != nil {
+			return err
+		}
+		if err := tx.SetWarnings(ctx, v.ID, v.Warnings); err != nil {
 			return err
 		}
 		return tx.SetOutput(ctx, *r)

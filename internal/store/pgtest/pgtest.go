@@ -1,0 +1,146 @@
+// Package pgtest runs real PostgreSQL servers for tests: one that all tests of a
+// test binary share, and others for tests that stop, kill or freeze theirs. A
+// machine without PostgreSQL skips those tests and says why.
+//
+// A package whose tests use the shared server stops it in its TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// shared is the server of this test binary. It is the one thing here that
+// outlives a test, because making a server takes longer than most tests.
+var shared struct {
+	sync.Mutex
+	server *Server
+	err    error
+}
+
+// Run runs the tests of a package and stops the shared server, if one was
+// needed. It returns the exit status.
+func Run(m *testing.M) int {
+	status := m.Run()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		shared.server.remove()
+	}
+	return status
+}
+
+// Fresh returns the address of an empty database on the shared server. It goes
+// when the test ends.
+func Fresh(t testing.TB) string {
+	t.Helper()
+	return sharedServer(t).Fresh(t)
+}
+
+func sharedServer(t testing.TB) *Server {
+	t.Helper()
+	needPostgres(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil && shared.err == nil {
+		// Not the test's context: others use the server when this one has ended.
+		shared.server, shared.err = launch(context.WithoutCancel(t.Context()))
+	}
+	if shared.err != nil {
+		t.Fatalf("start PostgreSQL: %v", shared.err)
+	}
+	return shared.server
+}
+
+// needPostgres skips the test on a machine without PostgreSQL.
+func needPostgres(t testing.TB) {
+	t.Helper()
+	if _, err := programs(); err != nil {
+		t.Skipf("%v (scripts/install-deps.sh test installs it)", err)
+	}
+}
+
+// programs returns the folder with initdb and postgres. Debian keeps them away
+// from the PATH, one folder for each version.
+func programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.New("PostgreSQL is not installed")
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+// Copies prepares one database on the shared server and returns a function that
+// makes a copy of it for each call, which is much faster than preparing each.
+// prepare must leave no connection open.
+func Copies(t testing.TB, prepare func(address string)) func(testing.TB) string {
+	t.Helper()
+	s := sharedServer(t)
+	template := s.create(t, "template0")
+	prepare(s.url(template))
+	return func(t testing.TB) string {
+		t.Helper()
+		return s.url(s.create(t, template))
+	}
+}
+
+// Fresh returns the address of an empty database on s. It goes when the test
+// ends.
+func (s *Server) Fresh(t testing.TB) string {
+	t.Helper()
+	return s.url(s.create(t, "template0"))
+}
+
+// create makes a database and returns its name.
+func (s *Server) create(t testing.TB, template string) string {
+	t.Helper()
+	name := "test_" + uuid.NewString()
+	if err := s.run(t.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, name, template)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// A test may have left the server stopped, and its data goes anyway.
+		_ = s.run(context.WithoutCancel(t.Context()), fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, name))
+	})
+	return name
+}
+
+// run executes a statement on the server's own database.
+func (s *Server) run(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, s.url("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// Exec executes a statement on a database, as an operator would.
+func Exec(t testing.TB, url, statement string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.Exec(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,186 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// nobody is who PostgreSQL runs as when the tests run as root, which it refuses.
+const nobody = 65534
+
+// user is the role that owns everything on a server of this package.
+const user = "spool"
+
+// Server is a PostgreSQL server on a Unix socket, with a data directory of its
+// own that need not survive a power cut.
+type Server struct {
+	dir  string // holds the data, the socket and the log
+	bin  string
+	drop *syscall.Credential // nil: runs as whoever runs the tests
+
+	mu     sync.Mutex
+	main   *os.Process   // the postmaster; nil while the server is stopped
+	exited chan struct{} // closed when main has gone
+}
+
+// Start returns a running server that belongs to this test alone.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	needPostgres(t)
+	s, err := launch(t.Context())
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	t.Cleanup(s.remove)
+	return s
+}
+
+// launch makes a data directory and starts a server on it.
+func launch(ctx context.Context) (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	// Not t.TempDir: the path of a socket must be shorter than 108 bytes.
+	dir, err := os.MkdirTemp("", "spool-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin}
+	if os.Geteuid() == 0 {
+		s.drop = &syscall.Credential{Uid: nobody, Gid: nobody}
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			return nil, err
+		}
+	}
+	initdb := s.command(ctx, "initdb", "-D", s.data(), "-U", user, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(dir))
+	}
+	if err := s.start(ctx); err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// url is the address of a database on s.
+func (s *Server) url(database string) string {
+	return (&url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}}.Encode()}).String()
+}
+
+// command prepares a program of PostgreSQL. It does not hear the signals that
+// are meant for the tests.
+func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+s.dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.drop, Setpgid: true}
+	return cmd
+}
+
+// start starts the postmaster and waits until it answers.
+func (s *Server) start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := []string{"-D", s.data(), "-k", s.dir}
+	for _, setting := range []string{
+		"listen_addresses=", "fsync=off", "full_page_writes=off",
+		"max_connections=300", "shared_buffers=64MB", "log_min_messages=fatal",
+	} {
+		args = append(args, "-c", setting)
+	}
+	cmd := s.command(context.WithoutCancel(ctx), "postgres", args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // a test binary that dies takes its server along
+	started := make(chan error)
+	s.exited = make(chan struct{})
+	go func() {
+		// The kernel sends the signal above when the thread ends that started
+		// the process. This one lives as long as the server.
+		runtime.LockOSThread()
+		defer close(s.exited)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ends is up to the test
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	s.main = cmd.Process
+	return s.wait(ctx)
+}
+
+// wait waits until the server answers.
+func (s *Server) wait(ctx context.Context) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		conn, err := pgx.Connect(ctx, s.url("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-s.exited:
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("PostgreSQL ended at once: %s", strings.TrimSpace(string(log)))
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("PostgreSQL does not answer: %w", err)
+		}
+	}
+}
+
+// end stops the postmaster with a signal and waits until it has gone.
+func (s *Server) end(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.main == nil {
+		return
+	}
+	_ = s.main.Signal(sig) // it may have ended by itself
+	<-s.exited
+	s.main = nil
+}
+
+// Stop stops the server as an operator does: it ends all connections.
+func (s *Server) Stop() { s.end(syscall.SIGINT) }
+
+// Crash stops the server without a word. What was not committed is lost.
+func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
+
+// Start starts a server that was stopped.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(t.Context()); err != nil {
+		t.Fatalf("start PostgreSQL again: %v", err)
+	}
+}
+
+// remove stops the server and removes its data.
+func (s *Server) remove() {
+	s.Crash()
+	_ = os.RemoveAll(s.dir) // in the temporary folder, at worst until the next boot
+}

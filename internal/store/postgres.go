@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// How long PostgreSQL may keep us waiting. A server that is gone without a word
+// must not hold a request for longer than a person waits.
+const (
+	connectionLimit = 2 * time.Second // for a connection out of the pool, made if need be
+	lockLimit       = 3 * time.Second // for what another transaction has locked
+	answerLimit     = 5 * time.Second // for the answer to one statement
+)
+
+// connections is how many a process opens at most, where the address does not
+// say pool_max_conns. The queue listens on one more.
+const connections = 16
+
+// sessionSettings are what every connection asks the server for.
+//
+// Locks end with their connection, so the server has to notice when the machine
+// of a client is gone, and must not wait for ever for a process that was
+// stopped in the middle of a transaction. Five minutes are for the copying of a
+// large film inside one.
+var sessionSettings = map[string]string{
+	"lock_timeout":                        milliseconds(lockLimit),
+	"statement_timeout":                   milliseconds(answerLimit),
+	"idle_in_transaction_session_timeout": milliseconds(5 * time.Minute),
+	"tcp_keepalives_idle":                 "10", // seconds
+	"tcp_keepalives_interval":             "5",
+	"tcp_keepalives_count":                "3",
+	"default_transaction_isolation":       "read committed",
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+// OpenPostgres opens the database at address, a URL as libpq knows them, and
+// brings its schema up to date. Several machines may share it.
+//
+// Unlike SQLite it has many writers at once. What must not happen twice is
+// guarded by the WHERE of its statement or by Tx.Lock, never by the order in
+// which two transactions happen to run.
+func OpenPostgres(ctx context.Context, address string) (*Store, error) {
+	config, err := postgresConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool)})
+	db.SetMaxIdleConns(0) // the idle ones are the pool's
+	s := &Store{queries: queries{db}, write: db, read: db, pool: pool}
+	if err := s.checkPostgres(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func postgresConfig(address string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, err // without the password
+	}
+	if !strings.Contains(address, "pool_max_conns") {
+		config.MaxConns = connections
+	}
+	config.ConnConfig.ConnectTimeout = connectionLimit
+	config.PingTimeout = connectionLimit / 2
+	config.ConnConfig.Tracer = limitedAnswers{}
+	settings := config.ConnConfig.RuntimeParams
+	for name, value := range sessionSettings {
+		settings[name] = value
+	}
+	if settings["application_name"] == "" {
+		settings["application_name"] = "spool"
+	}
+	return config, nil
+}
+
+// checkPostgres refuses a database that cannot hold every text, and brings the
+// schema up to date.
+func (s *Store) checkPostgres(ctx context.Context) error {
+	var encoding string
+	if err := s.write.QueryRowContext(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("its encoding is %s; create it with ENCODING 'UTF8'", encoding)
+	}
+	return s.Migrate(ctx, "store", migrations)
+}
+
+// Pool returns the connections to PostgreSQL; nil on SQLite.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// schemaLock is the advisory lock of ChangeSchema.
+const schemaLock = 0x5b00_15c4
+
+// ChangeSchema runs f while no other process of Spool changes the schema. f
+// gets connections without limits of time: it may wait for others to finish,
+// and a new index on a large table takes as long as it takes.
+func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpool.Pool) error) error {
+	config := s.pool.Config() // a copy
+	config.MaxConns, config.MinConns, config.MinIdleConns = 3, 0, 0
+	config.ConnConfig.Tracer = nil
+	config.ConnConfig.RuntimeParams["lock_timeout"] = "0"
+	config.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("connect to change the schema: %w", err)
+	}
+	defer pool.Close() // which also unlocks
+
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to change the schema: %w", err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, schemaLock); err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	return f(ctx, pool)
+}
+
+// limitedConnector gives up when the pool has no connection for too long.
+type limitedConnector struct{ driver.Connector }
+
+func (c limitedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectionLimit)
+	defer cancel()
+	return c.Connector.Connect(ctx)
+}
+
+// limitedAnswers gives up when a statement is not answered for too long,
+// commits and rollbacks included. The server's own statement_timeout does not
+// help when it is the server that is gone.
+type limitedAnswers struct{}
+
+var _ pgx.QueryTracer = limitedAnswers{}
+
+type stopKey struct{}
+
+// TraceQueryStart returns the context that the statement runs with.
+func (limitedAnswers) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	ctx, stop := context.WithTimeout(ctx, answerLimit)
+	return context.WithValue(ctx, stopKey{}, stop)
+}
+
+// TraceQueryEnd is called when the last row has been read.
+func (limitedAnswers) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if stop, ok := ctx.Value(stopKey{}).(context.CancelFunc); ok {
+		stop()
+	}
+}
+
+// Raw gives f the driver's connection of this transaction, for a queue that
+// speaks to PostgreSQL in its own way. What f does is part of the transaction.
+func (t *Tx) Raw(f func(driverConn any) error) error {
+	return wrap("change tasks", t.conn.Raw(f))
+}
+
+// waitingFor runs a statement that may wait long for another transaction: one
+// that publishes a film keeps its video locked while the film is copied. Each
+// wait is as short as any, so that a dead server is noticed, and is repeated
+// until ctx ends. SQLite needs none of that: it admits one writer at a time.
+func (t *Tx) waitingFor(ctx context.Context, op, query string, args ...any) (int64, error) {
+	if !t.postgres {
+		return t.affected(ctx, op, query, args...)
+	}
+	for {
+		if _, err := t.db.ExecContext(ctx, `SAVEPOINT waiting`); err != nil {
+			return 0, wrap(op, err)
+		}
+		n, err := t.affected(ctx, op, query, args...)
+		if !lockTimeout(err) {
+			return n, err
+		}
+		if _, err := t.db.ExecContext(ctx, `ROLLBACK TO SAVEPOINT waiting`); err != nil {
+			return 0, wrap(op, err)
+		}
+	}
+}

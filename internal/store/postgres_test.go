@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/store/storetest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	fresh := pgtest.Copies(t, func(address string) { migrated(t, address) })
+	storetest.Run(t, func(t *testing.T) *store.Store { return openPostgres(t, fresh(t)) })
+}
+
+// migrated brings the schema of a database up to date.
+func migrated(t testing.TB, address string) {
+	t.Helper()
+	st, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openPostgres(t testing.TB, address string) *store.Store {
+	t.Helper()
+	st, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+func TestPostgresManyStartersAtOnce(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	var starting sync.WaitGroup
+	for i := range 4 {
+		starting.Go(func() {
+			st, err := store.OpenPostgres(t.Context(), address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer st.Close()
+			if err := insert(t.Context(), st, someVideo(video.ID('a'+rune(i)))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	ids, err := allIDs(t.Context(), openPostgres(t, address))
+	if err != nil || len(ids) != 4 {
+		t.Errorf("videos %q, %v; want one of each starter", ids, err)
+	}
+}
+
+// A starter that has to wait for another one's long migration waits, though no
+// statement of a request would.
+func TestPostgresStarterWaits(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits longer than a lock may take")
+	}
+	address := pgtest.Fresh(t)
+	first := openPostgres(t, address)
+	locked, opened := make(chan struct{}), make(chan error, 1)
+	slow := func(context.Context, *pgxpool.Pool) error {
+		close(locked)
+		select {
+		case err := <-opened:
+			t.Errorf("another starter did not wait: %v", err)
+		case <-time.After(6 * time.Second):
+		}
+		return nil
+	}
+	go func() {
+		<-locked
+		st, err := store.OpenPostgres(t.Context(), address)
+		if err == nil {
+			err = st.Close()
+		}
+		opened <- err
+	}()
+	if err := first.ChangeSchema(t.Context(), slow); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPostgresOpenRefuses(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	pgtest.Exec(t, address, `CREATE DATABASE narrow TEMPLATE template0 ENCODING 'SQL_ASCII'`)
+	narrow, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow.Path = "/narrow"
+	for name, tt := range map[string]struct{ address, says string }{
+		"a database that cannot hold every text": {narrow.String(), "ENCODING 'UTF8'"},
+		"an address that is none":                {"postgres://spool:hunter2@host:port/db", "parse"},
+		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db?sslmode=disable", "connect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := store.OpenPostgres(t.Context(), tt.address)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("OpenPostgres = %v, want it to say %q", err, tt.says)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the password is in the error: %v", err)
+			}
+		})
+	}
+}

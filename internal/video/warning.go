@@ -1,0 +1,58 @@
+package video
+
+import "fmt"
+
+// Warning is what a person should know about a film that is ready all the same.
+type Warning struct {
+	Code    FailureCode `json:"code"`
+	Message string      `json:"message"` // a sentence
+}
+
+// Warnf makes a Warning with a formatted sentence.
+func Warnf(code FailureCode, format string, args ...any) Warning {
+	f := Failf(code, format, args...)
+	return Warning{Code: f.Code, Message: f.Message}
+}
+
+// Verdict returns all warnings about a film that has been encoded: those of the
+// plan, and what only decoding could tell. frames are the pictures that each
+// chunk turned out to hold, in order; sound says whether the film has any.
+func (p *Plan) Verdict(frames []int, sound bool) []Warning {
+	out := append([]Warning(nil), p.Warnings...)
+	if w, ok := p.missing(frames); ok {
+		out = append(out, w)
+	}
+	if p.Audio != nil && !sound {
+		out = append(out, Warnf(Corrupt, "The sound is damaged and could not be decoded; the film is silent."))
+	}
+	return out
+}
+
+// missing compares the pictures decoded with those announced. Few are lost at
+// the beginning or the end of many good films, and nobody sees it.
+func (p *Plan) missing(frames []int) (Warning, bool) {
+	announced, decoded := 0, 0
+	for i, c := range p.Chunks {
+		if c.Frames == 0 || i >= len(frames) {
+			continue
+		}
+		announced += c.Frames
+		decoded += min(frames[i], c.Frames)
+	}
+	if lost := announced - decoded; lost < 3 || lost*50 < announced {
+		return Warning{}, false
+	}
+	return Warnf(Corrupt, "The file is damaged: %d of its %d pictures could not be decoded.", announced-decoded, announced), true
+}
+
+// Lasting writes seconds the way people do.
+func Lasting(seconds float64) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%.1f s", seconds)
+	}
+	whole := int(seconds)
+	if whole < 3600 {
+		return fmt.Sprintf("%d min %d s", whole/60, whole%60)
+	}
+	return fmt.Sprintf("%d h %d min", whole/3600, whole/60%60)
+}
