@@ -2,7 +2,8 @@
 # Installs the programs that Spool uses, where they are missing.
 #   install-deps.sh run    what the service needs: ffmpeg and ffprobe
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
-#                          for the race detector, a browser for the pages
+#                          for the race detector, a browser for the pages,
+#                          PostgreSQL, and an S3 server
 set -eu
 
 # missing PROGRAM PACKAGE... prints the packages when the program is not there.
@@ -12,16 +13,22 @@ missing() {
 	command -v "$program" >/dev/null 2>&1 || printf '%s ' "$@"
 }
 
+# Debian keeps the server's programs out of PATH.
+postgres() {
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing postgres postgresql
+}
+
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)" ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)" ;;
 *)
 	echo "usage: $0 run|test" >&2
 	exit 2
 	;;
 esac
 
+[ "${1:-run}" != test ] || "$(dirname "$0")/install-s3.sh"
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

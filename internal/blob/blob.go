@@ -30,7 +30,10 @@ type Store interface {
 	// is gone from path. It must lie on a file system where that is cheap.
 	PutFile(ctx context.Context, key, path string) (Info, error)
 
-	// Open returns the object for reading; the caller closes it.
+	// Open returns the object for reading; the caller closes it. Reading may need
+	// ctx as long as the object is open. What is read is of one version: when the
+	// object is replaced meanwhile, reading goes on with the old bytes or fails
+	// with ErrChanged.
 	Open(ctx context.Context, key string) (Object, error)
 
 	// Fetch makes the object available as the local file path, which must not
@@ -78,6 +81,13 @@ type Presigner interface {
 	// PresignPut returns an address that accepts one PUT of key with exactly
 	// this content type until ttl has passed.
 	PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error)
+}
+
+// Redirector is a Store from which clients can read directly.
+type Redirector interface {
+	// PresignGet returns an address that answers GET, but not HEAD, of key until
+	// ttl has passed; ranges work. Whether there is such an object is not looked at.
+	PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error)
 }
 
 var (

@@ -1,0 +1,52 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/internal/blob"
+)
+
+// maxTTL is the longest life that S3 gives a signed address. One that was signed
+// with the credentials of a role ends with them, often within hours.
+const maxTTL = 7 * 24 * time.Hour
+
+// PresignPut returns an address at the public endpoint.
+func (s *Store) PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error) {
+	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+		return "", err
+	}
+	if contentType == "" {
+		return "", fmt.Errorf("presign upload of %s: no content type", key)
+	}
+	req, err := s.presign.PresignPutObject(ctx, &sdk.PutObjectInput{
+		Bucket: &s.bucket, Key: s.full(key), ContentType: &contentType,
+	}, sdk.WithPresignExpires(ttl))
+	if err != nil {
+		return "", fmt.Errorf("presign upload of %s: %w", key, err)
+	}
+	return req.URL, nil
+}
+
+// PresignGet returns an address at the public endpoint.
+func (s *Store) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
+	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+		return "", err
+	}
+	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key)}, sdk.WithPresignExpires(ttl))
+	if err != nil {
+		return "", fmt.Errorf("presign download of %s: %w", key, err)
+	}
+	return req.URL, nil
+}
+
+func checkTTL(ttl time.Duration) error {
+	if ttl < time.Second || ttl > maxTTL {
+		return fmt.Errorf("a signed address can live from 1s to %s, not %s", maxTTL, ttl)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package s3test runs a real S3 server for tests: versitygw on a folder. It
+// checks signatures, content types and conditions as Amazon does, which
+// imitations in memory do not.
+package s3test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// program is the server, as scripts/install-s3.sh installs it.
+const program = "versitygw"
+
+// Server is a running server. It ends with the test that started it.
+type Server struct {
+	Endpoint  string // such as http://127.0.0.1:41234
+	AccessKey string
+	SecretKey string
+}
+
+// Region is where the server claims to be.
+const Region = "us-east-1"
+
+// Start runs a server, or skips the test when there is none to run.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	path, err := find()
+	if err != nil {
+		t.Skipf("no S3 server to test with: %v", err)
+	}
+	s := &Server{AccessKey: rand.Text(), SecretKey: rand.Text()}
+	dir := t.TempDir()
+	var last error
+	for range 3 { // another process may take the port first
+		if last = s.run(t, path, dir); last == nil {
+			return s
+		}
+	}
+	t.Fatalf("start the S3 server: %v", last)
+	return nil
+}
+
+// find looks for the program beside the sources and in the PATH.
+func find() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+			continue
+		}
+		path := filepath.Join(dir, ".cache", "bin", program)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	return "", errors.New(program + " is not installed; scripts/install-s3.sh builds it")
+}
+
+func (s *Server) run(t testing.TB, path, dir string) error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	var output bytes.Buffer
+	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--health", "/health", "posix", dir)
+	cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey}
+	cmd.Stdout, cmd.Stderr = &output, &output
+	exited, err := launch(cmd)
+	if err != nil {
+		return err
+	}
+	stop := func() { _ = cmd.Process.Kill(); <-exited }
+
+	s.Endpoint = "http://" + address
+	if err := await(t.Context(), s.Endpoint+"/health", exited); err != nil {
+		stop()
+		return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(output.String()))
+	}
+	t.Cleanup(stop)
+	return nil
+}
+
+// launch starts a program that does not outlive this process, and returns what
+// is closed when it has ended.
+func launch(cmd *exec.Cmd) (exited <-chan struct{}, err error) {
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		defer close(ended)
+		// The kernel ends a child with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		dieWithParent(cmd)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	return ended, <-started
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// await polls the server, which has no other way to say that it is ready.
+func await(ctx context.Context, url string, exited <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-exited:
+			return errors.New("the server ended at once")
+		case <-ctx.Done():
+			return errors.New("the server did not answer")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Credentials sign requests to the server.
+func (s *Server) Credentials() aws.CredentialsProvider {
+	return credentials.NewStaticCredentialsProvider(s.AccessKey, s.SecretKey, "")
+}
+
+// Client speaks to the server without any of our own code.
+func (s *Server) Client() *sdk.Client {
+	return sdk.New(sdk.Options{
+		BaseEndpoint: &s.Endpoint, Region: Region, UsePathStyle: true, Credentials: s.Credentials(),
+	})
+}
+
+// Bucket makes a bucket with a name of its own.
+func (s *Server) Bucket(t testing.TB) string {
+	t.Helper()
+	name := "test-" + strings.ToLower(rand.Text())
+	if _, err := s.Client().CreateBucket(t.Context(), &sdk.CreateBucketInput{Bucket: &name}); err != nil {
+		t.Fatalf("make a bucket: %v", err)
+	}
+	return name
+}
+
+// URL is the storage URL of a prefix in a bucket of the server.
+func (s *Server) URL(bucket, prefix string) string {
+	return fmt.Sprintf("s3://%s/%s?region=%s&endpoint=%s&path_style=true", bucket, prefix, Region, s.Endpoint)
+}
+
+// Environment are the AWS_* variables with which a program can use the server.
+func (s *Server) Environment() []string {
+	return []string{"AWS_ACCESS_KEY_ID=" + s.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s.SecretKey}
+}
