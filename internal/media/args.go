@@ -2,7 +2,6 @@ package media
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,19 +44,26 @@ func input() []string {
 
 func local(path string) string { return "file:" + path }
 
-func probeArgs(source string) []string {
-	return slices.Concat(
-		[]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, input(),
-		[]string{
-			"-show_entries", strings.Join([]string{
-				"packet=codec_type,stream_index,pts,dts,duration,size,flags", "packet_side_data=side_data_type",
-				"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
-					"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels",
-				"stream_disposition=default,attached_pic", "stream_side_data=side_data_type,rotation",
-				"format=format_name",
-			}, ":"),
-			"-of", "json=compact=1", "-i", local(source),
-		})
+// probeArgs asks for streams and packets. Decoders named in tolerate may be
+// opened besides the allowed ones, because ffprobe gives up a file in which it
+// cannot open all; but they are never given anything to decode.
+func probeArgs(source string, tolerate []string) []string {
+	args := append([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, input()...)
+	if len(tolerate) > 0 {
+		for _, kind := range []string{"v", "a", "s"} {
+			args = append(args, "-codec_whitelist:"+kind, allowedDecoders+","+strings.Join(tolerate, ","))
+		}
+	}
+	return append(args,
+		"-show_entries", strings.Join([]string{
+			"packet=codec_type,stream_index,pts,dts,duration,size,flags", "packet_side_data=side_data_type",
+			"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
+				"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels,nb_frames",
+			"stream_disposition=default,attached_pic",
+			"stream_side_data=side_data_type,rotation,dv_profile,dv_bl_signal_compatibility_id",
+			"format=format_name,start_time,duration",
+		}, ":"),
+		"-of", "json=compact=1", "-i", local(source))
 }
 
 // common are the options of every ffmpeg run up to and with its input. A seek
@@ -88,43 +94,25 @@ func piecePath(job Job, rendition int) string {
 
 // chunkArgs encodes chunk n at every rendition. A piece is an ordinary MP4
 // whose edit list says when it begins on the film's time line.
-func chunkArgs(job Job, p *video.Plan, n, threads int) []string {
-	args := append(common(job, p.Input.TimeBase, p.Chunks[n].Seek, threads),
-		"-filter_complex", graph(p, chunkFilters(p, n), toVideo))
+func chunkArgs(job Job, p *video.Plan, n int, with encoder, threads int) []string {
+	filters := graph(p, chunkFilters(p, n), toVideo)
+	output := "[v%d]"
+	if with.upload != "" {
+		output = "[d%d]" // on the device
+		for i := range p.Renditions {
+			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, with.upload)
+		}
+	}
+	args := slices.Concat(with.setup, common(job, p.Input.TimeBase, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
 	scale := strconv.Itoa(p.Timescale)
 	for i, r := range p.Renditions {
-		args = append(args, "-map", fmt.Sprintf("[v%d]", i))
-		args = append(args, x264Args(p, r, threads)...)
-		args = append(args, "-force_key_frames", keyGrid(p, n),
-			"-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
+		args = append(args, "-map", fmt.Sprintf(output, i))
+		args = append(args, with.pieceArgs(p, r, n, threads)...)
+		args = append(args, "-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
 		args = append(args, onlyThis...)
 		args = append(args, "-avoid_negative_ts", "disabled",
 			"-movie_timescale", scale, "-video_track_timescale", scale,
 			"-f", "mp4", local(piecePath(job, i)))
-	}
-	return args
-}
-
-// x264Args are the same for every chunk of a rendition: one set of parameters
-// has to describe all of its pieces.
-func x264Args(p *video.Plan, r video.Rendition, threads int) []string {
-	rate := p.Input.FrameRate
-	if p.LimitRate > 0 {
-		rate = min(rate, float64(p.LimitRate))
-	}
-	kbps := capOf(r, rate)
-	args := []string{
-		"-c:v", "libx264", "-preset", "veryfast", "-crf", "23",
-		"-maxrate", fmt.Sprintf("%dk", kbps), "-bufsize", fmt.Sprintf("%dk", 2*kbps),
-		"-profile:v", "high", "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(threads),
-		// Keyframes are where the grid puts them and nowhere else, so that all
-		// renditions can be cut at the same places.
-		"-g", "100000", "-sc_threshold", "0", "-flags", "+cgop",
-	}
-	if rate > 0 {
-		// Without it x264 believes what the container says of its rate, which
-		// can be a thousand, and asks players for the power to match.
-		args = append(args, "-x264-params", fmt.Sprintf("fps=%d/1000", max(1, int(math.Round(rate*1000)))))
 	}
 	return args
 }
@@ -134,43 +122,4 @@ func x264Args(p *video.Plan, r video.Rendition, threads int) []string {
 func keyGrid(p *video.Plan, n int) string {
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
 	return fmt.Sprintf("expr:isnan(prev_forced_t)+gt(floor((t+%[1]f)/2+1e-5),floor((prev_forced_t+%[1]f)/2+1e-5))", start)
-}
-
-const soundRate = 48_000
-
-func audioPath(job Job) string { return filepath.Join(job.OutDir, "audio.mp4") }
-
-// audioArgs encodes the whole sound track: shifted such that time zero is the
-// film's first frame, silent where the source has gaps or begins late, and no
-// longer than the film.
-func audioArgs(job Job, p *video.Plan, threads int) []string {
-	tb := p.Input.TimeBase
-	filters := fmt.Sprintf("asetpts=PTS-(%d*%d/%d)/TB,aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo,atrim=end_pts=%d",
-		p.FirstPTS, tb.Num, tb.Den, soundRate, int64(math.Ceil(p.Duration.Seconds()*soundRate)))
-	return slices.Concat(common(job, tb, video.NoSeek, threads), []string{
-		"-map", fmt.Sprintf("0:%d", p.Audio.Stream), "-af", filters,
-		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(soundRate), "-ac", "2",
-	}, onlyThis, []string{"-f", "mp4", local(audioPath(job))})
-}
-
-func thumbnailPath(job Job, thumbnail, rendition int) string {
-	return filepath.Join(job.OutDir, fmt.Sprintf("t%d_%d.jpg", thumbnail, rendition))
-}
-
-// thumbnailArgs makes thumbnail n at every rendition from the first frame at or
-// after pts; NoSeek as pts takes the first frame that can be decoded.
-func thumbnailArgs(job Job, p *video.Plan, n int, seek, pts int64, threads int) []string {
-	stretch := []string{"null"}
-	if pts != video.NoSeek {
-		stretch = []string{fmt.Sprintf("trim=start_pts=%d", pts)}
-	}
-	args := append(common(job, p.Input.TimeBase, seek, threads),
-		"-filter_complex", graph(p, stretch, toJPEG))
-	for i := range p.Renditions {
-		args = append(args, "-map", fmt.Sprintf("[v%d]", i), "-frames:v", "1", "-fps_mode", "passthrough",
-			"-c:v", "mjpeg", "-q:v", "3", "-flags", "+bitexact") // without the encoder's name in it
-		args = append(args, onlyThis...)
-		args = append(args, "-f", "mjpeg", local(thumbnailPath(job, n, i)))
-	}
-	return args
 }

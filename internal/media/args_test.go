@@ -45,12 +45,16 @@ func basicPlan(change func(*video.Plan)) *video.Plan {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	job := Job{Source: "/task/in/source", OutDir: "/task/out"}
-	chunk := func(n int, change func(*video.Plan)) []string { return chunkArgs(job, basicPlan(change), n, 2) }
+	chunkWith := func(n int, with encoder, change func(*video.Plan)) []string {
+		return chunkArgs(job, basicPlan(change), n, with, 2)
+	}
+	chunk := func(n int, change func(*video.Plan)) []string { return chunkWith(n, encoders[0], change) }
 	tests := []struct {
 		golden string
 		args   []string
 	}{
-		{"probe", probeArgs(job.Source)},
+		{"probe", probeArgs(job.Source, nil)},
+		{"probe_with_a_decoder_that_may_not_run", probeArgs(job.Source, []string{"magicyuv"})},
 		{"chunk_first", chunk(0, nil)},
 		{"chunk_last_after_open_group", chunk(1, nil)},
 		{"chunk_turned_and_anamorphic", chunk(0, func(p *video.Plan) {
@@ -70,11 +74,30 @@ func TestArguments(t *testing.T) {
 		{"chunk_rgb_without_times", chunk(0, func(p *video.Plan) {
 			p.Input.Container, p.Input.PixelFormat, p.Input.Matrix = "avi", "rgb555le", ""
 		})},
+		{"chunk_small", chunk(0, func(p *video.Plan) { p.Quality = video.Small })},
+		{"chunk_of_a_source_of_one_megabit", chunk(1, func(p *video.Plan) { p.Chunks[1].Bitrate = 1_000_000 })},
+		{"chunk_hevc", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) { p.Codec = video.HEVC })},
+		{"chunk_av1", chunkWith(0, encoderNamed(t, "libsvtav1"), func(p *video.Plan) { p.Codec = video.AV1 })},
+		{"chunk_nvenc", chunkWith(0, encoderNamed(t, "h264_nvenc"), nil)},
+		{"chunk_qsv_hevc", chunkWith(0, encoderNamed(t, "hevc_qsv"), func(p *video.Plan) { p.Codec = video.HEVC })},
+		{"chunk_vaapi", chunkWith(0, encoderNamed(t, "h264_vaapi"), nil)},
 		{"audio", audioArgs(job, basicPlan(nil), 2)},
-		{"thumbnail", thumbnailArgs(job, basicPlan(nil), 0, 257024, 269824, 2)},
+		{"audio_with_long_silences", audioArgs(job, basicPlan(func(p *video.Plan) {
+			p.Duration = 2 * time.Hour
+			p.Audio.Silences = []video.Silence{{To: 10 * time.Minute}, {From: 20 * time.Minute, To: time.Hour}}
+		}), 2)},
+		{"audio_with_a_clock_that_jumps", audioArgs(job, basicPlan(func(p *video.Plan) {
+			p.Audio.Jumps = []time.Duration{1500 * time.Millisecond, 4 * time.Second}
+		}), 2)},
+		{"chunk_with_a_clock_that_jumps", chunk(0, func(p *video.Plan) {
+			p.Jumps, p.Input.Container = []int64{2000, -500}, "mpegts"
+		})},
+		{"chunk_dolby_vision", chunk(0, func(p *video.Plan) { p.Input.Dolby, p.ToneMap = &plainDolby, true })},
+		{"thumbnails", thumbnailArgs(job, basicPlan(nil), batch{257024, []shot{{pts: 269824}, {pts: 270336}}}, 2)},
+		{"thumbnails_interlaced", thumbnailArgs(job, basicPlan(func(p *video.Plan) { p.Deinterlace = true }), batch{257024, []shot{{pts: 269824}}}, 2)},
 		{"thumbnail_hdr_first_frame", thumbnailArgs(job, basicPlan(func(p *video.Plan) {
 			p.ToneMap, p.Input.Transfer, p.Input.Matrix, p.Input.Primaries = true, "arib-std-b67", "", ""
-		}), 0, video.NoSeek, video.NoSeek, 0)},
+		}), batch{video.NoSeek, []shot{{pts: video.NoSeek}}}, 0)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.golden, func(t *testing.T) {
@@ -94,28 +117,5 @@ func TestArguments(t *testing.T) {
 				t.Errorf("arguments differ from %s (-want +got; -update writes them anew):\n%s", path, diff)
 			}
 		})
-	}
-}
-
-func TestCapGrowsWithPicturesAndRate(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name string
-		w, h int
-		rate float64
-		want int
-	}{
-		{"full HD", 1920, 1080, 25, 10_000},
-		{"full HD upright", 1080, 1920, 30, 10_000},
-		{"full HD, fast", 1920, 1080, 50, 15_000},
-		{"wide film", 1920, 800, 24, 7407},
-		{"between two sizes", 960, 540, 25, 3093},
-		{"tiny", 16, 8, 25, lowestCap},
-		{"larger than the table", 8192, 4500, 25, 133_333},
-	}
-	for _, tt := range tests {
-		if got := capOf(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate); got != tt.want {
-			t.Errorf("%s: capOf = %d kbit/s; want %d", tt.name, got, tt.want)
-		}
 	}
 }

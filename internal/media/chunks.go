@@ -18,7 +18,10 @@ var defaultCutting = cutting{chunk: 20 * time.Second, whole: 30 * time.Second, r
 
 // chunks cuts a film at keyframes. A film whose container cannot be trusted to
 // seek exactly, or whose frames carry no times, is one chunk.
-func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool) []video.Chunk {
+//
+// paced is where the frames pass that a limit of the frame rate leaves: a chunk
+// must not begin in the midst of frames of which only the first passes.
+func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool, paced pace) []video.Chunk {
 	out := []video.Chunk{{Start: line.first, End: video.Forever, Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 {
 		return int64(d.Seconds() * float64(tb.Den) / float64(tb.Num))
@@ -29,7 +32,7 @@ func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool) []video.C
 	}
 	for _, k := range line.keys {
 		start := out[len(out)-1].Start
-		if !k.border || k.pts-start < ticks(c.chunk) || k.pts <= start {
+		if !k.border || k.pts-start < ticks(c.chunk) || k.pts <= start || !paced.passes(k.pts, line) {
 			continue
 		}
 		if end-k.pts < ticks(c.rest) {
@@ -39,4 +42,18 @@ func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool) []video.C
 		out = append(out, video.Chunk{Start: k.pts, End: video.Forever, Seek: line.seekTo(k.pts, 0)})
 	}
 	return out
+}
+
+// count notes on each chunk how many frames it should turn out to have.
+func count(chunks []video.Chunk, line *timeline, paced pace) {
+	n, before := 0, int64(0)
+	for i, pts := range line.shown {
+		for n+1 < len(chunks) && pts >= chunks[n].End {
+			n++
+		}
+		if i == 0 || paced.differ(before, pts, line.first) {
+			chunks[n].Frames++
+		}
+		before = pts
+	}
 }

@@ -23,7 +23,7 @@ var (
 func outputColour(p *video.Plan) colour {
 	in := p.Input
 	switch {
-	case p.ToneMap:
+	case grade(in) != nil:
 		return bt709
 	case slices.Contains([]string{"smpte170m", "bt470bg", "fcc"}, in.Matrix):
 		return bt601
@@ -49,21 +49,36 @@ func isRGB(pixelFormat string) bool {
 	return false
 }
 
-// toneMap brings HDR (PQ, HLG) to the range of ordinary screens. It computes in
-// linear light with floating point, which is slow: scale down first. What the
-// file leaves unsaid is taken to be BT.2020, as all HDR is.
-func toneMap(in video.Input) string {
-	matrix, primaries, scale := in.Matrix, in.Primaries, "tv"
-	if matrix == "" || isRGB(in.PixelFormat) {
-		matrix = "bt2020nc"
+// isHDR reports whether a film is brighter than ordinary screens.
+func isHDR(in video.Input) bool {
+	return in.Dolby != nil || in.Transfer == "smpte2084" || in.Transfer == "arib-std-b67"
+}
+
+// wideGamut reports whether a film says that its primaries are more colourful
+// than those of ordinary screens.
+func wideGamut(in video.Input) bool {
+	return slices.Contains([]string{"bt2020", "smpte431", "smpte432"}, in.Primaries)
+}
+
+// graded are the filters that bring a film to ordinary screens whose colours a
+// matrix alone does not: HDR, wide gamuts, Dolby Vision. They end in RGB of 16
+// bits, the format for which the table is quickest. What the file leaves unsaid
+// is taken to be BT.2020, as all HDR is.
+func graded(in video.Input) []string {
+	table := "lut3d=file=" + lookFile + ":interp=tetrahedral"
+	if in.Dolby != nil {
+		// Its components are no YUV: they go into the table as they are.
+		return []string{"zscale=rin=full:r=full", "format=yuv444p16le", "mergeplanes=0x000102:gbrp16le", table}
 	}
-	if primaries == "" {
-		primaries = "bt2020"
+	if isRGB(in.PixelFormat) {
+		return []string{"format=gbrp16le", table}
+	}
+	matrix, scale := "bt2020nc", "limited"
+	if slices.Contains([]string{"bt709", "bt470bg", "smpte170m", "fcc", "ycgco"}, in.Matrix) {
+		matrix = in.Matrix
 	}
 	if in.FullRange {
-		scale = "pc"
+		scale = "full"
 	}
-	return "zscale=tin=" + in.Transfer + ":min=" + matrix + ":pin=" + primaries + ":rin=" + scale +
-		":t=linear:npl=100,format=gbrpf32le,zscale=p=bt709,tonemap=hable:desat=0," +
-		"zscale=t=bt709:m=bt709:r=tv"
+	return []string{"zscale=min=" + matrix + ":rin=" + scale + ":r=full", "format=gbrp16le", table}
 }

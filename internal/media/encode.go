@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +23,16 @@ func (t *Tools) EncodeChunk(ctx context.Context, job Job, p *video.Plan, n int, 
 	if n < 0 || n >= len(p.Chunks) {
 		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
 	}
+	if err := writeLook(job, p); err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
 	length := p.Length(n).Seconds()
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
-	stderr, err := t.transcode(ctx, job, mayEncode(job, p, p.Length(n)), chunkArgs(job, p, n, t.threads), func(at float64) {
+	outputs, err := t.encodePieces(ctx, job, p, n, func(at float64) {
 		if length > 0 {
 			progress.report((at - start) / length)
 		}
 	})
-	outputs, err := pieces(job, p, err, stderr)
 	if err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
@@ -40,6 +43,29 @@ func (t *Tools) EncodeChunk(ctx context.Context, job Job, p *video.Plan, n int, 
 	return outputs, nil
 }
 
+// encodePieces encodes with the plan's codec. What hardware cannot do, because
+// it is busy, broken or too small for this film, software does.
+func (t *Tools) encodePieces(ctx context.Context, job Job, p *video.Plan, n int, position func(seconds float64)) ([]Output, error) {
+	codec := cmp.Or(p.Codec, video.H264)
+	all := encodersFor(codec, Software)
+	if t.encoder.codec == codec && t.encoder.accelerator != Software {
+		all = []encoder{t.encoder, all[0]}
+	}
+	var outputs []Output
+	var err error
+	for i, e := range all {
+		may := e.may(mayEncode(job, p, p.Length(n)))
+		var stderr string
+		stderr, err = t.transcode(ctx, job, may, chunkArgs(job, p, n, e, t.threads), position)
+		outputs, err = pieces(job, p, err, stderr)
+		if err == nil || ctx.Err() != nil || i == len(all)-1 {
+			break
+		}
+		t.log.WarnContext(ctx, "hardware could not encode a chunk; software does it", "encoder", e.name, "err", err)
+	}
+	return outputs, err
+}
+
 // pieces checks what a run made of a chunk. The exit status proves nothing in
 // either direction, so the files decide.
 func pieces(job Job, p *video.Plan, err error, stderr string) ([]Output, error) {
@@ -48,7 +74,7 @@ func pieces(job Job, p *video.Plan, err error, stderr string) ([]Output, error) 
 	}
 	var outputs []Output
 	for i, r := range p.Renditions {
-		out, checkErr := checkPiece(piecePath(job, i), &r)
+		out, checkErr := checkPiece(piecePath(job, i), cmp.Or(p.Codec, video.H264), &r)
 		if checkErr != nil && err == nil {
 			return nil, checkErr
 		}
@@ -82,7 +108,7 @@ func (t *Tools) EncodeAudio(ctx context.Context, job Job, p *video.Plan, progres
 	if ours := troubleOfOurs(err, stderr); ours != nil {
 		return Output{}, fmt.Errorf("encode audio: %w", ours)
 	}
-	out, checkErr := checkPiece(audioPath(job), nil)
+	out, checkErr := checkPiece(audioPath(job), "", nil)
 	switch {
 	case err != nil && (out.Frames > 0 || !damaged(stderr)):
 		return Output{}, fmt.Errorf("encode audio: %w", err)
@@ -95,9 +121,12 @@ func (t *Tools) EncodeAudio(ctx context.Context, job Job, p *video.Plan, progres
 	return out, nil
 }
 
+// sampleEntries are the names of codecs in an MP4.
+var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
+
 // checkPiece opens a file that ffmpeg made and counts what is in it. No file at
 // all counts as one without frames. want is nil for sound.
-func checkPiece(path string, want *video.Rendition) (Output, error) {
+func checkPiece(path string, codec video.Codec, want *video.Rendition) (Output, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Output{Path: path}, nil
@@ -119,8 +148,8 @@ func checkPiece(path string, want *video.Rendition) (Output, error) {
 		return out, fmt.Errorf("read piece: %w", err)
 	}
 	out.Frames = track.Frames
-	if want != nil && (track.Codec != "avc1" || track.Width != want.Width || track.Height != want.Height) {
-		return out, fmt.Errorf("piece is %s of %d × %d instead of H.264 of %d × %d", track.Codec, track.Width, track.Height, want.Width, want.Height)
+	if want != nil && (track.Codec != sampleEntries[codec] || track.Width != want.Width || track.Height != want.Height) {
+		return out, fmt.Errorf("piece is %s of %d × %d instead of %s of %d × %d", track.Codec, track.Width, track.Height, codec, want.Width, want.Height)
 	}
 	return out, nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,15 +22,21 @@ import (
 )
 
 var (
-	benchRounds = flag.Int("rounds", 3, "how often the engine benchmark measures each way")
-	benchReport = flag.String("report", "", "file to write the engine benchmark's table to")
+	benchRounds  = flag.Int("rounds", 3, "how often the engine benchmark measures each way")
+	benchSeconds = flag.Int("seconds", 4, "how much of each film the engine benchmark takes")
+	benchQuality = flag.String("quality", string(video.Balanced), "quality of the engine benchmark: fast, balanced or small")
+	benchCodec   = flag.String("codec", string(video.H264), "codec of the engine benchmark: h264, hevc or av1")
+	benchReport  = flag.String("report", "", "file to write the engine benchmark's tables to")
 )
 
 // sixNames is what the engine benchmark asks for.
 var sixNames = []video.Name{"1080p", "720p", "480p", "360p", "240p", "144p"}
 
 // cost is what a way of transcoding took.
-type cost struct{ cpu, wall time.Duration }
+type cost struct {
+	cpu, wall time.Duration
+	memory    int64 // of the largest child
+}
 
 // BenchmarkEngine compares what Spool's engine costs for six resolutions with
 // the way most people go, one ffmpeg for each resolution, and with the limit:
@@ -37,60 +45,82 @@ type cost struct{ cpu, wall time.Duration }
 // medians are compared, because the machine may be busy with other things.
 func BenchmarkEngine(b *testing.B) {
 	tools := newTools(b)
-	tools.threads = 0 // as many as the machine has
-	var table []string
+	tools.threads = runtime.GOMAXPROCS(0)
+	tools.quality = video.Quality(*benchQuality)
+	var err error
+	if tools.encoder, err = tools.choose(b.Context(), video.Codec(*benchCodec), Software); err != nil {
+		b.Fatal(err)
+	}
+	report := &report{tools: tools}
 	for _, source := range benchClips(b) {
 		name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				table = append(table, measure(b, tools, name, source))
+				report.measure(b, name, source)
 			}
 		})
 	}
-	if *benchReport != "" && len(table) > 0 {
-		writeReport(b, tools, table)
+	if *benchReport != "" && len(report.costs) > 0 {
+		report.write(b, *benchReport)
 	}
 }
 
-// measure lets the three ways take turns on one film and returns its row of
-// the table.
-func measure(b *testing.B, tools *Tools, name, source string) string {
-	e := &engine{B: b, tools: tools, job: Job{Source: source, OutDir: b.TempDir()}}
-	var err error
-	if e.plan, err = tools.Inspect(b.Context(), e.job, Ask{Names: sixNames}); err != nil {
-		b.Fatal(err)
-	}
-	e.prepareFrames()
-	ways := map[string]func(){"spool": e.spool, "each": e.oneByOne, "limit": e.limit}
-	costs := map[string][]cost{}
+// measure lets the three ways take turns on one film.
+func (r *report) measure(b *testing.B, name, source string) {
+	e := newEngine(b, r.tools, source)
+	ways := []func(){e.spool, e.oneByOne, e.limit}
+	costs := make([][]cost, len(ways))
 	for range *benchRounds {
-		for name, way := range ways {
-			costs[name] = append(costs[name], e.took(way))
+		for i, way := range ways {
+			costs[i] = append(costs[i], e.took(way))
 		}
 	}
-	spool, each, limit := median(costs["spool"]), median(costs["each"]), median(costs["limit"])
+	spool, each, limit := median(costs[0]), median(costs[1]), median(costs[2])
 	b.ReportMetric(spool.cpu.Seconds(), "cpu-s")
 	b.ReportMetric(spool.cpu.Seconds()/limit.cpu.Seconds(), "of-limit")
 	b.ReportMetric(spool.wall.Seconds()/each.wall.Seconds(), "wall-of-each")
-	return fmt.Sprintf("| %s | %.1f s | %.1f | %.1f | %.1f | %.2f | %.2f | %.1f | %.1f | %.2f |",
-		name, e.plan.Duration.Seconds(), spool.cpu.Seconds(), each.cpu.Seconds(), limit.cpu.Seconds(),
-		spool.cpu.Seconds()/limit.cpu.Seconds(), spool.cpu.Seconds()/each.cpu.Seconds(),
-		spool.wall.Seconds(), each.wall.Seconds(), spool.wall.Seconds()/each.wall.Seconds())
+	r.addCosts(name, e.plan.Duration, spool, each, limit)
+	r.addFilms(name, e)
 }
 
 // engine is one film and the ways to transcode it.
 type engine struct {
 	*testing.B
-	tools *Tools
-	job   Job
-	plan  *video.Plan
+	tools  *Tools
+	job    Job
+	plan   *video.Plan
+	memory int64    // of the largest child of the way that runs
+	films  []string // what Spool made last
+}
+
+// newEngine cuts the beginning off a film and stores its frames at each
+// resolution uncompressed, through the very filters of Spool.
+func newEngine(b *testing.B, tools *Tools, source string) *engine {
+	e := &engine{B: b, tools: tools}
+	dir := b.TempDir()
+	e.job = Job{Source: filepath.Join(dir, "source.mkv"), OutDir: dir, Ran: func(r video.Run) { e.memory = max(e.memory, r.Memory) }}
+	e.ffmpeg("-i", source, "-t", strconv.Itoa(*benchSeconds), "-map", "0", "-c", "copy", e.job.Source)
+	var err error
+	e.plan, err = tools.Inspect(b.Context(), e.job, Ask{Names: sixNames})
+	e.check(err)
+	args := []string{"-copyts", "-i", e.job.Source, "-filter_complex", graph(e.plan, chunkFilters(e.plan, 0), toVideo)}
+	for i := range e.plan.Renditions {
+		args = append(args, "-map", fmt.Sprintf("[v%d]", i), "-fps_mode", "passthrough", "-f", "rawvideo", e.frames(i))
+	}
+	e.ffmpeg(args...)
+	return e
+}
+
+func (e *engine) frames(rendition int) string {
+	return filepath.Join(e.job.OutDir, fmt.Sprintf("frames%d.yuv", rendition))
 }
 
 // took measures a way: processor time of this process and its children.
 func (e *engine) took(way func()) cost {
+	e.memory = 0
 	before, began := processorTime(e.B), time.Now()
 	way()
-	return cost{cpu: processorTime(e.B) - before, wall: time.Since(began)}
+	return cost{cpu: processorTime(e.B) - before, wall: time.Since(began), memory: e.memory}
 }
 
 func processorTime(b *testing.B) time.Duration {
@@ -118,11 +148,13 @@ func (e *engine) spool() {
 	plan, err := e.tools.Inspect(ctx, e.job, Ask{Names: sixNames})
 	e.check(err)
 	pieces := make([][]string, len(plan.Renditions))
-	dir := e.TempDir()
+	job := e.job
+	job.OutDir = e.TempDir()
 	for n := range plan.Chunks {
-		job := Job{Source: e.job.Source, OutDir: filepath.Join(dir, strconv.Itoa(n))}
-		e.check(os.Mkdir(job.OutDir, 0o700))
-		outputs, err := e.tools.EncodeChunk(ctx, job, plan, n, nil)
+		part := job
+		part.OutDir = filepath.Join(job.OutDir, strconv.Itoa(n))
+		e.check(os.Mkdir(part.OutDir, 0o700))
+		outputs, err := e.tools.EncodeChunk(ctx, part, plan, n, nil)
 		e.check(err)
 		for _, o := range outputs {
 			pieces[o.Rendition] = append(pieces[o.Rendition], o.Path)
@@ -130,31 +162,25 @@ func (e *engine) spool() {
 	}
 	sound := ""
 	if plan.Audio != nil {
-		o, err := e.tools.EncodeAudio(ctx, Job{Source: e.job.Source, OutDir: dir}, plan, nil)
+		o, err := e.tools.EncodeAudio(ctx, job, plan, nil)
 		e.check(err)
 		sound = o.Path
 	}
+	e.films = nil
 	for i, paths := range pieces {
-		e.assemble(filepath.Join(dir, fmt.Sprintf("film%d.mp4", i)), paths, sound)
+		e.films = append(e.films, filepath.Join(job.OutDir, fmt.Sprintf("film%d.mp4", i)))
+		e.assemble(e.films[i], paths, sound)
 	}
 }
 
 func (e *engine) assemble(path string, pieces []string, sound string) {
-	open := func(path string) mp4.Piece {
-		f, err := os.Open(path)
-		e.check(err)
-		e.Cleanup(func() { f.Close() })
-		info, err := f.Stat()
-		e.check(err)
-		return mp4.Piece{ReaderAt: f, Size: info.Size()}
-	}
 	var all []mp4.Piece
 	for _, p := range pieces {
-		all = append(all, open(p))
+		all = append(all, e.open(p))
 	}
 	var audio *mp4.Piece
 	if sound != "" {
-		p := open(sound)
+		p := e.open(sound)
 		audio = &p
 	}
 	f, err := os.Create(path)
@@ -164,27 +190,24 @@ func (e *engine) assemble(path string, pieces []string, sound string) {
 	e.check(err)
 }
 
+func (e *engine) open(path string) mp4.Piece {
+	f, err := os.Open(path)
+	e.check(err)
+	e.Cleanup(func() { f.Close() })
+	info, err := f.Stat()
+	e.check(err)
+	return mp4.Piece{ReaderAt: f, Size: info.Size()}
+}
+
 // oneByOne is what people do without a service: one ffmpeg for each resolution.
 func (e *engine) oneByOne() {
 	for i, r := range e.plan.Renditions {
 		args := []string{"-i", e.job.Source, "-map", fmt.Sprintf("0:%d", e.plan.Input.VideoStream), "-map", "0:a:0?",
 			"-vf", fmt.Sprintf("scale=%d:%d", r.Width, r.Height)}
-		args = append(args, x264Args(e.plan, r, 0)...)
+		args = append(args, e.tools.encoder.pieceArgs(e.plan, r, 0, e.tools.threads)...)
 		args = append(args, "-c:a", "aac", "-ac", "2", "-movflags", "+faststart", filepath.Join(e.job.OutDir, fmt.Sprintf("each%d.mp4", i)))
 		e.ffmpeg(args...)
 	}
-}
-
-// prepareFrames stores the frames of each rendition uncompressed.
-func (e *engine) prepareFrames() {
-	for i, r := range e.plan.Renditions {
-		e.ffmpeg("-i", e.job.Source, "-map", fmt.Sprintf("0:%d", e.plan.Input.VideoStream), "-fps_mode", "passthrough",
-			"-vf", fmt.Sprintf("scale=%d:%d", r.Width, r.Height), "-pix_fmt", "yuv420p", "-f", "rawvideo", e.frames(i))
-	}
-}
-
-func (e *engine) frames(rendition int) string {
-	return filepath.Join(e.job.OutDir, fmt.Sprintf("frames%d.yuv", rendition))
 }
 
 // limit decodes the film once and encodes each rendition from frames that lie
@@ -192,22 +215,47 @@ func (e *engine) frames(rendition int) string {
 func (e *engine) limit() {
 	e.ffmpeg("-i", e.job.Source, "-map", fmt.Sprintf("0:%d", e.plan.Input.VideoStream), "-fps_mode", "passthrough", "-f", "null", "-")
 	for i, r := range e.plan.Renditions {
-		args := []string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", fmt.Sprintf("%dx%d", r.Width, r.Height),
-			"-framerate", fmt.Sprintf("%.3f", max(e.plan.Input.FrameRate, 1)), "-i", e.frames(i)}
-		args = append(args, x264Args(e.plan, r, 0)...)
-		args = append(args, "-force_key_frames", keyGrid(e.plan, 0), filepath.Join(e.job.OutDir, fmt.Sprintf("limit%d.mp4", i)))
-		e.ffmpeg(args...)
+		args := append(e.raw(i), e.tools.encoder.pieceArgs(e.plan, r, 0, e.tools.threads)...)
+		e.ffmpeg(append(args, filepath.Join(e.job.OutDir, fmt.Sprintf("limit%d.mp4", i)))...)
 	}
 	if e.plan.Audio != nil {
 		e.ffmpeg("-i", e.job.Source, "-map", fmt.Sprintf("0:%d", e.plan.Audio.Stream), "-c:a", "aac", "-ac", "2", "-ar", "48000", filepath.Join(e.job.OutDir, "limit.m4a"))
 	}
 }
 
-func (e *engine) ffmpeg(args ...string) {
-	out, err := exec.CommandContext(e.Context(), "ffmpeg", append([]string{"-nostdin", "-v", "error", "-y"}, args...)...).CombinedOutput()
+// raw are the options that read the frames of a rendition.
+func (e *engine) raw(rendition int) []string {
+	r := e.plan.Renditions[rendition]
+	return []string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", fmt.Sprintf("%dx%d", r.Width, r.Height),
+		"-framerate", fmt.Sprintf("%.3f", max(e.plan.Input.FrameRate, 1)), "-i", e.frames(rendition)}
+}
+
+var ssimLine = regexp.MustCompile(`SSIM Y:([\d.]+)`)
+
+// ssim compares the brightness of a film that Spool made with the frames that
+// went into its encoder.
+func (e *engine) ssim(rendition int) float64 {
+	args := slices.Concat([]string{"-v", "info", "-i", e.films[rendition]}, e.raw(rendition),
+		[]string{"-lavfi", "[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]ssim", "-f", "null", "-"})
+	found := ssimLine.FindStringSubmatch(e.ffmpeg(args...))
+	if found == nil {
+		e.Fatalf("no similarity of rendition %d", rendition)
+	}
+	ssim, err := strconv.ParseFloat(found[1], 64)
+	e.check(err)
+	return ssim
+}
+
+func (e *engine) ffmpeg(args ...string) string {
+	cmd := exec.CommandContext(e.Context(), "ffmpeg", append([]string{"-nostdin", "-v", "error", "-y"}, args...)...)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		e.Fatalf("ffmpeg %v: %v: %s", args, err, out)
 	}
+	if used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		e.memory = max(e.memory, used.Maxrss<<10) // Linux counts in KiB
+	}
+	return string(out)
 }
 
 func (e *engine) check(err error) {
@@ -239,19 +287,4 @@ func benchClips(b *testing.B) []string {
 		b.Fatalf("make a clip: %v: %s", err, out)
 	}
 	return []string{made}
-}
-
-func writeReport(b *testing.B, tools *Tools, rows []string) {
-	text := "# Benchmarks\n\n" +
-		"Written by `make bench`. Six resolutions (1080p to 144p) of each film, x264 with the same settings in all ways, ffmpeg " + tools.Version() + ".\n\n" +
-		"- **Spool**: probe, one decode, cascaded scaling, all encodes, sound once, assembly.\n" +
-		"- **each**: one `ffmpeg` for each resolution, one after the other, as most people do it.\n" +
-		"- **limit**: one decode, plus encoding uncompressed frames that lie ready, plus the sound once.\n\n" +
-		fmt.Sprintf("Medians of %d rounds in which the ways took turns; CPU and wall in seconds. Compare the ratios: the machine is not always idle.\n\n", *benchRounds) +
-		"| film | length | Spool CPU | each CPU | limit CPU | Spool/limit | Spool/each | Spool wall | each wall | wall ratio |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|\n" +
-		strings.Join(rows, "\n") + "\n"
-	if err := os.WriteFile(*benchReport, []byte(text), 0o644); err != nil {
-		b.Fatal(err)
-	}
 }

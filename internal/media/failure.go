@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -26,7 +27,7 @@ func explainProbe(err error, stderr, source string) error {
 		return ours
 	}
 	says := func(text string) bool { return strings.Contains(stderr, text) }
-	refused := codecRefused.FindStringSubmatch(stderr)
+	refused := refusedDecoders(stderr)
 	switch {
 	case says("Input/output error"):
 		// Demuxers say this of short files, the kernel of bad disks.
@@ -37,10 +38,22 @@ func explainProbe(err error, stderr, source string) error {
 		return video.Failf(video.Truncated, "The file ends before its index: the recording or the upload was cut off.")
 	case says("Format not on whitelist"), says("Invalid argument"):
 		return video.Failf(video.NotAVideo, "The file is not a video in a format that is accepted here.")
-	case refused != nil:
-		return unsupported(refused[1])
+	case len(refused) > 0:
+		return unsupported(refused[0])
 	}
 	return video.Failf(video.Corrupt, "The file is damaged and could not be read as video.")
+}
+
+// refusedDecoders returns the names of the decoders that a run was not allowed
+// to open.
+func refusedDecoders(stderr string) []string {
+	var names []string
+	for _, m := range codecRefused.FindAllStringSubmatch(stderr, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 func unsupported(codec string) *video.Failure {
@@ -76,6 +89,7 @@ func damaged(stderr string) bool {
 		"Cannot determine format of input stream",
 		"Error while decoding stream",
 		"moov atom not found",
+		"not on whitelist",
 	} {
 		if strings.Contains(stderr, text) {
 			return true

@@ -15,6 +15,10 @@ const (
 	toJPEG                // what every JPEG viewer assumes: BT.601, full range
 )
 
+// deinterlace makes one frame of the two fields of each frame that says that it
+// is interlaced. It takes its neighbours into account.
+const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
+
 // graph joins the filters of one decode to one output for each rendition,
 // labelled [v0], [v1] and so on. Every size is scaled from the next larger one:
 // scaling each from the source costs far more, and looks the same.
@@ -23,7 +27,7 @@ const (
 func graph(p *video.Plan, stretch []string, to target) string {
 	filters := append([]string(nil), stretch...)
 	if p.Deinterlace {
-		filters = append(filters, "bwdif=mode=send_frame:deint=interlaced")
+		filters = append(filters, deinterlace)
 	}
 	filters = append(filters, head(p, to)...)
 
@@ -48,15 +52,18 @@ func graph(p *video.Plan, stretch []string, to target) string {
 // turned the frame before: when told not to, it would turn the outputs instead.
 func head(p *video.Plan, to target) []string {
 	filters := []string{headScale(p, to)}
-	if p.ToneMap {
-		filters = append(filters, toneMap(p.Input))
-		if to == toJPEG {
-			filters = append(filters, "scale=in_range=tv:out_range=pc:in_color_matrix=bt709:out_color_matrix=bt601")
-		}
-	}
 	pixels, c, scale := "yuv420p", outputColour(p), "tv"
 	if to == toJPEG {
 		pixels, c, scale = "yuvj420p", bt601, "pc"
+	}
+	if grade(p.Input) != nil {
+		filters = append(filters, graded(p.Input)...)
+		if to == toJPEG {
+			filters = append(filters, "scale=out_range=pc:out_color_matrix=bt601")
+		} else {
+			// Without dithering the sky of a picture that had ten bits is stripes.
+			filters = append(filters, "zscale=rin=full:m=bt709:r=limited:d=ordered")
+		}
 	}
 	filters = append(filters, "format="+pixels)
 	return append(filters, "setsar=1",
@@ -69,10 +76,13 @@ func head(p *video.Plan, to target) []string {
 func headScale(p *video.Plan, to target) string {
 	r := p.Renditions[0]
 	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
-	if p.ToneMap {
-		return s // the tone mapper converts the colours
-	}
 	in, rgb := p.Input, isRGB(p.Input.PixelFormat)
+	if grade(in) != nil { // the table converts the colours
+		if in.FullRange && !rgb || in.Dolby != nil {
+			s += ":in_range=pc:out_range=pc"
+		}
+		return s
+	}
 	if in.FullRange && !rgb {
 		s += ":in_range=pc"
 	}
@@ -94,7 +104,7 @@ func headScale(p *video.Plan, to target) string {
 // chunkFilters let exactly the frames of chunk n pass and move the film's first
 // frame to time zero.
 func chunkFilters(p *video.Plan, n int) []string {
-	filters := []string{increasing}
+	filters := append(clockFilters(p), increasing)
 	if timed(p.Input) {
 		c := p.Chunks[n]
 		trim := fmt.Sprintf("trim=start_pts=%d", c.Start)
@@ -106,11 +116,21 @@ func chunkFilters(p *video.Plan, n int) []string {
 		filters = append(filters, "setpts=PTS-STARTPTS")
 	}
 	if p.LimitRate > 0 {
-		// Frames are left out and none is moved, so that what is left keeps its
-		// exact time. The slack is for times rounded to milliseconds.
-		filters = append(filters, fmt.Sprintf("select='isnan(prev_selected_t)+gte(t-prev_selected_t,%.6f)'", 0.95/float64(p.LimitRate)))
+		filters = append(filters, paceFilter(p.LimitRate))
 	}
 	return filters
+}
+
+// clockFilters let the clock go on where the source's jumps.
+func clockFilters(p *video.Plan) []string {
+	if len(p.Jumps) == 0 {
+		return nil
+	}
+	var shifts []string
+	for _, j := range p.Jumps {
+		shifts = append(shifts, fmt.Sprint(j))
+	}
+	return []string{fmt.Sprintf("setpts='%s'", continuous(shifts, leaps(p.Input.Container)))}
 }
 
 // increasing drops frames that do not advance: some sources hold two frames for

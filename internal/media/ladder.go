@@ -8,9 +8,12 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// The sizes of outputs. H.264 allows more on paper (139264 blocks of 16 × 16
+// pixels, and sides of 16880), but 8K is where the decoders end that people have.
 const (
-	minSide = 2     // x264 takes any even size
-	maxSide = 16384 // x264 takes no more
+	minSide = 2
+	maxSide = 8192
+	maxArea = 8192 * 4320
 )
 
 // ladder computes the encodes for the names asked for, largest first. Names
@@ -36,13 +39,13 @@ func ladder(width, height float64, names []video.Name, upscale bool) []video.Ren
 }
 
 // fit scales a picture such that its shorter side becomes short, as far as the
-// limits of the encoder allow, and keeps its shape.
+// limits of decoders allow, and keeps its shape.
 func fit(width, height float64, short int, upscale bool) (int, int) {
 	scale := float64(short) / min(width, height)
 	if !upscale {
 		scale = min(scale, 1)
 	}
-	scale = min(scale, maxSide/max(width, height), math.Sqrt(maxPixels/width/height))
+	scale = min(scale, maxSide/max(width, height), math.Sqrt(maxArea/width/height))
 	return even(width * scale), even(height * scale)
 }
 

@@ -6,9 +6,11 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os/exec"
 	"strings"
 	"time"
@@ -49,6 +51,11 @@ type Config struct {
 	Threads      int              // of the decoder and of each encoder; 0 lets ffmpeg choose
 	StallTimeout time.Duration    // default one minute
 	Sandbox      *sandbox.Sandbox // around every child; nil means none
+
+	Codec       video.Codec   // default H264
+	Quality     video.Quality // default Balanced
+	Accelerator Accelerator   // default Software
+	Log         *slog.Logger  // is told which encoder is used, and why another one is not; nil means nobody
 }
 
 // Tools runs ffprobe and ffmpeg. It is safe for concurrent use.
@@ -59,6 +66,9 @@ type Tools struct {
 	sandbox         *sandbox.Sandbox
 	stall           time.Duration
 	cut             cutting
+	quality         video.Quality
+	encoder         encoder // of the codec in use
+	log             *slog.Logger
 }
 
 // Ask is what a client wants from a file.
@@ -72,6 +82,9 @@ type Ask struct {
 type Job struct {
 	Source string // the uploaded file, under a name of ours
 	OutDir string // an empty folder of the task's own
+
+	// Ran is told about every child process that has ended. It may be nil.
+	Ran func(video.Run)
 }
 
 // Output is a file that a run made.
@@ -95,9 +108,15 @@ func (p Progress) report(done float64) {
 
 // New finds the programs and makes sure that they can do the work.
 func New(ctx context.Context, cfg Config) (*Tools, error) {
-	t := &Tools{threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting, sandbox: cfg.Sandbox}
+	t := &Tools{
+		threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting, sandbox: cfg.Sandbox,
+		quality: cmp.Or(cfg.Quality, video.Balanced), log: cfg.Log,
+	}
 	if t.sandbox == nil {
 		t.sandbox = new(sandbox.Sandbox)
+	}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
 	}
 	if t.stall <= 0 {
 		t.stall = time.Minute
@@ -110,6 +129,9 @@ func New(ctx context.Context, cfg Config) (*Tools, error) {
 		return nil, err
 	}
 	if t.version, err = t.selfTest(ctx); err != nil {
+		return nil, err
+	}
+	if t.encoder, err = t.choose(ctx, cmp.Or(cfg.Codec, video.H264), cmp.Or(cfg.Accelerator, Software)); err != nil {
 		return nil, err
 	}
 	return t, nil

@@ -8,13 +8,6 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxRate is the highest frame rate of the outputs. Cameras that mean 60 measure
-// up to half a frame more.
-const (
-	maxRate      = 60
-	maxRateSlack = 0.5
-)
-
 // makePlan decides what becomes of a file. It is a pure function of what was
 // found in the file and what was asked for.
 func makePlan(found *findings, ask Ask, cut cutting) (*video.Plan, error) {
@@ -22,33 +15,39 @@ func makePlan(found *findings, ask Ask, cut cutting) (*video.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := found.timelines[s.Index]
-	line.settle()
 	tb := parseRatio(s.TimeBase)
 	if tb.Num <= 0 || tb.Den <= 0 {
 		return nil, unreadable()
 	}
-	duration := filmLength(s, line, tb)
-	if duration > maxDuration {
-		return nil, video.Failf(video.TooLong, "The film is %.1f hours long; at most %.0f hours can be processed.", duration.Hours(), maxDuration.Hours())
+	line := found.timelines[s.Index]
+	sound := found.chooseAudio(s)
+	p := &video.Plan{Timescale: timescale(tb)}
+	p.Jumps, p.Audio = found.joinClocks(s, sound)
+	line.move(line.clock.real(tb, leaps(found.format.Name)), p.Jumps)
+	line.settle()
+
+	p.Input = describe(found.format, s, line, tb)
+	p.Input.Dolby = found.dolby
+	p.FirstPTS, p.Frames = line.first, len(line.shown)
+	p.Deinterlace = interlaced(s)
+	p.ToneMap = isHDR(p.Input)
+	p.Duration = filmLength(s, line, tb)
+	found.fitSound(p, sound)
+	if p.Duration > maxDuration {
+		return nil, video.Failf(video.TooLong, "The film is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
 	}
-	p := &video.Plan{
-		Input:       describe(found.format, s, line, tb),
-		FirstPTS:    line.first,
-		Duration:    duration,
-		Frames:      len(line.shown),
-		Deinterlace: interlaced(s),
-		ToneMap:     isHDR(s),
-		Timescale:   timescale(tb),
-		Audio:       found.chooseAudio(tb.Seconds(line.last)),
-	}
-	if p.Input.FrameRate > maxRate+maxRateSlack {
-		p.LimitRate = maxRate
-	}
+	paced := paceOf(line, tb)
+	p.LimitRate = paced.limit
 	width, height, _ := displaySize(s)
 	p.Renditions = ladder(width, height, ask.Names, ask.Upscale)
-	p.Chunks = cut.chunks(line, tb, found.seeksReliably())
+	p.Chunks = cut.chunks(line, tb, found.seeksReliably(), paced)
+	if countable(s, line) {
+		count(p.Chunks, line, paced)
+	}
+	line.weigh(p.Chunks, tb)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.seeksReliably())
+	p.Samples = samples(p, line, found.seeksReliably())
+	p.Warnings = found.warnings(p, s)
 	return p, nil
 }
 

@@ -34,7 +34,9 @@ func TestLadder(t *testing.T) {
 		{"a fraction of a pixel is rounded once", 720 * 32. / 27, 480, []video.Name{"480p"}, false, []video.Rendition{r(854, 480, "480p")}},
 		{"a picture of one pixel", 1, 1, []video.Name{"144p"}, false, []video.Rendition{r(2, 2, "144p")}},
 		{"a thread stays a thread", 4000, 20, []video.Name{"1080p", "144p"}, false, []video.Rendition{r(4000, 20, "1080p", "144p")}},
-		{"no side beyond the encoder's reach", 4000, 20, []video.Name{"144p"}, true, []video.Rendition{r(16384, 82, "144p")}},
+		{"no side beyond the decoders' reach", 4000, 20, []video.Name{"144p"}, true, []video.Rendition{r(8192, 40, "144p")}},
+		{"a panorama keeps its shape", 12000, 1500, []video.Name{"1080p", "720p"}, false, []video.Rendition{r(8192, 1024, "1080p"), r(5760, 720, "720p")}},
+		{"no more pixels than 8K", 3200, 1600, []video.Name{"8k"}, true, []video.Rendition{r(8192, 4096, "8k")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,6 +58,9 @@ func TestLadderAlwaysFits(t *testing.T) {
 		for _, r := range ladder(float64(w), float64(h), video.Names, upscale) {
 			if r.Width%2 != 0 || r.Height%2 != 0 || min(r.Width, r.Height) < 2 || max(r.Width, r.Height) > maxSide {
 				t.Fatalf("%d × %d gives %+v", w, h, r)
+			}
+			if blocks := ((r.Width + 15) / 16) * ((r.Height + 15) / 16); blocks > 139264 {
+				t.Fatalf("%d × %d gives %+v, more than H.264 allows", w, h, r)
 			}
 			if !upscale && (r.Width > max(w, 2) || r.Height > max(h, 2)) {
 				t.Fatalf("%d × %d is blown up to %+v", w, h, r)
@@ -107,7 +112,7 @@ func TestChunks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, defaultCutting.chunks(tt.line, ms, tt.reliable)); diff != "" {
+			if diff := cmp.Diff(tt.want, defaultCutting.chunks(tt.line, ms, tt.reliable, pace{})); diff != "" {
 				t.Errorf("chunks (-want +got):\n%s", diff)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -31,30 +32,52 @@ func (t *Tools) Inspect(ctx context.Context, job Job, ask Ask) (*video.Plan, err
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	plan.Codec, plan.Quality = t.encoder.codec, t.quality
 	return plan, nil
 }
 
+// maxProbes is how often a file is looked at: each time but the last may bring up
+// the name of a decoder that must not run.
+const maxProbes = 4
+
 // probe asks ffprobe, in one run, for the streams and for the time and kind of
 // every packet. Nothing is decoded but what it takes to know the formats.
+//
+// A file in which one stream of several has a decoder that may not run takes a
+// second run, in which that stream is left alone.
 func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 	size, err := sizeOf(job.Source)
 	if err != nil {
 		return nil, err
 	}
+	if size == 0 {
+		return nil, video.Failf(video.UploadEmpty, "The file is empty.")
+	}
 	// The whole file is read once; 16 MiB a second is a slow disk.
 	limit := 30*time.Second + time.Duration(size>>24)*time.Second
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxProbes*limit, ErrTimeLimit)
 	defer cancel()
 
-	found := newFindings()
-	stderr, err := t.run(ctx, process{
-		bin: t.ffprobe, args: probeArgs(job.Source), dir: job.OutDir, policy: mayProbe(job, limit),
-		stdout: found.read,
-	})
-	if err != nil {
-		return nil, explainProbe(err, stderr, job.Source)
+	var refused []string
+	for range maxProbes {
+		found := newFindings()
+		found.refused = refused
+		var stderr string
+		stderr, err = t.run(ctx, process{
+			bin: t.ffprobe, args: probeArgs(job.Source, refused), dir: job.OutDir, job: job, policy: mayProbe(job, limit),
+			stdout: found.read,
+		})
+		if err == nil {
+			return found, t.probeDolby(ctx, job, found, limit)
+		}
+		err = explainProbe(err, stderr, job.Source)
+		names := refusedDecoders(stderr)
+		if len(names) == 0 {
+			break
+		}
+		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
-	return found, nil
+	return nil, err
 }
 
 // sizeOf makes sure that the source is there and can be opened: without it,
@@ -78,6 +101,8 @@ type findings struct {
 	streams   []stream
 	timelines map[int]*timeline // by index of the stream
 	frames    int               // of all video streams
+	refused   []string          // decoders that may not run, although the file asks for them
+	dolby     *video.Dolby
 }
 
 func newFindings() *findings {
@@ -85,7 +110,9 @@ func newFindings() *findings {
 }
 
 type format struct {
-	Name string `json:"format_name"`
+	Name     string  `json:"format_name"`
+	Start    float64 `json:"start_time,string"`
+	Duration float64 `json:"duration,string"`
 }
 
 type stream struct {
@@ -106,6 +133,7 @@ type stream struct {
 	TimeBase      string     `json:"time_base"`
 	Bitrate       int64      `json:"bit_rate,string"`
 	Channels      int        `json:"channels"`
+	Frames        int        `json:"nb_frames,string"` // as the container announces them
 	SideData      []sideData `json:"side_data_list"`
 	Disposition   struct {
 		Default     int `json:"default"`
@@ -116,6 +144,10 @@ type stream struct {
 type sideData struct {
 	Type     string  `json:"side_data_type"`
 	Rotation float64 `json:"rotation"`
+
+	// Of Dolby Vision.
+	Profile       int  `json:"dv_profile"`
+	Compatibility *int `json:"dv_bl_signal_compatibility_id"` // which ordinary picture is underneath
 }
 
 type packet struct {

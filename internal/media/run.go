@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -30,6 +31,7 @@ type process struct {
 	bin    string
 	args   []string
 	dir    string
+	job    Job // whose owner is told about the run
 	policy sandbox.Policy
 	stdout func(io.Reader) error // reads to the end, or returns why the child has to stop
 }
@@ -54,6 +56,7 @@ func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("start %s: %w", p.bin, err)
 	}
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -68,9 +71,13 @@ func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 	stderr = complaints.String()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return stderr, context.Cause(ctx)
+		err = context.Cause(ctx)
 	case err != nil:
-		return stderr, &exitError{err: err, stderr: stderr, kind: kindOfEnd(err, stderr)}
+		err = &exitError{err: err, stderr: stderr, kind: p.kindOfEnd(err, stderr)}
+	}
+	p.record(cmd.ProcessState, began, err)
+	if err != nil {
+		return stderr, err
 	}
 	return stderr, readErr
 }
@@ -97,20 +104,23 @@ func (e *exitError) Unwrap() []error {
 	return []error{e.err, e.kind}
 }
 
-// tooManySignals is how ffmpeg ends after several signals: those that say that
-// its processor time is used up.
-const tooManySignals = 123
+// How ffmpeg ends after signals, such as those that say that its processor time
+// is used up: in order, or at once when more come before it is done.
+const (
+	signalled      = 255
+	tooManySignals = 123
+)
 
 // kindOfEnd says what the end of a child means, as far as it can be known.
-func kindOfEnd(err error, stderr string) error {
+func (p process) kindOfEnd(err error, stderr string) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
 		return nil
 	}
-	switch exit.ExitCode() {
-	case sandbox.ExitRefused:
+	switch code := exit.ExitCode(); {
+	case code == sandbox.ExitRefused:
 		return ErrSandbox
-	case tooManySignals:
+	case code == tooManySignals, code == signalled && p.outOfTime(exit.ProcessState):
 		return ErrTimeLimit
 	}
 	if strings.Contains(stderr, "Cannot allocate memory") || strings.Contains(stderr, "malloc failed") {
@@ -125,10 +135,20 @@ func kindOfEnd(err error, stderr string) error {
 		return ErrTimeLimit
 	case syscall.SIGXFSZ:
 		return ErrTooBig
-	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE:
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP,
+		syscall.SIGSYS: // a system call that only stolen code would make
 		return ErrCrashed
 	}
+	if p.outOfTime(exit.ProcessState) {
+		return ErrTimeLimit // the kernel kills who does not heed its signals
+	}
 	return ErrKilled
+}
+
+// outOfTime reports whether a child has used the processor time that it was
+// given. The kernel's two ways to count it differ a little.
+func (p process) outOfTime(s *os.ProcessState) bool {
+	return p.policy.CPU > 0 && s.UserTime()+s.SystemTime() >= p.policy.CPU*9/10
 }
 
 // tail keeps the end of what is written to it.
@@ -166,7 +186,7 @@ func (t *Tools) transcode(ctx context.Context, job Job, may sandbox.Policy, args
 	defer watchdog.Stop()
 
 	return t.run(ctx, process{
-		bin: t.ffmpeg, args: args, dir: job.OutDir, policy: may,
+		bin: t.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may,
 		stdout: func(r io.Reader) error {
 			return readProgress(r, func() { watchdog.Reset(t.stall) }, position)
 		},

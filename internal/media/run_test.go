@@ -158,7 +158,7 @@ func TestInspectBlamesTheRightOne(t *testing.T) {
 		want         video.FailureCode // "" means that the film is not to blame
 	}{
 		{"no such file", filepath.Join(t.TempDir(), "missing"), ""},
-		{"empty file", write(nil), video.Corrupt},
+		{"empty file", write(nil), video.UploadEmpty},
 		{"cut off before its index", write(whole[:len(whole)/2]), video.Truncated},
 		{"playlist", write([]byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nother.mp4\n#EXT-X-ENDLIST\n")), video.NotAVideo},
 		{"sound only", clip(t, "a.m4a", "testsrc2=d=1", "-map", "1:a"), video.NoVideoStream},

@@ -70,6 +70,8 @@ func (f *findings) check(s stream) error {
 		return video.Failf(video.Encrypted, "The film is encrypted (DRM) and cannot be read.")
 	case s.Codec == "" || s.Codec == "none" || s.Codec == "unknown":
 		return unsupported(printable(s.Tag))
+	case slices.Contains(f.refused, s.Codec):
+		return unsupported(s.Codec)
 	case s.Width*s.Height > maxPixels:
 		return video.Failf(video.TooManyPixels, "The picture has %d × %d pixels; at most %d can be processed.", s.Width, s.Height, maxPixels)
 	case s.Width <= 0, s.Height <= 0, s.PixelFormat == "", line == nil, len(line.shown)+len(line.early) == 0:
@@ -99,32 +101,6 @@ func printable(tag string) string {
 	return tag
 }
 
-// chooseAudio picks the sound track: the default one, else the first. Sound
-// that begins only after the last picture is none.
-func (f *findings) chooseAudio(filmEnd float64) *video.Audio {
-	var chosen *stream
-	for i, s := range f.streams {
-		line := f.timelines[s.Index]
-		if s.Type != "audio" || s.Codec == "" || s.Channels <= 0 || s.Tag == "enca" || line == nil || line.encrypted {
-			continue
-		}
-		if tb := parseRatio(s.TimeBase); tb.Den > 0 && tb.Seconds(line.first) > filmEnd {
-			continue
-		}
-		if chosen == nil || s.Disposition.Default > chosen.Disposition.Default {
-			chosen = &f.streams[i]
-		}
-	}
-	if chosen == nil {
-		return nil
-	}
-	a := &video.Audio{Stream: chosen.Index, Codec: chosen.Codec, Channels: chosen.Channels, Bitrate: 128_000}
-	if a.Channels == 1 {
-		a.Bitrate = 96_000
-	}
-	return a
-}
-
 // seeksReliably reports whether seeking to a keyframe lands exactly there: the
 // container has an index, and one film only that the index can be about.
 func (f *findings) seeksReliably() bool {
@@ -134,13 +110,28 @@ func (f *findings) seeksReliably() bool {
 	return f.films() == 1
 }
 
+// interlaced reports whether the film may hold interlaced frames: the stream
+// says so, or says nothing and is of a kind whose frames do. The deinterlacer
+// asks each frame.
 func interlaced(s stream) bool {
-	// The deinterlacer needs a few lines to work with.
-	return slices.Contains([]string{"tt", "bb", "tb", "bt"}, s.FieldOrder) && s.Width >= 4 && s.Height >= 4
+	if s.Width < 4 || s.Height < 4 {
+		return false // it needs a few lines to work with
+	}
+	switch s.FieldOrder {
+	case "tt", "bb", "tb", "bt":
+		return true
+	case "", "unknown":
+		return slices.Contains([]string{"dvvideo", "mpeg4", "mpeg2video", "vc1", "mjpeg", "prores"}, s.Codec)
+	}
+	return false
 }
 
-func isHDR(s stream) bool {
-	return s.ColorTransfer == "smpte2084" || s.ColorTransfer == "arib-std-b67"
+// countable reports whether a packet of this stream makes one picture. Others
+// hold pictures that are never shown, packets that say "no change", or halves
+// of interlaced frames.
+func countable(s stream, line *timeline) bool {
+	return slices.Contains([]string{"h264", "hevc", "av1", "prores", "dnxhd", "mpeg1video", "mpeg2video"}, s.Codec) &&
+		!interlaced(s) && !line.untimed
 }
 
 // displaySize returns the size of the picture as it is meant to be seen, with

@@ -15,16 +15,21 @@ type timeline struct {
 	packets   int
 	bytes     int64
 	first     int64 // the earliest time shown
+	end       int64 // when all of it has been shown
+	played    int64 // how long the packets last together
 	encrypted bool
+	clock     clock
+
+	// Of sound only.
+	gaps []gap
 
 	// Of video streams only.
 	shown    []int64    // the time of each frame, in order of decoding until settled
 	early    []int64    // likewise, of what precedes the first keyframe
 	keys     []keyframe // in order of decoding
-	untimed  bool       // some packets carry no time to be shown at
+	untimed  bool       // some packets carry no time to be shown at, or the clock jumps
 	last     int64      // the latest time shown
 	lastTick int64      // how long the frame shown then lasts, or 0
-	clock    int64      // the time of a packet that carries none at all
 }
 
 // keyframe is a packet where decoding can begin.
@@ -36,10 +41,21 @@ type keyframe struct {
 	// border says that a chunk can begin here: it is shown itself, and all
 	// that precedes it in the file is shown earlier.
 	border bool
+	bytes  int64 // of it and all packets up to the next one
 }
 
+// gap is a time without sound.
+type gap struct{ from, to int64 }
+
+const (
+	// A gap is remembered when it is longer than so many packets; how long that
+	// is will be known when the time base is.
+	gapPackets = 200
+	maxGaps    = 100
+)
+
 func newTimeline() *timeline {
-	return &timeline{first: math.MaxInt64, last: math.MinInt64}
+	return &timeline{first: math.MaxInt64, end: math.MinInt64, last: math.MinInt64, clock: newClock()}
 }
 
 func (l *timeline) add(p packet) {
@@ -48,29 +64,24 @@ func (l *timeline) add(p packet) {
 	for _, s := range p.SideData {
 		l.encrypted = l.encrypted || s.Type == "Encryption info"
 	}
-	pts := l.stamp(p)
+	pts, guessed := l.clock.read(p, len(l.shown))
+	l.untimed = l.untimed || guessed
 	discarded := strings.Contains(p.Flags, "D")
 	if p.Type == "video" {
 		l.addFrame(pts, p.Duration, strings.Contains(p.Flags, "K"), discarded)
+		if len(l.keys) > 0 {
+			l.keys[len(l.keys)-1].bytes += p.Size
+		}
 	}
-	if !discarded {
-		l.first = min(l.first, pts)
+	if discarded {
+		return // an edit list cuts it out
 	}
-}
-
-// stamp returns when a packet is shown, or the best guess: the order of
-// decoding when that is known, else the length of the packets before it.
-func (l *timeline) stamp(p packet) int64 {
-	pts := p.PTS
-	if pts == unknown {
-		l.untimed = true
-		pts = p.DTS
+	if l.end != math.MinInt64 && p.Duration > 0 && pts-l.end > gapPackets*p.Duration && len(l.gaps) < maxGaps {
+		l.gaps = append(l.gaps, gap{l.end, pts})
 	}
-	if pts == unknown {
-		pts = l.clock
-	}
-	l.clock = pts + p.Duration
-	return pts
+	l.played += p.Duration
+	l.first = min(l.first, pts)
+	l.end = max(l.end, pts+p.Duration)
 }
 
 func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
@@ -81,7 +92,7 @@ func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
 		l.keys[len(l.keys)-1].open = true
 	}
 	if discarded {
-		return // an edit list cuts it out; it is decoded because others need it
+		return // it is decoded because others need it
 	}
 	if len(l.keys) == 0 {
 		l.early = append(l.early, pts)
@@ -91,6 +102,21 @@ func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
 	if pts >= l.last {
 		l.last, l.lastTick = pts, duration
 	}
+}
+
+// move shifts the times of all frames after each jump of the clock. A film whose
+// clock jumps cannot be sought in.
+func (l *timeline) move(jumps []jump, shifts []int64) {
+	for i, j := range jumps {
+		end := len(l.shown)
+		if i+1 < len(jumps) {
+			end = jumps[i+1].frame
+		}
+		for k := j.frame; k < end; k++ {
+			l.shown[k] += shifts[i]
+		}
+	}
+	l.untimed = l.untimed || len(jumps) > 0
 }
 
 // settle puts frames and keyframes into the order in which they are shown. The
@@ -115,11 +141,16 @@ func (l *timeline) span(tb video.Ratio) float64 {
 // shownAt returns the frame that is on the screen at a time: the latest one
 // that is not after it.
 func (l *timeline) shownAt(pts int64) int64 {
+	return l.shown[max(l.countUpTo(pts)-1, 0)]
+}
+
+// countUpTo returns how many frames are shown at or before a time.
+func (l *timeline) countUpTo(pts int64) int {
 	i, exact := slices.BinarySearch(l.shown, pts)
-	if !exact {
-		i--
+	if exact {
+		i++
 	}
-	return l.shown[max(i, 0)]
+	return i
 }
 
 // seekTo returns the keyframe from which everything shown at pts and later can

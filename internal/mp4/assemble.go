@@ -71,7 +71,7 @@ type film struct {
 // box, and that on whether offsets take 32 or 64 bits; narrow ones are tried
 // first, and both kinds have a size that does not depend on their values.
 func plan(reels []*reel) (*film, error) {
-	f := &film{reels: reels, ftyp: mp4ff.NewFtyp("isom", 0x200, []string{"isom", "iso2", "avc1", "mp41"})}
+	f := &film{reels: reels, ftyp: fileType(reels[0].entries[0].Type())}
 	for _, r := range reels {
 		f.runs = append(f.runs, r.runs())
 	}
@@ -97,6 +97,15 @@ func plan(reels []*reel) (*film, error) {
 		place(t.Mdia.Minf.Stbl, f.runs[i], f.size()-media)
 	}
 	return f, nil
+}
+
+// fileType says which readers can read the file. There is no brand for HEVC.
+func fileType(codec string) *mp4ff.FtypBox {
+	brands := []string{"isom", "iso2", "mp41"}
+	if codec == "avc1" || codec == "av01" {
+		brands = []string{"isom", "iso2", codec, "mp41"}
+	}
+	return mp4ff.NewFtyp("isom", 0x200, brands)
 }
 
 func (f *film) size() int64 {

@@ -50,12 +50,17 @@ func makeSource(t testing.TB, vary bool) string {
 // encode makes the piece of source from tick start to tick end.
 func encode(t testing.TB, source string, start, end int64, extra ...string) string {
 	t.Helper()
+	return encodeWith(t, source, start, end, append([]string{"-c:v", "libx264", "-preset", "veryfast"}, extra...))
+}
+
+func encodeWith(t testing.TB, source string, start, end int64, codec []string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), fmt.Sprintf("piece-%d.mp4", start))
 	trim := fmt.Sprintf("[0:v:0]trim=start_pts=%d:end_pts=%d,setpts=PTS-0[v]", start, end)
 	args := []string{"-copyts", "-i", source, "-filter_complex", trim, "-map", "[v]", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-movie_timescale", "12288",
-		"-avoid_negative_ts", "disabled", "-c:v", "libx264", "-preset", "veryfast", "-threads", "1"}
-	ffmpeg(t, slices.Concat(args, extra, []string{path})...)
+		"-avoid_negative_ts", "disabled", "-threads", "1"}
+	ffmpeg(t, slices.Concat(args, codec, []string{path})...)
 	return path
 }
 

@@ -28,7 +28,7 @@ var boxShapes = map[string]int{
 	"minf": 0, "stbl": 0,
 	"stts": leaf, "ctts": leaf, "stss": leaf, "stsc": leaf, "stsz": leaf, "stco": leaf, "co64": leaf,
 	"stsd": 8,
-	"avc1": 78, "avcC": leaf, "pasp": leaf, "colr": leaf,
+	"avc1": 78, "avcC": leaf, "hvc1": 78, "hvcC": leaf, "av01": 78, "av1C": leaf, "pasp": leaf, "colr": leaf,
 	"mp4a": 28, "esds": leaf,
 }
 

@@ -100,6 +100,9 @@ func (j *joiner) add(p Piece, t *track, label string) error {
 	if t.sync != nil && (len(t.sync) == 0 || t.sync[0] != 1) {
 		return errors.New("it does not start with a keyframe")
 	}
+	if len(j.entries) > 0 && t.entries[0].Type() != j.entries[0].Type() {
+		return fmt.Errorf("its codec is %q, that of the pieces before is %q", t.entries[0].Type(), j.entries[0].Type())
+	}
 	if err := j.addEntries(t); err != nil {
 		return err
 	}

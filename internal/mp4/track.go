@@ -12,7 +12,7 @@ import (
 
 // Track describes the one track of a piece.
 type Track struct {
-	Codec         string // as the file calls it: "avc1" for H.264, "mp4a" for AAC
+	Codec         string // as the file calls it: "avc1" for H.264, "hvc1" for HEVC, "av01" for AV1, "mp4a" for AAC
 	Width, Height int    // of a picture
 	Timescale     int    // ticks a second
 	Frames        int    // pictures, or packets of sound
@@ -138,9 +138,7 @@ func complete(trak *mp4ff.TrakBox) bool {
 // not know the size.
 func (t *track) checkEntries() error {
 	for _, e := range t.entries {
-		v, picture := e.(*mp4ff.VisualSampleEntryBox)
-		a, sound := e.(*mp4ff.AudioSampleEntryBox)
-		if picture && v.AvcC == nil || sound && a.Esds == nil {
+		if !hasSetup(e) {
 			return fmt.Errorf("%q does not say how to set up its decoder", e.Type())
 		}
 		raw, err := encoded(e)
@@ -152,6 +150,24 @@ func (t *track) checkEntries() error {
 		}
 	}
 	return nil
+}
+
+// hasSetup reports whether an entry carries what its own codec's decoder needs.
+func hasSetup(entry mp4ff.Box) bool {
+	switch e := entry.(type) {
+	case *mp4ff.AudioSampleEntryBox:
+		return e.Esds != nil
+	case *mp4ff.VisualSampleEntryBox:
+		switch e.Type() {
+		case "avc1":
+			return e.AvcC != nil
+		case "hvc1":
+			return e.HvcC != nil
+		case "av01":
+			return e.Av1C != nil
+		}
+	}
+	return false
 }
 
 // playtime returns when the first frame starts and the last one ends. The table

@@ -11,6 +11,7 @@ const (
 	readFile   = llsys.AccessFSReadFile
 	readFolder = llsys.AccessFSReadFile | llsys.AccessFSReadDir
 	execute    = llsys.AccessFSReadFile | llsys.AccessFSExecute
+	useDevice  = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSIoctlDev
 	// Plain files only: no links, pipes, devices or folders.
 	fillFolder = readFolder | llsys.AccessFSWriteFile | llsys.AccessFSTruncate | llsys.AccessFSMakeReg | llsys.AccessFSRemoveFile
 )
@@ -27,6 +28,12 @@ var (
 	systemFiles = []string{
 		"/etc/ld.so.cache", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
 		"/proc/self/status", "/proc/filesystems", "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom",
+	}
+	// Folders in which the user's half of a graphics driver finds out about its
+	// device. Only programs that may use a device can read them.
+	drivers = []string{
+		"/sys/dev/char", "/sys/class/drm", "/sys/devices", "/proc/driver/nvidia",
+		"/usr/share/libdrm", "/usr/share/drirc.d",
 	}
 )
 
@@ -47,6 +54,11 @@ func restrictFiles(p Policy, bin program) error {
 	}
 	if bin.Loader != "" {
 		rules = append(rules, landlock.PathAccess(execute, bin.Loader))
+	}
+	if len(p.Devices) > 0 {
+		rules = append(rules,
+			landlock.PathAccess(useDevice, p.Devices...).IgnoreIfMissing(),
+			landlock.PathAccess(readFolder, drivers...).IgnoreIfMissing())
 	}
 	if p.WriteDir != "" {
 		rules = append(rules, landlock.PathAccess(fillFolder, p.WriteDir))

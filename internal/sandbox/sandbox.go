@@ -52,6 +52,7 @@ var environment = []string{
 type Policy struct {
 	Read     []string      // files it may read
 	WriteDir string        // the one folder in which it may create, write, read and remove plain files
+	Devices  []string      // device nodes that it may use, where they exist: each lets it talk to a driver in the kernel
 	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries
 	FileSize int64         // bytes of each file it writes; more kills it with SIGXFSZ
 	CPU      time.Duration // of all threads together, in whole seconds
