@@ -38,7 +38,8 @@ crash: deps ## Kill the server 50 times at random moments and look for losses
 
 bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/media -report $(CURDIR)/docs/benchmarks.md
-	$(GO) test -run '^$$' -bench . -skip Engine -benchmem ./...
+	$(GO) test -run '^$$' -bench ShortClip -benchtime 10x ./test/e2e -report $(CURDIR)/docs/benchmarks.md
+	$(GO) test -run '^$$' -bench . -skip 'Engine|ShortClip' -benchmem ./...
 
 fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
 	GO='$(GO)' scripts/fuzz.sh

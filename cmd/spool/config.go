@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/video"
 )
 
 // Location says where the service keeps its things. Every command that touches
@@ -47,8 +49,12 @@ type Config struct {
 	AbandonedAfter time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
 	KeepSource     bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale        bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`
+	Quality        string        `default:"balanced" placeholder:"QUALITY" help:"What processor time is spent on: fast, balanced or small; the slower, the smaller the files."`
+	Codec          string        `default:"h264" placeholder:"CODEC" help:"How pictures are compressed: h264, which plays everywhere, hevc or av1."`
+	Encoder        string        `default:"software" placeholder:"KIND" help:"What compresses them: software, or the hardware nvenc, qsv or vaapi, or auto, the first hardware that works. Software steps in where hardware does not work."`
+	MeasureQuality bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for their reports."`
 	Workers        int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
-	Threads        int           `default:"0" placeholder:"N" help:"Threads of one ffmpeg; 0 means automatic."`
+	Threads        int           `default:"0" placeholder:"N" help:"Threads of the decoder and of each encoder of a task; 0 means one per core, at most 4."`
 	StallTimeout   time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
 	Sandbox        string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network; off only where the kernel cannot do that."`
 	FFmpeg         string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
@@ -113,10 +119,26 @@ func (c *Config) choiceFaults() []string {
 	if !slices.Contains([]string{"auto", "text", "json"}, c.LogFormat) {
 		faults = append(faults, fmt.Sprintf("log_format is %q: it must be auto, text or json.", c.LogFormat))
 	}
+	faults = append(faults, oneOf("quality", c.Quality, video.Qualities)...)
+	faults = append(faults, oneOf("codec", c.Codec, video.Codecs)...)
+	faults = append(faults, oneOf("encoder", c.Encoder, media.Accelerators)...)
 	if c.Sandbox != string(sandbox.On) && c.Sandbox != string(sandbox.Off) {
 		faults = append(faults, fmt.Sprintf("sandbox is %q: it must be on or off.", c.Sandbox))
 	}
 	return faults
+}
+
+// oneOf returns what is wrong with a setting that names one of some choices.
+func oneOf[T ~string](name, value string, choices []T) []string {
+	if slices.Contains(choices, T(value)) {
+		return nil
+	}
+	var words []string
+	for _, c := range choices {
+		words = append(words, string(c))
+	}
+	last := len(words) - 1
+	return []string{fmt.Sprintf("%s is %q: it must be %s or %s.", name, value, strings.Join(words[:last], ", "), words[last])}
 }
 
 func (c *Config) rangeFaults() []string {
@@ -179,11 +201,15 @@ func (c *Config) workers() int {
 	return runtime.GOMAXPROCS(0) // unlike NumCPU it knows a container's limit
 }
 
-// maxThreads is where more threads stop making one encode faster and only cost
-// memory.
-const maxThreads = 8
+// maxThreads is enough for the decoder and for each of six encoders of one task
+// to keep some ten cores busy. More would only cost memory: where there are more
+// cores, more tasks run at once.
+const maxThreads = 4
 
-// threads returns how many threads each ffmpeg gets.
+// threads returns how many threads the decoder and each encoder of a task get.
+// With as many tasks as cores, one would do, and save a twentieth of the
+// processor time; but the last task of a film, or the only one of a clip, would
+// leave all other cores idle and take twice as long.
 func (c *Config) threads() int {
 	if c.Threads > 0 {
 		return c.Threads

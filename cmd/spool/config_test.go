@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,9 @@ func TestEachFault(t *testing.T) {
 		{"a base with a query", sources{args: []string{"--base-url=https://a/?b"}}, "without a query"},
 		{"an unknown role", sources{args: []string{"--role=boss"}}, "all, api or worker"},
 		{"an unknown log format", sources{args: []string{"--log-format=xml"}}, "auto, text or json"},
+		{"an unknown quality", sources{args: []string{"--quality=best"}}, "fast, balanced or small"},
+		{"an unknown codec", sources{args: []string{"--codec=vp9"}}, "h264, hevc or av1"},
+		{"an unknown encoder", sources{args: []string{"--encoder=gpu"}}, "software, nvenc, qsv, vaapi or auto"},
 		{"an upload address of eight days", sources{args: []string{"--upload-url-ttl=192h"}}, "168h0m0s"},
 		{"no room for any upload", sources{args: []string{"--max-upload-bytes=0"}}, "at least 1"},
 		{"a duration without its unit", sources{file: "grace = 20"}, "a duration such as"},
@@ -271,7 +275,8 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	want := &Config{
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30,
-		AbandonedAfter: 24 * time.Hour, KeepSource: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
+		AbandonedAfter: 24 * time.Hour, KeepSource: true, MeasureQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
+		Quality: "balanced", Codec: "h264", Encoder: "software",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -308,5 +313,15 @@ func TestABadSettingEndsWithTheUsageCode(t *testing.T) {
 	}
 	if !strings.HasPrefix(stderr.String(), "spool: SPOOL_WORKERS is \"many\"") || stdout.Len() > 0 {
 		t.Errorf("printed %q and %q; want one sentence on stderr", stdout, stderr)
+	}
+}
+
+func TestThreadsAreBounded(t *testing.T) {
+	t.Parallel()
+	if n := (&Config{Threads: 7}).threads(); n != 7 {
+		t.Errorf("7 threads asked for are %d", n)
+	}
+	if n := new(Config).threads(); n < 1 || n > maxThreads || n > runtime.GOMAXPROCS(0) {
+		t.Errorf("%d threads by default on %d cores", n, runtime.GOMAXPROCS(0))
 	}
 }

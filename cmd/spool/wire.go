@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/queue/local"
 	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/worker"
 )
 
@@ -84,7 +85,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 		return nil, err
 	}
 	m.Sandboxed(box.Report().String())
-	tools, err := c.mediaTools(ctx, box)
+	tools, err := c.mediaTools(ctx, box, log)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 func (c *Config) appConfig() app.Config {
 	return app.Config{
 		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes), AbandonedAfter: c.AbandonedAfter, MinFree: int64(c.MinFree),
-		KeepSource: c.KeepSource, Upscale: c.Upscale,
+		KeepSource: c.KeepSource, Upscale: c.Upscale, MeasureQuality: c.MeasureQuality,
 	}
 }
 
@@ -161,12 +162,15 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	return box, nil
 }
 
-func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox) (*media.Tools, error) {
+func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox, log *slog.Logger) (*media.Tools, error) {
 	ffmpeg, ffprobe, err := c.tools()
 	if err != nil {
 		return nil, err
 	}
-	return media.New(ctx, media.Config{FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout, Sandbox: box})
+	return media.New(ctx, media.Config{
+		FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout, Sandbox: box, Log: log,
+		Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality), Accelerator: media.Accelerator(c.Encoder),
+	})
 }
 
 // newHandler is the route table: the API with its description, uploads and

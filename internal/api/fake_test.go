@@ -26,6 +26,7 @@ const (
 type fakeService struct {
 	err   error // what every method but Authenticate returns
 	watch app.Watch
+	told  app.Report
 
 	actor      app.Actor
 	draft      video.Draft
@@ -66,6 +67,11 @@ func (f *fakeService) PublicVideo(_ context.Context, by app.Actor, id video.ID, 
 func (f *fakeService) PrivateVideo(_ context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error) {
 	f.actor, f.id, f.ttl, f.base, f.calls = by, id, ttl, base, f.calls+1
 	return f.watch, f.err
+}
+
+func (f *fakeService) Report(_ context.Context, by app.Actor, id video.ID) (app.Report, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.told, f.err
 }
 
 func (f *fakeService) DeleteVideo(_ context.Context, by app.Actor, id video.ID) error {

@@ -66,6 +66,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"complete", "POST", "/api/video/" + testID + "/complete-upload", ""},
 	{"public", "GET", "/api/video/" + testID + "/public", ""},
 	{"private", "GET", "/api/video/" + testID + "/private/60", ""},
+	{"report", "GET", "/api/video/" + testID + "/report", ""},
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
 }

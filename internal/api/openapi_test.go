@@ -88,6 +88,7 @@ var operations = map[string]struct {
 	"complete":          {"/api/video/{id}/complete-upload", 201},
 	"public":            {"/api/video/{id}/public", 200},
 	"private":           {"/api/video/{id}/private/{expirationSeconds}", 200},
+	"report":            {"/api/video/{id}/report", 200},
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
 }
@@ -95,12 +96,12 @@ var operations = map[string]struct {
 func TestAnswersFitTheDescription(t *testing.T) {
 	t.Parallel()
 	doc := description(t)
-	bare := app.Watch{Video: testVideo(true, video.PendingUpload)}
+	bare := app.Report{Video: testVideo(true, video.PendingUpload)}
 	for _, op := range everyOperation {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
-			for _, watch := range []app.Watch{readyWatch(), bare} {
-				w := do(newHandler(t, &fakeService{watch: watch}, Config{}), request(op.method, op.path, op.body))
+			for _, f := range []*fakeService{{watch: readyWatch(), told: readyReport()}, {watch: app.Watch{Video: bare.Video}, told: bare}} {
+				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
 				at := operations[op.name]
 				if w.Code != at.status {
 					t.Fatalf("answer is %d, want %d", w.Code, at.status)

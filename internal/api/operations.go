@@ -36,6 +36,7 @@ func (a *API) registerOperations(h huma.API) {
 		requestBody[completion](r, false), 404, 413, 415, 422, 507), a.completeUpload)
 	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), a.publicVideo)
 	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), a.privateVideo)
+	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), a.report)
 	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), a.deleteVideo)
 	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), a.deleteResolution)
 }

@@ -60,6 +60,7 @@ type videoView struct {
 	DurationSeconds float64                `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
 	Progress        float64                `json:"progress" minimum:"0" maximum:"1"`
 	Failure         *failure               `json:"failure,omitempty" doc:"Why status is fail."`
+	Warnings        []failure              `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
 }
 
 type resolutionView struct {
@@ -102,7 +103,7 @@ func viewWatch(w app.Watch) videoView {
 	out := videoView{
 		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
-		Progress: w.Progress, Failure: viewFailure(v.Failure),
+		Progress: w.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
 	}
 	for _, r := range w.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, viewResolution(r)})
@@ -124,4 +125,13 @@ func viewFailure(f *video.Failure) *failure {
 		return nil
 	}
 	return &failure{Code: f.Code, Message: f.Message}
+}
+
+// viewWarnings is never nil.
+func viewWarnings(all []video.Warning) []failure {
+	out := make([]failure, len(all))
+	for i, w := range all {
+		out[i] = failure{Code: w.Code, Message: w.Message}
+	}
+	return out
 }

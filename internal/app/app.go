@@ -27,6 +27,7 @@ type Config struct {
 	AbandonedAfter time.Duration // after the address expired, until an upload is given up
 	KeepSource     bool          // keep the uploaded file when all resolutions are done
 	Upscale        bool          // blow small sources up unless a client says otherwise
+	MeasureQuality bool          // compare finished films with their source
 }
 
 // App is the service behind the HTTP edge and the workers.

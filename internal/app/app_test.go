@@ -41,8 +41,16 @@ type bench struct {
 	reached func(app.Point) // may be set by a test
 }
 
-func newBench(t *testing.T) *bench {
+// measuring as an option of a bench lets finished films be compared with their
+// source.
+func measuring(c *app.Config) { c.MeasureQuality = true }
+
+func newBench(t *testing.T, options ...func(*app.Config)) *bench {
 	t.Helper()
+	cfg := app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, AbandonedAfter: 24 * time.Hour, KeepSource: true}
+	for _, o := range options {
+		o(&cfg)
+	}
 	dir := t.TempDir()
 	b := &bench{t: t, clock: time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)}
 	var err error
@@ -58,9 +66,7 @@ func newBench(t *testing.T) *bench {
 	if b.blobs, err = disk.Open(filepath.Join(dir, "objects"), disk.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	b.App, err = app.New(t.Context(), app.Config{
-		UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, AbandonedAfter: 24 * time.Hour, KeepSource: true,
-	}, app.Parts{
+	b.App, err = app.New(t.Context(), cfg, app.Parts{
 		Store: b.store, Queue: b.queue, Blobs: b.blobs, Sniff: media.Sniff,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
 		Reached: func(p app.Point) {

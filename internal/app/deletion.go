@@ -113,7 +113,10 @@ func (a *App) forget(ctx context.Context, vid video.ID, id video.ResolutionID) e
 			}
 		}
 		if finished != "" {
-			return a.retire(ctx, tx, vid, afterDeletion)
+			if err := a.retire(ctx, tx, vid, afterDeletion); err != nil {
+				return err
+			}
+			return a.measureIfReady(ctx, tx, vid)
 		}
 		return a.enqueuePurge(ctx, tx, vid, afterDeletion)
 	})

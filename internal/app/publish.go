@@ -97,6 +97,9 @@ func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
 	}
+	if err := a.measureIfReady(ctx, tx, id); err != nil {
+		return err
+	}
 	return a.enqueuePurge(ctx, tx, id, afterWork)
 }
 

@@ -10,11 +10,12 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The two purges of a video have names of their own: one that a deletion asks
-// for must not be skipped because the one after the work is just running.
+// The purges of a video have names of their own: one that a deletion asks for
+// must not be skipped because the one after the work is just running.
 const (
-	afterWork     = 0
-	afterDeletion = 1
+	afterWork      = 0
+	afterDeletion  = 1
+	afterMeasuring = 2
 )
 
 // retire stops the work on a video and has its left-overs removed.
@@ -37,10 +38,10 @@ func (a *App) enqueuePurge(ctx context.Context, tx *store.Tx, id video.ID, why i
 // video itself was.
 func (a *App) Purge(ctx context.Context, id video.ID) error {
 	// A task that is just ending may still write; wait for it, but not for ever:
-	// what it leaves then is the sweep's.
+	// what it leaves then is the sweep's. Measuring writes no object.
 	quiet, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := a.queue.Quiet(quiet, id, queue.Purge); err != nil && ctx.Err() != nil {
+	if err := a.queue.Quiet(quiet, id, queue.Purge, queue.Measure); err != nil && ctx.Err() != nil {
 		return err
 	}
 	o, err := a.ownerOf(ctx, id)
@@ -94,10 +95,11 @@ func (a *App) removeUnowned(ctx context.Context, o owner, info blob.Info) (bool,
 
 // owner is what the database says about a video that objects belong to.
 type owner struct {
-	id      video.ID
-	exists  bool
-	video   video.Video
-	working bool // some step of its plan is still open
+	id        video.ID
+	exists    bool
+	video     video.Video
+	working   bool // some step of its plan is still open
+	measuring bool // its films are still to be compared with the source
 }
 
 func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
@@ -112,7 +114,9 @@ func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
 	o.video, o.exists = v, v.DeletedAt.IsZero()
 	steps, err := a.store.Steps(ctx, id)
 	for _, s := range steps {
-		o.working = o.working || !s.Done
+		measure := s.Kind == string(queue.Measure)
+		o.measuring = o.measuring || measure && !s.Done
+		o.working = o.working || !measure && !s.Done
 	}
 	return o, err
 }
@@ -131,7 +135,7 @@ func (a *App) owns(o owner, place, key, rest string) bool {
 		return open
 	case sourcePlace:
 		// While the upload is open, a copy may belong to a complete-upload under way.
-		return open || key == v.Source.Key && (working || a.cfg.KeepSource)
+		return open || key == v.Source.Key && (working || o.measuring || a.cfg.KeepSource)
 	case workPlace:
 		return working
 	}

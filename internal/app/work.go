@@ -24,6 +24,7 @@ const (
 	purgePriority     = 4
 	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
 	lateChunk         = 50
+	measurePriority   = 100 // after everything that somebody waits for
 )
 
 // Working returns the video that a task is about. It reports false when nobody
@@ -104,6 +105,9 @@ func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 		if err := tx.SetPlan(ctx, id, p); err != nil {
 			return err
 		}
+		if err := warn(ctx, tx, v, p.Warnings); err != nil {
+			return err
+		}
 		if err := tx.InsertSteps(ctx, id, steps); err != nil {
 			return err
 		}
@@ -178,8 +182,11 @@ func (a *App) FinishAudio(ctx context.Context, id video.ID, path string) error {
 	if _, err := a.blobs.PutFile(ctx, audioKey(id), path); err != nil {
 		return fmt.Errorf("keep sound: %w", err)
 	}
-	return a.finishPart(ctx, id, queue.Audio, 0, 0)
+	return a.finishPart(ctx, id, queue.Audio, 0, heard)
 }
+
+// heard is what the step of the sound counts as its frames when there is any.
+const heard = 1
 
 // finishPart records that a part of a film is there. Stills are parts too: who
 // sees that a video is ready finds its thumbnails there as well.
@@ -204,12 +211,41 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 				assemble = append(assemble, queue.Task{Kind: kind, Video: id, Number: s.Number, Priority: assemblePriority})
 			}
 		}
+		if err := judge(ctx, tx, id, steps); err != nil {
+			return err
+		}
 		return a.queue.Enqueue(ctx, tx, assemble...)
 	})
 	if err == nil && !kept {
 		return a.removeWork(ctx, id) // the video was deleted meanwhile: what was kept above is nobody's
 	}
 	return err
+}
+
+// judge stores what there is to say about a film all of whose parts are done.
+func judge(ctx context.Context, tx *store.Tx, id video.ID, steps []store.Step) error {
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	frames, sound := make([]int, len(v.Plan.Chunks)), false
+	for _, s := range steps {
+		switch queue.Kind(s.Kind) {
+		case queue.Encode:
+			frames[s.Number] = int(s.Frames)
+		case queue.Audio:
+			sound = s.Frames == heard
+		}
+	}
+	return warn(ctx, tx, v, v.Plan.Verdict(frames, sound))
+}
+
+// warn replaces the warnings about a video, which hardly any has.
+func warn(ctx context.Context, tx *store.Tx, v video.Video, all []video.Warning) error {
+	if len(all) == 0 && len(v.Warnings) == 0 {
+		return nil
+	}
+	return tx.SetWarnings(ctx, v.ID, all)
 }
 
 // Pieces are the parts of one rendition, open for reading.
@@ -284,7 +320,7 @@ func (a *App) Progress(ctx context.Context, t queue.Task, done float64) (bool, e
 func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, err error) {
 	err = a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, t.Video)
-		if err != nil || v.Status != video.Processing {
+		if err != nil || v.Status != video.Processing && t.Kind != queue.Measure {
 			return err // given up because of another task
 		}
 		n, err := tx.CountFault(ctx, t.Video, string(t.Kind), t.Number)
@@ -315,7 +351,10 @@ func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
 		if finished, err = a.settle(ctx, tx, v, f); err != nil {
 			return err
 		}
-		return a.retire(ctx, tx, id, afterWork)
+		if err := a.retire(ctx, tx, id, afterWork); err != nil {
+			return err
+		}
+		return a.measureIfReady(ctx, tx, id)
 	})
 	if err == nil {
 		a.finished(ctx, id, finished, f)
@@ -346,5 +385,8 @@ func (a *App) settle(ctx context.Context, tx *store.Tx, v video.Video, f *video.
 	if now == video.Ready {
 		f = nil
 	}
-	return now, tx.MoveVideo(ctx, v.ID, now, f)
+	if err := tx.MoveVideo(ctx, v.ID, now, f); err != nil {
+		return "", err
+	}
+	return now, tx.MarkEnded(ctx, v.ID, a.now())
 }

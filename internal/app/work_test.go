@@ -84,6 +84,53 @@ func TestLastPieceQueuesAssemblyExactlyOnce(t *testing.T) {
 	}
 }
 
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	cut := video.Warnf(video.Truncated, "The file is cut off.")
+	tests := []struct {
+		name   string
+		frames int  // that each chunk announces; 5 are decoded
+		sound  bool // can be decoded
+		found  []video.Warning
+		want   []video.FailureCode
+	}{
+		{"a good film", 5, true, nil, nil},
+		{"a film that was cut off", 5, true, []video.Warning{cut}, []video.FailureCode{video.Truncated}},
+		{"pictures that cannot be decoded", 9, true, nil, []video.FailureCode{video.Corrupt}},
+		{"everything at once", 9, false, []video.Warning{cut}, []video.FailureCode{video.Truncated, video.Corrupt, video.Corrupt}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := b.processing(video.Draft{Resolutions: []video.Name{"240p"}})
+			p := plan("240p")
+			p.Warnings = tt.found
+			for i := range p.Chunks {
+				p.Chunks[i].Frames = tt.frames
+			}
+			b.must(b.Planned(t.Context(), v.ID, p))
+			if got := b.video(v.ID).Warnings; !slices.Equal(got, tt.found) {
+				t.Errorf("after the inspection the warnings are %v; want %v", got, tt.found)
+			}
+			for chunk := range p.Chunks {
+				b.must(b.FinishChunk(t.Context(), v.ID, chunk, []app.PieceFile{{Path: b.file("piece"), Frames: 5}}))
+			}
+			if tt.sound {
+				b.must(b.FinishAudio(t.Context(), v.ID, b.file("sound")))
+			} else {
+				b.must(b.SkipAudio(t.Context(), v.ID))
+			}
+			var got []video.FailureCode
+			for _, w := range b.video(v.ID).Warnings {
+				got = append(got, w.Code)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("warnings are %v; want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestEqualOutputsShareOneFilm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -16,7 +16,7 @@ import (
 const statsTimeout = 5 * time.Second
 
 // kinds are shown also when there is no such task, so that graphs have no holes.
-var kinds = []queue.Kind{queue.Inspect, queue.Encode, queue.Audio, queue.Thumbnails, queue.Assemble, queue.Purge}
+var kinds = []queue.Kind{queue.Inspect, queue.Encode, queue.Audio, queue.Thumbnails, queue.Assemble, queue.Measure, queue.Purge}
 
 // queueStats asks the queue at each scrape: its own rows are the truth, and a
 // counter beside them would drift.

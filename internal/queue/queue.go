@@ -24,6 +24,7 @@ const (
 	Audio      Kind = "audio"      // the sound of the whole film
 	Thumbnails Kind = "thumbnails" // all still pictures
 	Assemble   Kind = "assemble"   // one rendition, from its pieces
+	Measure    Kind = "measure"    // compare the films of a ready video with their source
 	Purge      Kind = "purge"      // remove what a finished or deleted video leaves behind
 )
 

@@ -21,8 +21,9 @@ const beat = time.Second
 
 // job prepares the folders of a run: the source alone in one, an empty one for
 // what is made.
-func (w *Worker) job(ctx context.Context, v video.Video, dir string) (media.Job, error) {
+func (w *Worker) job(ctx context.Context, t queue.Task, v video.Video, dir string) (media.Job, error) {
 	job := media.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
+	job.Ran = func(r video.Run) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return job, fmt.Errorf("make scratch folder: %w", err)
@@ -31,11 +32,11 @@ func (w *Worker) job(ctx context.Context, v video.Video, dir string) (media.Job,
 	return job, w.app.FetchSource(ctx, v, job.Source)
 }
 
-func (w *Worker) inspect(ctx context.Context, v video.Video, dir string) error {
+func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	if len(v.Resolutions) == 0 {
 		return app.NoResolutionLeft()
 	}
-	job, err := w.job(ctx, v, dir)
+	job, err := w.job(ctx, t, v, dir)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (w *Worker) inspect(ctx context.Context, v video.Video, dir string) error {
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, v, dir)
+	job, err := w.job(ctx, t, v, dir)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 }
 
 func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, v, dir)
+	job, err := w.job(ctx, t, v, dir)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir str
 }
 
 func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, v, dir)
+	job, err := w.job(ctx, t, v, dir)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error
 	}()
 	switch t.Kind {
 	case queue.Inspect:
-		return w.inspect(ctx, v, dir)
+		return w.inspect(ctx, t, v, dir)
 	case queue.Encode:
 		return w.encode(ctx, t, v, dir)
 	case queue.Audio:
@@ -120,6 +120,8 @@ func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error
 		return w.thumbnails(ctx, t, v, dir)
 	case queue.Assemble:
 		return w.assemble(ctx, t, v, dir)
+	case queue.Measure:
+		return w.measure(ctx, t, v, dir)
 	}
 	return fmt.Errorf("no such kind of task: %s", t.Kind)
 }
@@ -153,13 +155,15 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.O
 }
 
 // giveUp ends what a task was for: the whole video, but never because of its
-// sound or its thumbnails.
+// sound, its thumbnails or how it compares with its source.
 func (w *Worker) giveUp(ctx context.Context, t queue.Task, f *video.Failure) error {
 	switch t.Kind {
 	case queue.Thumbnails:
 		return w.app.SkipThumbnails(ctx, t.Video)
 	case queue.Audio:
 		return w.app.SkipAudio(ctx, t.Video)
+	case queue.Measure:
+		return w.app.SkipMeasuring(ctx, t.Video)
 	}
 	return w.app.GiveUp(ctx, t.Video, f)
 }

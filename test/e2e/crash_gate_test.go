@@ -14,7 +14,7 @@ import (
 // A run of ffmpeg or ffprobe is told from others by what it is asked to do.
 const (
 	inspectRun    = " -show_entries "
-	encodeRun     = " -c:v libx264 "
+	encodeRun     = "/v0.mp4"
 	audioRun      = " -c:a aac "
 	thumbnailsRun = " -c:v mjpeg "
 	laterChunkRun = " -noaccurate_seek *-c:v libx264 " // any but the first chunk

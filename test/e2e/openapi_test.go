@@ -101,6 +101,7 @@ const (
 	createPath     = "/api/video"
 	completePath   = "/api/video/{id}/complete-upload"
 	publicPath     = "/api/video/{id}/public"
+	reportPath     = "/api/video/{id}/report"
 	privatePath    = "/api/video/{id}/private/{expirationSeconds}"
 	videoPath      = "/api/video/{id}"
 	resolutionPath = "/api/video/resolution/{id}"
@@ -140,6 +141,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		w := s.waitReady(u)
 		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 201, "POST", completePath, u.ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
@@ -164,7 +166,7 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 200, "GET", publicPath, public.ID, nil) // of a video that failed
 	d.ask(s, 403, "GET", publicPath, private.ID, nil)
 	d.ask(s, 403, "GET", privatePath, public.ID, nil)
-	for _, path := range []string{publicPath, privatePath} {
+	for _, path := range []string{publicPath, privatePath, reportPath} {
 		d.ask(s, 400, "GET", path, "42", nil)
 		d.ask(s, 404, "GET", path, nobody, nil)
 	}

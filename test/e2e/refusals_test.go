@@ -98,6 +98,27 @@ func TestFilesThatTurnOutToBeNoFilm(t *testing.T) {
 	}
 }
 
+// TestAFilmThatIsCutOffIsConvertedAsFarAsItGoes uploads a film whose index
+// comes first and whose second half is missing.
+func TestAFilmThatIsCutOffIsConvertedAsFarAsItGoes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	path := filepath.Join(t.TempDir(), "film.mp4")
+	if err := runFFmpeg(append(strings.Fields("-f lavfi -i testsrc2=size=320x180:rate=25 -t 8 -g 25 -c:v libx264 -preset ultrafast -movflags +faststart"), path)...); err != nil {
+		t.Fatal(err)
+	}
+	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
+	s.putBody(u, bytes.NewReader(half(t, path)))
+	s.complete(u.ID)
+	w := s.waitReady(u)
+	if len(w.Warnings) != 1 || w.Warnings[0].Code != "truncated" || !strings.Contains(w.Warnings[0].Message, "cut off after") {
+		t.Fatalf("the warnings are %+v; want that the file is cut off", w.Warnings)
+	}
+	if n := len(times(t, s.download(w.Resolutions["144p"].VideoURL))); n < 50 || n > 150 {
+		t.Errorf("the film has %d frames; want about half of 200", n)
+	}
+}
+
 // checkFailed wants a video and all its resolutions to have failed, with a
 // sentence that gives nothing of the server away.
 func checkFailed(t testing.TB, w watch, code string) {

@@ -47,6 +47,7 @@ type watch struct {
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Failure         *failure              `json:"failure"`
+	Warnings        []failure             `json:"warnings"`
 }
 
 type resolution struct {

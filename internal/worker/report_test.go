@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob/disk"
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/local"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// bench is a worker on real parts.
+type bench struct {
+	*app.App
+	t     *testing.T
+	queue *local.Queue
+	work  *Worker
+	by    app.Actor
+	dir   string
+}
+
+// newBench makes a bench whose ffmpeg is the given program.
+func newBench(t *testing.T, ffmpeg string) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: t.TempDir()}
+	st, err := store.OpenSQLite(t.Context(), filepath.Join(b.dir, "spool.db"))
+	b.must(err)
+	t.Cleanup(func() { st.Close() })
+	b.must(st.Migrate(t.Context(), "queue", local.Migrations))
+	blobs, err := disk.Open(filepath.Join(b.dir, "objects"), disk.Options{})
+	b.must(err)
+	log, m := slog.New(slog.DiscardHandler), metrics.New("test")
+	b.queue = local.New(st.Writer(), local.Options{})
+	t.Cleanup(func() { b.queue.Stop(context.Background()) })
+	b.App, err = app.New(t.Context(), app.Config{
+		UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 30, AbandonedAfter: time.Hour, MeasureQuality: true,
+	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Sniff: media.Sniff, Log: log, Observer: m})
+	b.must(err)
+	tools, err := media.New(t.Context(), media.Config{FFmpeg: ffmpeg, Threads: 1})
+	b.must(err)
+	b.work, err = New(b.App, tools, filepath.Join(b.dir, "scratch"), log, m)
+	b.must(err)
+	secret, _, err := b.CreateKey(t.Context(), app.Key{})
+	b.must(err)
+	b.by, err = b.Authenticate(t.Context(), secret)
+	b.must(err)
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// process takes a short clip through all tasks and returns the report.
+func (b *bench) process() app.Report {
+	b.t.Helper()
+	ctx, film := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
+	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", film).CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("make clip: %v\n%s", err, out)
+	}
+	up, err := b.CreateVideo(ctx, b.by, video.Draft{Filename: "clip.mp4", Resolutions: []video.Name{"144p"}, IsPublic: true}, "http://spool.test")
+	b.must(err)
+	f, err := os.Open(film)
+	b.must(err)
+	defer f.Close()
+	token := strings.Split(strings.TrimPrefix(up.URL, "http://spool.test/upload/"), "/")[0]
+	_, err = b.ReceiveUpload(ctx, app.Incoming{Token: token, Video: up.Video.ID, ContentType: up.Video.ContentType, Length: -1, Body: f})
+	b.must(err)
+	_, err = b.CompleteUpload(ctx, b.by, up.Video.ID)
+	b.must(err)
+	b.must(b.queue.Start(ctx, 1, b.work.Handle))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		stats, err := b.queue.Stats(ctx)
+		if b.must(err); len(stats) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("there is still work after a minute: %v", stats)
+		}
+	}
+	r, err := b.Report(ctx, b.by, up.Video.ID)
+	b.must(err)
+	return r
+}
+
+func TestAReadyVideoIsMeasuredAndItsRunsAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	r := b.process()
+	var told []string
+	for _, run := range r.Runs {
+		told = append(told, fmt.Sprintf("%s %d by %s: %s", run.Task, run.Attempt, run.Program, run.Result))
+		if command := strings.Join(run.Arguments, " "); strings.Contains(command, b.dir) || !strings.Contains(command, "file:source") {
+			t.Errorf("the command is %s; want the source in it, and no folder of ours", command)
+		}
+	}
+	const want = "inspect 1 by ffprobe: ok, encode 1 by ffmpeg: ok, measure 1 by ffmpeg: ok"
+	if got := strings.Join(told, ", "); got != want {
+		t.Errorf("runs are %s; want %s", got, want)
+	}
+	l := r.Video.Resolutions[0].Likeness
+	if r.Video.Status != video.Ready || l == nil || l.SSIM < 0.8 || l.SSIM > 1 {
+		t.Errorf("video is %s, its likeness %+v", r.Video.Status, l)
+	}
+	if left, err := os.ReadDir(filepath.Join(b.dir, "objects", "source", string(r.Video.ID))); err == nil && len(left) > 0 {
+		t.Error("the source is still there, though it shall not be kept")
+	}
+}
+
+func TestMeasuringThatFailsCostsNothing(t *testing.T) {
+	t.Parallel()
+	path, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "ffmpeg")
+	script := "#!/bin/sh\ncase \"$*\" in *ssim=*) exit 1;; esac\nexec " + path + " \"$@\"\n"
+	if err := os.WriteFile(broken, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, broken)
+	r := b.process()
+	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Likeness != nil {
+		t.Errorf("video is %s, its likeness %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Likeness)
+	}
+	tries := 0
+	for _, run := range r.Runs {
+		if run.Task == string(queue.Measure) {
+			if tries++; run.Attempt != tries || run.Result != "exit status 1" {
+				t.Errorf("try %d of measuring is told as %+v", tries, run)
+			}
+		}
+	}
+	if tries != maxFaults {
+		t.Errorf("measuring was tried %d times; want %d", tries, maxFaults)
+	}
+}
+
+func TestARunIsRecordedThoughItsTaskWasStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	up, err := b.CreateVideo(t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, "http://spool.test")
+	b.must(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.work.record(ctx, queue.Task{Kind: queue.Encode, Video: up.Video.ID, Attempt: 1}, video.Run{Program: "ffmpeg", StartedAt: time.Now(), Result: "stopped"})
+	if r, err := b.Report(t.Context(), b.by, up.Video.ID); err != nil || len(r.Runs) != 1 {
+		t.Errorf("runs = %v, %v; want the one that was stopped", r.Runs, err)
+	}
+}

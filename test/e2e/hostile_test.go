@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/test/hostile"
+)
+
+// TestListsOfOtherFilms uploads lists that name somebody else's film, where it
+// really lies, and an address of this machine.
+func TestListsOfOtherFilms(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.publish(newVideo{Filename: "secret.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
+	var films []string
+	for _, name := range s.objects("") {
+		films = append(films, filepath.Join(s.dataDir, "objects", name))
+	}
+	if len(films) == 0 {
+		t.Fatal("there is no film to steal")
+	}
+	bait := hostile.Bait{File: films[0], Neighbour: "source", Address: listen(t)}
+	for _, l := range hostile.Lists(bait) {
+		u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
+		s.putBody(u, bytes.NewReader(l.Make()))
+		s.tryComplete(u.ID).problem(t, http.StatusUnprocessableEntity, hostile.NotAVideo)
+	}
+	uploads := map[string]upload{}
+	dressed := hostile.Dressed(bait)
+	for _, d := range dressed {
+		uploads[d.Name] = s.submitBytes(d.Make())
+	}
+	for _, d := range dressed {
+		s.wantEnd(t, d, uploads[d.Name])
+	}
+}
+
+// listen returns an address on this machine. A call to it fails the test.
+func listen(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls atomic.Int32
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			calls.Add(1)
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		if n := calls.Load(); n > 0 {
+			t.Errorf("the address in the lists was called %d times", n)
+		}
+	})
+	return l.Addr().String()
+}
+
+func (s *server) submitBytes(file []byte) upload {
+	s.t.Helper()
+	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true, Thumbnails: []float64{0}})
+	s.putBody(u, bytes.NewReader(file))
+	s.complete(u.ID)
+	return u
+}
+
+// wantEnd waits until a hostile file is dealt with and checks how.
+func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
+	t.Helper()
+	w := s.waitFinished(u)
+	if w.Status == "ready" {
+		if !slices.Contains(h.Ends, hostile.Converted) {
+			t.Errorf("%s became a film; want one of %q", h.Name, h.Ends)
+		}
+		return
+	}
+	if !slices.Contains(h.Ends, w.Failure.Code) {
+		t.Errorf("%s failed with %+v; want one of %q", h.Name, w.Failure, h.Ends)
+	}
+	checkFailed(t, w, w.Failure.Code)
+}
+
+// TestBombsDisturbNobody uploads ten bombs at once, and two films among them.
+func TestBombsDisturbNobody(t *testing.T) {
+	t.Parallel()
+	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
+	chosen := []string{
+		"8 tracks of 10 million samples each", "900 tracks", "200,000 samples of one byte", "a picture of 16384 × 16384 pixels",
+		"the largest picture that is allowed, 8 times", "two pictures 10 hours apart", "250,000 pictures in laces",
+		"100,000 chapters", "300 programs of 190 streams each", "complaints without end",
+	}
+	var bombs []hostile.Sample
+	for _, b := range hostile.Bombs() {
+		if slices.Contains(chosen, b.Name) {
+			bombs = append(bombs, b)
+		}
+	}
+	if len(bombs) != len(chosen) {
+		t.Fatalf("found %d of %d bombs", len(bombs), len(chosen))
+	}
+	var uploads []upload
+	for _, b := range bombs {
+		uploads = append(uploads, s.submitBytes(b.Make()))
+	}
+	film := newVideo{Filename: "good.mp4", Resolutions: []string{"144p"}, IsPublic: true}
+	good := []upload{s.submit(film, clip(t, tinyClip)), s.submit(film, clip(t, silentClip))}
+
+	stop := make(chan struct{})
+	pulse := s.takePulse(stop)
+	for _, u := range good {
+		s.waitReady(u)
+	}
+	for i, b := range bombs {
+		s.wantEnd(t, b, uploads[i])
+	}
+	close(stop)
+	beats := <-pulse
+	slices.Sort(beats)
+	worst, memory := beats[len(beats)*99/100], peakMemory(t, s.cmd.Process.Pid)
+	t.Logf("of %d probes 99 %% took at most %s; the server took %d MiB", len(beats), worst, memory>>20)
+	if worst > time.Second {
+		t.Errorf("99 %% of the probes took up to %s; want less than a second", worst)
+	}
+	if memory > 256<<20 {
+		t.Errorf("the server took %d MiB; want at most 256", memory>>20)
+	}
+	s.wantTidy(append(uploads, good...)...)
+}
+
+// takePulse asks the server whether it lives until stop is closed, and then
+// tells how long each answer took.
+func (s *server) takePulse(stop <-chan struct{}) <-chan []time.Duration {
+	done := make(chan []time.Duration, 1)
+	go func() {
+		var beats []time.Duration
+		tick := time.NewTicker(pollPause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				done <- beats
+				return
+			case <-tick.C:
+			}
+			began := time.Now()
+			if r, err := s.trySend("GET", s.url+"/healthz", nil); err != nil || r.status != http.StatusOK {
+				s.t.Errorf("the server answers %d, %v", r.status, err)
+			}
+			beats = append(beats, time.Since(began))
+		}
+	}()
+	return done
+}
