@@ -1,0 +1,31 @@
+// Package hostile makes files that attack whoever transcodes them: playlists
+// that name files and addresses of the server, and small files that claim to be
+// enormous. Its tests send them, and thousands of films that were damaged at
+// random, through the engine; the tests of the whole program send some of them
+// through its interface. No such file is stored: each is made when it is needed.
+package hostile
+
+// Sample is one hostile file.
+type Sample struct {
+	Name string
+	Make func() []byte
+	// Ends are the ends that are right for it: codes of failures, or Converted.
+	// What becomes of some files differs between versions of ffmpeg.
+	Ends []string
+	// Slow files take until the limit of time to find out about.
+	Slow bool
+	// Long files hold as many pictures as the longest film that is accepted,
+	// and the times of all of them have to be kept.
+	Long bool
+}
+
+// Converted as an end means that the file became a film: it only looked worse
+// than it was.
+const Converted = "converted"
+
+// Bait is what a hostile file tries to reach.
+type Bait struct {
+	File      string // the path of somebody else's film
+	Neighbour string // the name of a film in the folder of the hostile file itself
+	Address   string // where somebody listens: host and port
+}
