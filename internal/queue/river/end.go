@@ -1,0 +1,170 @@
+package river
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/spool-video/spool/internal/queue"
+)
+
+// pgxTx is the kind of transaction that River's clients here work with.
+type pgxTx = pgx.Tx
+
+// patience is how long one question to the database may take.
+const patience = 5 * time.Second
+
+// confirm looks whether a task that was fetched a moment ago is still ours. A
+// cancellation that was committed before begin registered it is seen here, one
+// after that reaches the run. When the database does not answer the task begins
+// all the same: the next beat looks again.
+func (q *Queue) confirm(ctx context.Context, r *run) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	const find = `SELECT 1 FROM river_job WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`
+	var one int
+	if err := q.pool.QueryRow(ctx, find, r.id).Scan(&one); errors.Is(err, pgx.ErrNoRows) {
+		r.cancel(queue.ErrCancelled)
+	}
+}
+
+// record writes how a run ended. While the database refuses, it tries again:
+// the beats go on, so nobody else runs the task meanwhile. It gives up when Stop
+// has given up waiting.
+func (q *Queue) record(ctx context.Context, r *run, err, cause error) {
+	q.mu.Lock()
+	r.ending = true
+	q.mu.Unlock()
+	write := q.verdict(ctx, r, err, cause)
+	for failures := 1; ; failures++ {
+		err := write(ctx)
+		if err == nil {
+			return
+		}
+		pause := min(queue.Backoff(failures), 2*time.Second)
+		q.log.ErrorContext(ctx, "the end of a task cannot be recorded",
+			"task", r.task.String(), "err", err, "failures", failures, "pause", pause)
+		select {
+		case <-time.After(pause):
+		case <-q.forsaken:
+			return
+		}
+	}
+}
+
+// verdict decides what the end of a run means for its job, and returns the write
+// that makes it so.
+func (q *Queue) verdict(ctx context.Context, r *run, err, cause error) func(context.Context) error {
+	switch {
+	case errors.Is(cause, queue.ErrCancelled), cause == nil && err == nil:
+		return func(ctx context.Context) error { return q.remove(ctx, q.pool, r.id) }
+	case errors.Is(cause, queue.ErrStopping):
+		// A stop is not the task's fault, so it does not count as an attempt.
+		return func(ctx context.Context) error { return q.handBack(ctx, q.pool, r.id) }
+	}
+	pause := q.pause(r.task.Attempt)
+	attrs := []any{"task", r.task.String(), "attempt", r.task.Attempt, "err", err, "pause", pause}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		attrs = append(attrs, "stack", string(p.stack))
+	}
+	q.log.WarnContext(ctx, "a task failed and will run again", attrs...)
+	return func(ctx context.Context) error { return q.putOff(ctx, r.id, pause) }
+}
+
+// pause is the backoff after a failed attempt, ±20 %, so that tasks which failed
+// together do not all come back together.
+func (q *Queue) pause(attempt int) time.Duration {
+	return time.Duration(float64(queue.Backoff(attempt)) * (0.8 + 0.4*q.random()))
+}
+
+// executor is the pool or a transaction.
+type executor interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// remove ends a run for good. That the job is gone is no error: it was given to
+// another worker. A run that was cancelled may have kept a new task of its name
+// waiting.
+func (q *Queue) remove(ctx context.Context, db executor, id int64) error {
+	const remove = `DELETE FROM river_job WHERE id = $1 AND state = 'running' RETURNING metadata ? 'cancel_attempted_at'`
+
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var cancelled bool
+	err := db.QueryRow(ctx, remove, id).Scan(&cancelled)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("remove job %d: %w", id, err)
+	}
+	if !cancelled {
+		return nil
+	}
+	return q.wakeSuccessors(ctx, db)
+}
+
+// handBack lets a task run again, before all others of its priority and without
+// having used an attempt. The new id ends whatever the old one could still do.
+func (q *Queue) handBack(ctx context.Context, db executor, id int64) error {
+	return q.putBack(ctx, db, id, `
+		UPDATE river_job
+		   SET id = nextval('river_job_id_seq'), state = 'available', attempt = greatest(attempt - 1, 0),
+		       scheduled_at = (metadata->>'place')::timestamptz - interval '1 microsecond'
+		 WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`)
+}
+
+// putOff lets a task run again after a pause.
+func (q *Queue) putOff(ctx context.Context, id int64, pause time.Duration) error {
+	return q.putBack(ctx, q.pool, id, `
+		UPDATE river_job
+		   SET id = nextval('river_job_id_seq'), state = 'available', attempt = least(attempt, max_attempts - 1),
+		       scheduled_at = now() + $2 * interval '1 microsecond'
+		 WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`, pause.Microseconds())
+}
+
+// putBack runs an update that puts a task back into the queue. One that it does
+// not find was cancelled, or given to another worker; both end it here.
+func (q *Queue) putBack(ctx context.Context, db executor, id int64, update string, more ...any) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tag, err := db.Exec(limited, update, append([]any{id}, more...)...)
+	if err != nil {
+		return fmt.Errorf("put job %d back: %w", id, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return q.remove(ctx, db, id)
+	}
+	return q.ring(limited, db)
+}
+
+// ring wakes the fetchers of all machines.
+func (q *Queue) ring(ctx context.Context, db executor) error {
+	if _, err := db.Exec(ctx, ringSQL); err != nil {
+		return fmt.Errorf("wake the workers: %w", err)
+	}
+	return nil
+}
+
+// wakeSuccessors makes tasks available that were put in while a cancelled run of
+// their name had not ended, and whose way is free now.
+func (q *Queue) wakeSuccessors(ctx context.Context, db executor) error {
+	const update = `
+		UPDATE river_job AS next SET state = 'available'
+		 WHERE state = 'pending' AND queue = $1 AND NOT EXISTS (
+		       SELECT 1 FROM river_job AS old
+		        WHERE old.state = 'running' AND old.queue = $1
+		          AND (old.args->>'kind', old.args->>'video', old.args->>'number')
+		            = (next.args->>'kind', next.args->>'video', next.args->>'number'))`
+
+	tag, err := db.Exec(ctx, update, queueName)
+	if err != nil {
+		return fmt.Errorf("wake the successors of cancelled tasks: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return nil
+	}
+	return q.ring(ctx, db)
+}

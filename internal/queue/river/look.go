@@ -1,0 +1,104 @@
+package river
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Quiet implements queue.Queue for all machines: it asks the database. An end
+// on this machine is noticed at once, one elsewhere with the next look.
+func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
+	const find = `
+		SELECT EXISTS (SELECT 1 FROM river_job
+		                WHERE state = 'running' AND queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3))`
+
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		here := q.runOf(id, keep)
+		if here == nil {
+			var running bool
+			if err := q.pool.QueryRow(ctx, find, queueName, id, texts(keep)).Scan(&running); err != nil {
+				return fmt.Errorf("wait for the tasks of video %s: %w", id, err)
+			}
+			if !running {
+				return nil
+			}
+		}
+		if err := wait(ctx, here, pause); err != nil {
+			return fmt.Errorf("wait for the tasks of video %s: %w", id, err)
+		}
+	}
+}
+
+// wait waits for the end of a run here, or, if there is none, for a while.
+func wait(ctx context.Context, here *run, pause time.Duration) error {
+	var elsewhere <-chan time.Time
+	var ended <-chan struct{}
+	if here != nil {
+		ended = here.ended
+	} else {
+		elsewhere = time.After(pause)
+	}
+	select {
+	case <-ended:
+	case <-elsewhere:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// runOf returns any task of the video that runs here, or nil.
+func (q *Queue) runOf(id video.ID, keep []queue.Kind) *run {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.runs {
+		if r.task.Video == id && !slices.Contains(keep, r.task.Kind) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Stats implements queue.Queue. A cancelled task is not counted any more, even
+// while its handler has not returned yet.
+func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
+	// A task that had to wait is due since the time that it was promoted with,
+	// or since its real time if that has just come; any other since it was put in.
+	const count = `
+		SELECT kind, count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running'),
+		       coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE state <> 'running' AND due <= now())), 0)::float8
+		  FROM (SELECT args->>'kind' AS kind, state, CASE
+		               WHEN scheduled_at > $2 THEN scheduled_at
+		               WHEN metadata ? 'due' THEN to_timestamp((metadata->>'due')::float8)
+		               ELSE created_at END AS due
+		          FROM river_job
+		         WHERE queue = $1 AND finalized_at IS NULL
+		           AND NOT (state = 'running' AND metadata ? 'cancel_attempted_at')) AS task
+		 GROUP BY kind`
+
+	rows, err := q.pool.Query(ctx, count, queueName, realTime)
+	if err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	defer rows.Close()
+	stats := map[queue.Kind]queue.Stat{}
+	for rows.Next() {
+		var kind queue.Kind
+		var s queue.Stat
+		var oldest float64
+		if err := rows.Scan(&kind, &s.Waiting, &s.Running, &oldest); err != nil {
+			return nil, fmt.Errorf("count tasks: %w", err)
+		}
+		s.Oldest = time.Duration(max(0, oldest) * float64(time.Second))
+		stats[kind] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	return stats, nil
+}

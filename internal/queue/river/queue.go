@@ -1,0 +1,161 @@
+// Package river is the queue of many machines: its tasks are jobs of River
+// (github.com/riverqueue/river) in the PostgreSQL database they share. River
+// inserts, fetches, wakes and cancels. This package adds what River leaves out:
+// a heartbeat, so that the tasks of a worker that died are given to others
+// within seconds, a fence around each run, and any number of priorities. It
+// owns the table queue_worker and the jobs of the queue "spool".
+//
+// # One id, one run
+//
+// River ends a job with an UPDATE that asks for its id and for state 'running',
+// and not for the attempt. So a worker that was paused, given up and woken again
+// could end the run of the worker after it. Here a task that goes back into the
+// queue, for whatever reason, gets a new id in the same statement. An id thus
+// names one run, and whatever the old worker still sends finds no row.
+//
+// # Order
+//
+// River orders jobs by one of four priorities and then by the time they are due.
+// Tasks all have the first priority; those that are due carry, instead of a real
+// time, their place in the order: a moment in the year 2000 that follows from
+// the task's own priority. Tasks that have to wait carry the real time, and get
+// their place when it has come.
+package river
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options are what a queue needs besides its database. Its zero value works.
+type Options struct {
+	Log *slog.Logger // nil: silent
+
+	// Beat is how often a worker says that it is alive; 0: every 5 s. Lost is
+	// after what silence its tasks are given to others; 0: three beats.
+	Beat, Lost time.Duration
+}
+
+// Queue implements queue.Queue. It is used once: after Stop it cannot be
+// started again.
+type Queue struct {
+	pool   *pgxpool.Pool
+	insert *river.Client[pgx.Tx] // for use in the caller's transactions
+	log    *slog.Logger
+	id     string // of this worker; never used twice
+	beat   time.Duration
+	lost   time.Duration
+	random func() float64 // in [0, 1)
+
+	stopping chan struct{} // closed by the first Stop
+	forsaken chan struct{} // closed when a Stop gave up waiting
+
+	mu       sync.Mutex // never held while the database is asked
+	phase    phase
+	finished <-chan struct{} // closed when nothing runs any more; nil until started
+	gaveUp   bool            // forsaken is closed
+	runs     map[int64]*run  // by the id of their job
+	beating  time.Time       // since when every beat was written; zero: the last was not
+}
+
+var _ queue.Queue = (*Queue)(nil)
+
+// Open returns a queue on st, which must be on PostgreSQL, and brings the
+// queue's part of the schema up to date.
+func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
+	if st.Pool() == nil {
+		return nil, errors.New("open the queue: its database is not PostgreSQL")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Beat == 0 {
+		o.Beat = 5 * time.Second
+	}
+	if o.Lost == 0 {
+		o.Lost = 3 * o.Beat
+	}
+	if err := migrate(ctx, st, o.Log); err != nil {
+		return nil, fmt.Errorf("open the queue: %w", err)
+	}
+	q := &Queue{
+		pool:     st.Pool(),
+		log:      o.Log,
+		id:       workerID(),
+		beat:     o.Beat,
+		lost:     o.Lost,
+		random:   rand.Float64,
+		stopping: make(chan struct{}),
+		forsaken: make(chan struct{}),
+		runs:     map[int64]*run{},
+	}
+	var err error
+	q.insert, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{
+		Logger: errorsOnly(o.Log), Hooks: []rivertype.Hook{river.HookInsertBeginFunc(dueAtOnce)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the queue: %w", err)
+	}
+	return q, nil
+}
+
+func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
+	err := st.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
+		m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: errorsOnly(log)})
+		if err != nil {
+			return err
+		}
+		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("migrate River: %w", err)
+	}
+	return st.Migrate(ctx, "river", migrations)
+}
+
+// workerID names this process among all that ever were. The host is in it for
+// the operator who looks at the tables.
+func workerID() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	return host[:min(len(host), 60)] + "-" + uuid.NewString()
+}
+
+// errorsOnly keeps River's talk about its own affairs out of the log.
+func errorsOnly(log *slog.Logger) *slog.Logger { return slog.New(quietHandler{log.Handler()}) }
+
+type quietHandler struct{ slog.Handler }
+
+func (h quietHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
+}
+func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietHandler{h.Handler.WithAttrs(attrs)}
+}
+func (h quietHandler) WithGroup(name string) slog.Handler {
+	return quietHandler{h.Handler.WithGroup(name)}
+}
