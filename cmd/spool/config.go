@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/blob/s3"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -24,7 +26,9 @@ import (
 type Location struct {
 	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, when it exists)."`
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the database, the videos and the scratch files; nothing is written anywhere else."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database; empty means SQLite in the data directory."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, such as postgres://user:password@host/spool; empty means SQLite in the data directory."`
+
+	DatabaseURLFile string `name:"database-url-file" placeholder:"FILE" help:"File that holds the database's URL, which contains a password."`
 }
 
 // Config holds every setting of the service, and nothing else reads the
@@ -41,7 +45,8 @@ type Config struct {
 	RateLimit      float64       `default:"0" placeholder:"N" help:"API requests a second that each key may make; 0 means no limit."`
 	APIKey         string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile     string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
-	StorageURL     string        `name:"storage-url" placeholder:"URL" help:"Object storage; empty means the data directory."`
+	StorageURL     string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1; empty means the data directory."`
+	Playback       string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket, proxy serves them from here."`
 	Role           string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
 	UploadURLTTL   time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
 	MaxUploadBytes byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted, such as 5GiB or 500MB."`
@@ -60,6 +65,7 @@ type Config struct {
 	FFmpeg         string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe        string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
 	Grace          time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
+	Drain          time.Duration `default:"0s" placeholder:"DURATION" help:"How long a stop goes on answering while /readyz says 503, for load balancers that are slow to notice; a part of the grace time."`
 	LogFormat      string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
 	LogLevel       slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
@@ -70,15 +76,39 @@ func (l *Location) faults() []string {
 	if l.DataDir == "" {
 		faults = append(faults, "data_dir is empty: name a folder.")
 	}
+	if l.DatabaseURL != "" && l.DatabaseURLFile != "" {
+		return append(faults, "database_url and database_url_file are both set: keep one of them.")
+	}
+	if err := l.readDatabaseURL(); err != nil {
+		return append(faults, fmt.Sprintf("database_url_file cannot be read: %v.", err))
+	}
 	if l.DatabaseURL != "" {
-		faults = append(faults, "database_url is set, but a database other than the embedded SQLite comes with a later version: leave it empty.")
+		if err := store.CheckURL(l.DatabaseURL); err != nil {
+			faults = append(faults, fmt.Sprintf("database_url %v.", err))
+		}
 	}
 	return faults
 }
 
+// readDatabaseURL takes the URL out of the file that holds it, if one does.
+func (l *Location) readDatabaseURL() error {
+	if l.DatabaseURLFile == "" {
+		return nil
+	}
+	b, err := os.ReadFile(l.DatabaseURLFile)
+	if err != nil {
+		return err
+	}
+	if l.DatabaseURL = strings.TrimSpace(string(b)); l.DatabaseURL == "" {
+		return fmt.Errorf("%s is empty", l.DatabaseURLFile)
+	}
+	l.DatabaseURLFile = ""
+	return nil
+}
+
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.laterFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
 }
 
 func (c *Config) addressFaults() []string {
@@ -97,22 +127,29 @@ func (c *Config) addressFaults() []string {
 	return faults
 }
 
-// laterFaults refuses what the interface promises and this version lacks, so
-// that nobody believes a single machine to be a fleet.
-func (c *Config) laterFaults() []string {
+// fleetFaults finds what is wrong with the settings of many machines. A role of
+// its own needs a database and a storage that others reach, too.
+func (c *Config) fleetFaults() []string {
 	var faults []string
 	if c.StorageURL != "" {
-		faults = append(faults, "storage_url is set, but storage other than the data directory comes with a later version: leave it empty.")
+		if err := s3.CheckURL(c.StorageURL); err != nil {
+			faults = append(faults, fmt.Sprintf("storage_url: %v.", err))
+		}
+		if c.MaxUploadBytes > s3.MaxPut {
+			faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: object storage takes at most %d in one upload.", c.MaxUploadBytes, int64(s3.MaxPut)))
+		}
 	}
-	switch c.Role {
-	case "all":
-	case "api", "worker":
-		faults = append(faults, fmt.Sprintf("role is %q, but splitting the roles comes with a later version: use all.", c.Role))
-	default:
-		faults = append(faults, fmt.Sprintf("role is %q: it must be all, api or worker.", c.Role))
+	faults = append(faults, oneOf("role", c.Role, []string{"all", "api", "worker"})...)
+	faults = append(faults, oneOf("playback", c.Playback, []string{"redirect", "proxy"})...)
+	if (c.Role == "api" || c.Role == "worker") && (c.DatabaseURL == "" || c.StorageURL == "") {
+		faults = append(faults, fmt.Sprintf("role is %q: that needs database_url and storage_url, which the other machines share.", c.Role))
 	}
 	return faults
 }
+
+// works and answers say what this process does.
+func (c *Config) works() bool   { return c.Role != "api" }
+func (c *Config) answers() bool { return c.Role != "worker" }
 
 func (c *Config) choiceFaults() []string {
 	var faults []string
@@ -157,6 +194,7 @@ func (c *Config) rangeFaults() []string {
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
 	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)
+	duration("drain", c.Drain, 0, c.Grace/2)
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
 	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {

@@ -129,8 +129,8 @@ func TestTheFileCanBeNamed(t *testing.T) {
 func TestFaultsAreToldTogether(t *testing.T) {
 	t.Parallel()
 	from := sources{
-		args: []string{"--role=api", "--database-url=postgres://x"},
-		env:  map[string]string{"SPOOL_GRACE": "soon", "SPOOL_STORAGE_URL": "s3://bucket"},
+		args: []string{"--role=cook", "--database-url=mysql://x"},
+		env:  map[string]string{"SPOOL_GRACE": "soon", "SPOOL_STORAGE_URL": "gs://bucket"},
 		file: "datadir = 'x'\ngrace = '1m'\nworkers = -1\nupload_url_ttl = '1s'\nlog_level = 'loud'\n[server]\nlisten = ':1'\n",
 	}
 	_, err := from.parse(t)
@@ -144,9 +144,9 @@ func TestFaultsAreToldTogether(t *testing.T) {
 		`there is no setting "server"`,
 		`SPOOL_GRACE is "soon": it must be a duration such as 90s or 1h30m.`,
 		`log_level is "loud": it must be debug, info, warn or error.`,
-		`role is "api", but splitting the roles comes with a later version`,
-		"a database other than the embedded SQLite comes with a later version",
-		"storage other than the data directory comes with a later version",
+		`role is "cook": it must be all, api or worker.`,
+		`database_url must be like "postgres://user:password@host:5432/spool"`,
+		"storage_url: ",
 		"workers is -1: it must be from 0 to 1024.",
 		"upload_url_ttl is 1s: it must be from 1m0s to 168h0m0s.",
 	} {
@@ -172,6 +172,15 @@ func TestEachFault(t *testing.T) {
 		{"a base without a scheme", sources{args: []string{"--base-url=video.example.com"}}, "https://video.example.com"},
 		{"a base with a query", sources{args: []string{"--base-url=https://a/?b"}}, "without a query"},
 		{"an unknown role", sources{args: []string{"--role=boss"}}, "all, api or worker"},
+		{"a role of its own on one machine's database", sources{args: []string{"--role=worker", "--storage-url=s3://bucket?region=x"}}, "needs database_url and storage_url"},
+		{"an unknown way to play", sources{args: []string{"--playback=torrent"}}, "redirect or proxy"},
+		{"a database of another kind", sources{args: []string{"--database-url=mysql://x"}}, "postgres://"},
+		{"a database that cannot be parsed", sources{args: []string{"--database-url=postgres://h:port/x"}}, "database_url cannot be read"},
+		{"a database in two places", sources{args: []string{"--database-url=postgres://x", "--database-url-file=y"}}, "both set"},
+		{"a database whose file is missing", sources{args: []string{"--database-url-file=/none"}}, "cannot be read"},
+		{"a storage of another kind", sources{args: []string{"--storage-url=gs://bucket"}}, "s3://"},
+		{"uploads that S3 does not take", sources{args: []string{"--storage-url=s3://bucket?region=x", "--max-upload-bytes=6GiB"}}, "at most 5368709120"},
+		{"more draining than stopping", sources{args: []string{"--grace=10s", "--drain=6s"}}, "drain is 6s"},
 		{"an unknown log format", sources{args: []string{"--log-format=xml"}}, "auto, text or json"},
 		{"an unknown quality", sources{args: []string{"--quality=best"}}, "fast, balanced or small"},
 		{"an unknown codec", sources{args: []string{"--codec=vp9"}}, "h264, hevc or av1"},
@@ -276,7 +285,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, MeasureQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
-		Quality: "balanced", Codec: "h264", Encoder: "software",
+		Quality: "balanced", Codec: "h264", Encoder: "software", Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/metrics"
 )
 
@@ -23,7 +22,8 @@ const edgeKey = "edge-key-0123456789abcdef"
 func runEdge(t *testing.T) *running {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	p, err := openParts(t.Context(), filepath.Join(t.TempDir(), "data"), app.Config{}, log, metrics.New("test"))
+	c := &Config{Location: Location{DataDir: filepath.Join(t.TempDir(), "data")}}
+	p, err := c.openParts(t.Context(), log, metrics.New("test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func runEdge(t *testing.T) *running {
 	if _, err := p.app.Bootstrap(t.Context(), edgeKey); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := newHandler(p.app, new(Config))
+	handler, err := newHandler(p.app, c)
 	if err != nil {
 		t.Fatal(err)
 	}

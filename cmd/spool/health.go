@@ -40,7 +40,11 @@ func (h *health) isReady(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	say(w, map[string]string{"status": "ready", "sandbox": h.sandbox})
+	answer := map[string]string{"status": "ready"}
+	if h.sandbox != "" {
+		answer["sandbox"] = h.sandbox
+	}
+	say(w, answer)
 }
 
 func (h *health) check(ctx context.Context) error {

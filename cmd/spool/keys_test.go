@@ -122,7 +122,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{"keys create --name=x --expires=-5d", "not a time to come", exitUsage},
 		{"keys create --name=x --tenant=", "must not be empty", exitUsage},
 		{"keys revoke nobody", "There is no key with this id.", exitError},
-		{"keys list --database-url=postgres://x", "later version", exitUsage},
+		{"keys list --database-url=mysql://x", "database_url must be like", exitUsage},
 	}
 	for _, tt := range tests {
 		p, _, stderr := newProcess(new(shelf), nil)

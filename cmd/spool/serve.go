@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -55,11 +56,14 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "dataDir", c.DataDir, "workers", c.workers(), "sandbox", svc.sandbox)
+	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "role", c.Role, "dataDir", c.DataDir, "workers", c.workers(), "sandbox", svc.sandbox)
+	if !c.answers() {
+		p.stdout = io.Discard // the welcome is for people who use the API
+	}
 	if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
 		log.Warn("the start-up text could not be printed", "err", err)
 	}
-	if err := newServer(svc, m, log, c.Grace).run(ctx, stop, ln); err != nil {
+	if err := newServer(svc, m, log, patience{c.Grace, c.Drain}).run(ctx, stop, ln); err != nil {
 		return err
 	}
 	log.Info("stopped")

@@ -33,11 +33,17 @@ type server struct {
 	health  *health
 	http    *http.Server
 	log     *slog.Logger
-	grace   time.Duration
+	patience
+}
+
+// patience is how long a stop may take.
+type patience struct {
+	grace time.Duration // altogether
+	drain time.Duration // of it, to go on answering after /readyz has said 503
 }
 
 // newServer puts the HTTP edge around svc.
-func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Duration) *server {
+func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, p patience) *server {
 	h := &health{ready: svc.ready, sandbox: svc.sandbox}
 	answers := http.NewServeMux()
 	answers.HandleFunc("GET /healthz", h.alive)
@@ -45,7 +51,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, grace time.Du
 	answers.Handle("GET /metrics", m.Handler(log))
 	logged := &access{next: problem.Recover(dispatch(problem.Mux(answers), svc.handler)), log: log, metrics: m, now: time.Now}
 	return &server{
-		service: svc, health: h, log: log, grace: grace,
+		service: svc, health: h, log: log, patience: p,
 		http: &http.Server{
 			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Patience{}),
 			// A client must say quickly what it wants. How long a film takes to
@@ -104,6 +110,7 @@ func (s *server) shutDown(ctx context.Context) {
 
 	var both sync.WaitGroup
 	both.Go(func() {
+		time.Sleep(s.drain)
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.log.Warn("cutting off requests that did not end in time", "err", err)
 			_ = s.http.Close() // closing a connection that is closed already is no trouble

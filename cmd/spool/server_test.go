@@ -55,7 +55,7 @@ func runServer(t *testing.T, svc *service, grace time.Duration) *running {
 	if svc.handler == nil {
 		svc.handler = http.NotFoundHandler()
 	}
-	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), grace)
+	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), patience{grace: grace})
 	go func() { r.ended <- r.server.run(context.WithoutCancel(t.Context()), stop, ln) }()
 	return r
 }

@@ -28,6 +28,7 @@ type Config struct {
 	KeepSource     bool          // keep the uploaded file when all resolutions are done
 	Upscale        bool          // blow small sources up unless a client says otherwise
 	MeasureQuality bool          // compare finished films with their source
+	Redirect       bool          // send players to the storage, where it can serve them
 }
 
 // App is the service behind the HTTP edge and the workers.
@@ -44,6 +45,9 @@ type App struct {
 	now     func() time.Time
 	newID   func() string
 	reached func(Point)
+
+	redirect blob.Redirector // nil: films are served from here
+	clock    *clock          // nil: somebody else's is used
 }
 
 // Point is a place between two writes that belong together, where a crash
@@ -96,7 +100,14 @@ func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 		a.reached = func(Point) {}
 	}
 	if a.now == nil {
-		a.now = time.Now
+		a.clock = &clock{ask: p.Store.Now}
+		if err := a.clock.adjust(ctx); err != nil {
+			return nil, err
+		}
+		a.now = a.clock.now
+	}
+	if cfg.Redirect {
+		a.redirect, _ = p.Blobs.(blob.Redirector)
 	}
 	a.ring = &keyring{Keyring: sign.NewKeyring(), store: p.Store, now: a.now}
 	return a, a.prepareSigning(ctx)

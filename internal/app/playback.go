@@ -29,6 +29,55 @@ func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file st
 	return a.openPlay(ctx, id, file, false)
 }
 
+// redirectLife is how long an address of the storage lives that a player is
+// sent to. Players keep it for the whole film, pauses included.
+const redirectLife = 6 * time.Hour
+
+// PublicAddress returns where the storage itself serves a file of a public
+// video, for GET only. It is "" where the storage does not: OpenPublic does.
+func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (string, error) {
+	if a.redirect == nil {
+		return "", nil
+	}
+	return a.playAddress(ctx, id, file, true, redirectLife)
+}
+
+// SignedAddress is PublicAddress for the holder of a signed address. Neither
+// outlives the other.
+func (a *App) SignedAddress(ctx context.Context, token string, id video.ID, file string) (string, error) {
+	if a.redirect == nil {
+		return "", nil
+	}
+	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+		return "", err
+	}
+	left := sign.Expiry(token).Sub(a.now()).Truncate(time.Second)
+	if left < time.Second {
+		return "", nil // no storage signs for so short a time
+	}
+	return a.playAddress(ctx, id, file, false, min(left, redirectLife))
+}
+
+// playAddress looks whether the file is there before it sends anybody away: the
+// storage would not explain why it is not.
+func (a *App) playAddress(ctx context.Context, id video.ID, file string, public bool, life time.Duration) (string, error) {
+	name, thumbnail, ok := parsePlayFile(file)
+	if !ok {
+		return "", noSuchFile()
+	}
+	key := playFolder(id, public) + file
+	if _, err := a.blobs.Stat(ctx, key); errors.Is(err, fs.ErrNotExist) {
+		return "", a.whyMissing(ctx, id, name, thumbnail, public)
+	} else if err != nil {
+		return "", storageError("look for "+file, err)
+	}
+	address, err := a.redirect.PresignGet(ctx, key, life)
+	if err != nil {
+		return "", storageError("presign "+file, err)
+	}
+	return address, nil
+}
+
 func (a *App) openPlay(ctx context.Context, id video.ID, file string, public bool) (blob.Object, error) {
 	name, thumbnail, ok := parsePlayFile(file)
 	if !ok {

@@ -34,6 +34,11 @@ func (a *App) Maintain(ctx context.Context) {
 }
 
 func (a *App) tidy(ctx context.Context) {
+	if a.clock != nil {
+		if err := a.clock.adjust(ctx); err != nil {
+			a.log.WarnContext(ctx, "could not ask the database for the time", "err", err)
+		}
+	}
 	if err := a.ring.load(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not load the signing keys", "err", err)
 	}
@@ -45,6 +50,16 @@ func (a *App) tidy(ctx context.Context) {
 	if err := a.FinishDeletions(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not finish deletions that were cut short", "err", err)
 	}
+}
+
+// MyTurn reports whether this process shall do a chore now that the whole fleet
+// needs done once in a while.
+func (a *App) MyTurn(ctx context.Context, chore string, every time.Duration) bool {
+	mine, err := a.store.TakeTurn(ctx, chore, every, a.now())
+	if err != nil {
+		a.log.WarnContext(ctx, "could not ask whose turn it is", "chore", chore, "err", err)
+	}
+	return mine
 }
 
 // FinishDeletions removes the rest of videos whose deletion was promised.
@@ -62,6 +77,9 @@ func (a *App) FinishDeletions(ctx context.Context) error {
 }
 
 func (a *App) sweepAndLog(ctx context.Context) {
+	if !a.MyTurn(ctx, "sweep", sweepEvery) {
+		return
+	}
 	r, err := a.Sweep(ctx)
 	if err != nil {
 		a.log.WarnContext(ctx, "sweep was cut short", "err", err)

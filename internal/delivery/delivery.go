@@ -17,6 +17,10 @@ import (
 type Service interface {
 	ReceiveUpload(ctx context.Context, in app.Incoming) (etag string, err error)
 	OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error)
+	// PublicAddress and SignedAddress return where a GET is to be sent instead,
+	// or "" when the file is to be opened and served.
+	PublicAddress(ctx context.Context, id video.ID, file string) (string, error)
+	SignedAddress(ctx context.Context, token string, id video.ID, file string) (string, error)
 	OpenSigned(ctx context.Context, token string, id video.ID, file string) (blob.Object, error)
 }
 

@@ -29,6 +29,7 @@ type fakeService struct {
 	err     error
 	receive func(app.Incoming) (string, error)
 	path    string // of the file to play
+	address string // where to send players; "" serves the file
 
 	token string
 	id    video.ID
@@ -47,6 +48,14 @@ func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (b
 func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (blob.Object, error) {
 	f.token, f.id, f.file = token, id, file
 	return f.open()
+}
+
+func (f *fakeService) PublicAddress(_ context.Context, _ video.ID, _ string) (string, error) {
+	return f.address, nil
+}
+
+func (f *fakeService) SignedAddress(_ context.Context, _ string, _ video.ID, _ string) (string, error) {
+	return f.address, nil
 }
 
 func (f *fakeService) open() (blob.Object, error) {

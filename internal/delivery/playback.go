@@ -28,27 +28,51 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
 		return
 	}
-	file := r.PathValue("file")
-	object, err := d.service.OpenPublic(r.Context(), id, file)
+	file, cache := r.PathValue("file"), cacheControl("public", maxCache)
+	address, err := d.service.PublicAddress(r.Context(), id, file)
+	if err == nil && !redirected(w, r, address, cache) {
+		err = play(w, r, cache, func() (blob.Object, error) { return d.service.OpenPublic(r.Context(), id, file) })
+	}
 	if err != nil {
 		problem.Write(w, r, err)
-		return
 	}
-	defer object.Close()
-	serve(w, r, object, file, cacheControl("public", maxCache))
 }
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
-	object, err := d.service.OpenSigned(r.Context(), token, signedID(r), file)
+	cache := cacheControl("private", sign.Expiry(token).Sub(d.now()))
+	address, err := d.service.SignedAddress(r.Context(), token, signedID(r), file)
+	if err == nil && !redirected(w, r, address, cache) {
+		err = play(w, r, cache, func() (blob.Object, error) { return d.service.OpenSigned(r.Context(), token, signedID(r), file) })
+	}
 	if err != nil {
 		problem.Write(w, r, err)
-		return
+	}
+}
+
+// redirected sends a GET to the storage, if that serves the file itself. The
+// address is good for GET alone, so HEAD is answered here.
+func redirected(w http.ResponseWriter, r *http.Request, address, cache string) bool {
+	if address == "" || r.Method != http.MethodGet {
+		return false
+	}
+	w.Header().Set("Cache-Control", cache)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, address, http.StatusFound)
+	return true
+}
+
+// play opens a file and sends it. The error says why it could not be opened.
+func play(w http.ResponseWriter, r *http.Request, cache string, open func() (blob.Object, error)) error {
+	object, err := open()
+	if err != nil {
+		return err
 	}
 	defer object.Close()
-	serve(w, r, object, file, cacheControl("private", sign.Expiry(token).Sub(d.now())))
+	serve(w, r, object, r.PathValue("file"), cache)
+	return nil
 }
 
 // allowPlayers lets pages of any origin read the answer, refusals included.

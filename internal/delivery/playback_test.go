@@ -57,6 +57,26 @@ func TestPlaySignedIsCachedNoLongerThanItsAddressLives(t *testing.T) {
 	}
 }
 
+func TestPlayersAreSentToTheStorageWhereItServesItself(t *testing.T) {
+	t.Parallel()
+	const bucket = "https://bucket.example/key?X-Amz-Signature=x"
+	f := playing(t, []byte(digits))
+	f.address = bucket
+	h := newHandler(f, Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
+	for path, cache := range map[string]string{
+		"/v/" + testID + "/720p.mp4":                   "public, max-age=3600",
+		"/v/1000042000.k1.sig/" + testID + "/720p.mp4": "private, max-age=42",
+	} {
+		w := do(h, "GET", path, "Range", "bytes=2-3")
+		if w.Code != 302 || w.Header().Get("Location") != bucket || w.Header().Get("Cache-Control") != cache || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("GET %s is answered %d with %v; want 302 to the bucket, %s", path, w.Code, w.Header(), cache)
+		}
+		if w := do(h, "HEAD", path); w.Code != 200 || w.Header().Get("Content-Length") != "10" {
+			t.Errorf("HEAD %s is answered %d with %v; want the file itself", path, w.Code, w.Header())
+		}
+	}
+}
+
 func TestPlayRefusals(t *testing.T) {
 	t.Parallel()
 	const public, signed = "/v/" + testID + "/720p.mp4", "/v/17.k1.sig/" + testID + "/720p.mp4"

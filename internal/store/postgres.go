@@ -68,6 +68,18 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	return s, nil
 }
 
+// CheckURL reports what is wrong with the address of a database, without asking
+// any server. The error goes on from "database_url".
+func CheckURL(address string) error {
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+		return errors.New(`must be like "postgres://user:password@host:5432/spool"; empty means SQLite`)
+	}
+	if _, err := postgresConfig(address); err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	return nil
+}
+
 func postgresConfig(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {

@@ -32,6 +32,9 @@ var (
 	_ blob.Redirector = (*Store)(nil)
 )
 
+// MaxPut is the largest object that clients can upload with one request.
+const MaxPut = 5 << 30
+
 const (
 	mib = 1 << 20
 
@@ -43,7 +46,7 @@ const (
 	defaultPart = 16 * mib
 
 	// maxCopy is the largest object that S3 copies with one request.
-	maxCopy = 5 << 30
+	maxCopy = MaxPut
 	// copyPart is the size of the parts in which larger ones are copied.
 	copyPart = 512 * mib
 )

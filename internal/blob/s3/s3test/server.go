@@ -32,6 +32,7 @@ type Server struct {
 	Endpoint  string // such as http://127.0.0.1:41234
 	AccessKey string
 	SecretKey string
+	Dir       string // holds a folder for each bucket, with the objects as files
 }
 
 // Region is where the server claims to be.
@@ -44,11 +45,10 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Skipf("no S3 server to test with: %v", err)
 	}
-	s := &Server{AccessKey: rand.Text(), SecretKey: rand.Text()}
-	dir := t.TempDir()
+	s := &Server{AccessKey: rand.Text(), SecretKey: rand.Text(), Dir: t.TempDir()}
 	var last error
 	for range 3 { // another process may take the port first
-		if last = s.run(t, path, dir); last == nil {
+		if last = s.run(t, path); last == nil {
 			return s
 		}
 	}
@@ -77,13 +77,13 @@ func find() (string, error) {
 	return "", errors.New(program + " is not installed; scripts/install-s3.sh builds it")
 }
 
-func (s *Server) run(t testing.TB, path, dir string) error {
+func (s *Server) run(t testing.TB, path string) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	var output bytes.Buffer
-	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--health", "/health", "posix", dir)
+	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--health", "/health", "posix", s.Dir)
 	cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey}
 	cmd.Stdout, cmd.Stderr = &output, &output
 	exited, err := launch(cmd)

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/blob/disk"
+	"github.com/spool-video/spool/internal/blob/s3"
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/local"
+	"github.com/spool-video/spool/internal/queue/river"
+	"github.com/spool-video/spool/internal/store"
+)
+
+// The data directory holds these and the lock file, and nothing else does.
+const (
+	databaseFile  = "spool.db"
+	objectsFolder = "objects"
+	scratchFolder = "scratch"
+)
+
+// parts is what the service stands on: SQLite, the local disk and a queue in
+// this process, or PostgreSQL, S3 and a queue that many machines share.
+type parts struct {
+	store *store.Store
+	blobs blob.Store
+	queue queue.Queue
+	app   *app.App
+
+	tidy   func(context.Context) // removes what a crash left in the storage
+	closes []func() error        // in the order of opening
+}
+
+// openParts opens what the settings name and puts the service on it.
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer) (_ *parts, err error) {
+	p := new(parts)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if err := p.openDatabase(ctx, c, log); err != nil {
+		return nil, err
+	}
+	if err := p.openStorage(ctx, c, log); err != nil {
+		return nil, err
+	}
+	p.app, err = app.New(ctx, c.appConfig(), app.Parts{
+		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o, Reached: crashPoint(),
+	})
+	return p, err
+}
+
+// openDatabase opens the store and the queue, which live in one database so
+// that one transaction changes both.
+func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (err error) {
+	if p.store, err = c.Location.openStore(ctx); err != nil {
+		return err
+	}
+	p.closes = append(p.closes, p.store.Close)
+	if c.DatabaseURL != "" {
+		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log})
+		return err
+	}
+	if err := p.store.Migrate(ctx, "queue", local.Migrations); err != nil {
+		return err
+	}
+	p.queue = local.New(p.store.Writer(), local.Options{Read: p.store.Reader(), Log: log})
+	return nil
+}
+
+// openStore opens the database alone.
+func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
+	if l.DatabaseURL != "" {
+		return store.OpenPostgres(ctx, l.DatabaseURL)
+	}
+	if err := os.MkdirAll(l.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	return store.OpenSQLite(ctx, filepath.Join(l.DataDir, databaseFile))
+}
+
+func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) error {
+	if c.StorageURL != "" {
+		bucket, err := s3.Open(ctx, c.StorageURL, s3.Options{})
+		if err != nil {
+			return err
+		}
+		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, bucket, log) }
+		return nil
+	}
+	files, err := disk.Open(filepath.Join(c.DataDir, objectsFolder), disk.Options{})
+	if err != nil {
+		return err
+	}
+	p.closes = append(p.closes, files.Close)
+	p.blobs, p.tidy = files, func(ctx context.Context) { clearTemp(ctx, files, log) }
+	return nil
+}
+
+// Close closes everything, the last one first.
+func (p *parts) Close() error {
+	var errs []error
+	for _, closeIt := range slices.Backward(p.closes) {
+		errs = append(errs, closeIt())
+	}
+	return errors.Join(errs...)
+}
+
+// keepHouse clears what a crash left, and sweeps until ctx ends.
+func (p *parts) keepHouse(ctx context.Context) {
+	var both sync.WaitGroup
+	both.Go(func() { p.tidy(ctx) })
+	both.Go(func() { p.app.Maintain(ctx) })
+	both.Wait()
+}
+
+func clearTemp(ctx context.Context, files *disk.Store, log *slog.Logger) {
+	if n, err := files.CleanTemp(ctx); err != nil {
+		log.WarnContext(ctx, "could not clear temporary files", "err", err)
+	} else if n > 0 {
+		log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
+	}
+}
+
+const (
+	abortEvery = 24 * time.Hour
+	askEvery   = time.Hour
+	// staleUpload is the age at which an upload in parts is surely a dead
+	// process's: a living one would have to write one object for so long.
+	staleUpload = 48 * time.Hour
+)
+
+// abortUploads removes the parts of uploads that were never finished, which
+// cost money and are not visible. One process of the fleet does it once a day,
+// whichever asks first.
+func (p *parts) abortUploads(ctx context.Context, bucket *s3.Store, log *slog.Logger) {
+	for {
+		if p.app.MyTurn(ctx, "abort uploads", abortEvery) {
+			abortStale(ctx, bucket, log)
+		}
+		select {
+		case <-time.After(askEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func abortStale(ctx context.Context, bucket *s3.Store, log *slog.Logger) {
+	if n, err := bucket.AbortStale(ctx, staleUpload); err != nil {
+		log.WarnContext(ctx, "could not remove the parts of unfinished uploads", "err", err)
+	} else if n > 0 {
+		log.InfoContext(ctx, "parts of unfinished uploads removed", "uploads", n)
+	}
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Now returns the time. On PostgreSQL it is the server's, which all machines
+// that share it go by.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	if s.pool == nil {
+		return time.Now(), nil
+	}
+	var now time.Time
+	err := s.db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	return now, wrap("ask for the time", err)
+}
+
+// TakeTurn reports true to one of many who ask whether to do a chore now, if it
+// was last begun long enough ago. On SQLite there is one process, whose turn it
+// always is.
+func (s *Store) TakeTurn(ctx context.Context, chore string, every time.Duration, now time.Time) (mine bool, err error) {
+	if s.pool == nil {
+		return true, nil
+	}
+	err = s.InTx(ctx, func(tx *Tx) error {
+		// A little early counts as due: the one who did it last asks again after
+		// exactly that time.
+		due := now.Add(time.Second - every)
+		n, err := tx.affected(ctx, "take a turn", `
+			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE chore.begun_at <= $3`, chore, millis(now), millis(due))
+		mine = n > 0
+		return err
+	})
+	return mine, err
+}
