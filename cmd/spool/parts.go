@@ -68,6 +68,9 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (
 		return err
 	}
 	p.closes = append(p.closes, p.store.Close)
+	if newer := p.store.Newer(); len(newer) > 0 {
+		log.Warn("the database was changed by a newer Spool; this one goes on with what it knows", "migrations", newer)
+	}
 	if c.DatabaseURL != "" {
 		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log})
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -130,7 +131,11 @@ func TestMigrate(t *testing.T) {
 	run(t, st, `INSERT INTO guest (id) VALUES ('x')`)
 	open(t, path) // does not know the guests, and leaves them alone
 
-	run(t, st, `INSERT INTO migration (set_name, name, applied_at) VALUES ('store', '9999_future.sql', 1)`)
+	run(t, st, `INSERT INTO migration (set_name, name, applied_at) VALUES ('store', '9998_future.sql', 1)`)
+	if older := open(t, path); !slices.Equal(older.Newer(), []string{"store/9998_future.sql"}) {
+		t.Errorf("Newer = %q; want to hear of what is not known", older.Newer())
+	}
+	run(t, st, `INSERT INTO migration (set_name, name, applied_at) VALUES ('store', '9999_future.breaking.sql', 1)`)
 	if newer, err := store.OpenSQLite(ctx, path); !errors.Is(err, migrate.ErrNewer) {
 		t.Errorf("OpenSQLite = %v, %v; want %v", newer, err, migrate.ErrNewer)
 	}

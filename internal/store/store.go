@@ -32,6 +32,7 @@ type Store struct {
 	write *sql.DB
 	read  *sql.DB
 	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
+	newer []string      // migrations that this binary does not know
 }
 
 // Tx is a transaction. It is also what a queue enqueues in.
@@ -127,15 +128,24 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	if s.pool == nil {
-		return migrate.Up(ctx, s.write, set, sub)
+	up := func(db *sql.DB) error {
+		newer, err := migrate.Up(ctx, db, set, sub)
+		s.newer = append(s.newer, newer...)
+		return err
 	}
-	return s.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
+	if s.pool == nil {
+		return up(s.write)
+	}
+	return s.ChangeSchema(ctx, func(_ context.Context, pool *pgxpool.Pool) error {
 		db := stdlib.OpenDBFromPool(pool)
 		defer db.Close()
-		return migrate.Up(ctx, db, set, sub)
+		return up(db)
 	})
 }
+
+// Newer lists migrations of the database that a newer binary has applied and
+// this one does not know. It can work with them; its operator should know.
+func (s *Store) Newer() []string { return s.newer }
 
 // Writer returns the pool that writes, for a queue that keeps its tasks in the
 // same database. On SQLite it has one connection: never use it inside InTx.

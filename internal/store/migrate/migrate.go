@@ -11,47 +11,57 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// ErrNewer means that the database holds migrations which this binary does not
-// know. Going on could destroy what the newer one wrote.
+// breaking ends the name of a file after which older binaries cannot go on. All
+// others only add, so that old and new ones work side by side during an upgrade.
+const breaking = ".breaking.sql"
+
+// ErrNewer means that the database holds a breaking migration which this binary
+// does not know. Going on could destroy what the newer one wrote.
 var ErrNewer = errors.New("the database was made by a newer Spool")
 
 // Up applies the *.sql files at the top of files in the order of their names,
 // each once, and records them under set. A file and its record are one
 // transaction, so a file that fails leaves nothing behind and is tried again at
 // the next start. Several processes may call Up at once: each file is applied
-// by one of them while the others wait.
+// by one of them while the others wait. It returns the names of files that a
+// newer binary has applied and this one does not know.
 //
 // On SQLite the pool should be opened with _txlock=immediate and a
 // busy_timeout, so that waiting is done by the engine; on PostgreSQL without a
 // lock_timeout.
-func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) error {
+func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []string, err error) {
 	names, err := fs.Glob(files, "*.sql") // sorted by name
 	if err != nil {
-		return fmt.Errorf("list the migrations of %s: %w", set, err)
+		return nil, fmt.Errorf("list the migrations of %s: %w", set, err)
 	}
 	applied, err := history(ctx, db, set)
 	if err != nil {
-		return fmt.Errorf("read the migrations of %s: %w", set, err)
+		return nil, fmt.Errorf("read the migrations of %s: %w", set, err)
 	}
 	for _, name := range applied {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("%w: it has migration %s/%s, which this one does not know", ErrNewer, set, name)
+		if slices.Contains(names, name) {
+			continue
 		}
+		if strings.HasSuffix(name, breaking) {
+			return nil, fmt.Errorf("%w: it has migration %s/%s, which this one does not know", ErrNewer, set, name)
+		}
+		newer = append(newer, set+"/"+name)
 	}
 	for _, name := range names {
 		if slices.Contains(applied, name) {
 			continue
 		}
 		if err := apply(ctx, db, set, name, files); err != nil {
-			return fmt.Errorf("apply migration %s/%s: %w", set, name, err)
+			return nil, fmt.Errorf("apply migration %s/%s: %w", set, name, err)
 		}
 	}
-	return nil
+	return newer, nil
 }
 
 // history makes the table of migrations where it is missing and returns the

@@ -99,9 +99,9 @@ func TestUp(t *testing.T) {
 			[]files{{"0001_film.sql": makeFilm}, {"0001_film.sql": makeFilm, "0002_grow.sql": growFilm}},
 			[]string{"s/0001_film.sql", "s/0002_grow.sql"}, []string{"film", "reel"}},
 		{"a file that appears between applied ones is still applied",
-			[]files{{"0001_film.sql": makeFilm, "0003_grow.sql": growFilm},
-				{"0001_film.sql": makeFilm, "0002_scene.sql": makeScene, "0003_grow.sql": growFilm}},
-			[]string{"s/0001_film.sql", "s/0002_scene.sql", "s/0003_grow.sql"}, []string{"film", "reel", "scene"}},
+			[]files{{"0001_film.sql": makeFilm, "0003_grow.breaking.sql": growFilm},
+				{"0001_film.sql": makeFilm, "0002_scene.sql": makeScene, "0003_grow.breaking.sql": growFilm}},
+			[]string{"s/0001_film.sql", "s/0002_scene.sql", "s/0003_grow.breaking.sql"}, []string{"film", "reel", "scene"}},
 		{"other files are left alone",
 			[]files{{"0001_film.sql": makeFilm, "README.md": "not SQL"}},
 			[]string{"s/0001_film.sql"}, []string{"film"}},
@@ -111,7 +111,7 @@ func TestUp(t *testing.T) {
 			t.Parallel()
 			db := openFresh(t)
 			for i, f := range tt.starts {
-				if err := migrate.Up(t.Context(), db, "s", f.fs()); err != nil {
+				if _, err := migrate.Up(t.Context(), db, "s", f.fs()); err != nil {
 					t.Fatalf("start %d: %v", i+1, err)
 				}
 			}
@@ -129,7 +129,7 @@ func TestSetsAreSeparate(t *testing.T) {
 	t.Parallel()
 	db := openFresh(t)
 	for set, text := range map[string]string{"store": makeFilm, "queue": makeScene} {
-		if err := migrate.Up(t.Context(), db, set, files{"0001.sql": text}.fs()); err != nil {
+		if _, err := migrate.Up(t.Context(), db, set, files{"0001.sql": text}.fs()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,17 +138,30 @@ func TestSetsAreSeparate(t *testing.T) {
 	}
 }
 
-func TestNewerDatabaseIsRefused(t *testing.T) {
+func TestADatabaseThatANewerBinaryAddedToIsUsed(t *testing.T) {
 	t.Parallel()
 	db := openFresh(t)
 	newer := files{"0001_film.sql": makeFilm, "0003_grow.sql": growFilm}
-	if err := migrate.Up(t.Context(), db, "s", newer.fs()); err != nil {
+	if _, err := migrate.Up(t.Context(), db, "s", newer.fs()); err != nil {
+		t.Fatal(err)
+	}
+	unknown, err := migrate.Up(t.Context(), db, "s", files{"0001_film.sql": makeFilm}.fs())
+	if err != nil || !slices.Equal(unknown, []string{"s/0003_grow.sql"}) {
+		t.Errorf("Up = %q, %v; want to hear of s/0003_grow.sql", unknown, err)
+	}
+}
+
+func TestNewerDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	db := openFresh(t)
+	newer := files{"0001_film.sql": makeFilm, "0003_grow.breaking.sql": growFilm}
+	if _, err := migrate.Up(t.Context(), db, "s", newer.fs()); err != nil {
 		t.Fatal(err)
 	}
 	older := files{"0001_film.sql": makeFilm, "0002_scene.sql": makeScene}
-	err := migrate.Up(t.Context(), db, "s", older.fs())
-	if !errors.Is(err, migrate.ErrNewer) || !strings.Contains(err.Error(), "s/0003_grow.sql") {
-		t.Errorf("error %v, want ErrNewer that names s/0003_grow.sql", err)
+	_, err := migrate.Up(t.Context(), db, "s", older.fs())
+	if !errors.Is(err, migrate.ErrNewer) || !strings.Contains(err.Error(), "s/0003_grow.breaking.sql") {
+		t.Errorf("error %v, want ErrNewer that names s/0003_grow.breaking.sql", err)
 	}
 	if got, want := tables(t, db), []string{"film", "reel"}; !slices.Equal(got, want) {
 		t.Errorf("the refused start changed the database: tables %q, want %q", got, want)
@@ -161,9 +174,9 @@ func TestFailingMigrationLeavesNothing(t *testing.T) {
 	broken := files{
 		"0001_film.sql": makeFilm,
 		"0002_bad.sql":  `CREATE TABLE half (id TEXT); INSERT INTO half VALUES ('x'); INSERT INTO nowhere VALUES (1);`,
-		"0003_grow.sql": growFilm,
+		"0003_grow.breaking.sql": growFilm,
 	}
-	err := migrate.Up(t.Context(), db, "s", broken.fs())
+	_, err := migrate.Up(t.Context(), db, "s", broken.fs())
 	if err == nil || !strings.Contains(err.Error(), "s/0002_bad.sql") {
 		t.Fatalf("error %v, want one that names s/0002_bad.sql", err)
 	}
@@ -175,7 +188,7 @@ func TestFailingMigrationLeavesNothing(t *testing.T) {
 	}
 
 	broken["0002_bad.sql"] = `CREATE TABLE half (id TEXT);`
-	if err := migrate.Up(t.Context(), db, "s", broken.fs()); err != nil {
+	if _, err := migrate.Up(t.Context(), db, "s", broken.fs()); err != nil {
 		t.Fatalf("start with the mended file: %v", err)
 	}
 	if got, want := tables(t, db), []string{"film", "half", "reel"}; !slices.Equal(got, want) {
@@ -195,7 +208,7 @@ func TestConcurrentStarters(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range starters {
 		db := open(t, path) // its own pool, as its own process would have
-		wg.Go(func() { errs[i] = migrate.Up(t.Context(), db, "s", set.fs()) })
+		wg.Go(func() { _, errs[i] = migrate.Up(t.Context(), db, "s", set.fs()) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(starterVariable); address != "" {
 		db, err := sql.Open("pgx", address)
 		if err == nil {
-			err = migrate.Up(context.Background(), db, "s", endless.fs())
+			_, err = migrate.Up(context.Background(), db, "s", endless.fs())
 		}
 		fmt.Println(err)
 		os.Exit(1)
@@ -65,7 +65,7 @@ func TestPostgresConcurrentStarters(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range starters {
 		db := openPostgres(t, address)
-		wg.Go(func() { errs[i] = migrate.Up(t.Context(), db, "s", set.fs()) })
+		wg.Go(func() { _, errs[i] = migrate.Up(t.Context(), db, "s", set.fs()) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -89,7 +89,7 @@ func TestPostgresFailingMigrationLeavesNothing(t *testing.T) {
 		"0001_film.sql": makeFilm,
 		"0002_bad.sql":  `CREATE TABLE half (id TEXT); INSERT INTO half VALUES ('x'); INSERT INTO nowhere VALUES (1);`,
 	}
-	err := migrate.Up(t.Context(), db, "s", broken.fs())
+	_, err := migrate.Up(t.Context(), db, "s", broken.fs())
 	if err == nil || !strings.Contains(err.Error(), "s/0002_bad.sql") {
 		t.Fatalf("error %v, want one that names s/0002_bad.sql", err)
 	}
@@ -121,7 +121,8 @@ func TestPostgresKilledStarter(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- migrate.Up(t.Context(), db, "s", files{"0001_film.sql": makeFilm, "0002_slow.sql": growFilm}.fs())
+		_, err := migrate.Up(t.Context(), db, "s", files{"0001_film.sql": makeFilm, "0002_slow.sql": growFilm}.fs())
+		done <- err
 	}()
 	if err := starter.Process.Kill(); err != nil {
 		t.Fatal(err)
