@@ -172,8 +172,8 @@ func TestFailingMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	db := openFresh(t)
 	broken := files{
-		"0001_film.sql": makeFilm,
-		"0002_bad.sql":  `CREATE TABLE half (id TEXT); INSERT INTO half VALUES ('x'); INSERT INTO nowhere VALUES (1);`,
+		"0001_film.sql":          makeFilm,
+		"0002_bad.sql":           `CREATE TABLE half (id TEXT); INSERT INTO half VALUES ('x'); INSERT INTO nowhere VALUES (1);`,
 		"0003_grow.breaking.sql": growFilm,
 	}
 	_, err := migrate.Up(t.Context(), db, "s", broken.fs())
