@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race crash bench fuzz cover clean deps deps-test
+.PHONY: help build run cluster test lint race crash bench fuzz cover clean deps deps-test deps-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ build: ## Build bin/spool
 
 run: deps build ## Install ffmpeg when it is missing, build and run the service
 	exec bin/spool serve
+
+cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two API processes, three workers
+	exec scripts/cluster.sh
 
 test: deps-test lint ## Check and test everything, as the continuous integration does
 	$(GO) test ./...
@@ -56,3 +59,6 @@ deps: ## Install what running needs (ffmpeg)
 
 deps-test:
 	@scripts/install-deps.sh test
+
+deps-cluster:
+	@scripts/install-deps.sh cluster

@@ -4,6 +4,8 @@
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
 #                          for the race detector, a browser for the pages,
 #                          PostgreSQL, and an S3 server
+#   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
+#                          S3 server, nginx and curl
 set -eu
 
 # missing PROGRAM PACKAGE... prints the packages when the program is not there.
@@ -22,13 +24,14 @@ packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
 test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)" ;;
+cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
 *)
-	echo "usage: $0 run|test" >&2
+	echo "usage: $0 run|test|cluster" >&2
 	exit 2
 	;;
 esac
 
-[ "${1:-run}" != test ] || "$(dirname "$0")/install-s3.sh"
+[ "${1:-run}" = run ] || "$(dirname "$0")/install-s3.sh"
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
