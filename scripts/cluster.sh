@@ -21,6 +21,7 @@ rm -rf "$dir"
 mkdir -p "$dir/s3/films" "$dir/log" "$dir/nginx"
 
 started=
+data= # PostgreSQL's
 stop() {
 	trap - EXIT INT TERM
 	echo "Stopping the fleet"
@@ -29,6 +30,7 @@ stop() {
 		kill "$pid" 2>/dev/null || true
 	done
 	wait
+	rm -rf "$data"
 }
 trap stop EXIT
 trap 'exit 130' INT TERM

@@ -15,6 +15,7 @@ type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
 	Keys        keysCommand        `cmd:"" help:"Make, list and revoke API keys."`
 	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback addresses."`
+	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and what they do."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 

@@ -29,6 +29,8 @@ func (a *App) retire(ctx context.Context, tx *store.Tx, id video.ID, why int) er
 	return a.enqueuePurge(ctx, tx, id, why)
 }
 
+// enqueuePurge leaves the tenant empty: clearing up is a tenant of its own, so
+// that it neither waits for anybody's thousand films nor takes their turns.
 func (a *App) enqueuePurge(ctx context.Context, tx *store.Tx, id video.ID, why int) error {
 	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Purge, Video: id, Number: why, Priority: purgePriority})
 }

@@ -68,7 +68,7 @@ func (a *App) measureIfReady(ctx context.Context, tx *store.Tx, id video.ID) err
 	if err := tx.InsertSteps(ctx, id, []store.Step{{Kind: string(queue.Measure)}}); err != nil {
 		return err
 	}
-	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Measure, Video: id, Priority: measurePriority})
+	return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Measure, Video: id, Tenant: v.Tenant, Priority: measurePriority})
 }
 
 // FilmFile is a published film as a local file.

@@ -134,7 +134,7 @@ func (a *App) CompleteUpload(ctx context.Context, by Actor, id video.ID) (video.
 	}
 	var accepted bool
 	for range 3 { // a file that changes while it is being verified is verified again
-		accepted, err = a.accept(ctx, id)
+		accepted, err = a.accept(ctx, v.ID, v.Tenant)
 		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -164,7 +164,7 @@ func processing(v video.Video) video.Video {
 // accept verifies the uploaded file, pins it under a key that no upload address
 // reaches, and turns the video to processing. A file that does not pass is a
 // *video.Failure. It reports false when another call accepted a file before.
-func (a *App) accept(ctx context.Context, id video.ID) (bool, error) {
+func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (bool, error) {
 	info, err := a.verify(ctx, id)
 	if err != nil {
 		return false, err
@@ -180,7 +180,7 @@ func (a *App) accept(ctx context.Context, id video.ID) (bool, error) {
 		if accepted, err = tx.AcceptUpload(ctx, id, source, a.now()); err != nil || !accepted {
 			return err
 		}
-		return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Inspect, Video: id, Priority: urgent})
+		return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Inspect, Video: id, Tenant: tenant, Priority: urgent})
 	})
 	if err != nil {
 		return false, err // the copy stays: whether the commit took effect is not known, and the sweep knows later

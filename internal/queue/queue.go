@@ -2,7 +2,19 @@
 // for it. A task is enqueued inside the transaction that made it necessary, so
 // there is never a row without its task nor a task without its row. Tasks are
 // at-least-once and must be idempotent. queue/local runs them in this process
-// on SQLite; every implementation passes queue/queuetest.
+// on SQLite, queue/river on many machines on PostgreSQL; every implementation
+// passes queue/queuetest.
+//
+// # Order
+//
+// Tenants take turns: each task that is enqueued gives its tenant one more turn,
+// after the last one the tenant has, and at the earliest right after the turn
+// that is now. So a tenant with one task waits for one task of each tenant that
+// has more, however many those have. In its turn a tenant runs its most urgent
+// task: the one with the smallest Priority, and of equal ones the one enqueued
+// first, whichever task the turn came with. A task that was stopped, or whose
+// worker died, takes the next turn. One that failed keeps its turn and takes it
+// when its pause is over. Nothing is interrupted for another task's sake.
 package queue
 
 import (
@@ -33,10 +45,11 @@ const (
 type Task struct {
 	Kind     Kind
 	Video    video.ID
-	Number   int       // which chunk or rendition; 0 where there is only one
-	Priority int       // smaller runs first; equal ones in the order enqueued
-	RunAt    time.Time // not before; zero means now
-	Attempt  int       // set by the queue: 1 on the first run
+	Number   int          // which chunk or rendition; 0 where there is only one
+	Tenant   video.Tenant // whose turn it takes; empty is a tenant like any other
+	Priority int          // among the tenant's tasks smaller runs first, equal ones in the order enqueued
+	RunAt    time.Time    // not before, by the clock of the process that enqueues; zero means now
+	Attempt  int          // set by the queue: 1 on the first run
 }
 
 func (t Task) String() string { return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number) }
@@ -93,8 +106,27 @@ type Stat struct {
 	Oldest  time.Duration // how long the oldest due task has been waiting
 }
 
+// Worker is a process that runs tasks, as the others know it.
+type Worker struct {
+	ID     string
+	Host   string
+	Slots  int           // how many tasks it runs at a time, at most
+	Age    time.Duration // since it was started
+	Silent time.Duration // since it last said that it is alive
+	Done   int64         // tasks that it has ended since its start
+	Failed int64         // attempts of its own that will be repeated
+	Runs   []Run         // what it works on, the longest first
+}
+
+// Run is a task that a worker works on.
+type Run struct {
+	Task
+	For time.Duration // since it began
+}
+
 var (
-	// ErrCancelled is why a task's context ended when nobody wants it any more.
+	// ErrCancelled is why a task's context ended when nobody wants its result
+	// any more: it was cancelled, or its worker was thought dead and another has it.
 	ErrCancelled = errors.New("task cancelled")
 	// ErrStopping is why a task's context ended when the process shuts down.
 	ErrStopping = errors.New("queue is stopping")

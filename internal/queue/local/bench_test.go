@@ -58,6 +58,35 @@ func BenchmarkTasks(b *testing.B) {
 	}
 }
 
+// BenchmarkBacklog measures what a task costs, from its transaction to its end,
+// while another tenant has a backlog.
+func BenchmarkBacklog(b *testing.B) {
+	for _, waiting := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			h := harness(b, filepath.Join(b.TempDir(), "spool.db"))
+			tasks := batch(0, waiting)
+			for i := range tasks {
+				tasks[i].Priority, tasks[i].Tenant = i%50, "large"
+			}
+			enqueueBench(b, h.InTx, h.Queue, tasks)
+			done := make(chan struct{}, 2)
+			startBench(b, h.Queue, func(_ context.Context, t queue.Task) error {
+				if t.Tenant == "small" {
+					done <- struct{}{}
+				}
+				return nil
+			})
+			for i := 0; b.Loop(); i++ {
+				enqueueBench(b, h.InTx, h.Queue, []queue.Task{
+					{Kind: queue.Audio, Video: film, Number: i, Tenant: "small"},
+					{Kind: queue.Encode, Video: film, Number: waiting + i, Priority: i % 50, Tenant: "large"},
+				})
+				<-done
+			}
+		})
+	}
+}
+
 // BenchmarkEnqueue measures a transaction that enqueues the chunks of a film.
 func BenchmarkEnqueue(b *testing.B) {
 	h := harness(b, filepath.Join(b.TempDir(), "spool.db"))

@@ -71,7 +71,7 @@ func openDB(t testing.TB, path string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate.Up(t.Context(), db, "queue", files); err != nil {
+	if _, err := migrate.Up(t.Context(), db, "queue", files); err != nil {
 		t.Fatal(err)
 	}
 	return db

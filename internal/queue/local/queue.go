@@ -89,15 +89,20 @@ func New(db *sql.DB, o Options) *Queue {
 // many they are.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	const insert = `
-		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, priority, run_at)
-		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'priority', value->>'runAt'
+		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, tenant, priority, run_at, turn)
+		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'tenant',
+		       value->>'priority', value->>'runAt', value->>'turn'
 		  FROM json_each($2) WHERE true ORDER BY key
 		    ON CONFLICT (video_id, kind, number) DO NOTHING`
 
 	if len(tasks) == 0 {
 		return nil
 	}
-	rows, err := jsonList(newRows(tasks))
+	last, err := lastTurns(ctx, tx, tasks)
+	if err != nil {
+		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
+	}
+	rows, err := jsonList(newRows(tasks, last))
 	if err != nil {
 		return fmt.Errorf("enqueue %d tasks: %w", len(tasks), err)
 	}
@@ -106,21 +111,6 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	}
 	tx.OnCommit(q.ring)
 	return nil
-}
-
-// newRow is a task on its way into the table.
-type newRow struct {
-	name
-	Priority int   `json:"priority"`
-	RunAt    int64 `json:"runAt"`
-}
-
-func newRows(tasks []queue.Task) []newRow {
-	rows := make([]newRow, len(tasks))
-	for i, t := range tasks {
-		rows[i] = newRow{nameOf(t), t.Priority, toMilli(t.RunAt)}
-	}
-	return rows
 }
 
 // Cancel implements queue.Queue. The rows go at once, those of running tasks

@@ -39,17 +39,30 @@ func (q *Queue) names() []name {
 	return names
 }
 
-// claimSQL takes the first due task whose name is not busy. A name can be busy
-// and ready at once when its running task was cancelled and enqueued again.
+// claimSQL takes the next turn for the most urgent task of its tenant. The task
+// that came with the turn, if that is another one, gets the other's turn for it.
+// Only due tasks take part whose name is not busy. A name can be busy and ready
+// at once when its running task was cancelled and enqueued again.
 const claimSQL = `
-	UPDATE task SET state = 'running', attempt = attempt + 1
-	 WHERE id = (
-	       SELECT id FROM task
-	        WHERE state = 'ready' AND run_at <= $1
-	          AND (kind, video_id, number) NOT IN (
-	              SELECT value->>'kind', value->>'video', value->>'number' FROM json_each($2))
-	        ORDER BY priority, id LIMIT 1)
-	RETURNING id, kind, video_id, number, priority, run_at, attempt`
+	WITH busy AS (
+	     SELECT value->>'kind', value->>'video', value->>'number' FROM json_each($2)
+	), next AS (
+	     SELECT id, tenant, turn FROM task
+	      WHERE state = 'ready' AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
+	      ORDER BY turn, id LIMIT 1
+	), urgent AS (
+	     SELECT id, turn FROM task
+	      WHERE state = 'ready' AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
+	        AND tenant = (SELECT tenant FROM next)
+	      ORDER BY priority, id LIMIT 1
+	)
+	UPDATE task
+	   SET state   = CASE task.id WHEN urgent.id THEN 'running' ELSE 'ready' END,
+	       attempt = attempt + (task.id = urgent.id),
+	       turn    = CASE task.id WHEN urgent.id THEN next.turn ELSE urgent.turn END
+	  FROM next, urgent
+	 WHERE task.id IN (next.id, urgent.id)
+	RETURNING task.id, state = 'running', kind, video_id, number, tenant, priority, run_at, attempt`
 
 // claim makes the next task ours. It reads to the end of the rows, which is
 // where SQLite commits, so that an error of the commit is seen. After an error
@@ -65,13 +78,18 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []name) (c claime
 	}
 	defer rows.Close()
 	for rows.Next() {
-		t := &c.task
+		var row claimed
+		var ours bool
 		var runAt int64
-		if err := rows.Scan(&c.id, &t.Kind, &t.Video, &t.Number, &t.Priority, &runAt, &t.Attempt); err != nil {
+		t := &row.task
+		err := rows.Scan(&row.id, &ours, &t.Kind, &t.Video, &t.Number, &t.Tenant, &t.Priority, &runAt, &t.Attempt)
+		if err != nil {
 			return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 		}
-		t.RunAt = fromMilli(runAt)
-		found = true
+		if ours {
+			t.RunAt = fromMilli(runAt)
+			c, found = row, true
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
@@ -103,13 +121,24 @@ func (q *Queue) remove(ctx context.Context, r *run) error {
 	return nil
 }
 
-// putBack lets a task run again from due on, or at once if due is zero. A row that Cancel has removed
-// meanwhile stays away.
-func (q *Queue) putBack(ctx context.Context, r *run, due time.Time, attempt int) error {
-	const update = `UPDATE task SET state = 'ready', run_at = $1, attempt = $2 WHERE id = $3`
+// putOff lets a task run again from due on, in its old turn. A row that Cancel
+// has removed meanwhile stays away.
+func (q *Queue) putOff(ctx context.Context, r *run, due time.Time) error {
+	const update = `UPDATE task SET state = 'ready', run_at = $1 WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, toMilli(due), attempt, r.id); err != nil {
-		return fmt.Errorf("put task %s back: %w", r.task, err)
+	if _, err := q.db.ExecContext(ctx, update, toMilli(due), r.id); err != nil {
+		return fmt.Errorf("put task %s off: %w", r.task, err)
+	}
+	return nil
+}
+
+// handBack lets a task run again at once, before all others and without having
+// used an attempt.
+func (q *Queue) handBack(ctx context.Context, r *run) error {
+	const update = `UPDATE task SET state = 'ready', run_at = 0, attempt = $1, turn = turn - 1 WHERE id = $2`
+
+	if _, err := q.db.ExecContext(ctx, update, r.task.Attempt-1, r.id); err != nil {
+		return fmt.Errorf("hand task %s back: %w", r.task, err)
 	}
 	return nil
 }
@@ -119,7 +148,7 @@ func (q *Queue) putBack(ctx context.Context, r *run, due time.Time, attempt int)
 // seemed to fail. Neither is the task's fault, so the attempt does not count.
 func (q *Queue) setBackLost(ctx context.Context) error {
 	const update = `
-		UPDATE task SET state = 'ready', attempt = attempt - 1
+		UPDATE task SET state = 'ready', attempt = attempt - 1, turn = turn - 1
 		 WHERE state = 'running' AND id NOT IN (SELECT value FROM json_each($1))`
 
 	list, err := jsonList(q.ids())

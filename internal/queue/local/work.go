@@ -273,7 +273,7 @@ func (q *Queue) verdict(ctx context.Context, r *run, err, cause error) func(cont
 		return func(context.Context) error { return nil } // Cancel has removed the row
 	case errors.Is(cause, queue.ErrStopping):
 		// A stop is not the task's fault, so it does not count as an attempt.
-		return func(ctx context.Context) error { return q.putBack(ctx, r, time.Time{}, r.task.Attempt-1) }
+		return func(ctx context.Context) error { return q.handBack(ctx, r) }
 	case err == nil:
 		return func(ctx context.Context) error { return q.remove(ctx, r) }
 	}
@@ -284,7 +284,7 @@ func (q *Queue) verdict(ctx context.Context, r *run, err, cause error) func(cont
 	}
 	q.log.WarnContext(ctx, "a task failed and will run again", attrs...)
 	due := q.now().Add(pause)
-	return func(ctx context.Context) error { return q.putBack(ctx, r, due, r.task.Attempt) }
+	return func(ctx context.Context) error { return q.putOff(ctx, r, due) }
 }
 
 // pause is the backoff after a failed attempt, ±20 %, so that tasks which failed

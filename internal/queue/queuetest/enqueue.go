@@ -24,11 +24,11 @@ func enqueueCases() []testCase {
 
 func testCommitted(l *lab) {
 	l.start(2)
-	want := queue.Task{Kind: queue.Encode, Video: film, Number: 7, Priority: 3}
+	want := queue.Task{Kind: queue.Encode, Video: film, Number: 7, Tenant: "acme", Priority: 3}
 	l.enqueue(want)
 	a := l.nextAttempt(want, 1)
-	if a.Priority != want.Priority {
-		l.Errorf("priority %d, want %d", a.Priority, want.Priority)
+	if a.Tenant != want.Tenant || a.Priority != want.Priority {
+		l.Errorf("tenant %q and priority %d, want %q and %d", a.Tenant, a.Priority, want.Tenant, want.Priority)
 	}
 	l.finish(a, nil)
 	l.counts(0, 0)

@@ -35,6 +35,7 @@ type testCase struct {
 func Run(t *testing.T, open func(t testing.TB) Harness) {
 	for subject, cases := range map[string][]testCase{
 		"Enqueue": enqueueCases(),
+		"Fair":    fairCases(),
 		"Work":    workCases(),
 		"Cancel":  cancelCases(),
 		"Again":   againCases(),

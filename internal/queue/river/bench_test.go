@@ -2,6 +2,7 @@ package river_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -51,6 +52,44 @@ func BenchmarkTasks(b *testing.B) {
 		<-done
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
+}
+
+// BenchmarkBacklog measures what a task costs, from its transaction to its
+// beginning, while another tenant has a backlog.
+func BenchmarkBacklog(b *testing.B) {
+	for _, waiting := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			address := pgtest.Fresh(b)
+			m := newMachine(b, address, river.Options{})
+			for first := 0; first < waiting; first += 1_000 {
+				m.enqueue(large(first, 1_000)...)
+			}
+			pgtest.Exec(b, address, `VACUUM ANALYZE river_job`)
+			done := make(chan struct{}, 1)
+			m.run(2, func(_ context.Context, t queue.Task) error {
+				if t.Tenant == "small" {
+					done <- struct{}{}
+				}
+				return nil
+			})
+			for i := 0; b.Loop(); i++ {
+				small := queue.Task{Kind: queue.Audio, Video: film, Number: i, Tenant: "small"}
+				m.enqueue(append(large(waiting+i, 1), small)...)
+				<-done
+			}
+		})
+	}
+}
+
+// large returns tasks of a tenant that has many.
+func large(first, n int) []queue.Task {
+	var tasks []queue.Task
+	for i := range n {
+		t := encode(first + i)
+		t.Tenant, t.Priority = "large", (first+i)%50
+		tasks = append(tasks, t)
+	}
+	return tasks
 }
 
 // BenchmarkEnqueue measures a transaction that enqueues the chunks of a film.

@@ -18,20 +18,6 @@ type pgxTx = pgx.Tx
 // patience is how long one question to the database may take.
 const patience = 5 * time.Second
 
-// confirm looks whether a task that was fetched a moment ago is still ours. A
-// cancellation that was committed before begin registered it is seen here, one
-// after that reaches the run. When the database does not answer the task begins
-// all the same: the next beat looks again.
-func (q *Queue) confirm(ctx context.Context, r *run) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	const find = `SELECT 1 FROM river_job WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`
-	var one int
-	if err := q.pool.QueryRow(ctx, find, r.id).Scan(&one); errors.Is(err, pgx.ErrNoRows) {
-		r.cancel(queue.ErrCancelled)
-	}
-}
-
 // record writes how a run ended. While the database refuses, it tries again:
 // the beats go on, so nobody else runs the task meanwhile. It gives up when Stop
 // has given up waiting.
@@ -61,11 +47,15 @@ func (q *Queue) record(ctx context.Context, r *run, err, cause error) {
 func (q *Queue) verdict(ctx context.Context, r *run, err, cause error) func(context.Context) error {
 	switch {
 	case errors.Is(cause, queue.ErrCancelled), cause == nil && err == nil:
+		if cause == nil {
+			q.done.Add(1)
+		}
 		return func(ctx context.Context) error { return q.remove(ctx, q.pool, r.id) }
 	case errors.Is(cause, queue.ErrStopping):
 		// A stop is not the task's fault, so it does not count as an attempt.
 		return func(ctx context.Context) error { return q.handBack(ctx, q.pool, r.id) }
 	}
+	q.failed.Add(1)
 	pause := q.pause(r.task.Attempt)
 	attrs := []any{"task", r.task.String(), "attempt", r.task.Attempt, "err", err, "pause", pause}
 	if p, ok := errors.AsType[*panicError](err); ok {
@@ -106,21 +96,23 @@ func (q *Queue) remove(ctx context.Context, db executor, id int64) error {
 	return q.wakeSuccessors(ctx, db)
 }
 
-// handBack lets a task run again, before all others of its priority and without
-// having used an attempt. The new id ends whatever the old one could still do.
+// backSQL puts a job back, to take the next turn, without having used an attempt.
+// The new id ends whatever the old one could still do.
+const backSQL = `
+	UPDATE river_job
+	   SET id = nextval('river_job_id_seq'), state = 'available', attempt = greatest(attempt - 1, 0),
+	       scheduled_at = (metadata->>'turn')::timestamptz - interval '1 microsecond'`
+
+// handBack lets a task run again before all others.
 func (q *Queue) handBack(ctx context.Context, db executor, id int64) error {
-	return q.putBack(ctx, db, id, `
-		UPDATE river_job
-		   SET id = nextval('river_job_id_seq'), state = 'available', attempt = greatest(attempt - 1, 0),
-		       scheduled_at = (metadata->>'place')::timestamptz - interval '1 microsecond'
-		 WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`)
+	return q.putBack(ctx, db, id, backSQL+` WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`)
 }
 
 // putOff lets a task run again after a pause.
 func (q *Queue) putOff(ctx context.Context, id int64, pause time.Duration) error {
 	return q.putBack(ctx, q.pool, id, `
 		UPDATE river_job
-		   SET id = nextval('river_job_id_seq'), state = 'available', attempt = least(attempt, max_attempts - 1),
+		   SET id = nextval('river_job_id_seq'), state = 'retryable', attempt = least(attempt, max_attempts - 1),
 		       scheduled_at = now() + $2 * interval '1 microsecond'
 		 WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`, pause.Microseconds())
 }
@@ -149,15 +141,19 @@ func (q *Queue) ring(ctx context.Context, db executor) error {
 }
 
 // wakeSuccessors makes tasks available that were put in while a cancelled run of
-// their name had not ended, and whose way is free now.
+// their name had not ended, and whose way is free now. One that is locked is
+// found by the next look.
 func (q *Queue) wakeSuccessors(ctx context.Context, db executor) error {
 	const update = `
-		UPDATE river_job AS next SET state = 'available'
-		 WHERE state = 'pending' AND queue = $1 AND NOT EXISTS (
-		       SELECT 1 FROM river_job AS old
-		        WHERE old.state = 'running' AND old.queue = $1
-		          AND (old.args->>'kind', old.args->>'video', old.args->>'number')
-		            = (next.args->>'kind', next.args->>'video', next.args->>'number'))`
+		UPDATE river_job
+		   SET state = CASE WHEN scheduled_at < '` + realTime + `' THEN 'available' ELSE 'scheduled' END::river_job_state
+		 WHERE id IN (SELECT id FROM river_job AS next
+		               WHERE state = 'pending' AND queue = $1 AND NOT EXISTS (
+		                     SELECT 1 FROM river_job AS old
+		                      WHERE old.state = 'running' AND old.queue = $1
+		                        AND (old.args->>'kind', old.args->>'video', old.args->>'number')
+		                          = (next.args->>'kind', next.args->>'video', next.args->>'number'))
+		                 FOR UPDATE SKIP LOCKED)`
 
 	tag, err := db.Exec(ctx, update, queueName)
 	if err != nil {

@@ -2,15 +2,14 @@ package river
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/queue"
@@ -28,11 +27,22 @@ const (
 
 // args is a task as River keeps it. The fields marked unique are its name.
 type args struct {
-	Task     queue.Kind `json:"kind" river:"unique"`
-	Video    video.ID   `json:"video" river:"unique"`
-	Number   int        `json:"number" river:"unique"`
-	Priority int        `json:"priority"`
-	RunAt    *time.Time `json:"runAt,omitempty"`
+	Task   queue.Kind `json:"kind" river:"unique"`
+	Video  video.ID   `json:"video" river:"unique"`
+	Number int        `json:"number" river:"unique"`
+
+	Tenant   video.Tenant `json:"tenant"`
+	Priority int          `json:"priority"`
+	RunAt    *time.Time   `json:"runAt,omitempty"`
+}
+
+// task is what was enqueued.
+func (a args) task(attempt int) queue.Task {
+	t := queue.Task{Kind: a.Task, Video: a.Video, Number: a.Number, Tenant: a.Tenant, Priority: a.Priority, Attempt: attempt}
+	if a.RunAt != nil {
+		t.RunAt = *a.RunAt
+	}
+	return t
 }
 
 // Kind implements river.JobArgs.
@@ -53,13 +63,6 @@ var live = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// place is where a due task stands in the order, as a time: see the package
-// comment.
-func place(priority int) time.Time {
-	const most = 1_000_000
-	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(min(max(priority, -most), most)) * time.Second)
-}
-
 // Enqueue implements queue.Queue. All tasks go in with one statement, however
 // many they are.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
@@ -73,18 +76,18 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 }
 
 func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
+	if err := lockVideos(ctx, tx, videosOf(tasks)...); err != nil {
+		return err
+	}
 	busy, err := busyNames(ctx, tx, tasks)
 	if err != nil {
 		return err
 	}
-	seen := map[name]bool{}
-	var jobs []river.InsertManyParams
-	for _, t := range tasks {
-		if n := nameOf(t); !seen[n] {
-			seen[n] = true
-			jobs = append(jobs, newJob(t, busy[n]))
-		}
+	desk, err := lookAtTurns(ctx, tx, tasks)
+	if err != nil {
+		return err
 	}
+	jobs := desk.jobs(unique(tasks), busy)
 	err = raw(tx, func(tx pgx.Tx) error {
 		_, err := q.insert.InsertManyTx(ctx, tx, jobs)
 		return err
@@ -98,32 +101,53 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	return err
 }
 
-// ringSQL wakes River's fetchers on all machines once the transaction commits.
-const ringSQL = `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "` + queueName + `"}')`
-
-func newJob(t queue.Task, busy bool) river.InsertManyParams {
-	a := args{Task: t.Kind, Video: t.Video, Number: t.Number, Priority: t.Priority}
-	at := place(t.Priority)
-	metadata, err := json.Marshal(map[string]time.Time{"place": at})
-	if err != nil {
-		panic(err) // a year with four digits can be written
-	}
-	if !t.RunAt.IsZero() {
-		a.RunAt = &t.RunAt
-		if t.RunAt.After(time.Now()) {
-			at = t.RunAt
+// unique returns the tasks without those whose name is among them already.
+func unique(tasks []queue.Task) []queue.Task {
+	seen := map[name]bool{}
+	var first []queue.Task
+	for _, t := range tasks {
+		if n := nameOf(t); !seen[n] {
+			seen[n] = true
+			first = append(first, t)
 		}
 	}
-	return river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
-		Queue: queueName, MaxAttempts: endless, ScheduledAt: at, Metadata: metadata, Pending: busy,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
-	}}
+	return first
 }
+
+func videosOf(tasks []queue.Task) []video.ID {
+	var ids []video.ID
+	for _, t := range tasks {
+		if !slices.Contains(ids, t.Video) {
+			ids = append(ids, t.Video)
+		}
+	}
+	return ids
+}
+
+// lockVideos keeps other transactions from enqueuing or cancelling tasks of
+// these videos until tx ends. Without it two that want the same names in
+// different orders would deadlock, and one that enqueues would not see that the
+// name it wants is being cancelled while its run goes on.
+func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
+	const class = 0x5b00_15c5 // among the advisory locks of the database
+	var keys []int32
+	for _, id := range ids {
+		h := fnv.New32a()
+		h.Write([]byte(id))
+		keys = append(keys, int32(h.Sum32()))
+	}
+	slices.Sort(keys) // everybody in the same order
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
+	return err
+}
+
+// ringSQL wakes River's fetchers on all machines once the transaction commits.
+const ringSQL = `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "` + queueName + `"}')`
 
 // dueAtOnce corrects River, which takes every job with a time for one that has
 // to wait.
 func dueAtOnce(_ context.Context, job *rivertype.JobInsertParams) error {
-	if job.State == rivertype.JobStateScheduled && job.ScheduledAt.Before(realTime) {
+	if job.State == rivertype.JobStateScheduled && job.ScheduledAt.Year() < 2001 {
 		job.State = rivertype.JobStateAvailable
 	}
 	return nil
@@ -140,13 +164,7 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[name]b
 		 WHERE state = 'running' AND queue = $1 AND args->>'video' = ANY($2) AND metadata ? 'cancel_attempted_at'
 		   FOR SHARE`
 
-	var videos []string
-	for _, t := range tasks {
-		if id := string(t.Video); !slices.Contains(videos, id) {
-			videos = append(videos, id)
-		}
-	}
-	rows, err := tx.QueryContext(ctx, find, queueName, videos)
+	rows, err := tx.QueryContext(ctx, find, queueName, texts(videosOf(tasks)))
 	if err != nil {
 		return nil, err
 	}
@@ -160,91 +178,6 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[name]b
 		busy[n] = true
 	}
 	return busy, rows.Err()
-}
-
-// Cancel implements queue.Queue. Waiting tasks go at once. Running ones lose
-// their name, so that it can be enqueued again in the same transaction, and are
-// marked; their workers hear of it from River when the transaction commits, and
-// find the mark with their next beat if they did not.
-func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
-	if err := q.cancel(ctx, tx, id, keep); err != nil {
-		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
-	}
-	return nil
-}
-
-func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) error {
-	waiting, running, err := lockTasks(ctx, tx, id, keep)
-	if err != nil {
-		return err
-	}
-	if len(waiting) > 0 {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM river_job WHERE id = ANY($1)`, waiting); err != nil {
-			return err
-		}
-	}
-	if len(running) == 0 {
-		return nil
-	}
-	const unname = `UPDATE river_job SET unique_key = NULL, unique_states = NULL WHERE id = ANY($1)`
-	if _, err := tx.ExecContext(ctx, unname, running); err != nil {
-		return err
-	}
-	err = raw(tx, func(tx pgx.Tx) error {
-		for _, job := range running {
-			if _, err := q.insert.JobCancelTx(ctx, tx, job); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	tx.OnCommit(func() { q.stopRuns(running, queue.ErrCancelled) })
-	return nil
-}
-
-// lockTasks locks the tasks of a video that are not cancelled and returns the
-// ids of their jobs. It locks them first and changes them afterwards: a task
-// that just began or went back into the queue has its new id and state then.
-func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (waiting, running []int64, err error) {
-	const lock = `
-		SELECT id, state = 'running'
-		  FROM river_job
-		 WHERE queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3)
-		   AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'
-		 ORDER BY id
-		   FOR UPDATE`
-
-	rows, err := tx.QueryContext(ctx, lock, queueName, id, texts(keep))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var job int64
-		var runs bool
-		if err := rows.Scan(&job, &runs); err != nil {
-			return nil, nil, err
-		}
-		if runs {
-			running = append(running, job)
-		} else {
-			waiting = append(waiting, job)
-		}
-	}
-	return waiting, running, rows.Err()
-}
-
-// texts returns kinds as PostgreSQL takes them. It is never NULL: x <> ALL(NULL)
-// is true for no x.
-func texts(kinds []queue.Kind) []string {
-	all := make([]string, len(kinds))
-	for i, k := range kinds {
-		all[i] = string(k)
-	}
-	return all
 }
 
 // raw gives f the caller's transaction in the form that River knows.

@@ -34,18 +34,16 @@ func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) erro
 	}
 }
 
-// wait waits for the end of a run here, or, if there is none, for a while.
+// wait waits for a while, or for the end of a run here. It does not wait for that
+// alone: a run that has just begun may turn out to be that of another task.
 func wait(ctx context.Context, here *run, pause time.Duration) error {
-	var elsewhere <-chan time.Time
 	var ended <-chan struct{}
 	if here != nil {
 		ended = here.ended
-	} else {
-		elsewhere = time.After(pause)
 	}
 	select {
 	case <-ended:
-	case <-elsewhere:
+	case <-time.After(pause):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -73,7 +71,7 @@ func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 		SELECT kind, count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running'),
 		       coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE state <> 'running' AND due <= now())), 0)::float8
 		  FROM (SELECT args->>'kind' AS kind, state, CASE
-		               WHEN scheduled_at > $2 THEN scheduled_at
+		               WHEN scheduled_at > '` + realTime + `' THEN scheduled_at
 		               WHEN metadata ? 'due' THEN to_timestamp((metadata->>'due')::float8)
 		               ELSE created_at END AS due
 		          FROM river_job
@@ -81,7 +79,7 @@ func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 		           AND NOT (state = 'running' AND metadata ? 'cancel_attempted_at')) AS task
 		 GROUP BY kind`
 
-	rows, err := q.pool.Query(ctx, count, queueName, realTime)
+	rows, err := q.pool.Query(ctx, count, queueName)
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)
 	}

@@ -82,5 +82,5 @@ func TestAttemptsNeverOverflow(t *testing.T) {
 	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31999`)
 	m.work(1)
 	m.next(encode(0), 32000).end <- errors.New("sad")
-	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'available' AND attempt = 31999`)
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable' AND attempt = 31999`)
 }

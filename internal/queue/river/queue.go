@@ -17,9 +17,16 @@
 //
 // River orders jobs by one of four priorities and then by the time they are due.
 // Tasks all have the first priority; those that are due carry, instead of a real
-// time, their place in the order: a moment in the year 2000 that follows from
-// the task's own priority. Tasks that have to wait carry the real time, and get
-// their place when it has come.
+// time, their turn (see package queue): a moment in the year 2000. Tasks that
+// have to wait carry the real time, and get their turn when it has come. A worker
+// that has fetched a turn looks whether the tenant has a more urgent task than
+// the one that came with it. If so, it exchanges the two: see settle.
+//
+// # Time
+//
+// What is compared with the time of another machine is written by the database's
+// clock alone. Local clocks measure pauses, and a task's RunAt is taken as so
+// much later than the local now.
 package river
 
 import (
@@ -31,6 +38,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,6 +72,7 @@ type Queue struct {
 	insert *river.Client[pgx.Tx] // for use in the caller's transactions
 	log    *slog.Logger
 	id     string // of this worker; never used twice
+	host   string
 	beat   time.Duration
 	lost   time.Duration
 	random func() float64 // in [0, 1)
@@ -76,7 +85,10 @@ type Queue struct {
 	finished <-chan struct{} // closed when nothing runs any more; nil until started
 	gaveUp   bool            // forsaken is closed
 	runs     map[int64]*run  // by the id of their job
-	beating  time.Time       // since when every beat was written; zero: the last was not
+
+	slots        int          // how many tasks run at a time, at most
+	done, failed atomic.Int64 // runs that ended, by how
+	alive        atomic.Int64 // workers, this one included, as the last beat found them
 }
 
 var _ queue.Queue = (*Queue)(nil)
@@ -99,10 +111,12 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
+	host := hostname()
 	q := &Queue{
 		pool:     st.Pool(),
 		log:      o.Log,
-		id:       workerID(),
+		id:       host + "-" + uuid.NewString(),
+		host:     host,
 		beat:     o.Beat,
 		lost:     o.Lost,
 		random:   rand.Float64,
@@ -135,14 +149,13 @@ func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
 	return st.Migrate(ctx, "river", migrations)
 }
 
-// workerID names this process among all that ever were. The host is in it for
-// the operator who looks at the tables.
-func workerID() string {
+// hostname is where this process runs, for the operator who looks at workers.
+func hostname() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
-		host = "unknown"
+		return "unknown"
 	}
-	return host[:min(len(host), 60)] + "-" + uuid.NewString()
+	return host[:min(len(host), 60)]
 }
 
 // errorsOnly keeps River's talk about its own affairs out of the log.

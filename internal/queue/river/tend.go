@@ -15,8 +15,8 @@ import (
 // chores is how often tasks that became due are promoted, at least.
 const chores = 500 * time.Millisecond
 
-// realTime divides the places in the order from real times.
-var realTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+// tenders is how many workers do the chores for all, on average.
+const tenders = 4
 
 // keepBeating says that this worker is alive until ctx ends, and ends the runs
 // that are not its own any more. When it fails it tries again soon.
@@ -54,22 +54,22 @@ func (q *Queue) pulse(ctx context.Context) error {
 	return q.dropForeignRuns(ctx)
 }
 
-// sayAlive writes a beat, by the clock of the database.
+// sayAlive writes a beat, by the clock of the database, and counts the workers
+// that did so lately.
 func (q *Queue) sayAlive(ctx context.Context) error {
 	const beat = `
-		INSERT INTO queue_worker (id, seen_at) VALUES ($1, now())
-		ON CONFLICT (id) DO UPDATE SET seen_at = now()`
+		INSERT INTO queue_worker AS w (id, host, slots, started_at, steady_at, seen_at)
+		VALUES ($1, $2, $3, now(), now(), now())
+		ON CONFLICT (id) DO UPDATE SET seen_at = now(), done = $4, failed = $5,
+		       steady_at = CASE WHEN w.seen_at < now() - $6::interval THEN now() ELSE w.steady_at END
+		RETURNING (SELECT count(*) FROM queue_worker WHERE seen_at > now() - 2 * $7::interval)`
 
-	_, err := q.pool.Exec(ctx, beat, q.id)
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	var alive int64
+	err := q.pool.QueryRow(ctx, beat, q.id, q.host, q.slots, q.done.Load(), q.failed.Load(), q.lost, q.beat).Scan(&alive)
 	if err != nil {
-		q.beating = time.Time{}
 		return fmt.Errorf("write a beat: %w", err)
 	}
-	if q.beating.IsZero() {
-		q.beating = time.Now()
-	}
+	q.alive.Store(alive)
 	return nil
 }
 
@@ -117,15 +117,19 @@ func (q *Queue) working() []int64 {
 
 // doChores does, until ctx ends, what any process may do for all: promote tasks
 // that became due, wake those whose way became free, and give back the tasks of
-// workers that died.
+// workers that died. The more workers there are, the more seldom each does so:
+// a thousand cost the database as much as a few.
 func (q *Queue) doChores(ctx context.Context) {
 	var looked time.Time // for dead workers
 	failed := false
 	for sleep(ctx, min(chores, q.beat/2)) {
+		if q.random()*float64(q.alive.Load()) >= tenders {
+			continue
+		}
 		err := q.promote(ctx)
-		if err == nil && q.mayJudge() && time.Since(looked) >= q.beat/2 {
+		if err == nil && time.Since(looked) >= q.beat/2 {
 			looked = time.Now()
-			err = q.giveBack(ctx)
+			err = q.giveBack(ctx, q.beat)
 		}
 		if err != nil && ctx.Err() == nil && !failed { // once, not twice a second
 			q.log.WarnContext(ctx, "the queue cannot be tended", "err", err)
@@ -134,29 +138,22 @@ func (q *Queue) doChores(ctx context.Context) {
 	}
 }
 
-// mayJudge reports whether the silence of others means anything. When nobody
-// could reach the database, all look dead afterwards: so a worker that could not
-// itself gives the others the time of a beat.
-func (q *Queue) mayJudge() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return !q.beating.IsZero() && time.Since(q.beating) >= q.beat
-}
-
-// promote gives tasks whose time has come their place in the order.
+// promote gives tasks whose time has come their turn. Those that are available
+// with a real time were put back by River, at the end of a process that could
+// not do so itself; their time is that of its clock, and means now.
 func (q *Queue) promote(ctx context.Context) error {
 	const update = `
 		UPDATE river_job
-		   SET state = 'available', scheduled_at = (metadata->>'place')::timestamptz,
-		       metadata = metadata || jsonb_build_object('due', extract(epoch FROM scheduled_at))
+		   SET state = 'available', scheduled_at = (metadata->>'turn')::timestamptz,
+		       metadata = metadata || jsonb_build_object('due', extract(epoch FROM least(scheduled_at, now())))
 		 WHERE id IN (SELECT id FROM river_job
 		               WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1 AND priority = 1
-		                 AND scheduled_at > $2 AND scheduled_at <= now()
+		                 AND scheduled_at > '` + realTime + `' AND (scheduled_at <= now() OR state = 'available')
 		                 FOR UPDATE SKIP LOCKED)`
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tag, err := q.pool.Exec(ctx, update, queueName, realTime)
+	tag, err := q.pool.Exec(ctx, update, queueName)
 	if err != nil {
 		return fmt.Errorf("promote due tasks: %w", err)
 	}
@@ -169,46 +166,61 @@ func (q *Queue) promote(ctx context.Context) error {
 }
 
 // giveBack puts tasks back whose worker has been silent for too long, and those
-// that this one has fetched without knowing it, because the answer was lost.
-func (q *Queue) giveBack(ctx context.Context) error {
+// that this one has fetched without knowing it, because the answer was lost. The
+// successor of one that was cancelled is woken by the next promote.
+//
+// When nobody could reach the database, or all machines were asleep, everyone
+// looks dead afterwards. So a worker that was itself silent for too long judges
+// nobody until it has been back for the time of grace.
+func (q *Queue) giveBack(ctx context.Context, grace time.Duration) error {
+	const update = `
+		WITH lost AS (
+		     SELECT id AS job, metadata ? 'cancel_attempted_at' AS cancelled FROM river_job
+		      WHERE state = 'running' AND queue = $1
+		        AND CASE WHEN attempted_by[array_upper(attempted_by, 1)] = $2
+		                 THEN attempted_at < now() - $3::interval AND id <> ALL($4)
+		                 ELSE NOT EXISTS (SELECT 1 FROM queue_worker
+		                                   WHERE queue_worker.id = attempted_by[array_upper(attempted_by, 1)]
+		                                     AND seen_at > now() - $3::interval) END
+		        AND EXISTS (SELECT 1 FROM queue_worker
+		                     WHERE id = $2 AND seen_at > now() - $3::interval AND steady_at <= now() - $5::interval)
+		        FOR UPDATE SKIP LOCKED
+		), unwanted AS (
+		     DELETE FROM river_job USING lost WHERE id = job AND cancelled
+		), back AS (
+		     ` + backSQL + ` FROM lost WHERE id = job AND NOT cancelled RETURNING 1
+		)
+		SELECT count(*) FROM back`
+
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		ids, err := q.lockLost(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("find the tasks of lost workers: %w", err)
+	var n int
+	if err := q.pool.QueryRow(ctx, update, queueName, q.id, q.lost, q.ids(), grace).Scan(&n); err != nil {
+		return fmt.Errorf("give back the tasks of lost workers: %w", err)
+	}
+	if n > 0 {
+		q.log.WarnContext(ctx, "tasks of a worker that is silent were given back", "tasks", n)
+		if err := q.ring(ctx, q.pool); err != nil {
+			return err
 		}
-		for _, id := range ids {
-			if err := q.handBack(ctx, tx, id); err != nil {
-				return err
-			}
-		}
-		if len(ids) > 0 {
-			q.log.WarnContext(ctx, "tasks of a worker that is silent were given back", "tasks", len(ids))
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM queue_worker WHERE seen_at < now() - interval '1 hour'`)
-		return err
-	})
+	}
+	return q.clean(ctx)
 }
 
-// lockLost returns the jobs that nobody works on, in the order they were put in.
-func (q *Queue) lockLost(ctx context.Context, tx pgx.Tx) ([]int64, error) {
-	const find = `
-		SELECT id FROM river_job
-		 WHERE state = 'running' AND queue = $1
-		   AND CASE WHEN attempted_by[array_upper(attempted_by, 1)] = $2
-		            THEN attempted_at < now() - $3::interval AND id <> ALL($4)
-		            ELSE NOT EXISTS (SELECT 1 FROM queue_worker
-		                              WHERE queue_worker.id = attempted_by[array_upper(attempted_by, 1)]
-		                                AND seen_at > now() - $3::interval) END
-		 ORDER BY id
-		   FOR UPDATE SKIP LOCKED`
-
-	rows, err := tx.Query(ctx, find, queueName, q.id, q.lost, q.ids())
-	if err != nil {
-		return nil, err
+// clean removes what nobody needs any more: workers that are long gone, and jobs
+// that River has closed at the end of a process that could not remove them.
+func (q *Queue) clean(ctx context.Context) error {
+	const (
+		workers = `DELETE FROM queue_worker WHERE seen_at < now() - interval '1 hour'`
+		jobs    = `DELETE FROM river_job WHERE finalized_at IS NOT NULL AND queue = $1`
+	)
+	if _, err := q.pool.Exec(ctx, workers); err != nil {
+		return fmt.Errorf("forget workers: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
+	if _, err := q.pool.Exec(ctx, jobs, queueName); err != nil {
+		return fmt.Errorf("remove closed jobs: %w", err)
+	}
+	return nil
 }
 
 // ids returns the jobs of all runs here. It is never NULL: x <> ALL(NULL) is

@@ -36,8 +36,8 @@ const (
 
 // run is one task in the hands of a handler.
 type run struct {
-	id     int64 // of its job
-	task   queue.Task
+	id     int64           // of its job
+	task   queue.Task      // changed by settle alone, under Queue.mu
 	ctx    context.Context // of the handler
 	cancel context.CancelCauseFunc
 	ending bool          // the handler has returned; guarded by Queue.mu
@@ -53,6 +53,7 @@ func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
 	if err := q.enter(fresh, starting); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
 	}
+	q.slots = n
 	client, err := q.startClient(ctx, n, h)
 	if err != nil {
 		_ = q.enter(starting, fresh) // a Stop meanwhile is as good
@@ -96,7 +97,7 @@ func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river
 		return nil, err
 	}
 	// What a dead worker has left, often this one's predecessor, comes first.
-	if err := q.giveBack(ctx); err != nil {
+	if err := q.giveBack(ctx, 0); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
@@ -197,7 +198,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	})
 	defer detach()
 
-	w.q.confirm(ctx, r)
+	w.q.settle(ctx, r)
 	err := attempt(r.ctx, r.task, w.handle)
 	w.q.record(context.WithoutCancel(ctx), r, err, context.Cause(r.ctx))
 	w.q.unregister(r)
@@ -207,13 +208,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 // begin makes a fetched task known, so that Cancel, Quiet and Stop find it. Its
 // context has nothing to do with River's, which ends without our reasons.
 func (q *Queue) begin(ctx context.Context, job *river.Job[args]) *run {
-	a := job.Args
-	r := &run{id: job.ID, ended: make(chan struct{}), task: queue.Task{
-		Kind: a.Task, Video: a.Video, Number: a.Number, Priority: a.Priority, Attempt: job.Attempt,
-	}}
-	if a.RunAt != nil {
-		r.task.RunAt = *a.RunAt
-	}
+	r := &run{id: job.ID, ended: make(chan struct{}), task: job.Args.task(job.Attempt)}
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -222,6 +217,13 @@ func (q *Queue) begin(ctx context.Context, job *river.Job[args]) *run {
 		r.cancel(queue.ErrStopping)
 	}
 	return r
+}
+
+// rename notes that a run is that of another task.
+func (q *Queue) rename(r *run, t queue.Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r.task = t
 }
 
 func (q *Queue) unregister(r *run) {
