@@ -33,6 +33,10 @@ func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file st
 // sent to. Players keep it for the whole film, pauses included.
 const redirectLife = 6 * time.Hour
 
+// shortestRedirect is how long an address of the storage must have to live for
+// a player to reach it in time. What ends sooner is served from here.
+const shortestRedirect = 5 * time.Second
+
 // PublicAddress returns where the storage itself serves a file of a public
 // video, for GET only. It is "" where the storage does not: OpenPublic does.
 func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (string, error) {
@@ -51,9 +55,11 @@ func (a *App) SignedAddress(ctx context.Context, token string, id video.ID, file
 	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
 		return "", err
 	}
-	left := sign.Expiry(token).Sub(a.now()).Truncate(time.Second)
-	if left < time.Second {
-		return "", nil // no storage signs for so short a time
+	// The storage counts whole seconds, from the beginning of the one in which it
+	// signs.
+	left := time.Duration(sign.Expiry(token).Unix()-a.now().Unix()) * time.Second
+	if left < shortestRedirect {
+		return "", nil
 	}
 	return a.playAddress(ctx, id, file, false, min(left, redirectLife))
 }

@@ -187,6 +187,9 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 	}
 	leftover := pinned.Key // another call was faster: this copy is nobody's
 	if accepted {
+		if _, past := a.blobs.(blob.Presigner); past {
+			a.observe.Uploaded(pinned.Size) // the bytes went past the server
+		}
 		a.reached(UploadAccepted)
 		leftover = uploadKey(id)
 	}

@@ -99,15 +99,31 @@ func TestTheFirstStartShowsAKeyOnce(t *testing.T) {
 	if strings.Contains(s.log.String(), secret) {
 		t.Errorf("the log shows the key")
 	}
+	for place, text := range s.stored() {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s holds the key itself, not only its hash", place)
+		}
+	}
+}
+
+// stored returns everything that the server has written down: the files of its
+// data directory and the content of its database.
+func (s *server) stored() map[string]string {
+	s.t.Helper()
+	all := map[string]string{}
 	err := filepath.WalkDir(s.dataDir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(string(content(t, path)), secret) {
-			t.Errorf("%s holds the key itself, not only its hash", filepath.Base(path))
+		if err == nil && !d.IsDir() {
+			all[filepath.Base(path)] = string(content(s.t, path))
 		}
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
+	if onFleet() {
+		all["the database"] = s.databaseText()
+	}
+	return all
 }
 
 func TestAKeyFromAFile(t *testing.T) {
@@ -123,10 +139,7 @@ func TestAddressesBeginAsTheOperatorWants(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	liar := []header{{"X-Forwarded-Host", "evil.example"}, {"X-Forwarded-Proto", "https"}, {"Forwarded", "host=evil.example"}}
-	u := decode[upload](t, s.call("POST", "/api/video", someVideo, liar...), http.StatusCreated)
-	if !strings.HasPrefix(u.UploadURL, s.url+"/upload/") {
-		t.Errorf("a stranger's headers made the address %s", u.UploadURL)
-	}
+	checkAddresses(t, s, liar, s.url)
 
 	s.kill()
 	s.env["SPOOL_BASE_URL"] = "https://video.example.com/"
@@ -141,9 +154,20 @@ func TestAddressesBeginAsTheOperatorWants(t *testing.T) {
 	if !strings.Contains(s.out.String(), "Spool listens on https://video.example.com\n") {
 		t.Errorf("the welcome is %q", s.out.String())
 	}
-	u = decode[upload](t, s.call("POST", "/api/video", someVideo, liar...), http.StatusCreated)
-	if !strings.HasPrefix(u.UploadURL, "https://video.example.com/upload/") {
-		t.Errorf("the upload address is %s", u.UploadURL)
+	checkAddresses(t, s, liar, "https://video.example.com")
+}
+
+// checkAddresses wants the addresses of a video to begin like this, whatever
+// the headers of a request say. Those of a bucket have their own beginning.
+func checkAddresses(t testing.TB, s *server, headers []header, base string) {
+	t.Helper()
+	u := decode[upload](t, s.call("POST", "/api/video", someVideo, headers...), http.StatusCreated)
+	if want := byBackend(base+"/upload/", s.bucket.url+"upload/"); !strings.HasPrefix(u.UploadURL, want) {
+		t.Errorf("the upload address is %s; want it to begin with %s", u.UploadURL, want)
+	}
+	w := decode[watch](t, s.call("GET", "/api/video/"+u.ID+"/public", nil, headers...), http.StatusOK)
+	if film := w.Resolutions["144p"].VideoURL; !strings.HasPrefix(film, base+"/v/") {
+		t.Errorf("the playback address is %s; want it to begin with %s/v/", film, base)
 	}
 }
 

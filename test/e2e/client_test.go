@@ -64,11 +64,34 @@ func (s *server) send(method, url string, body io.Reader, headers ...header) rep
 	return r
 }
 
+// sized is a body whose length is told beforehand, as S3 wants it.
+type sized struct {
+	io.Reader
+	length int64
+}
+
+// openSized opens a file that is to be sent.
+func openSized(file string) (body sized, done func(), err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return sized{}, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return sized{}, nil, err
+	}
+	return sized{f, info.Size()}, func() { f.Close() }, nil
+}
+
 // trySend is send for a server that may die before it answers.
 func (s *server) trySend(method, url string, body io.Reader, headers ...header) (reply, error) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, url, body)
 	if err != nil {
 		return reply{}, err
+	}
+	if b, ok := body.(sized); ok {
+		req.ContentLength = b.length
 	}
 	for _, h := range headers {
 		req.Header.Set(h.name, h.value)
@@ -130,12 +153,12 @@ func (s *server) create(v newVideo) upload {
 // put uploads a file to the address of u.
 func (s *server) put(u upload, file string) {
 	s.t.Helper()
-	f, err := os.Open(file)
+	body, done, err := openSized(file)
 	if err != nil {
 		s.t.Fatalf("open upload: %v", err)
 	}
-	defer f.Close()
-	s.putBody(u, f)
+	defer done()
+	s.putBody(u, body)
 }
 
 func (s *server) putBody(u upload, body io.Reader) {
@@ -143,6 +166,19 @@ func (s *server) putBody(u upload, body io.Reader) {
 	r := s.send("PUT", u.UploadURL, body, header{"Content-Type", u.ContentType})
 	if r.status != http.StatusOK || r.header.Get("ETag") == "" {
 		s.t.Fatalf("PUT answers %d %s, ETag %q; want 200 with an ETag", r.status, r.body, r.header.Get("ETag"))
+	}
+}
+
+// putLate sends a file to an address that leads nowhere any more. The server
+// refuses it so. A bucket knows nothing about videos and keeps it for the sweep.
+func (s *server) putLate(u upload, status int, code string) {
+	s.t.Helper()
+	r := s.send("PUT", u.UploadURL, strings.NewReader("late"), header{"Content-Type", u.ContentType})
+	switch {
+	case !onFleet():
+		r.problem(s.t, status, code)
+	case r.status != http.StatusOK:
+		s.t.Errorf("a late PUT to the bucket answers %d %s; want 200", r.status, r.body)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 )
@@ -121,15 +120,18 @@ func (c *customer) ask(s *server, method, address string, body any, want int, an
 	return json.Unmarshal(r.body, answer)
 }
 
-// send uploads the clip. Each time the server listens on another port.
+// send uploads the clip. Each server listens on another port.
 func (c *customer) send(s *server, base string) error {
-	file, err := os.Open(c.clip)
+	file, done, err := openSized(c.clip)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	path := c.current.UploadURL[strings.Index(c.current.UploadURL, "/upload/"):]
-	r, err := s.trySend("PUT", base+path, file, header{"Content-Type", c.current.ContentType})
+	defer done()
+	address := c.current.UploadURL
+	if !onFleet() { // the server of this address may have died
+		address = base + address[strings.Index(address, "/upload/"):]
+	}
+	r, err := s.trySend("PUT", address, file, header{"Content-Type", c.current.ContentType})
 	if err != nil {
 		return nil
 	}

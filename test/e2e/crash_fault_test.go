@@ -21,7 +21,7 @@ func TestASourceThatIsGoneFailsItsVideo(t *testing.T) {
 			u := s.submit(tinyVideo, clip(t, tinyClip))
 			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
 			s.kill()
-			if err := os.RemoveAll(filepath.Join(s.dataDir, "objects", "source", u.ID)); err != nil {
+			if err := os.RemoveAll(filepath.Join(s.objectsDir, "source", u.ID)); err != nil {
 				t.Fatal(err)
 			}
 			g.open()

@@ -10,13 +10,6 @@ import (
 	"time"
 )
 
-// A task whose process was killed shall run again within two seconds of the next
-// start; a loaded machine is given more.
-const (
-	resumeGoal  = 2 * time.Second
-	resumeLimit = 5 * time.Second
-)
-
 // Assembling starts no process: the crash points film-staged and film-published
 // kill the server there.
 func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
@@ -42,8 +35,8 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 			s.until("the task to run again", readyTimeout, func() bool { return g.runs() >= 2 })
 			took := time.Since(began)
 			t.Logf("%s ran again %s after the restart", kind, took.Round(time.Millisecond))
-			if took > resumeLimit {
-				t.Errorf("%s ran again after %s; want %s, and %s at the very most", kind, took, resumeGoal, resumeLimit)
+			if limit := resumeLimit(); took > limit {
+				t.Errorf("%s ran again after %s; want %s at the very most", kind, took, limit)
 			}
 			s.waitReadyz()
 			s.wantFilm(s.waitReady(u), tinyFrames)
@@ -53,6 +46,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 }
 
 func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
+	oneMachineOnly(t, "files go to the bucket, which lives on")
 	t.Parallel()
 	s := start(t)
 	u := s.create(tinyVideo)
@@ -67,7 +61,7 @@ func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
 	if _, err := io.WriteString(client, whole[:len(whole)/2]); err != nil {
 		t.Fatalf("send half of the file: %v", err)
 	}
-	s.until("bytes to arrive on disk", readyTimeout, func() bool { return objectBytes(s.dataDir) > 0 })
+	s.until("bytes to arrive on disk", readyTimeout, func() bool { return objectBytes(s.objectsDir) > 0 })
 	s.kill()
 	client.CloseWithError(io.ErrUnexpectedEOF)
 	if err := <-broken; err == nil {
@@ -84,10 +78,10 @@ func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
 	s.wantTidy(u)
 }
 
-// objectBytes adds up the sizes of the objects.
-func objectBytes(dataDir string) int64 {
+// objectBytes adds up the sizes of the objects below dir.
+func objectBytes(dir string) int64 {
 	var sum int64
-	_ = filepath.WalkDir(filepath.Join(dataDir, "objects"), func(_ string, d os.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil // files come and go
 		}

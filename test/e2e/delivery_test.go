@@ -12,7 +12,7 @@ import (
 // TestPlayback asks for one film in all the ways that players do.
 func TestPlayback(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, proxied())
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
 	private := s.publish(ask, clip(t, miniClip)).Resolutions["144p"]
 	ask.IsPublic = true

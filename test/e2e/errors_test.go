@@ -104,7 +104,7 @@ func checkRefusal(t testing.TB, r reply, p problem, dataDir string) {
 	if id := r.header.Get("X-Request-Id"); id == "" || id != p.RequestID {
 		t.Errorf("requestId is %q, the header X-Request-Id %q", p.RequestID, id)
 	}
-	for _, secret := range []string{dataDir, "SELECT", "goroutine", ".go:", "sqlite"} {
+	for _, secret := range []string{dataDir, "SELECT", "goroutine", ".go:", "sqlite", "postgres", "pgx", "X-Amz"} {
 		if strings.Contains(string(r.body), secret) {
 			t.Errorf("the refusal shows %q: %s", secret, r.body)
 		}

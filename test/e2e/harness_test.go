@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/internal/store/pgtest"
 )
 
 const (
@@ -54,7 +56,10 @@ func runTests(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	if onFleet() {
+		overlapWaits()
+	}
+	return pgtest.Run(m)
 }
 
 // server is a running Spool. Its methods end the test when something that the
@@ -64,6 +69,9 @@ type server struct {
 	dataDir string
 	env     map[string]string
 	url     string // without a slash at its end
+
+	objectsDir string // holds the objects as files, whatever the storage
+	bucket     bucket // on S3
 
 	cmd    *exec.Cmd
 	out    *transcript   // what it printed
@@ -107,6 +115,10 @@ func prepare(t testing.TB, options ...option) *server {
 	}
 	if s.dataDir == "" {
 		s.dataDir = filepath.Join(t.TempDir(), "data")
+	}
+	s.objectsDir = filepath.Join(s.dataDir, "objects")
+	if onFleet() {
+		s.useFleet()
 	}
 	t.Cleanup(s.end)
 	return s

@@ -4,29 +4,32 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/spool-video/spool/test/hostile"
 )
 
-// TestListsOfOtherFilms uploads lists that name somebody else's film, where it
-// really lies, and an address of this machine.
-func TestListsOfOtherFilms(t *testing.T) {
+// TestHostileListsReachNothing uploads lists that name somebody else's film in
+// the folder of the server's own data, and an address of this machine.
+func TestHostileListsReachNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.publish(newVideo{Filename: "secret.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
-	var films []string
-	for _, name := range s.objects("") {
-		films = append(films, filepath.Join(s.dataDir, "objects", name))
+	film, err := os.ReadFile(clip(t, miniClip))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(films) == 0 {
-		t.Fatal("there is no film to steal")
+	bait := hostile.Bait{File: filepath.Join(s.dataDir, "secret.mp4"), Neighbour: "source", Address: listen(t)}
+	if err := os.WriteFile(bait.File, film, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	bait := hostile.Bait{File: films[0], Neighbour: "source", Address: listen(t)}
+	touched := watchFile(t, bait.File)
 	for _, l := range hostile.Lists(bait) {
 		u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 		s.putBody(u, bytes.NewReader(l.Make()))
@@ -39,6 +42,31 @@ func TestListsOfOtherFilms(t *testing.T) {
 	}
 	for _, d := range dressed {
 		s.wantEnd(t, d, uploads[d.Name])
+	}
+	if touched() {
+		t.Error("a list has opened somebody else's film")
+	}
+	if _, err := os.ReadFile(bait.File); err != nil || !touched() {
+		t.Errorf("whoever reads the film is not noticed (%v)", err)
+	}
+}
+
+// watchFile returns a function that reports whether somebody has opened a file
+// since it was called last.
+func watchFile(t *testing.T, path string) (touched func() bool) {
+	t.Helper()
+	events, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(events) })
+	if _, err := unix.InotifyAddWatch(events, path, unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	return func() bool {
+		var b [4096]byte
+		n, _ := unix.Read(events, b[:]) // an error means that nothing has happened
+		return n > 0
 	}
 }
 
@@ -93,8 +121,8 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 	checkFailed(t, w, w.Failure.Code)
 }
 
-// TestBombsDisturbNobody uploads ten bombs at once, and two films among them.
-func TestBombsDisturbNobody(t *testing.T) {
+// TestHostileBombsDisturbNobody uploads ten bombs at once, and two films among them.
+func TestHostileBombsDisturbNobody(t *testing.T) {
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
 	chosen := []string{

@@ -35,7 +35,7 @@ func (s *server) metrics() map[string]float64 {
 // they came there.
 func (s *server) objects(below string) []string {
 	s.t.Helper()
-	root := filepath.Join(s.dataDir, "objects")
+	root := s.objectsDir
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, below), func(path string, d fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestALargeUploadNeedsLittleMemory sends a file that no buffer could hold.
+// TestALargeUploadNeedsLittleMemory sends a file that no buffer could hold, and
+// has it verified and pinned.
 func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 2 GiB to the disk")
@@ -21,11 +22,12 @@ func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 	u := s.create(newVideo{Filename: "large.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	const head = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
 	began := time.Now()
-	s.putBody(u, io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, length-int64(len(head)))))
+	s.putBody(u, sized{io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, length-int64(len(head)))), length})
 	took := time.Since(began)
-	if got := objectBytes(s.dataDir); got != length {
+	if got := objectBytes(s.objectsDir); got != length {
 		t.Errorf("%d bytes were stored; want %d", got, length)
 	}
+	s.complete(u.ID)
 	s.deleteVideo(u.ID)
 	peak := peakMemory(t, s.cmd.Process.Pid)
 	t.Logf("2 GiB in %s with a peak of %d MiB", took.Round(time.Millisecond), peak>>20)

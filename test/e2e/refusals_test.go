@@ -89,8 +89,7 @@ func TestFilesThatTurnOutToBeNoFilm(t *testing.T) {
 			for _, r := range w.Resolutions {
 				s.get(r.VideoURL).problem(t, http.StatusNotFound, "not_found")
 			}
-			again := s.send("PUT", u.UploadURL, strings.NewReader("x"), header{"Content-Type", u.ContentType})
-			again.problem(t, http.StatusConflict, "upload_closed")
+			s.putLate(u, http.StatusConflict, "upload_closed")
 			if work := s.objects("work"); len(work) > 0 {
 				t.Errorf("pieces were left behind: %q", work)
 			}

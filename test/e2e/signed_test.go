@@ -32,7 +32,6 @@ func TestChangedPrivateAddressesAreRefused(t *testing.T) {
 	expiry, rest, _ := strings.Cut(whole.token, ".")
 	keyID, signature, _ := strings.Cut(rest, ".")
 	last := signature[len(signature)-2:]
-	uploadToken := strings.Split(u.UploadURL, "/")[4]
 
 	tests := map[string]address{
 		"another file":              {whole.base, whole.token, whole.id, "240p.mp4"},
@@ -44,8 +43,10 @@ func TestChangedPrivateAddressesAreRefused(t *testing.T) {
 		"a signature cut short":     {whole.base, strings.TrimSuffix(whole.token, last), whole.id, whole.file},
 		"no signature":              {whole.base, expiry + "." + keyID + ".", whole.id, whole.file},
 		"an unknown key":            {whole.base, expiry + ".deadbeef." + signature, whole.id, whole.file},
-		"the token of an upload":    {whole.base, uploadToken, whole.id, whole.file},
 		"nonsense instead of token": {whole.base, "nonsense", whole.id, whole.file},
+	}
+	if !onFleet() { // where a bucket's addresses are nothing like ours
+		tests["the token of an upload"] = address{whole.base, strings.Split(u.UploadURL, "/")[4], whole.id, whole.file}
 	}
 	for name, changed := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func swapCase(s string) string {
 
 func TestAPrivateAddressDiesAtItsSecond(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, proxied())
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
 	s.waitReady(u)
 

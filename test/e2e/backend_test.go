@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/store/pgtest"
+)
+
+// onFleet reports whether the tests run on the back ends of many machines,
+// PostgreSQL and S3, rather than on those of one. make test runs them on both.
+func onFleet() bool { return os.Getenv("SPOOL_TEST_BACKEND") == "fleet" }
+
+// oneMachineOnly skips a test of what only the local disk or SQLite does.
+func oneMachineOnly(t testing.TB, why string) {
+	t.Helper()
+	if onFleet() {
+		t.Skip("not on PostgreSQL and S3: " + why)
+	}
+}
+
+// fleetOnly skips a test of what only PostgreSQL and S3 do.
+func fleetOnly(t testing.TB) {
+	t.Helper()
+	if !onFleet() {
+		t.Skip("needs a bucket: run it with SPOOL_TEST_BACKEND=fleet")
+	}
+}
+
+// byBackend chooses what a test expects.
+func byBackend[T any](oneMachine, fleet T) T {
+	if onFleet() {
+		return fleet
+	}
+	return oneMachine
+}
+
+// proxied has films served by the server itself, on both back ends.
+func proxied() option { return withEnv("SPOOL_PLAYBACK", "proxy") }
+
+// bucket is where the objects of a server on S3 lie.
+type bucket struct {
+	url    string // what the addresses of its objects begin with
+	secret string // signs them
+}
+
+// useFleet gives the server a database and a bucket of its own.
+func (s *server) useFleet() {
+	s.t.Helper()
+	files := s3test.Start(s.t)
+	name := files.Bucket(s.t)
+	s.bucket = bucket{url: files.Endpoint + "/" + name + "/films/", secret: files.SecretKey}
+	s.objectsDir = filepath.Join(files.Dir, name, "films")
+	s.env["SPOOL_STORAGE_URL"] = files.URL(name, "films")
+	s.env["SPOOL_DATABASE_URL"] = pgtest.Fresh(s.t)
+	for _, variable := range files.Environment() {
+		name, value, _ := strings.Cut(variable, "=")
+		s.env[name] = value
+	}
+}
+
+// uploadsAt is what upload addresses begin with.
+func (s *server) uploadsAt() string { return byBackend(s.url+"/upload/", s.bucket.url+"upload/") }
+
+// sweep has a server that shares its work with others look at every object now
+// rather than within the hour. A server of its own does so at each start.
+func (s *server) sweep() {
+	s.t.Helper()
+	s.stop()
+	if onFleet() {
+		pgtest.Exec(s.t, s.env["SPOOL_DATABASE_URL"], `DELETE FROM chore WHERE name = 'sweep'`)
+	}
+	s.restart()
+}
+
+// resumeLimit is how long the task of a killed server may lie before it runs
+// again. One machine knows at the next start that nobody else does it; a fleet
+// has to wait until the dead process has missed its heartbeats.
+func resumeLimit() time.Duration { return byBackend(5*time.Second, 25*time.Second) }
+
+// overlapWaits runs more tests at once than there are cores, unless the caller
+// said how many. A fleet's tests spend much of their time waiting until dead
+// processes have missed their heartbeats.
+func overlapWaits() {
+	const parallel = "test.parallel"
+	chosen := false
+	flag.Parse()
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == parallel })
+	if !chosen {
+		_ = flag.Set(parallel, strconv.Itoa(2*runtime.GOMAXPROCS(0))) // a number is what it wants
+	}
+}
