@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/queue"
@@ -13,7 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The order of work. Smaller runs first: what makes a video visible sooner goes
+// The order of work. Tenants take turns (package queue); in its turn a tenant
+// runs what is most urgent. Smaller runs first: what makes a video visible sooner goes
 // before what makes it longer, and the first chunks of a new video go before
 // the late chunks of a long film, so that a clip never waits for a film to end.
 const (
@@ -63,42 +63,15 @@ func (a *App) wanted(ctx context.Context, t queue.Task) (bool, error) {
 	return false, err
 }
 
-// ErrSourceGone means that the uploaded file is not in the storage any more, or
-// not the one that was verified. It will not come back.
-var ErrSourceGone = errors.New("the uploaded file is gone")
-
-// FetchSource makes the verified upload available as the local file path.
-//
-// Its key is random and nothing writes to it again, so the size is proof enough.
-// The ETag is not asked for: a data directory that was restored from a backup
-// has the same files with other ETags.
-func (a *App) FetchSource(ctx context.Context, v video.Video, path string) error {
-	err := a.blobs.Fetch(ctx, v.Source.Key, "", path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("fetch source of %s: %w", v.ID, ErrSourceGone)
-	}
-	if err != nil {
-		return storageError("fetch source", err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("fetch source of %s: %w", v.ID, err)
-	}
-	if info.Size() != v.Source.Size {
-		return fmt.Errorf("source of %s has %d bytes instead of %d: %w", v.ID, info.Size(), v.Source.Size, ErrSourceGone)
-	}
-	return nil
-}
-
 // Planned stores what inspecting a file decided and queues all that follows, in
 // one transaction.
 func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
-	steps, tasks := layOut(id, p)
 	return a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
 		if err != nil || v.Plan != nil || v.Status != video.Processing { // inspected before, or given up
 			return err
 		}
+		steps, tasks := layOut(v, p)
 		if _, err := tx.FinishStep(ctx, id, string(queue.Inspect), 0, 0, a.now()); err != nil {
 			return err
 		}
@@ -117,12 +90,12 @@ func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 
 // layOut turns a plan into its steps and the tasks that can start at once. The
 // weights are rough shares of the time each takes, in seconds of film.
-func layOut(id video.ID, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
+func layOut(v video.Video, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
 	add := func(k queue.Kind, number int, weight float64) {
 		steps = append(steps, store.Step{Kind: string(k), Number: number, Weight: weight})
 	}
 	start := func(k queue.Kind, number, priority int) {
-		tasks = append(tasks, queue.Task{Kind: k, Video: id, Number: number, Priority: priority})
+		tasks = append(tasks, queue.Task{Kind: k, Video: v.ID, Tenant: v.Tenant, Number: number, Priority: priority})
 	}
 	for i := range p.Chunks {
 		add(queue.Encode, i, max(p.Length(i).Seconds(), 0.1))
@@ -211,8 +184,15 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 				assemble = append(assemble, queue.Task{Kind: kind, Video: id, Number: s.Number, Priority: assemblePriority})
 			}
 		}
-		if err := judge(ctx, tx, id, steps); err != nil {
+		v, err := tx.Video(ctx, id)
+		if err != nil {
 			return err
+		}
+		if err := warn(ctx, tx, v, verdict(v.Plan, steps)); err != nil {
+			return err
+		}
+		for i := range assemble {
+			assemble[i].Tenant = v.Tenant
 		}
 		return a.queue.Enqueue(ctx, tx, assemble...)
 	})
@@ -222,13 +202,9 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 	return err
 }
 
-// judge stores what there is to say about a film all of whose parts are done.
-func judge(ctx context.Context, tx *store.Tx, id video.ID, steps []store.Step) error {
-	v, err := tx.Video(ctx, id)
-	if err != nil {
-		return err
-	}
-	frames, sound := make([]int, len(v.Plan.Chunks)), false
+// verdict is what there is to say about a film all of whose parts are done.
+func verdict(p *video.Plan, steps []store.Step) []video.Warning {
+	frames, sound := make([]int, len(p.Chunks)), false
 	for _, s := range steps {
 		switch queue.Kind(s.Kind) {
 		case queue.Encode:
@@ -237,7 +213,7 @@ func judge(ctx context.Context, tx *store.Tx, id video.ID, steps []store.Step) e
 			sound = s.Frames == heard
 		}
 	}
-	return warn(ctx, tx, v, v.Plan.Verdict(frames, sound))
+	return p.Verdict(frames, sound)
 }
 
 // warn replaces the warnings about a video, which hardly any has.

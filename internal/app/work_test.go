@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -128,6 +129,38 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("warnings are %v; want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWorkTakesTheTurnsOfItsTenant has one tenant bring many videos and another
+// bring one: its task runs second, not last.
+func TestWorkTakesTheTurnsOfItsTenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var want []queue.Task
+	for range 3 {
+		v := b.processing(video.Draft{Resolutions: []video.Name{"240p"}})
+		b.must(b.Planned(t.Context(), v.ID, plan("240p")))
+		want = append(want, queue.Task{Video: v.ID, Tenant: b.by.Tenant})
+	}
+	b.by.Tenant = "another"
+	late := b.processing(video.Draft{Resolutions: []video.Name{"240p"}})
+	want = slices.Insert(want, 1, queue.Task{Video: late.ID, Tenant: "another"})
+
+	ran := make(chan queue.Task, 100)
+	b.must(b.queue.Start(t.Context(), 1, func(_ context.Context, task queue.Task) error {
+		ran <- task
+		return nil
+	}))
+	for i, w := range want[:2] {
+		if got := <-ran; got.Video != w.Video || got.Tenant != w.Tenant {
+			t.Errorf("task %d is of video %s of tenant %q; want %s of %q", i, got.Video, got.Tenant, w.Video, w.Tenant)
+		}
+	}
+	for range 3*4 + 1 - 2 { // the inspection, two chunks and the sound of each, and the late one's inspection
+		if got := <-ran; got.Tenant == "" {
+			t.Errorf("%v has no tenant", got)
+		}
 	}
 }
 

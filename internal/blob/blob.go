@@ -90,6 +90,18 @@ type Redirector interface {
 	PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error)
 }
 
+// PartFetcher is a Store from which fetching a part of an object costs less than
+// fetching all of it. Where Fetch is free, as on a local disk, it is not needed.
+type PartFetcher interface {
+	// FetchParts is Fetch of some ranges: the file path has the size of the
+	// object, the bytes of the ranges, and holes elsewhere, which read as zeros
+	// and take no room. All bytes are of the version that is described.
+	FetchParts(ctx context.Context, key, path string, ranges []Range) (Info, error)
+}
+
+// Range is a part of an object: the bytes From up to, but not with, To.
+type Range struct{ From, To int64 }
+
 var (
 	// ErrBadKey means that a key has a form no store accepts.
 	ErrBadKey = errors.New("bad object key")

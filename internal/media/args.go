@@ -56,7 +56,7 @@ func probeArgs(source string, tolerate []string) []string {
 	}
 	return append(args,
 		"-show_entries", strings.Join([]string{
-			"packet=codec_type,stream_index,pts,dts,duration,size,flags", "packet_side_data=side_data_type",
+			"packet=codec_type,stream_index,pts,dts,duration,size,pos,flags", "packet_side_data=side_data_type",
 			"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
 				"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels,nb_frames",
 			"stream_disposition=default,attached_pic",
@@ -92,6 +92,11 @@ func piecePath(job Job, rendition int) string {
 	return filepath.Join(job.OutDir, fmt.Sprintf("v%d.mp4", rendition))
 }
 
+// fromZero lets a film begin at time zero whose container does not say when its
+// frames are shown. It works on what has been encoded: a filter would begin anew,
+// and the film with it, where the pictures of the source change their size.
+const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
+
 // chunkArgs encodes chunk n at every rendition. A piece is an ordinary MP4
 // whose edit list says when it begins on the film's time line.
 func chunkArgs(job Job, p *video.Plan, n int, with encoder, threads int) []string {
@@ -109,6 +114,9 @@ func chunkArgs(job Job, p *video.Plan, n int, with encoder, threads int) []strin
 		args = append(args, "-map", fmt.Sprintf(output, i))
 		args = append(args, with.pieceArgs(p, r, n, threads)...)
 		args = append(args, "-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
+		if !timed(p.Input) {
+			args = append(args, "-bsf:v", fromZero)
+		}
 		args = append(args, onlyThis...)
 		args = append(args, "-avoid_negative_ts", "disabled",
 			"-movie_timescale", scale, "-video_track_timescale", scale,

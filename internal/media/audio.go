@@ -65,7 +65,9 @@ func soundGraph(p *video.Plan) string {
 	steady := fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo", soundRate)
 	parts := soundParts(p)
 	if len(parts) == 1 && !parts[0].silent {
-		return fmt.Sprintf("%s,%s,atrim=end_pts=%d[a]", source, steady, samplesUntil(p.Duration))
+		// What lies far behind the film is cut off twice: the gap before it would
+		// be filled with hours of silence first.
+		return fmt.Sprintf("%s,atrim=end=%f,%s,atrim=end_pts=%d[a]", source, (p.Duration + time.Second).Seconds(), steady, samplesUntil(p.Duration))
 	}
 	var g, splits, joins strings.Builder
 	sounding := 0

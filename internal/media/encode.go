@@ -36,11 +36,22 @@ func (t *Tools) EncodeChunk(ctx context.Context, job Job, p *video.Plan, n int, 
 	if err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
+	if err := job.lacking(framesOf(outputs), p.Chunks[n].Frames); err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
 	if len(outputs) == 0 && len(p.Chunks) == 1 {
 		return nil, unreadable()
 	}
 	progress.report(1)
 	return outputs, nil
+}
+
+// framesOf returns how many frames each of the outputs has.
+func framesOf(outputs []Output) int {
+	if len(outputs) == 0 {
+		return 0
+	}
+	return outputs[0].Frames
 }
 
 // encodePieces encodes with the plan's codec. What hardware cannot do, because
@@ -57,7 +68,11 @@ func (t *Tools) encodePieces(ctx context.Context, job Job, p *video.Plan, n int,
 		may := e.may(mayEncode(job, p, p.Length(n)))
 		var stderr string
 		stderr, err = t.transcode(ctx, job, may, chunkArgs(job, p, n, e, t.threads), position)
-		outputs, err = pieces(job, p, err, stderr)
+		if hole := job.suspect(ctx, err, stderr); hole != nil {
+			outputs, err = nil, hole
+		} else {
+			outputs, err = pieces(job, p, err, stderr)
+		}
 		if err == nil || ctx.Err() != nil || i == len(all)-1 {
 			break
 		}

@@ -112,9 +112,7 @@ func chunkFilters(p *video.Plan, n int) []string {
 			trim += fmt.Sprintf(":end_pts=%d", c.End)
 		}
 		filters = append(filters, trim, fmt.Sprintf("setpts=PTS-(%d)", p.FirstPTS))
-	} else {
-		filters = append(filters, "setpts=PTS-STARTPTS")
-	}
+	} // else fromZero does it
 	if p.LimitRate > 0 {
 		filters = append(filters, paceFilter(p.LimitRate))
 	}

@@ -38,7 +38,9 @@ func (t *Tools) Measure(ctx context.Context, job Job, p *video.Plan, films []Fil
 	sums := make([]differences, len(films))
 	for n := range p.Samples {
 		stderr, err := t.transcode(ctx, job, mayMeasure(job, p, films), measureArgs(job, p, films, n), func(float64) {})
-		if ours := troubleOfOurs(err, stderr); ours != nil {
+		if hole := job.suspect(ctx, err, stderr); hole != nil {
+			err = hole
+		} else if ours := troubleOfOurs(err, stderr); ours != nil {
 			err = ours
 		}
 		for i := range films {
@@ -129,7 +131,7 @@ func sourceGraph(p *video.Plan, films []Film, s video.Chunk) string {
 	stretch := chunkFilters(&q, 0)
 	if !timed(p.Input) { // all frames pass, counted from the first
 		tb := p.Input.TimeBase
-		stretch = append(stretch, fmt.Sprintf("trim=start=%.6f:end=%.6f", tb.Seconds(s.Start-p.FirstPTS), tb.Seconds(s.End-p.FirstPTS)))
+		stretch = append(stretch, "setpts=PTS-STARTPTS", fmt.Sprintf("trim=start=%.6f:end=%.6f", tb.Seconds(s.Start-p.FirstPTS), tb.Seconds(s.End-p.FirstPTS)))
 	}
 	return graph(&q, stretch, toVideo)
 }

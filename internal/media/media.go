@@ -39,6 +39,10 @@ var (
 	ErrKilled = errors.New("ffmpeg was killed")
 	// ErrSandbox means that the sandbox could not be built: the machine's fault.
 	ErrSandbox = errors.New("sandbox could not be built")
+	// ErrHole means that a source with holes gave anything but a flawless result.
+	// Nobody knows whether the file or a hole is to blame: the task is to be done
+	// again with the whole file.
+	ErrHole = errors.New("the part of the source that was read does not do")
 	// ErrNoSound means that the sound track holds nothing that could be
 	// decoded. The film is whole without it.
 	ErrNoSound = errors.New("no sound could be decoded")
@@ -66,6 +70,7 @@ type Tools struct {
 	sandbox         *sandbox.Sandbox
 	stall           time.Duration
 	cut             cutting
+	read            reading
 	quality         video.Quality
 	encoder         encoder // of the codec in use
 	log             *slog.Logger
@@ -82,6 +87,10 @@ type Ask struct {
 type Job struct {
 	Source string // the uploaded file, under a name of ours
 	OutDir string // an empty folder of the task's own
+
+	// Holes says that Source has no more than the bytes that the plan says are
+	// needed. A run that is not flawless is ErrHole then.
+	Holes bool
 
 	// Ran is told about every child process that has ended. It may be nil.
 	Ran func(video.Run)
@@ -109,7 +118,7 @@ func (p Progress) report(done float64) {
 // New finds the programs and makes sure that they can do the work.
 func New(ctx context.Context, cfg Config) (*Tools, error) {
 	t := &Tools{
-		threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting, sandbox: cfg.Sandbox,
+		threads: cfg.Threads, stall: cfg.StallTimeout, cut: defaultCutting, read: defaultReading, sandbox: cfg.Sandbox,
 		quality: cmp.Or(cfg.Quality, video.Balanced), log: cfg.Log,
 	}
 	if t.sandbox == nil {

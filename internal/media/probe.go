@@ -32,6 +32,7 @@ func (t *Tools) Inspect(ctx context.Context, job Job, ask Ask) (*video.Plan, err
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	t.read.note(plan, found, found.timelines[plan.Input.VideoStream])
 	plan.Codec, plan.Quality = t.encoder.codec, t.quality
 	return plan, nil
 }
@@ -61,6 +62,7 @@ func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 	var refused []string
 	for range maxProbes {
 		found := newFindings()
+		found.grain = t.read.grain
 		found.refused = refused
 		var stderr string
 		stderr, err = t.run(ctx, process{
@@ -68,7 +70,7 @@ func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 			stdout: found.read,
 		})
 		if err == nil {
-			return found, t.probeDolby(ctx, job, found, limit)
+			return found, errors.Join(t.probeDolby(ctx, job, found, limit), t.outline(ctx, job, found, size, limit))
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)
@@ -103,6 +105,10 @@ type findings struct {
 	frames    int               // of all video streams
 	refused   []string          // decoders that may not run, although the file asks for them
 	dolby     *video.Dolby
+
+	grain   int64        // how finely it is noted where packets lie
+	early   []video.Span // where the first packets of all streams lie, as they are read
+	outline *outline     // nil when nobody looked, or what was found makes no sense
 }
 
 func newFindings() *findings {
@@ -157,6 +163,7 @@ type packet struct {
 	DTS      int64      `json:"dts"`
 	Duration int64      `json:"duration"`
 	Size     int64      `json:"size,string"`
+	Position int64      `json:"pos,string"` // in the file
 	Flags    string     `json:"flags"`
 	SideData []sideData `json:"side_data_list"`
 }
@@ -185,7 +192,7 @@ func (f *findings) read(r io.Reader) error {
 		case "format":
 			err = d.Decode(&f.format)
 		default:
-			err = d.Decode(new(json.RawMessage))
+			err = skip(d)
 		}
 		if err != nil {
 			return fmt.Errorf("read ffprobe's %v: %w", key, err)
@@ -195,16 +202,20 @@ func (f *findings) read(r io.Reader) error {
 }
 
 func (f *findings) readPacket(d *json.Decoder) error {
-	p := packet{Stream: -1, PTS: unknown, DTS: unknown}
+	p := packet{Stream: -1, PTS: unknown, DTS: unknown, Position: -1}
 	if err := d.Decode(&p); err != nil {
 		return err
 	}
 	if p.Stream < 0 {
 		return nil // ffprobe lists the programs of a transport stream among the packets
 	}
+	if len(f.early) < maxOpening {
+		f.early = append(f.early, video.Span{From: p.Position, To: p.Position + p.Size})
+	}
 	line := f.timelines[p.Stream]
 	if line == nil {
 		line = newTimeline()
+		line.layout.grain = f.grain
 		f.timelines[p.Stream] = line
 	}
 	if p.Type == "video" {
@@ -214,6 +225,27 @@ func (f *findings) readPacket(d *json.Decoder) error {
 	}
 	line.add(p)
 	return nil
+}
+
+// skip reads over the value that comes next and keeps nothing of it: the list of
+// programs of a small transport stream can be hundreds of megabytes.
+func skip(d *json.Decoder) error {
+	depth := 0
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
 }
 
 // each calls read for every element of the array that comes next.

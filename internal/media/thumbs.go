@@ -94,6 +94,9 @@ func (t *Tools) thumbnails(ctx context.Context, job Job, p *video.Plan, b batch)
 			return nil, err
 		}
 		stderr, err := t.transcode(ctx, job, mayEncode(job, p, p.Duration), thumbnailArgs(job, p, try, t.threads), func(float64) {})
+		if hole := job.suspect(ctx, err, stderr); hole != nil {
+			return nil, hole
+		}
 		if ours := troubleOfOurs(err, stderr); ours != nil {
 			return nil, ours
 		}
@@ -135,6 +138,8 @@ func collect(job Job, p *video.Plan, b batch) ([]Output, error) {
 		}
 		if files != nil {
 			latest = files
+		} else if job.Holes {
+			return nil, fmt.Errorf("%w: it has no picture at %d", ErrHole, s.pts)
 		}
 		if latest == nil {
 			return nil, nil // they are made in order: there are none

@@ -27,6 +27,9 @@ type timeline struct {
 	shown    []int64    // the time of each frame, in order of decoding until settled
 	early    []int64    // likewise, of what precedes the first keyframe
 	keys     []keyframe // in order of decoding
+	layout   layout     // where they lie in the file
+	leading  int        // how many packets after a keyframe there may be that are shown before it
+	tangled  bool       // some packets are shown before the keyframe before the last
 	untimed  bool       // some packets carry no time to be shown at, or the clock jumps
 	last     int64      // the latest time shown
 	lastTick int64      // how long the frame shown then lasts, or 0
@@ -41,6 +44,7 @@ type keyframe struct {
 	// border says that a chunk can begin here: it is shown itself, and all
 	// that precedes it in the file is shown earlier.
 	border bool
+	packet int32 // its number among the packets of the stream
 	bytes  int64 // of it and all packets up to the next one
 }
 
@@ -68,6 +72,7 @@ func (l *timeline) add(p packet) {
 	l.untimed = l.untimed || guessed
 	discarded := strings.Contains(p.Flags, "D")
 	if p.Type == "video" {
+		l.layout.add(p.Position, p.Size)
 		l.addFrame(pts, p.Duration, strings.Contains(p.Flags, "K"), discarded)
 		if len(l.keys) > 0 {
 			l.keys[len(l.keys)-1].bytes += p.Size
@@ -87,9 +92,9 @@ func (l *timeline) add(p packet) {
 func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
 	switch {
 	case key:
-		l.keys = append(l.keys, keyframe{pts: pts, border: !discarded && pts > l.last})
+		l.keys = append(l.keys, keyframe{pts: pts, border: !discarded && pts > l.last, packet: int32(l.layout.packets - 1)})
 	case len(l.keys) > 0 && pts < l.keys[len(l.keys)-1].pts:
-		l.keys[len(l.keys)-1].open = true
+		l.lead(pts)
 	}
 	if discarded {
 		return // it is decoded because others need it
@@ -102,6 +107,15 @@ func (l *timeline) addFrame(pts, duration int64, key, discarded bool) {
 	if pts >= l.last {
 		l.last, l.lastTick = pts, duration
 	}
+}
+
+// lead notes that the packet just added is shown before the keyframe that it
+// follows.
+func (l *timeline) lead(pts int64) {
+	k := &l.keys[len(l.keys)-1]
+	k.open = true
+	l.leading = max(l.leading, l.layout.packets-int(k.packet))
+	l.tangled = l.tangled || len(l.keys) > 1 && pts < l.keys[len(l.keys)-2].pts
 }
 
 // move shifts the times of all frames after each jump of the clock. A film whose

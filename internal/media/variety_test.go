@@ -199,6 +199,9 @@ func (o outcome) checkFilm(t *testing.T, tools *Tools, job Job, p *video.Plan) {
 	if len(film.times) != o.frames || film.times[0] > 0.1 || !slices.IsSorted(film.times) {
 		t.Errorf("%d frames from %.3f s on; want %d from about 0, in order", len(film.times), film.times[0], o.frames)
 	}
+	if last := film.times[len(film.times)-1]; last > o.seconds || last < 0.8*o.seconds-0.3 {
+		t.Errorf("the last frame is shown at %.3f s; want it near the end at %.3f", last, o.seconds)
+	}
 	matrix := o.matrix
 	if matrix == "" {
 		matrix = "bt709"

@@ -39,6 +39,11 @@ type Plan struct {
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order asked for
 	Warnings   []Warning   `json:"warnings,omitempty"`   // what inspecting the file found; see Verdict
 
+	// Head are the bytes of the source that it takes to open it. With them, a
+	// task can do with its own spans instead of the whole file. It is empty when
+	// every task needs the whole file.
+	Head []Span `json:"head,omitempty"`
+
 	// Samples are short stretches at which the finished films are compared with
 	// the source. They begin where decoding the source can begin.
 	Samples []Chunk `json:"samples,omitempty"`
@@ -90,6 +95,15 @@ type Chunk struct {
 	// Frames is how many pictures the file announces for it; 0 means that the
 	// file does not tell.
 	Frames int `json:"frames,omitempty"`
+	// Spans are the bytes of the source that it takes to decode it, beside those
+	// of Plan.Head; none means that it takes the whole file.
+	Spans []Span `json:"spans,omitempty"`
+}
+
+// Span is a stretch of the source file: the bytes From up to, but not with, To.
+type Span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
 }
 
 const (
@@ -123,6 +137,7 @@ type Thumbnail struct {
 	Seconds float64 `json:"seconds"` // as asked
 	PTS     int64   `json:"pts"`     // the frame shown then, in Input.TimeBase
 	Seek    int64   `json:"seek"`
+	Spans   []Span  `json:"spans,omitempty"` // as those of a Chunk
 }
 
 // Seconds converts a time in the source's time base to seconds.

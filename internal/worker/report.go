@@ -27,23 +27,23 @@ func (w *Worker) record(ctx context.Context, t queue.Task, r video.Run) {
 
 // measure compares the films of a ready video with their source.
 func (w *Worker) measure(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, t, v, dir)
-	if err != nil {
-		return err
-	}
-	files, err := w.app.FetchFilms(ctx, v, filepath.Dir(job.Source))
-	if err != nil {
-		return err
-	}
-	films := make([]media.Film, len(files))
-	for i, f := range files {
-		films[i] = media.Film{Path: f.Path, Rendition: f.Rendition}
-	}
-	run, report, stop := w.heartbeat(ctx, t)
-	found, err := w.tools.Measure(run, job, v.Plan, films, report)
-	stop()
-	if err != nil {
+	var found map[int]video.Likeness
+	err := w.withParts(ctx, t, v, dir, media.SampleSpans(v.Plan), func(job media.Job) error {
+		files, err := w.app.FetchFilms(ctx, v, filepath.Dir(job.Source))
+		if err != nil {
+			return err
+		}
+		films := make([]media.Film, len(files))
+		for i, f := range files {
+			films[i] = media.Film{Path: f.Path, Rendition: f.Rendition}
+		}
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		found, err = w.tools.Measure(run, job, v.Plan, films, report)
 		return conversion(err)
+	})
+	if err != nil {
+		return err
 	}
 	return w.app.Measured(ctx, v.ID, found)
 }

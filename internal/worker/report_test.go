@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/blob/disk"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
@@ -25,6 +26,8 @@ import (
 type bench struct {
 	*app.App
 	t     *testing.T
+	store *store.Store
+	blobs blob.Store
 	queue *local.Queue
 	work  *Worker
 	by    app.Actor
@@ -34,13 +37,22 @@ type bench struct {
 // newBench makes a bench whose ffmpeg is the given program.
 func newBench(t *testing.T, ffmpeg string) *bench {
 	t.Helper()
+	return newBenchOn(t, ffmpeg, nil)
+}
+
+// newBenchOn makes a bench on a storage; nil means a folder of its own.
+func newBenchOn(t *testing.T, ffmpeg string, blobs blob.Store) *bench {
+	t.Helper()
 	b := &bench{t: t, dir: t.TempDir()}
 	st, err := store.OpenSQLite(t.Context(), filepath.Join(b.dir, "spool.db"))
 	b.must(err)
 	t.Cleanup(func() { st.Close() })
 	b.must(st.Migrate(t.Context(), "queue", local.Migrations))
-	blobs, err := disk.Open(filepath.Join(b.dir, "objects"), disk.Options{})
-	b.must(err)
+	if blobs == nil {
+		blobs, err = disk.Open(filepath.Join(b.dir, "objects"), disk.Options{})
+		b.must(err)
+	}
+	b.store, b.blobs = st, blobs
 	log, m := slog.New(slog.DiscardHandler), metrics.New("test")
 	b.queue = local.New(st.Writer(), local.Options{})
 	t.Cleanup(func() { b.queue.Stop(context.Background()) })

@@ -19,24 +19,11 @@ import (
 // beat is how often a running task writes its progress.
 const beat = time.Second
 
-// job prepares the folders of a run: the source alone in one, an empty one for
-// what is made.
-func (w *Worker) job(ctx context.Context, t queue.Task, v video.Video, dir string) (media.Job, error) {
-	job := media.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
-	job.Ran = func(r video.Run) { w.record(ctx, t, r) }
-	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return job, fmt.Errorf("make scratch folder: %w", err)
-		}
-	}
-	return job, w.app.FetchSource(ctx, v, job.Source)
-}
-
 func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	if len(v.Resolutions) == 0 {
 		return app.NoResolutionLeft()
 	}
-	job, err := w.job(ctx, t, v, dir)
+	job, err := w.job(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}
@@ -52,16 +39,17 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, t, v, dir)
+	var outputs []media.Output
+	began := time.Now()
+	err := w.withParts(ctx, t, v, dir, media.ChunkSpans(v.Plan, t.Number), func(job media.Job) (err error) {
+		began = time.Now()
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		outputs, err = w.tools.EncodeChunk(run, job, v.Plan, t.Number, report)
+		return conversion(err)
+	})
 	if err != nil {
 		return err
-	}
-	began := time.Now()
-	run, report, stop := w.heartbeat(ctx, t)
-	outputs, err := w.tools.EncodeChunk(run, job, v.Plan, t.Number, report)
-	stop()
-	if err != nil {
-		return conversion(err)
 	}
 	w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
 	pieces := make([]app.PieceFile, len(outputs))
@@ -72,7 +60,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 }
 
 func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, t, v, dir)
+	job, err := w.job(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}
@@ -89,15 +77,15 @@ func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir str
 }
 
 func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.job(ctx, t, v, dir)
+	var outputs []media.Output
+	err := w.withParts(ctx, t, v, dir, media.ThumbnailSpans(v.Plan), func(job media.Job) (err error) {
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		outputs, err = w.tools.Thumbnails(run, job, v.Plan, report)
+		return conversion(err)
+	})
 	if err != nil {
 		return err
-	}
-	run, report, stop := w.heartbeat(ctx, t)
-	outputs, err := w.tools.Thumbnails(run, job, v.Plan, report)
-	stop()
-	if err != nil {
-		return conversion(err)
 	}
 	files := make([]app.ThumbnailFile, len(outputs))
 	for i, o := range outputs {

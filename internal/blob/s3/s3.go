@@ -27,9 +27,10 @@ import (
 )
 
 var (
-	_ blob.Store      = (*Store)(nil)
-	_ blob.Presigner  = (*Store)(nil)
-	_ blob.Redirector = (*Store)(nil)
+	_ blob.Store       = (*Store)(nil)
+	_ blob.Presigner   = (*Store)(nil)
+	_ blob.Redirector  = (*Store)(nil)
+	_ blob.PartFetcher = (*Store)(nil)
 )
 
 // MaxPut is the largest object that clients can upload with one request.
