@@ -2,9 +2,12 @@ package hostile
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,36 +15,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canary is what nobody may reach: two films of somebody else and an address on
-// which somebody listens. It notices every open of the files and every
-// connection.
+// canary is what nobody may reach: a film of somebody else and an address on
+// which somebody listens. It notices every open of the film, by whatever name,
+// and every connection.
 type canary struct {
 	Bait
 	events int // a file of inotify
 	calls  atomic.Int32
 }
 
-// newCanary puts a canary next to a job: one film lies beside the file of the
-// job, the other one is somewhere else.
-func newCanary(t *testing.T, o order) *canary {
+func newCanary(t *testing.T) *canary {
 	t.Helper()
 	c := &canary{Bait: Bait{File: filepath.Join(t.TempDir(), "other.mp4"), Neighbour: "neighbour.mp4"}}
-	var err error
+	film, err := paintedOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.File, film, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if c.events, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(c.events) })
-	film := canaryFilm(t)
-	for _, path := range []string{c.File, filepath.Join(filepath.Dir(o.Source), c.Neighbour)} {
-		if err := os.WriteFile(path, film, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := unix.InotifyAddWatch(c.events, path, unix.IN_OPEN|unix.IN_ACCESS); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := unix.InotifyAddWatch(c.events, c.File, unix.IN_OPEN|unix.IN_ACCESS); err != nil {
+		t.Fatal(err)
 	}
 	c.listen(t)
 	return c
+}
+
+// sitBeside gives the film a second name, in the folder of a job's source.
+func (c *canary) sitBeside(o order) error {
+	return os.Link(c.File, filepath.Join(filepath.Dir(o.Source), c.Neighbour))
 }
 
 func (c *canary) listen(t *testing.T) {
@@ -65,32 +71,25 @@ func (c *canary) listen(t *testing.T) {
 }
 
 // touched reports how the canary was reached since the last call, or "".
-// The kernel tells of an open before the one who opens a file can go on, so
-// nothing is missed when that process has ended.
+// Nothing is missed when the one who reached it has ended: the kernel tells of an
+// open before it lets go on who opens, and a caller is counted before it is told
+// that it was hung up on.
 func (c *canary) touched() string {
+	var how []string
 	var b [4096]byte
-	n, err := unix.Read(c.events, b[:])
-	switch {
+	switch n, err := unix.Read(c.events, b[:]); {
 	case err == nil && n > 0:
-		return "its film was opened"
+		how = append(how, "its film was opened")
 	case err != nil && !errors.Is(err, unix.EAGAIN):
-		return "it fell asleep: " + err.Error()
-	case c.calls.Swap(0) > 0:
-		return "its address was called"
+		how = append(how, "it fell asleep: "+err.Error())
 	}
-	return ""
+	if n := c.calls.Swap(0); n > 0 {
+		how = append(how, fmt.Sprintf("its address was called %d times", n))
+	}
+	return strings.Join(how, ", ")
 }
 
-// canaryFilm is a film of one colour that no other film here has.
-func canaryFilm(t *testing.T) []byte {
-	t.Helper()
-	film, err := paintedOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return film
-}
-
+// paintedOnce makes the film: magenta on the left, green on the right.
 var paintedOnce = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "spool-canary-")
 	if err != nil {
@@ -98,7 +97,7 @@ var paintedOnce = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "canary.mp4")
-	_, err = tool("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=0xff00ff:size=64x64:rate=10:duration=1",
+	_, err = tool("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=0xff00ff:size=64x64:rate=10:duration=1,drawbox=x=32:w=32:h=64:color=0x00ff00:t=fill",
 		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags", "+faststart", path)
 	if err != nil {
 		return nil, err
@@ -106,13 +105,39 @@ var paintedOnce = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// showsCanary reports whether a picture of a file has the canary's colour.
-func showsCanary(file string) (bool, error) {
-	pixels, err := tool("ffmpeg", "-v", "error", "-nostdin", "-i", file, "-map", "0:v", "-vf", "scale=1:1,format=rgb24", "-f", "rawvideo", "-")
-	for i := 0; i+3 <= len(pixels); i += 3 {
-		if pixels[i] > 200 && pixels[i+1] < 50 && pixels[i+2] > 200 {
-			return true, err
-		}
+// play decodes a file that we made to its end. A complaint of the decoder is an
+// error.
+func play(file string, output ...string) ([]byte, error) {
+	printed, said, err := toolSays("ffmpeg", append([]string{"-v", "error", "-nostdin", "-i", file}, output...)...)
+	if err == nil && said != "" {
+		err = fmt.Errorf("%.300s", said)
 	}
-	return false, err
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Base(file), err)
+	}
+	return printed, err
 }
+
+// hear plays the sound of a film.
+func hear(film string) error {
+	_, err := play(film, "-map", "0:a", "-f", "null", "-")
+	return err
+}
+
+// view plays the pictures of a file. It reports whether the film of the canary is
+// to be seen among them.
+func view(file string) (stolen bool, err error) {
+	pixels, err := play(file, "-map", "0:v", "-vf", "format=rgb24,scale=2:1:flags=area",
+		"-fps_mode", "passthrough", "-enc_time_base", "-1", // or frames that are close together would collide
+		"-f", "rawvideo", "-")
+	if err == nil && len(pixels) == 0 {
+		err = fmt.Errorf("%s: there is no picture in it", filepath.Base(file))
+	}
+	for picture := range slices.Chunk(pixels, 6) {
+		stolen = stolen || len(picture) == 6 && magenta(picture[:3]) && green(picture[3:])
+	}
+	return stolen, err
+}
+
+func magenta(rgb []byte) bool { return rgb[0] > 180 && rgb[1] < 70 && rgb[2] > 180 }
+func green(rgb []byte) bool   { return rgb[0] < 70 && rgb[1] > 180 && rgb[2] < 70 }

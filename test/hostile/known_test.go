@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +16,7 @@ import (
 func TestTheKnownExploit(t *testing.T) {
 	needTools(t)
 	t.Parallel()
-	folder := cmp.Or(os.Getenv("SPOOL_TEST_MEDIA"), filepath.Join("..", "..", "..", "shared", "media"))
-	file, err := os.ReadFile(filepath.Join(folder, "variety", "hostile_hls_in_avi_local_file_read.avi"))
+	file, err := os.ReadFile(filepath.Join(variety(), "hostile_hls_in_avi_local_file_read.avi"))
 	if err != nil {
 		t.Skipf("the file is not here: %v", err)
 	}

@@ -45,10 +45,8 @@ func checkReachesNothing(t *testing.T, e *examiner, s Sample) {
 	if !slices.Contains(s.Ends, v.End) {
 		t.Errorf("ends with %s (%s) at %s; want one of %q", v.End, v.Err, v.Step, s.Ends)
 	}
-	for _, file := range v.Files {
-		if shown, err := showsCanary(file); shown || err != nil {
-			t.Errorf("the canary is in the output: %v (%v)", shown, err)
-		}
+	if err := v.checkOutputs(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -59,7 +57,10 @@ func newTrap(t *testing.T, name string) (order, *canary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCanary(t, o)
+	c := newCanary(t)
+	if err := c.sitBeside(o); err != nil {
+		t.Fatal(err)
+	}
 	all := lists(c.Bait)
 	s := all[slices.IndexFunc(all, func(s Sample) bool { return s.Name == name })]
 	if err := os.WriteFile(o.Source, s.Make(), 0o600); err != nil {
@@ -106,7 +107,7 @@ func TestListsWorkElsewhere(t *testing.T) {
 			how := c.touched()
 			shown := false
 			if tt.films && err == nil {
-				shown, err = showsCanary(stolen)
+				shown, err = view(stolen)
 			}
 			if how != "" && (shown || !tt.films) {
 				return

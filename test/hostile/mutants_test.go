@@ -1,18 +1,11 @@
 package hostile
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"maps"
+	"bytes"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/spool-video/spool/internal/sandbox"
 )
@@ -24,173 +17,132 @@ const (
 	fewMutants      = 60
 	// runVariable chooses other films; the same number makes the same ones.
 	runVariable = "SPOOL_TEST_MUTANTS_RUN"
+	// fileVariable names a film that a run has kept, to look at it alone.
+	fileVariable = "SPOOL_TEST_MUTANT"
 )
 
-// mutants returns how many damaged films to make.
-func mutants() int { return number(mutantsVariable, fewMutants) }
-
-func number(variable string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil && n > 0 {
-		return n
+// number reads a variable that is a number above zero, when it is set.
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
 	}
-	return otherwise
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q; want a number above zero", variable, text)
+	}
+	return n
 }
 
 // TestMutants sends films that were damaged at random through the engine. What
-// becomes of each is one of the ends that a worker knows, and soon.
+// becomes of each is an end that a worker knows, and soon.
 func TestMutants(t *testing.T) {
 	needTools(t)
 	t.Parallel()
-	c := newCensus(t)
+	films, c := number(t, mutantsVariable, fewMutants), newCensus(t)
 	numbers := make(chan int)
 	var examiners sync.WaitGroup
 	for range 2 {
-		examiners.Go(func() { c.examineMutants(numbers) })
+		canary := newCanary(t)
+		examiners.Go(func() { c.examineMutants(numbers, canary) })
 	}
-	for n := range mutants() {
+	for n := range films {
 		numbers <- n
 	}
 	close(numbers)
 	examiners.Wait()
 	t.Log(c.summary())
+	c.checkSpread(films)
 }
 
-// census counts what became of the films.
-type census struct {
-	t      *testing.T
-	run    uint64
-	seeds  []seed
-	canary *canary
-
-	mu               sync.Mutex
-	ends             map[string]int // by step and end
-	sounds           map[string]int
-	crashes, hangs   int
-	damaged          int // outputs that do not play
-	touches          int // of the canary
-	slowest          time.Duration
-	child, ourselves int64
+// TestSeeds has the films examined before they are damaged. An engine that
+// refuses them all would do very well with the damaged ones.
+func TestSeeds(t *testing.T) {
+	needTools(t)
+	t.Parallel()
+	e := startExaminer(t, sandbox.On)
+	for _, s := range makeSeeds(t) {
+		o, err := newJob(t.TempDir(), s.film)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Thumbnails = []float64{stillAt}
+		v := e.mustExamine(t, o)
+		if v.End != Converted || len(v.Files) != 2 {
+			t.Errorf("%s ends with %s (%s) at %s and %q; want a film and a still", s.name, v.End, v.Err, v.Step, v.Files)
+		}
+		if s.sound != (v.Sound == Converted) {
+			t.Errorf("the sound of %s ends with %q; it has some: %v", s.name, v.Sound, s.sound)
+		}
+		if err := v.checkOutputs(); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	}
 }
 
-func newCensus(t *testing.T) *census {
-	t.Helper()
-	o, err := newJob(t.TempDir(), nil)
+// TestOneMutant examines a film that made trouble in a run before.
+func TestOneMutant(t *testing.T) {
+	path := os.Getenv(fileVariable)
+	if path == "" {
+		t.Skip("set " + fileVariable + " to the path of a film")
+	}
+	needTools(t)
+	film, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &census{t: t, run: uint64(number(runVariable, 1)), seeds: makeSeeds(t), canary: newCanary(t, o),
-		ends: map[string]int{}, sounds: map[string]int{}}
+	c := &census{t: t, dir: t.TempDir()}
+	v, fault := c.examine(startExaminer(t, sandbox.On), newCanary(t), film)
+	t.Logf("%+v", v)
+	if fault != nil {
+		t.Error(fault)
+	}
 }
 
-// examineMutants examines films until there are no more. An examiner that
-// crashed or hangs is replaced.
-func (c *census) examineMutants(numbers <-chan int) {
-	var e *examiner
-	for n := range numbers {
-		if e == nil {
-			var err error
-			if e, err = newExaminer(c.t.Context(), sandbox.On); err != nil {
-				c.t.Error(err)
-				return
-			}
+func TestMutantsCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	seeds := []seed{{name: "tiny", film: []byte("x")}, {name: "text", film: []byte("moov and mdat")}, {name: "long", film: bytes.Repeat([]byte("trakmdia\x00\x00\x00\x08"), 1000)}}
+	lists := temptations(Bait{File: "/other.mp4", Neighbour: "neighbour.mp4", Address: "127.0.0.1:1"})
+	different := map[string]bool{}
+	const films = 2000
+	for n := range uint64(films) {
+		film, how := mutant(1, n, seeds, lists)
+		again, howAgain := mutant(1, n, seeds, lists)
+		if !bytes.Equal(film, again) || how != howAgain {
+			t.Fatalf("mutant %d is another film the second time: %s, %s", n, how, howAgain)
 		}
-		if !c.examineMutant(e, n) {
-			e.close()
-			e = nil
+		if len(film) == 0 {
+			t.Errorf("mutant %d (%s) is empty", n, how)
 		}
+		different[string(film)] = true
 	}
-	if e != nil {
-		e.close()
+	if len(different) < films/2 {
+		t.Errorf("%d films are %d different ones", films, len(different))
 	}
-}
-
-// examineMutant examines film number n and reports whether the examiner is
-// still there afterwards.
-func (c *census) examineMutant(e *examiner, n int) bool {
-	film, how := mutant(c.run, uint64(n), c.seeds, []byte(hls(c.canary.File)))
-	dir, err := os.MkdirTemp(c.t.TempDir(), "")
-	if err != nil {
-		c.t.Error(err)
-		return true
-	}
-	defer os.RemoveAll(dir)
-	o, err := newJob(dir, film)
-	if err != nil {
-		c.t.Error(err)
-		return true
-	}
-	v, err := e.examine(o)
-	damage := err
-	for _, file := range v.Files {
-		damage = cmp.Or(damage, plays(file))
-	}
-	report := fmt.Sprintf("mutant %d (%s): %s at %s after %v, sound %q", n, how, v.End, v.Step, v.Took, v.Sound)
-	switch _, limited := kinds[v.End]; {
-	case c.count(v, damage):
-		c.t.Errorf("%s: %v; kept in %s", report, cmp.Or(damage, errors.New(v.Err)), c.keep(n, film))
-	case limited, v.Sound == "stalled":
-		c.t.Logf("%s: %.300s; kept in %s", report, v.Err, c.keep(n, film)) // interesting, but dealt with
-	}
-	return err == nil
-}
-
-// keep stores a film that makes trouble where a person can look at it.
-func (c *census) keep(n int, film []byte) string {
-	path := filepath.Join(c.t.ArtifactDir(), fmt.Sprintf("mutant-%d-%d", c.run, n))
-	if err := os.WriteFile(path, film, 0o600); err != nil {
-		c.t.Error(err)
-	}
-	return path
-}
-
-// count adds a film and reports whether what became of it is our fault.
-func (c *census) count(v verdict, err error) (fault bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	touched := c.canary.touched() != ""
-	if touched {
-		c.touches++
-	}
-	switch {
-	case errors.Is(err, errOurCrash):
-		c.crashes++
-	case errors.Is(err, errHang):
-		c.hangs++
-	case err != nil:
-		c.damaged++
-	}
-	if v.End != "" {
-		c.ends[v.Step+": "+v.End]++
-	}
-	if v.Sound != "" {
-		c.sounds[v.Sound]++
-	}
-	c.slowest = max(c.slowest, v.Took)
-	c.child, c.ourselves = max(c.child, v.ChildPeak), max(c.ourselves, v.OwnPeak)
-	return touched || err != nil || v.End == unexplained || v.Sound == unexplained
-}
-
-func (c *census) summary() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d damaged films of %d kinds, run %d\n", mutants(), len(c.seeds), c.run)
-	fmt.Fprintf(&b, "crashes of ours %d, hangs %d, touches of the canary %d, damaged outputs %d\n", c.crashes, c.hangs, c.touches, c.damaged)
-	fmt.Fprintf(&b, "slowest %v, most memory %d MiB, of ours %d MiB\n", c.slowest.Round(10*time.Millisecond), c.child>>20, c.ourselves>>20)
-	for _, list := range []struct {
-		what   string
-		counts map[string]int
-	}{{"", c.ends}, {"sound: ", c.sounds}} {
-		for _, end := range slices.Sorted(maps.Keys(list.counts)) {
-			fmt.Fprintf(&b, "%6d  %s%s\n", list.counts[end], list.what, end)
+	same := 0
+	for n := range uint64(films) {
+		if film, _ := mutant(2, n, seeds, lists); len(film) > 100 && different[string(film)] {
+			same++
 		}
 	}
-	return b.String()
+	if same > films/10 {
+		t.Errorf("%d of %d films of another run are the same", same, films)
+	}
 }
 
-// plays wants a file that we made to be decoded without a complaint.
-func plays(file string) error {
-	_, said, err := toolSays("ffmpeg", "-v", "error", "-nostdin", "-i", file, "-fps_mode", "vfr", "-f", "null", "-")
-	if err == nil && said != "" {
-		err = fmt.Errorf("%s: %.300s", filepath.Base(file), said)
+// TestMutantsDoNotDependOnTheFolder wants the same damage wherever the canary
+// happens to lie.
+func TestMutantsDoNotDependOnTheFolder(t *testing.T) {
+	t.Parallel()
+	seeds := []seed{{name: "film", film: bytes.Repeat([]byte("trakmdia\x00\x00\x00\x08"), 1000)}}
+	here := temptations(Bait{File: "/a/other.mp4", Neighbour: "neighbour.mp4", Address: "127.0.0.1:1"})
+	there := temptations(Bait{File: "/tmp/TestMutants4711/001/other.mp4", Neighbour: "neighbour.mp4", Address: "127.0.0.1:54321"})
+	for n := range uint64(500) {
+		film, how := mutant(1, n, seeds, here)
+		other, otherHow := mutant(1, n, seeds, there)
+		if how != otherHow || len(film) != len(other) {
+			t.Fatalf("mutant %d has %d bytes (%s) in one place and %d bytes (%s) in another", n, len(film), how, len(other), otherHow)
+		}
 	}
-	return err
 }

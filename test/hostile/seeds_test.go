@@ -1,10 +1,12 @@
 package hostile
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,32 +38,84 @@ var recipes = []struct{ file, codecs string }{
 }
 
 // maxSeed is how large a seed may be: small films are damaged where it hurts.
-const maxSeed = 200 << 10
+const maxSeed = 256 << 10
 
-// makeSeeds makes the films. A codec that this ffmpeg lacks is left out.
+// seed is a film to be damaged.
+type seed struct {
+	name  string
+	film  []byte
+	sound bool // it is to be heard
+}
+
+// makeSeeds returns the films. A codec that this ffmpeg lacks is left out.
 func makeSeeds(t *testing.T) []seed {
 	t.Helper()
-	dir := t.TempDir()
-	var seeds []seed
-	for _, r := range recipes {
-		path := filepath.Join(dir, r.file)
-		_, err := tool("ffmpeg", slices.Concat(strings.Fields("-v error -nostdin -y -f lavfi -i testsrc2=size=160x120:rate=10:duration=1"+
-			" -f lavfi -i sine=duration=1 -threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact"), strings.Fields(r.codecs), []string{path})...)
-		if err != nil {
-			t.Logf("no film %s: %v", r.file, err)
-			continue
-		}
-		film, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(film) > maxSeed {
-			t.Errorf("%s has %d kB", r.file, len(film)>>10)
-		}
-		seeds = append(seeds, seed{r.file, film})
+	seeds, err := filmedOnce()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(seeds) < len(recipes)/2 {
 		t.Fatalf("only %d of %d films could be made", len(seeds), len(recipes))
 	}
+	for _, s := range seeds {
+		if len(s.film) > maxSeed {
+			t.Errorf("%s has %d kB", s.name, len(s.film)>>10)
+		}
+	}
 	return seeds
+}
+
+var filmedOnce = sync.OnceValues(func() ([]seed, error) {
+	dir, err := os.MkdirTemp("", "spool-seeds-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var seeds []seed
+	for _, r := range recipes {
+		path := filepath.Join(dir, r.file)
+		if _, err := tool("ffmpeg", slices.Concat(strings.Fields("-v error -nostdin -y -f lavfi -i testsrc2=size=160x120:rate=10:duration=1"+
+			" -f lavfi -i sine=duration=1 -threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact"), strings.Fields(r.codecs), []string{path})...); err != nil {
+			continue // makeSeeds counts
+		}
+		film, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, seed{r.file, film, !strings.Contains(r.codecs, "-an")})
+	}
+	return seeds, nil
+})
+
+// foundSeeds returns the small films of the collection of real ones, where it is
+// there.
+func foundSeeds(t *testing.T) []seed {
+	t.Helper()
+	files, err := os.ReadDir(variety())
+	if err != nil {
+		t.Logf("no real films are damaged (set SPOOL_TEST_MEDIA): %v", err)
+		return nil
+	}
+	var seeds []seed
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > maxSeed || filepath.Ext(f.Name()) == ".tsv" {
+			continue
+		}
+		film, err := os.ReadFile(filepath.Join(variety(), f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = append(seeds, seed{name: f.Name(), film: film})
+	}
+	return seeds
+}
+
+// variety is the folder of real films of many kinds, which are not part of the
+// repository.
+func variety() string {
+	return filepath.Join(cmp.Or(os.Getenv("SPOOL_TEST_MEDIA"), filepath.Join("..", "..", "..", "shared", "media")), "variety")
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,21 +24,26 @@ import (
 // stall is how long a run may make no progress in these tests.
 const stall = 10 * time.Second
 
-// The kinds of ends that a worker knows how to handle, besides Converted and
-// the codes of failures.
+// kinds are the ends that a worker knows how to handle, besides Converted and
+// the codes of failures. In each somebody stopped a run, or it crashed.
 var kinds = map[string]error{
-	"stalled":     media.ErrStalled,
-	"time limit":  media.ErrTimeLimit,
-	"memory":      media.ErrMemory,
-	"too big":     media.ErrTooBig,
-	"crashed":     media.ErrCrashed,
-	"killed":      media.ErrKilled,
-	"no sandbox":  media.ErrSandbox,
-	"cannot hear": media.ErrNoSound,
+	"stalled":    media.ErrStalled,
+	"time limit": media.ErrTimeLimit,
+	"memory":     media.ErrMemory,
+	"too big":    media.ErrTooBig,
+	"crashed":    media.ErrCrashed,
+	killed:       media.ErrKilled,
+	noSandbox:    media.ErrSandbox,
+	cannotHear:   media.ErrNoSound,
 }
 
-// unexplained is the end that nobody knows how to handle.
-const unexplained = "unexplained"
+const (
+	killed     = "killed"
+	noSandbox  = "no sandbox"
+	cannotHear = "cannot hear"
+	// unexplained is the end that nobody knows how to handle.
+	unexplained = "unexplained"
+)
 
 // order is what an examiner is asked to do.
 type order struct {
@@ -49,15 +55,42 @@ type order struct {
 // verdict is what became of a file.
 type verdict struct {
 	End     string // Converted, the code of a failure, a name in kinds, or unexplained
-	Step    string // that came to this end; "all" steps were converted
+	Step    string // that came to this end; "all" steps were done
 	Message string // for the person who uploaded it
 	Err     string // for the operator
 	Took    time.Duration
-	Sound   string // likewise End, of the sound
-	Files   []string
+	Sound   string   // likewise End, of the sound; "" when there is none
+	Stills  string   // likewise
+	Files   []string // that a person could watch
 
 	ChildPeak int64 // the most memory that any ffmpeg of this examiner has held
 	OwnPeak   int64 // the most that the examiner itself has held
+}
+
+// fault returns why a verdict is not one to give about a file, however damaged.
+func (v verdict) fault() error {
+	for _, end := range []string{v.End, v.Sound, v.Stills} {
+		if end == unexplained || end == noSandbox || end == killed || codeOf(end) == string(video.InternalFailure) {
+			return fmt.Errorf("%w: %s: %s", errUnexplained, end, v.Err)
+		}
+	}
+	if _, stopped := kinds[v.End]; stopped || v.End == Converted {
+		return nil // the worker has a sentence for those
+	}
+	if !slices.Contains(blames, video.FailureCode(v.End)) {
+		return fmt.Errorf("%w: a failure with the code %q", errBadSentence, v.End)
+	}
+	m := v.Message
+	if !strings.HasSuffix(m, ".") || m == strings.ToLower(m) || strings.ContainsAny(m, "/\n") || len([]rune(m)) > video.MaxFailureMessage {
+		return fmt.Errorf("%w: %q; want a short sentence without a path", errBadSentence, m)
+	}
+	return nil
+}
+
+// blames are the codes that blame a file that is not empty.
+var blames = []video.FailureCode{
+	video.NotAVideo, video.NoVideoStream, video.Truncated, video.Corrupt, video.Encrypted, video.UnsupportedCodec,
+	video.TooLong, video.TooManyPixels, video.LimitMemory, video.LimitTime,
 }
 
 // examineAll is the life of an examiner: a process that does with one file
@@ -85,59 +118,7 @@ func examineAll(mode sandbox.Mode, orders io.Reader, verdicts io.Writer) error {
 	return lines.Err()
 }
 
-// examine inspects one file and encodes what passes.
-func examine(ctx context.Context, tools *media.Tools, o order) verdict {
-	began := time.Now()
-	v := verdict{Step: "inspect"}
-	err := v.convert(ctx, tools, o)
-	v.End = endOf(err)
-	if f, ok := errors.AsType[*video.Failure](err); ok {
-		v.Message = f.Message
-	}
-	if err != nil {
-		v.Err = err.Error()
-	}
-	v.Took = time.Since(began)
-	v.ChildPeak, v.OwnPeak = peaks()
-	return v
-}
-
-func (v *verdict) convert(ctx context.Context, tools *media.Tools, o order) error {
-	job := media.Job{Source: o.Source, OutDir: o.Out}
-	plan, err := tools.Inspect(ctx, job, media.Ask{Names: []video.Name{"144p"}, Thumbnails: o.Thumbnails})
-	if err != nil {
-		return err
-	}
-	v.Step = "encode"
-	pieces, err := tools.EncodeChunk(ctx, job, plan, 0, nil)
-	if err != nil {
-		return err
-	}
-	v.keep(pieces...)
-	if plan.Audio != nil {
-		sound, err := tools.EncodeAudio(ctx, job, plan, nil)
-		if v.Sound = endOf(err); err == nil {
-			v.keep(sound)
-		} else {
-			v.Err = err.Error() // the film goes on without
-		}
-	}
-	v.Step = "thumbnails"
-	stills, err := tools.Thumbnails(ctx, job, plan, nil)
-	if err != nil {
-		return err
-	}
-	v.keep(stills...)
-	v.Step = "all"
-	return nil
-}
-
-func (v *verdict) keep(outputs ...media.Output) {
-	for _, o := range outputs {
-		v.Files = append(v.Files, o.Path)
-	}
-}
-
+// endOf sorts an error as a worker does.
 func endOf(err error) string {
 	if err == nil {
 		return Converted
@@ -184,12 +165,12 @@ func codeOf(end string) string {
 	switch end {
 	case "stalled", "time limit":
 		return limitTime
-	case "memory", "killed":
+	case "memory", killed:
 		return limitMemory
 	case "crashed", "too big":
 		return corrupt
-	case unexplained, "no sandbox":
-		return "internal"
+	case unexplained, noSandbox:
+		return string(video.InternalFailure)
 	}
 	return end
 }

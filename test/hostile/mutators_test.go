@@ -106,11 +106,11 @@ func exaggerate(r *rand.Rand, film []byte) {
 
 func notLowerCase(c rune) bool { return c < 'a' || c > 'z' }
 
-// mutant makes film number n of a run: what it is depends on these numbers and
-// on the seeds only. how says what was done to which seed.
-func mutant(run, n uint64, seeds []seed, list []byte) (film []byte, how string) {
+// mutant makes film number n of a run: what it is depends on these numbers, on
+// the seeds and on the lists only. how says what was done to which seed.
+func mutant(run, n uint64, seeds []seed, lists [][]byte) (film []byte, how string) {
 	r := rand.New(rand.NewPCG(run, n))
-	s, other := seeds[r.IntN(len(seeds))], seeds[r.IntN(len(seeds))]
+	s, other, list := seeds[r.IntN(len(seeds))], seeds[r.IntN(len(seeds))], lists[r.IntN(len(lists))]
 	film, how = slices.Clone(s.film), s.name
 	for range 1 + r.IntN(3) {
 		m := mutators[r.IntN(len(mutators))]
@@ -120,8 +120,17 @@ func mutant(run, n uint64, seeds []seed, list []byte) (film []byte, how string) 
 	return film, how
 }
 
-// seed is a sound film to be damaged.
-type seed struct {
-	name string
-	film []byte
+// listLength is longer than any list with paths of usual length.
+const listLength = 2 << 10
+
+// temptations returns the texts of all lists, each filled up with empty lines to
+// the same length: what is done to a film must not depend on how long the name of
+// a temporary folder is.
+func temptations(b Bait) [][]byte {
+	var texts [][]byte
+	for _, s := range Lists(b) {
+		text := s.Make()
+		texts = append(texts, append(text, bytes.Repeat([]byte("\n"), max(0, listLength-len(text)))...))
+	}
+	return texts
 }

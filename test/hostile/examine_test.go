@@ -1,0 +1,141 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/mp4"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const filmName = "film.mp4"
+
+// examine does with one file what a worker would do.
+func examine(ctx context.Context, tools *media.Tools, o order) verdict {
+	began := time.Now()
+	v := verdict{Step: "inspect"}
+	err := v.convert(ctx, tools, o)
+	v.End = endOf(err)
+	if f, ok := errors.AsType[*video.Failure](err); ok {
+		v.Message = f.Message
+	}
+	if err != nil {
+		v.Err = err.Error()
+	}
+	v.Took = time.Since(began)
+	v.ChildPeak, v.OwnPeak = peaks()
+	return v
+}
+
+func (v *verdict) convert(ctx context.Context, tools *media.Tools, o order) error {
+	job := media.Job{Source: o.Source, OutDir: o.Out}
+	plan, err := tools.Inspect(ctx, job, media.Ask{Names: []video.Name{"144p"}, Thumbnails: o.Thumbnails})
+	if err != nil {
+		return err
+	}
+	v.Step = "encode"
+	pieces, err := encode(ctx, tools, job, plan)
+	if err != nil {
+		return err
+	}
+	sound := v.extras(ctx, tools, job, plan)
+	v.Step = "assemble"
+	if len(pieces) == 0 {
+		return video.Failf(video.Corrupt, "No picture of this file could be decoded.") // as the worker does
+	}
+	film := filepath.Join(o.Out, filmName)
+	length, err := assemble(film, pieces, sound)
+	if err != nil {
+		return err
+	}
+	v.Files = append(v.Files, film)
+	if length > plan.Duration+plan.Duration/10+5*time.Second {
+		return video.Failf(video.Corrupt, "The file claims to last %s, but would play for %s.", plan.Duration, length) // likewise
+	}
+	v.Step = "all"
+	return nil
+}
+
+// encode makes the pieces of a film. A chunk without pictures has none.
+func encode(ctx context.Context, tools *media.Tools, job media.Job, plan *video.Plan) (pieces []string, err error) {
+	for n := range plan.Chunks {
+		own := job
+		own.OutDir = filepath.Join(job.OutDir, fmt.Sprintf("chunk-%d", n))
+		if err := os.Mkdir(own.OutDir, 0o700); err != nil {
+			return nil, err
+		}
+		outputs, err := tools.EncodeChunk(ctx, own, plan, n, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outputs {
+			pieces = append(pieces, o.Path)
+		}
+	}
+	return pieces, nil
+}
+
+// extras makes what a film can go without: its sound, whose path it returns, and
+// its stills.
+func (v *verdict) extras(ctx context.Context, tools *media.Tools, job media.Job, plan *video.Plan) (sound string) {
+	if plan.Audio != nil {
+		output, err := tools.EncodeAudio(ctx, job, plan, nil)
+		if v.Sound = endOf(err); err == nil {
+			sound = output.Path
+		} else {
+			v.Err = err.Error()
+		}
+	}
+	if len(plan.Thumbnails) > 0 {
+		stills, err := tools.Thumbnails(ctx, job, plan, nil)
+		if v.Stills = endOf(err); err != nil {
+			v.Err = err.Error()
+		}
+		for _, s := range stills {
+			v.Files = append(v.Files, s.Path)
+		}
+	}
+	return sound
+}
+
+// assemble makes a film of its pieces, and of sound unless that is "". It returns
+// how long the film is.
+func assemble(film string, pictures []string, sound string) (time.Duration, error) {
+	var pieces []mp4.Piece
+	var heard *mp4.Piece
+	for _, path := range pictures {
+		p, err := readPiece(path)
+		if err != nil {
+			return 0, err
+		}
+		pieces = append(pieces, p)
+	}
+	if sound != "" {
+		p, err := readPiece(sound)
+		if err != nil {
+			return 0, err
+		}
+		heard = &p
+	}
+	f, err := os.Create(film)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	sum, err := mp4.Assemble(f, pieces, heard)
+	if err != nil {
+		return 0, fmt.Errorf("assemble: %w", err)
+	}
+	return sum.Duration, mp4.Verify(mp4.Piece{ReaderAt: f, Size: sum.Size}, sum)
+}
+
+func readPiece(path string) (mp4.Piece, error) {
+	b, err := os.ReadFile(path)
+	return mp4.Piece{ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, err
+}
