@@ -113,7 +113,7 @@ func joinChunks(t *testing.T, tools *Tools, job Job, plan *video.Plan) string {
 		pieces = append(pieces, mp4.Piece{ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
 	}
 	var film bytes.Buffer
-	if _, err := mp4.Assemble(&film, pieces, nil); err != nil {
+	if _, err := mp4.Assemble(&film, pieces, nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "film.mp4")

@@ -186,7 +186,7 @@ func (e *engine) assemble(path string, pieces []string, sound string) {
 	f, err := os.Create(path)
 	e.check(err)
 	defer f.Close()
-	_, err = mp4.Assemble(f, all, audio)
+	_, err = mp4.Assemble(f, all, audio, 0)
 	e.check(err)
 }
 

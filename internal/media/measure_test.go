@@ -48,7 +48,7 @@ func finished(t testing.TB, tools *Tools, job Job, names ...video.Name) (*video.
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := mp4.Assemble(f, pieces, nil); err != nil {
+		if _, err := mp4.Assemble(f, pieces, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 		films = append(films, Film{Path: path, Rendition: i})

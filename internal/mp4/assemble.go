@@ -29,8 +29,12 @@ const copyBuffer = 256 << 10
 // frames may be shown at the same moment. A piece without frames adds nothing. The
 // times of the frames stay exactly what the pieces' edit lists make them, with
 // the film's zero at zero.
-func Assemble(w io.Writer, pieces []Piece, audio *Piece) (Summary, error) {
-	pictures, err := pictureReel(pieces)
+//
+// How long the last frame is shown no piece can tell; it is taken to be as long
+// as the one before. Where that would be beyond length, which may be 0 for a film
+// whose length is not known, it ends there.
+func Assemble(w io.Writer, pieces []Piece, audio *Piece, length time.Duration) (Summary, error) {
+	pictures, err := pictureReel(pieces, length)
 	if err != nil {
 		return Summary{}, fmt.Errorf("join the pictures: %w", err)
 	}

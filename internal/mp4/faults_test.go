@@ -39,7 +39,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Assemble(io.Discard, tt.pieces, tt.audio)
+			_, err := Assemble(io.Discard, tt.pieces, tt.audio, 0)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Assemble = %v, want an error with %q", err, tt.want)
 			}
@@ -90,7 +90,7 @@ func TestAssembleReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	piece := open(t, encode(t, makeSource(t, false), 0, end))
 	for _, n := range []int{0, int(piece.Size) - 1000} {
-		if _, err := Assemble(&failingWriter{n}, []Piece{piece}, nil); !errors.Is(err, errFull) {
+		if _, err := Assemble(&failingWriter{n}, []Piece{piece}, nil, 0); !errors.Is(err, errFull) {
 			t.Errorf("Assemble on a disk with %d bytes = %v, want %v", n, err, errFull)
 		}
 	}
@@ -157,13 +157,13 @@ func probe(raw []byte) {
 	_, _ = Inspect(p)
 	_ = Verify(p, Summary{})
 	var film bytes.Buffer
-	s, err := Assemble(&film, []Piece{p}, nil)
+	s, err := Assemble(&film, []Piece{p}, nil, 0)
 	if err == nil {
 		if err := Verify(Piece{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
 			panic(fmt.Sprintf("a film that was assembled is not sound: %v", err))
 		}
 	}
-	_, _ = Assemble(io.Discard, []Piece{p}, &p)
+	_, _ = Assemble(io.Discard, []Piece{p}, &p, 0)
 }
 
 func FuzzRead(f *testing.F) {

@@ -124,7 +124,7 @@ func write(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summary) 
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err = Assemble(f, pieces, sound)
+	s, err = Assemble(f, pieces, sound, 0)
 	if err != nil {
 		t.Fatalf("Assemble: %v", err)
 	}

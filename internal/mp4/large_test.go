@@ -83,7 +83,7 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	like := tinyPiece(t)
 	pieces := []Piece{fakePiece(t, like, 0, frames, size), fakePiece(t, like, frames*512, frames, size)}
 	var k keeper
-	s, err := Assemble(&k, pieces, nil)
+	s, err := Assemble(&k, pieces, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func BenchmarkAssemble(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Assemble(out, pieces, nil); err != nil {
+		if _, err := Assemble(out, pieces, nil, 0); err != nil {
 			b.Fatal(err)
 		}
 		if err := out.Close(); err != nil {
@@ -196,7 +196,7 @@ func BenchmarkTables(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Assemble(io.Discard, pieces, nil); err != nil {
+		if _, err := Assemble(io.Discard, pieces, nil, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

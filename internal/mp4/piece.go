@@ -18,6 +18,10 @@ type Piece struct {
 // ffmpeg leaves one behind, and exits with success, when no frame reached it.
 var ErrNoFrames = errors.New("the file has no frames")
 
+// ErrTimes means that the frames of a piece contradict each other about when
+// they are shown, as those of a broken source do.
+var ErrTimes = errors.New("the times of the frames contradict each other")
+
 const (
 	boxHeader      = 8
 	largeBoxHeader = 16

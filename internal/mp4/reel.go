@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -58,8 +59,8 @@ func soundReel(p Piece) (*reel, error) {
 }
 
 // pictureReel joins the pictures of all pieces, in order.
-func pictureReel(pieces []Piece) (*reel, error) {
-	j := &joiner{reel: &reel{sync: []uint32{}}, known: map[string]int{}}
+func pictureReel(pieces []Piece, length time.Duration) (*reel, error) {
+	j := &joiner{reel: &reel{sync: []uint32{}}, known: map[string]int{}, length: length}
 	for i, p := range pieces {
 		t, err := readSingle(p)
 		if errors.Is(err, ErrNoFrames) {
@@ -85,6 +86,7 @@ type joiner struct {
 	pts    []int64        // when each sample is shown, in decode order
 	sorted []int64        // the same in order of time
 	last   int64          // duration of the last sample
+	length time.Duration  // of the film; 0 when it is not known
 }
 
 func (j *joiner) add(p Piece, t *track, label string) error {
@@ -162,7 +164,7 @@ func (j *joiner) addTimes(t *track) error {
 	slices.Sort(own)
 	for i := range own[1:] {
 		if own[i] == own[i+1] {
-			return fmt.Errorf("two frames are shown at %d/%d s", own[i], j.scale)
+			return fmt.Errorf("%w: two frames are shown at %d/%d s", ErrTimes, own[i], j.scale)
 		}
 	}
 	if before > 0 && own[0] <= j.sorted[before-1] {
@@ -182,6 +184,10 @@ func (j *joiner) schedule() error {
 		shift = max(shift, s-j.pts[i])
 	}
 	first, n := j.sorted[0], len(j.sorted)
+	if j.length > 0 {
+		left := int64(j.length.Seconds()*float64(j.scale)) - j.sorted[n-1]
+		j.last = min(j.last, max(left, int64(j.scale)/10)) // a tenth of a second in any case
+	}
 	end := j.sorted[n-1] + j.last
 	if end <= 0 {
 		return errors.New("the film ends before time zero")

@@ -1,9 +1,11 @@
 package mp4
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 	"pgregory.net/rapid"
@@ -76,10 +78,33 @@ func TestScheduleKeepsTimesAndNeverShowsBeforeDecoding(t *testing.T) {
 	})
 }
 
+func TestTheLastFrameEndsWithTheFilm(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		length time.Duration
+		want   int64 // ticks of 1/12288 s that the last of three frames lasts
+	}{
+		{"a film of unknown length", 0, 30 * 12288},
+		{"a film that is longer", 2 * time.Minute, 30 * 12288},
+		{"a film that ends soon after it", 61 * time.Second, 12288},
+		{"a film that ends before it", 59 * time.Second, 1228},
+	}
+	for _, tt := range tests {
+		j := &joiner{reel: &reel{scale: scale}, length: tt.length}
+		if err := j.addTimes(&track{pts: []int64{0, 30 * scale, 60 * scale}, stts: &mp4ff.SttsBox{SampleTimeDelta: []uint32{30 * scale}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.schedule(); err != nil || j.last != tt.want {
+			t.Errorf("%s: the last frame lasts %d ticks, %v; want %d", tt.name, j.last, err, tt.want)
+		}
+	}
+}
+
 func TestFramesAtTheSameMomentAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := join([][]int64{{0, 512, 1024}, {1536, 2560, 2560}})
-	if err == nil || !strings.Contains(err.Error(), "two frames are shown at 2560/12288 s") {
+	if !errors.Is(err, ErrTimes) || !strings.Contains(err.Error(), "two frames are shown at 2560/12288 s") {
 		t.Errorf("join = %v, want an error that names the moment", err)
 	}
 }

@@ -104,7 +104,11 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
 	}
 	path := filepath.Join(dir, "film.mp4")
-	sum, err := join(ctx, path, parts)
+	sum, err := join(ctx, path, parts, v.Plan.Duration)
+	if errors.Is(err, mp4.ErrTimes) {
+		w.log.InfoContext(ctx, "a film cannot be joined", "task", t.String(), "err", err)
+		return video.Failf(video.Corrupt, "The file's timestamps make no sense: its pictures overlap in time.")
+	}
 	if err != nil {
 		return conversion(err)
 	}
@@ -119,7 +123,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 }
 
 // join writes the film that the pieces make to path and checks it.
-func join(ctx context.Context, path string, parts *app.Pieces) (mp4.Summary, error) {
+func join(ctx context.Context, path string, parts *app.Pieces, length time.Duration) (mp4.Summary, error) {
 	pieces := make([]mp4.Piece, len(parts.Chunks))
 	for i, o := range parts.Chunks {
 		pieces[i] = mp4.Piece{ReaderAt: o, Size: o.Info().Size}
@@ -133,7 +137,7 @@ func join(ctx context.Context, path string, parts *app.Pieces) (mp4.Summary, err
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
 	defer f.Close()
-	sum, err := mp4.Assemble(stoppable{ctx, f}, pieces, sound)
+	sum, err := mp4.Assemble(stoppable{ctx, f}, pieces, sound, length)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}

@@ -128,7 +128,7 @@ func assemble(film string, pictures []string, sound string) (time.Duration, erro
 		return 0, err
 	}
 	defer f.Close()
-	sum, err := mp4.Assemble(f, pieces, heard)
+	sum, err := mp4.Assemble(f, pieces, heard, 0)
 	if err != nil {
 		return 0, fmt.Errorf("assemble: %w", err)
 	}
