@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/queue"
@@ -13,9 +14,8 @@ import (
 // not, and needs no watching.
 type spacer interface{ Free() (uint64, error) }
 
-// room refuses work that needs more bytes than there are beside the reserve.
-// The reserve is for the database: a service that cannot even record a deletion
-// never gets out of a full disk.
+// room refuses what needs more bytes of the storage than there are beside the
+// reserve.
 func (a *App) room(need int64) error {
 	s, ok := a.blobs.(spacer)
 	if !ok {
@@ -25,20 +25,47 @@ func (a *App) room(need int64) error {
 	if err != nil {
 		return storageError("measure free space", err)
 	}
+	return a.fits(need, free)
+}
+
+// fits compares what is needed with what is free beside the reserve. The reserve
+// is for the database: a service that cannot even record a deletion never gets
+// out of a full disk.
+func (a *App) fits(need int64, free uint64) error {
 	if wanted := uint64(max(need, 0)) + uint64(a.cfg.MinFree); free < wanted {
 		return storageError("make room", fmt.Errorf("%d bytes are free, %d are wanted: %w", free, wanted, blob.ErrFull))
 	}
 	return nil
 }
 
-// RoomFor returns an error while there is no room for what a task will write.
-// The task then waits; nothing is lost by that.
-func (a *App) RoomFor(ctx context.Context, t queue.Task, v video.Video) error {
+// RoomFor returns an error while there is no room for what a task will write, in
+// the storage or on the machine's own disk, where scratch bytes are free. The
+// task then waits; nothing is lost by that.
+func (a *App) RoomFor(ctx context.Context, t queue.Task, v video.Video, scratch uint64) error {
 	need, err := a.estimate(ctx, t, v)
 	if err != nil {
 		return err
 	}
-	return a.room(need)
+	if err := a.room(need); err != nil {
+		return err
+	}
+	return a.fits(need+a.toFetch(t, v), scratch)
+}
+
+// toFetch is roughly how many bytes of the source a task has to copy to the
+// machine it runs on. Where the storage is that machine's, it is a link.
+func (a *App) toFetch(t queue.Task, v video.Video) int64 {
+	if _, here := a.blobs.(spacer); here || t.Kind == queue.Assemble {
+		return 0
+	}
+	if t.Kind != queue.Encode || len(v.Plan.Head) == 0 || len(v.Plan.Chunks[t.Number].Spans) == 0 {
+		return v.Source.Size
+	}
+	var sum int64
+	for _, s := range slices.Concat(v.Plan.Head, v.Plan.Chunks[t.Number].Spans) {
+		sum += s.To - s.From
+	}
+	return min(sum, v.Source.Size)
 }
 
 const (
