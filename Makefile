@@ -7,11 +7,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # Packages in which goroutines meet; the race detector pays there.
 RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/...
 
+MUTANTS ?= 2000
+
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test lint race crash bench fuzz cover clean deps deps-test deps-cluster
+.PHONY: help build run cluster test test-fleet test-cluster lint race crash chaos mutants bench fuzz cover clean deps deps-test deps-cluster
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/spool
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spool ./cmd/spool
@@ -23,8 +25,14 @@ cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two 
 	exec scripts/cluster.sh
 
 test: deps-test lint ## Check and test everything, as the continuous integration does
-	$(GO) test ./...
-	$(MAKE) race
+	$(GO) test $$($(GO) list ./... | grep -v /test/cluster)
+	$(MAKE) test-fleet test-cluster race
+
+test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
+	SPOOL_TEST_BACKEND=fleet $(GO) test -timeout 20m ./test/e2e
+
+test-cluster: deps-test ## Break a fleet of real processes in every way we know
+	$(GO) test -count=1 -parallel 4 -timeout 20m ./test/cluster
 
 lint: ## Check formatting, go vet, staticcheck, import rules and sizes
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
@@ -38,6 +46,13 @@ race: ## Run the tests of concurrent packages under the race detector
 
 crash: deps ## Kill the server 50 times at random moments and look for losses
 	SPOOL_TEST_ROUNDS=50 $(GO) test -count=1 -timeout 20m -run RandomKills -v ./test/e2e
+
+chaos: deps-test ## 100 rounds of random kills, stops and cuts over a fleet with 20 films in work
+	SPOOL_TEST_ROUNDS=100 $(GO) test -count=1 -timeout 60m -run TestChaos -v ./test/cluster
+
+mutants: deps-test ## Send 2,000 damaged films and every bomb through the engine; keeps those that make trouble in bin/mutants
+	mkdir -p bin/mutants
+	SPOOL_TEST_MUTANTS=$(MUTANTS) $(GO) test -count=1 -timeout 2h -v -artifacts -outputdir $(CURDIR)/bin/mutants ./test/hostile
 
 bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/media -report $(CURDIR)/docs/benchmarks.md

@@ -34,8 +34,10 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 	var finished video.Status
 	err = a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		kept = true
-		if done, err := tx.FinishStep(ctx, id, string(queue.Assemble), rendition, 0, a.now()); err != nil || !done {
+		if done, err := tx.FinishStep(ctx, id, string(queue.Assemble), rendition, 0, a.now()); err != nil {
 			return err
+		} else if !done {
+			return a.enqueuePurge(ctx, tx, id, afterWork) // another was first: the staged film may be nobody's
 		}
 		v, err := tx.Video(ctx, id)
 		if err != nil {
@@ -126,7 +128,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 	for _, r := range v.Resolutions {
 		err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
 			v, err := tx.Video(ctx, id)
-			if err != nil {
+			if err != nil || v.Status.Finished() { // another was first, long ago
 				return err
 			}
 			return a.publishThumbnails(ctx, v, r.Name, files)

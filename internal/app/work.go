@@ -168,8 +168,10 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 	var kept bool
 	err := a.ifWanted(ctx, id, func(tx *store.Tx) (err error) {
 		kept = true
-		if done, err := tx.FinishStep(ctx, id, string(k), number, frames, a.now()); err != nil || !done {
+		if done, err := tx.FinishStep(ctx, id, string(k), number, frames, a.now()); err != nil {
 			return err
+		} else if !done {
+			return a.enqueuePurge(ctx, tx, id, afterWork) // another was first: what was kept above may be nobody's
 		}
 		steps, err := tx.Steps(ctx, id)
 		if err != nil {

@@ -143,7 +143,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.O
 	}
 	failure, hopeless := errors.AsType[*video.Failure](err)
 	if !hopeless && ours(err) {
-		return metrics.Failed, err // the queue logs it and tries again
+		return metrics.Failed, fmt.Errorf("%w: %w", queue.ErrUnwell, err) // the queue logs it and tries again
 	}
 	if !hopeless {
 		most := maxFaults

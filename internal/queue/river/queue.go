@@ -84,6 +84,7 @@ type Queue struct {
 	phase    phase
 	finished <-chan struct{} // closed when nothing runs any more; nil until started
 	gaveUp   bool            // forsaken is closed
+	unwell   int             // tasks in a row that failed because of this worker
 	runs     map[int64]*run  // by the id of their job
 
 	slots        int          // how many tasks run at a time, at most

@@ -202,8 +202,32 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	err := attempt(r.ctx, r.task, w.handle)
 	w.q.record(context.WithoutCancel(ctx), r, err, context.Cause(r.ctx))
 	w.q.unregister(r)
+	w.q.convalesce(err)
 	return river.JobSnooze(0)
 }
+
+// convalesce keeps the place of a task that failed because of this worker empty
+// for a while.
+func (q *Queue) convalesce(err error) {
+	q.mu.Lock()
+	if errors.Is(err, queue.ErrUnwell) {
+		q.unwell++
+	} else if err == nil {
+		q.unwell = 0
+	}
+	failures := q.unwell
+	q.mu.Unlock()
+	if failures == 0 || !errors.Is(err, queue.ErrUnwell) {
+		return
+	}
+	select {
+	case <-time.After(min(queue.Backoff(failures), longestRest)):
+	case <-q.stopping:
+	}
+}
+
+// longestRest is how long a worker in trouble takes no task, at most.
+const longestRest = 15 * time.Second
 
 // begin makes a fetched task known, so that Cancel, Quiet and Stop find it. Its
 // context has nothing to do with River's, which ends without our reasons.

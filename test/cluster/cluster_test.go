@@ -1,0 +1,94 @@
+// Package cluster tests Spool as a fleet: the built program as several API and
+// worker processes on one PostgreSQL and one S3 server, while the tests kill,
+// stop, freeze and cut off whichever part they like. However bad the weather,
+// every film that was accepted must come out whole, no answer may lie about it,
+// and nothing may be left behind.
+//
+// SPOOL_TEST_ROUNDS and SPOOL_TEST_VIDEOS make TestChaos longer, SPOOL_TEST_SEED
+// repeats its choices, SPOOL_TEST_LONG=1 runs what takes minutes.
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/store/pgtest"
+)
+
+const (
+	// patience is how long anything may take that must happen. It is reached only
+	// when a test fails: a loaded machine is slow, a stuck task is stuck forever.
+	patience = 4 * time.Minute
+	// pause is how long the tests wait between two looks at the same thing.
+	pause = 50 * time.Millisecond
+)
+
+// lab is what the tests of one run share. TestMain sets it once.
+var lab struct {
+	dir    string // removed at the end
+	binary string
+	clips  shelf
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "spool-cluster-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	lab.dir, lab.binary = dir, filepath.Join(dir, "spool")
+	build := exec.Command("go", "build", "-o", lab.binary, "./cmd/spool")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
+		return 1
+	}
+	return pgtest.Run(m)
+}
+
+// setting reads a number from the environment.
+func setting(t testing.TB, name string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// long reports whether tests may take minutes.
+func long() bool { return os.Getenv("SPOOL_TEST_LONG") == "1" }
+
+// byLength chooses how much a test does.
+func byLength[T any](usual, longer T) T {
+	if long() {
+		return longer
+	}
+	return usual
+}
+
+// until waits for a condition that nothing signals.
+func until(t testing.TB, what string, limit time.Duration, reached func() bool) {
+	t.Helper()
+	began := time.Now()
+	for !reached() {
+		if time.Since(began) > limit {
+			t.Fatalf("waited %s in vain for %s", limit, what)
+		}
+		time.Sleep(pause)
+	}
+}

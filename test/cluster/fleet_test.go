@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spool-video/spool/internal/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/store/pgtest"
+)
+
+// apiKey is the bootstrap key of every fleet.
+const apiKey = "cluster-bootstrap-key-0123456789ab"
+
+// fleet is a whole Spool: one database, one bucket, and processes that share
+// them. Its methods end the test when something that the caller takes for
+// granted does not happen; those that customers use return errors instead.
+type fleet struct {
+	t        testing.TB
+	postgres *pgtest.Server // nil: the one that all tests share
+	db       string         // address of the database
+	s3       *s3test.Server
+	bucket   string
+	objects  string // the folder with the objects
+	front    *door  // how the customers reach the storage
+	apis     []*node
+	workers  []*node
+	turn     atomic.Int64 // of the load balancer
+}
+
+// newFleet returns a fleet without processes, on the database server that the
+// tests share.
+func newFleet(t testing.TB) *fleet {
+	t.Helper()
+	return assemble(t, &fleet{t: t, db: pgtest.Fresh(t)})
+}
+
+// newFleetWithPostgres returns a fleet whose database server is its own.
+func newFleetWithPostgres(t testing.TB) *fleet {
+	t.Helper()
+	server := pgtest.Start(t)
+	return assemble(t, &fleet{t: t, postgres: server, db: server.Fresh(t)})
+}
+
+func assemble(t testing.TB, f *fleet) *fleet {
+	t.Helper()
+	f.s3 = s3test.Start(t)
+	f.bucket = f.s3.Bucket(t)
+	f.objects = filepath.Join(f.s3.Dir, f.bucket, "films")
+	f.front = newDoor(t, f.s3)
+	return f
+}
+
+// option changes how a node runs.
+type option func(*node)
+
+// withEnv sets an environment variable of a node.
+func withEnv(name, value string) option { return func(n *node) { n.env[name] = value } }
+
+// withDir lets a node work in a data directory of the caller's.
+func withDir(dir string) option { return func(n *node) { n.dir = dir } }
+
+// withLine lets a node reach the database through a proxy.
+func withLine(t testing.TB, f *fleet) option {
+	return func(n *node) {
+		n.line = pgtest.NewProxy(t, f.db)
+		n.env["SPOOL_DATABASE_URL"] = n.line.URL()
+	}
+}
+
+// api starts a process that answers requests. All of them are started before the
+// first customer comes.
+func (f *fleet) api(options ...option) *node {
+	f.t.Helper()
+	n := f.node("api", len(f.apis), options)
+	n.start()
+	f.apis = append(f.apis, n)
+	go n.watch(f.t.Context())
+	return n
+}
+
+// worker starts a process that does one task at a time.
+func (f *fleet) worker(options ...option) *node {
+	f.t.Helper()
+	n := f.node("worker", len(f.workers), options)
+	n.start()
+	f.workers = append(f.workers, n)
+	return n
+}
+
+// node prepares a process.
+func (f *fleet) node(role string, number int, options []option) *node {
+	f.t.Helper()
+	n := &node{t: f.t, name: fmt.Sprintf("%s %d", role, number), dir: filepath.Join(f.t.TempDir(), "data"), door: newDoor(f.t, f.s3)}
+	n.env = map[string]string{
+		"SPOOL_ROLE":         role,
+		"SPOOL_LISTEN":       "127.0.0.1:0",
+		"SPOOL_API_KEY":      apiKey,
+		"SPOOL_LOG_LEVEL":    "debug",
+		"SPOOL_LOG_FORMAT":   "json",
+		"SPOOL_QUALITY":      "fast",
+		"SPOOL_WORKERS":      "1",
+		"SPOOL_THREADS":      "1",
+		"SPOOL_DATABASE_URL": f.db,
+		"SPOOL_STORAGE_URL": fmt.Sprintf("s3://%s/films?region=%s&endpoint=%s&public_endpoint=%s&path_style=true",
+			f.bucket, s3test.Region, n.door.URL, f.front.URL),
+	}
+	for _, variable := range f.s3.Environment() {
+		name, value, _ := strings.Cut(variable, "=")
+		n.env[name] = value
+	}
+	for _, o := range options {
+		o(n)
+	}
+	f.t.Cleanup(n.end)
+	return n
+}
+
+// nodes returns all processes.
+func (f *fleet) nodes() []*node { return append(append([]*node{}, f.apis...), f.workers...) }
+
+// weather gives all doors to the storage the same manners.
+func (f *fleet) weather(m manner) {
+	f.front.set(m)
+	for _, n := range f.nodes() {
+		n.door.set(m)
+	}
+}
+
+// cutStorage ends all that is under way to the storage and shuts the doors.
+func (f *fleet) cutStorage() {
+	f.front.cut()
+	for _, n := range f.nodes() {
+		n.door.cut()
+	}
+}
