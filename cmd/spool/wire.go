@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
@@ -47,6 +48,11 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 		}
 	}
 	m.WatchQueue(ctx, p.queue.Stats)
+	if fleet, ok := p.queue.(interface {
+		Workers(context.Context) ([]queue.Worker, error)
+	}); ok {
+		m.WatchWorkers(ctx, fleet.Workers)
+	}
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, keepHouse: p.keepHouse}
 	if c.works() {
 		w, err := worker.New(p.app, bench.tools, filepath.Join(c.DataDir, scratchFolder), log, m)

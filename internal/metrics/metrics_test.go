@@ -35,6 +35,9 @@ func used(t *testing.T) *Metrics {
 	m.WatchQueue(t.Context(), func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 	})
+	m.WatchWorkers(t.Context(), func(context.Context) ([]queue.Worker, error) {
+		return []queue.Worker{{Slots: 4, Runs: make([]queue.Run, 3)}, {Slots: 2}}, nil
+	})
 	return m
 }
 
@@ -79,6 +82,9 @@ func TestEveryNumberIsShown(t *testing.T) {
 		`spool_queue_tasks{kind="encode",state="running"} 2`,
 		`spool_queue_tasks{kind="purge",state="waiting"} 0`,
 		`spool_queue_oldest_task_age_seconds{kind="encode"} 90`,
+		`spool_fleet_workers 2`,
+		`spool_fleet_slots 6`,
+		`spool_fleet_busy_slots 3`,
 	} {
 		if !slices.Contains(shown, want) {
 			t.Errorf("the answer lacks %s", want)
