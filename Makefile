@@ -10,7 +10,7 @@ RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/.
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-fleet test-cluster lint race crash chaos mutants bench fuzz cover clean deps deps-test deps-cluster
+.PHONY: help build run cluster test test-fleet test-cluster lint race crash chaos mutants scale bench fuzz cover clean deps deps-test deps-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ chaos: deps-test ## 100 rounds of random kills, stops and cuts over a fleet with
 mutants: deps-test ## Send 2,000 damaged films and every bomb through the engine; keeps those that make trouble in bin/mutants
 	mkdir -p bin/mutants
 	SPOOL_TEST_MUTANTS=$(MUTANTS) $(GO) test -count=1 -timeout 2h -v -artifacts -outputdir $(CURDIR)/bin/mutants ./test/hostile
+
+scale: deps-test ## Simulate a thousand workers, and measure what one database carries
+	SPOOL_SCALE_WORKERS=1000 SPOOL_SCALE_COSTS=1 $(GO) test -count=1 -timeout 2h -v ./test/scale
 
 bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/media -report $(CURDIR)/docs/benchmarks.md

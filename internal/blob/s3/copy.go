@@ -47,6 +47,8 @@ func (s *Store) copy(ctx context.Context, from, to, etag string) (blob.Info, err
 	if source.Size > s.maxCopy {
 		return s.copyParts(ctx, source, to)
 	}
+	ctx, cancel := settled(ctx)
+	defer cancel()
 	out, err := s.client.CopyObject(ctx, &sdk.CopyObjectInput{
 		Bucket: &s.bucket, Key: s.full(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
 		// The type belongs to the new key, which may have another extension.

@@ -137,7 +137,9 @@ func (u *multipart) complete() (blob.Info, error) {
 		}
 	}
 	slices.SortFunc(u.parts, func(a, b types.CompletedPart) int { return cmp.Compare(*a.PartNumber, *b.PartNumber) })
-	out, err := u.store.client.CompleteMultipartUpload(u.ctx, &sdk.CompleteMultipartUploadInput{
+	ctx, cancel := settled(u.ctx)
+	defer cancel()
+	out, err := u.store.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
 		Bucket: &u.store.bucket, Key: u.store.full(u.key), UploadId: u.id,
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts},
 	}, u.store.patient)

@@ -71,6 +71,8 @@ func fill(ctx context.Context, r io.Reader, buf []byte) (n int, err error) {
 
 // putWhole stores body with a single request.
 func (s *Store) putWhole(ctx context.Context, key string, body io.ReadSeeker, size int64) (blob.Info, error) {
+	ctx, cancel := settled(ctx)
+	defer cancel()
 	out, err := s.client.PutObject(ctx, &sdk.PutObjectInput{
 		Bucket: &s.bucket, Key: s.full(key), Body: body, ContentLength: &size, ContentType: contentType(key),
 	})

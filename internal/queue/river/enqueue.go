@@ -83,6 +83,9 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	if err != nil {
 		return err
 	}
+	if err := lockTurns(ctx, tx, tasks); err != nil {
+		return err
+	}
 	desk, err := lookAtTurns(ctx, tx, tasks)
 	if err != nil {
 		return err
@@ -139,6 +142,39 @@ func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
 	slices.Sort(keys) // everybody in the same order
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
 	return err
+}
+
+// crowd is from how many tasks on their turns are given out under a lock.
+const crowd = 10
+
+// lockTurns keeps other transactions from giving out turns of the tenants of many
+// tasks until tx ends. Without it the films of one who uploads several at once
+// would all get the same turns, hundreds of each, and others would wait for all of
+// them. A few tasks may share a turn with others: that makes it only a little longer.
+func lockTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
+	const class = 0x5b00_15c6 // among the advisory locks of the database
+	if len(tasks) < crowd {
+		return nil
+	}
+	var keys []int32
+	for _, tenant := range tenantsOf(tasks) {
+		h := fnv.New32a()
+		h.Write([]byte(tenant))
+		keys = append(keys, int32(h.Sum32()))
+	}
+	slices.Sort(keys) // everybody in the same order
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
+	return err
+}
+
+func tenantsOf(tasks []queue.Task) []video.Tenant {
+	var tenants []video.Tenant
+	for _, t := range tasks {
+		if !slices.Contains(tenants, t.Tenant) {
+			tenants = append(tenants, t.Tenant)
+		}
+	}
+	return tenants
 }
 
 // ringSQL wakes River's fetchers on all machines once the transaction commits.

@@ -52,17 +52,10 @@ const turnsSQL = `
 // lookAtTurns finds the last turn that each tenant of the tasks has, or the one
 // that is now if that is later. Now is the latest turn of those that run; when
 // nothing runs it is just before the first that waits. All of it is read from
-// the ends of indexes, and nothing is locked: two transactions at once may give
-// the same turn to a tenant twice, which only makes one turn a little longer.
+// the ends of indexes. See lockTurns for two transactions that do so at once.
 func lookAtTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) (*desk, error) {
 	d := &desk{last: map[video.Tenant]time.Time{}}
-	var tenants []video.Tenant
-	for _, t := range tasks {
-		if !slices.Contains(tenants, t.Tenant) {
-			tenants = append(tenants, t.Tenant)
-		}
-	}
-	rows, err := tx.QueryContext(ctx, turnsSQL, texts(tenants))
+	rows, err := tx.QueryContext(ctx, turnsSQL, texts(tenantsOf(tasks)))
 	if err != nil {
 		return nil, err
 	}
