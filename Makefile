@@ -26,7 +26,8 @@ cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two 
 
 test: deps-test lint ## Check and test everything, as the continuous integration does
 	$(GO) test $$($(GO) list ./... | grep -v /test/cluster)
-	$(MAKE) test-fleet test-cluster race
+	$(MAKE) -j2 --output-sync=target test-fleet test-cluster
+	$(MAKE) race
 
 test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 	SPOOL_TEST_BACKEND=fleet $(GO) test -timeout 20m ./test/e2e
