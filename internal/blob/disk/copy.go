@@ -42,10 +42,24 @@ func (s *Store) link(ctx context.Context, from, to, etag string) (blob.Info, err
 	return info, s.syncNearest(path.Dir(to))
 }
 
+// replacedTries is how often linking is tried again that failed because a writer
+// replaced the object at that very moment: Linux looks the file up first, and
+// finds then that it has lost its name.
+const replacedTries = 10
+
 // linkVia links from to temp, looks whether that is the right version, and only
 // then lets it take the place of to.
 func (s *Store) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	err := s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
+	for range replacedTries {
+		if !isMissing(err) {
+			break
+		}
+		if _, gone := s.statVersion(from, etag); gone != nil {
+			return blob.Info{}, gone
+		}
+		err = s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
+	}
 	if err != nil {
 		return blob.Info{}, explain(err)
 	}
