@@ -26,12 +26,12 @@ cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two 
 
 test: deps-test lint ## Check and test everything, as the continuous integration does
 	$(GO) test $$($(GO) list ./... | grep -v /test/cluster)
-	$(MAKE) -j2 --output-sync=target test-fleet test-cluster
-	$(MAKE) race
+	$(MAKE) test-fleet race
 
 test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 	SPOOL_TEST_BACKEND=fleet $(GO) test -timeout 20m ./test/e2e
 
+# Six minutes of faults are too long for every change.
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
 	$(GO) test -count=1 -parallel 4 -timeout 20m ./test/cluster
 
