@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
@@ -85,12 +86,28 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (
 // openStore opens the database alone.
 func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
 	if l.DatabaseURL != "" {
-		return store.OpenPostgres(ctx, l.DatabaseURL)
+		return openPostgres(ctx, l.DatabaseURL)
 	}
 	if err := os.MkdirAll(l.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
 	return store.OpenSQLite(ctx, filepath.Join(l.DataDir, databaseFile))
+}
+
+// databasePatience is how long a start waits for a database that does not answer:
+// it may be starting as well, or have its hands full.
+const databasePatience = 15 * time.Second
+
+func openPostgres(ctx context.Context, address string) (*store.Store, error) {
+	deadline := time.Now().Add(databasePatience)
+	for {
+		st, err := store.OpenPostgres(ctx, address)
+		silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ECONNREFUSED)
+		if !silent || ctx.Err() != nil || time.Now().After(deadline) {
+			return st, err
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
 }
 
 func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) error {
