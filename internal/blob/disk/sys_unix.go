@@ -8,10 +8,6 @@ import (
 	"syscall"
 )
 
-// noFollow makes opening a symbolic link an error, and keeps the opening of a
-// named pipe from waiting for its other end.
-const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-
 func inode(fi fs.FileInfo) uint64 { return uint64(fi.Sys().(*syscall.Stat_t).Ino) }
 
 func links(fi fs.FileInfo) uint64 { return uint64(fi.Sys().(*syscall.Stat_t).Nlink) }

@@ -80,8 +80,7 @@ func (s *Store) seal(f *os.File, temp, key string) (blob.Info, error) {
 
 // PutFile renames the file into the store. Where that is impossible, because it
 // lies on another file system or shares its inode with another name, its bytes
-// are copied. Anything but a regular file is refused: a symbolic link would
-// give the reader of this object some other file.
+// are copied.
 func (s *Store) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
 	if err := blob.CheckKey(key); err != nil {
 		return blob.Info{}, err
@@ -97,21 +96,14 @@ func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
-	f, err := os.OpenFile(file, os.O_RDONLY|noFollow, 0)
+	f, fi, err := blob.OpenRegular(file)
 	if err != nil {
 		return blob.Info{}, err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	switch {
-	case err != nil:
-		return blob.Info{}, err
-	case !fi.Mode().IsRegular():
-		return blob.Info{}, fmt.Errorf("%s is not a regular file", file)
-	case links(fi) > 1: // stamping it would change the other name's ETag
+	if links(fi) > 1 { // stamping it would change the other name's ETag
 		return s.putAndRemove(ctx, key, f)
 	}
-
 	info, err := s.adopt(key, f)
 	if errors.Is(err, syscall.EXDEV) {
 		return s.putAndRemove(ctx, key, f)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -115,8 +114,7 @@ func (u *multipart) sendBuffer(buf *[]byte, n int) {
 	u.send(int64(n), bytes.NewReader((*buf)[:n]), free)
 }
 
-// PutFile uploads the file and removes it. Anything but a regular file is
-// refused: a symbolic link would give the reader of this object some other file.
+// PutFile uploads the file and removes it.
 func (s *Store) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
 	if err := blob.CheckKey(key); err != nil {
 		return blob.Info{}, err
@@ -132,18 +130,11 @@ func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, fi, err := blob.OpenRegular(file)
 	if err != nil {
 		return blob.Info{}, err
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return blob.Info{}, err
-	}
-	if !fi.Mode().IsRegular() {
-		return blob.Info{}, fmt.Errorf("%s is not a regular file", file)
-	}
 	info, err := s.upload(ctx, key, f, fi.Size())
 	if err != nil {
 		return blob.Info{}, err
