@@ -98,7 +98,11 @@ func watch(t *testing.T, pid int) watched {
 func (w watched) mustEnd(t *testing.T) {
 	t.Helper()
 	start := time.Now()
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(w), Events: unix.POLLIN}}, 10_000)
+	// The runtime's own signals interrupt a call that waits.
+	n, err := 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(w), Events: unix.POLLIN}}, 10_000)
+	}
 	if err != nil || n != 1 {
 		t.Errorf("the process still runs after %v (%v)", time.Since(start), err)
 	}
