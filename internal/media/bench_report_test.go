@@ -15,12 +15,16 @@ type report struct {
 	films []string
 }
 
-func (r *report) addCosts(name string, length time.Duration, spool, each, limit cost) {
-	r.costs = append(r.costs, fmt.Sprintf("| %s | %.1f | %.1f | %.1f | %.1f | **%.2f** | %.2f | %.1f | %.1f | %.2f | %d | %d |",
-		name, length.Seconds(), spool.cpu.Seconds(), each.cpu.Seconds(), limit.cpu.Seconds(),
-		spool.cpu.Seconds()/limit.cpu.Seconds(), spool.cpu.Seconds()/each.cpu.Seconds(),
-		spool.wall.Seconds(), each.wall.Seconds(), spool.wall.Seconds()/each.wall.Seconds(),
-		spool.memory>>20, each.memory>>20))
+func (r *report) addCosts(name string, length time.Duration, rounds []round) {
+	cpu := func(of func(round) cost) float64 {
+		return middle(rounds, func(r round) float64 { return of(r).cpu.Seconds() })
+	}
+	spool := func(r round) cost { return r.spool }
+	r.costs = append(r.costs, fmt.Sprintf("| %s | %.1f | %.1f | %.1f | %.1f | %.1f | **%.2f** | %.2f | **%.2f** | **%.2f** | %.0f |",
+		name, length.Seconds(), cpu(spool), cpu(func(r round) cost { return r.each }),
+		cpu(func(r round) cost { return r.plain }), cpu(func(r round) cost { return r.limit }),
+		middle(rounds, round.ofLimit), middle(rounds, round.limitOfEach), middle(rounds, round.wallOfEach), middle(rounds, round.wallOfPlain),
+		middle(rounds, func(r round) float64 { return float64(r.spool.memory >> 20) })))
 }
 
 // addFilms looks at what Spool made. It takes processor time of its own, which
@@ -40,14 +44,16 @@ func (r *report) write(b *testing.B, path string) {
 	text := fmt.Sprintf("# Benchmarks\n\n"+
 		"Written by `make bench`; do not edit. ffmpeg %s, %d threads.\n\n"+
 		"## The engine\n\n"+
-		"Six resolutions (1080p to 144p) of the first %d seconds of each film, %s with quality %s; encoder settings are the same in all ways.\n\n"+
+		"Six resolutions (1080p to 144p) of the first %d seconds of each film, %s with quality %s.\n\n"+
 		"- **Spool**: probe, one decode, cascaded scaling, all encodes, sound once, assembly, all in the sandbox.\n"+
-		"- **each**: one `ffmpeg` for each resolution, one after the other, as most people do it.\n"+
+		"- **each**: one `ffmpeg` for each resolution, one after the other, with the same encoder settings.\n"+
+		"- **plain**: the same with the settings that `ffmpeg` itself takes (preset medium, CRF 23), as most people do it.\n"+
 		"- **limit**: one decode, plus encoding uncompressed frames that lie ready, plus the sound once. No engine can beat it.\n\n"+
-		"Medians of %d rounds in which the ways took turns; CPU and wall in seconds, memory of the largest process in MiB. "+
-		"Compare the ratios: the machine is not always idle.\n\n"+
-		"| film | length | Spool CPU | each CPU | limit CPU | Spool/limit | Spool/each | Spool wall | each wall | wall ratio | Spool MiB | each MiB |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|---|\n%s\n\n"+
+		"CPU seconds of each way, then the ratios: CPU of Spool to that of the limit, CPU of the limit to that of each, wall of Spool to those of each and plain. "+
+		"All are medians of %d rounds in which the ways took turns. "+
+		"Where the limit itself needs more than half of what each needs, no engine can be twice as fast as each.\n\n"+
+		"| film | length | Spool | each | plain | limit | Spool/limit | limit/each | wall, Spool/each | wall, Spool/plain | MiB |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|\n%s\n\n"+
 		"## What comes out\n\n"+
 		"kbit/s of each file, sound included, and in brackets the SSIM (brightness) against the frames that went into the encoder.\n\n"+
 		"| film | source | kbit/s | %s |\n|---|---|---|---|---|---|---|---|---|\n%s\n",
