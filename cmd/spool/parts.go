@@ -57,7 +57,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer
 		return nil, err
 	}
 	p.app, err = app.New(ctx, c.appConfig(), app.Parts{
-		Store: p.store, Queue: p.queue, Blobs: p.blobs, Sniff: media.Sniff, Log: log, Observer: o, Reached: crashPoint(),
+		Store: p.store, Queue: p.queue, Blobs: p.blobs, Admit: media.Admit, Log: log, Observer: o, Reached: crashPoint(),
 	})
 	return p, err
 }

@@ -37,7 +37,7 @@ type App struct {
 	store   *store.Store
 	queue   queue.Queue
 	blobs   blob.Store
-	sniff   func(head []byte) string
+	admit   func(head []byte) error
 	ring    *keyring
 	log     *slog.Logger
 	observe Observer
@@ -82,7 +82,7 @@ type Parts struct {
 	Store    *store.Store
 	Queue    queue.Queue
 	Blobs    blob.Store
-	Sniff    func(head []byte) string // names the video container, or returns ""
+	Admit    func(head []byte) error // is a *video.Failure when a file that begins so is no video
 	Log      *slog.Logger
 	Observer Observer
 	Now      func() time.Time // nil: the clock
@@ -93,7 +93,7 @@ type Parts struct {
 // none yet.
 func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 	a := &App{
-		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, sniff: p.Sniff, log: p.Log, observe: p.Observer,
+		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, admit: p.Admit, log: p.Log, observe: p.Observer,
 		now: p.Now, newID: newUUID, reached: p.Reached,
 	}
 	if a.reached == nil {

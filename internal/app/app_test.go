@@ -67,7 +67,7 @@ func newBench(t *testing.T, options ...func(*app.Config)) *bench {
 		t.Fatal(err)
 	}
 	b.App, err = app.New(t.Context(), cfg, app.Parts{
-		Store: b.store, Queue: b.queue, Blobs: b.blobs, Sniff: media.Sniff,
+		Store: b.store, Queue: b.queue, Blobs: b.blobs, Admit: media.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
 		Reached: func(p app.Point) {
 			if b.reached != nil {

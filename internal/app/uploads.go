@@ -221,10 +221,7 @@ func (a *App) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {
 		return blob.Info{}, err
 	}
-	if a.sniff(head) == "" {
-		return blob.Info{}, video.Failf(video.NotAVideo, "The file does not begin like any video format that is known here.")
-	}
-	return info, nil
+	return info, a.admit(head)
 }
 
 // headSize is how much of a file is looked at to tell whether it is a video.

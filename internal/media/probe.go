@@ -45,7 +45,7 @@ const maxProbes = 4
 // every packet. Nothing is decoded but what it takes to know the formats.
 //
 // A file in which one stream of several has a decoder that may not run takes a
-// second run, in which that stream is left alone.
+// second run, in which that stream is left alone. See also probeAlone.
 func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 	size, err := sizeOf(job.Source)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *Tools) probe(ctx context.Context, job Job) (*findings, error) {
 			stdout: found.read,
 		})
 		if err == nil {
-			return found, errors.Join(t.probeDolby(ctx, job, found, limit), t.outline(ctx, job, found, size, limit))
+			return found, errors.Join(t.probeAlone(ctx, job, found, limit), t.probeDolby(ctx, job, found, limit), t.outline(ctx, job, found, size, limit))
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)

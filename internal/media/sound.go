@@ -86,6 +86,9 @@ func (f *findings) fitSound(p *video.Plan, sound *stream) {
 		seconds := min(max(tb.Seconds(ticks)-zero, 0), 2*maxDuration.Seconds())
 		return time.Duration(seconds * float64(time.Second))
 	}
+	if early := zero - tb.Seconds(line.first); early >= worthMention && early < maxDuration.Seconds() {
+		p.Audio.Early = time.Duration(early * float64(time.Second))
+	}
 	end := onFilm(line.end)
 	switch n := len(p.Audio.Jumps); {
 	case n > 0:
@@ -101,6 +104,10 @@ func (f *findings) fitSound(p *video.Plan, sound *stream) {
 		p.Duration = end
 	}
 }
+
+// worthMention is how many seconds of sound before the first picture a person is
+// told about; the clocks of most containers differ by some milliseconds.
+const worthMention = 0.5
 
 // silences lists the long stretches without sound, the one before the first
 // sound among them.

@@ -178,6 +178,22 @@ func TestSoundOutlastsThePictures(t *testing.T) {
 	checkSound(t, tools, job, plan)
 }
 
+func TestSoundBeforeThePictures(t *testing.T) {
+	t.Parallel()
+	tools := newTools(t)
+	path := filepath.Join(t.TempDir(), "a.mkv")
+	ffmpeg(t, "-v", "error", "-nostdin", "-itsoffset", "1.5", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=2", "-f", "lavfi", "-i", "sine=d=3.5", "-fps_mode", "passthrough", path)
+	job := newJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, Ask{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early := plan.Audio.Early.Seconds(); early < 1.45 || early > 1.55 {
+		t.Errorf("%.3f s of sound come before the pictures; want 1.5", early)
+	}
+	checkSound(t, tools, job, plan)
+}
+
 // TestChannelsBecomeStereo measures what is left of a tone in each channel of
 // the source.
 func TestChannelsBecomeStereo(t *testing.T) {

@@ -31,16 +31,22 @@ func (f *findings) cutOff(film stream) (seconds float64, ok bool) {
 	case "mpegts", "mpeg", "ogg", "h264", "mpegvideo":
 		return 0, false // what they call their length is measured
 	default:
-		end := 0.0
-		for _, s := range f.streams {
-			if l, b := f.timelines[s.Index], parseRatio(s.TimeBase); l != nil && b.Den > 0 {
-				end = max(end, b.Seconds(l.end))
-			}
-		}
-		announced := f.format.Start + f.format.Duration
-		ok = announced-end > max(1, announced/50)
+		ok = f.endsEarly()
 	}
 	return tb.Seconds(line.last + line.lastTick - line.first), ok
+}
+
+// endsEarly reports whether the last packet comes long before the end that the
+// container announces.
+func (f *findings) endsEarly() bool {
+	end := 0.0
+	for _, s := range f.streams {
+		if l, b := f.timelines[s.Index], parseRatio(s.TimeBase); l != nil && b.Den > 0 {
+			end = max(end, b.Seconds(l.end))
+		}
+	}
+	announced := f.format.Start + f.format.Duration
+	return announced-end > max(1, announced/50)
 }
 
 // headless returns how many seconds precede the first keyframe.

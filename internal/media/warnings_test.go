@@ -62,6 +62,36 @@ func TestCutOffFilms(t *testing.T) {
 	}
 }
 
+// TestCutOffBeforeTheSound has one fragment, of which many pictures are there
+// and no sound: ffprobe gives up at the first packet of sound.
+func TestCutOffBeforeTheSound(t *testing.T) {
+	t.Parallel()
+	tools := newTools(t)
+	path := filepath.Join(t.TempDir(), "a.mp4")
+	ffmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=8", "-f", "lavfi", "-i", "sine=d=8",
+		"-c:v", "libx264", "-g", "300", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof+global_sidx", path)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()*4/10); err != nil {
+		t.Fatal(err)
+	}
+	job := newJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, Ask{Names: []video.Name{"144p"}, Thumbnails: []float64{1, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	film := encodeAll(t, tools, job, plan)
+	if n := len(film.times); n < 80 || plan.Frames < n || plan.Frames > n+2 {
+		t.Errorf("%d frames are made, and %d planned; want 80 at least, and no more planned than the one that is broken", n, plan.Frames)
+	}
+	if len(plan.Warnings) == 0 || plan.Warnings[0].Code != video.Truncated {
+		t.Errorf("warnings are %+v; want one that the file is cut off", plan.Warnings)
+	}
+	checkThumbnails(t, tools, job, plan)
+}
+
 // TestSoundThatCannotBeDecoded makes sure that a sound track costs a film its
 // sound at most.
 func TestSoundThatCannotBeDecoded(t *testing.T) {

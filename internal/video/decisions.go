@@ -160,6 +160,9 @@ func (p *Plan) decideSound(add func(what, why string)) {
 	default:
 		add(what, "Of the sound tracks that can be decoded, the one marked as default is taken, or else the first.")
 	}
+	if a.Early > 0 {
+		add(fmt.Sprintf("The first %s of the sound are left out.", Lasting(a.Early.Seconds())), "They come before the first picture, with which the film begins.")
+	}
 }
 
 func (p *Plan) decideThumbnails(add func(what, why string)) {

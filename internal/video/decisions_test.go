@@ -51,7 +51,7 @@ func TestDecisions(t *testing.T) {
 			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 321, 181, 321, 181
 			p.Input.FullRange, p.Input.PixelFormat, p.Input.FrameRate = true, "yuvj420p", 29.97002997
 			p.Renditions = []video.Rendition{{Width: 320, Height: 180, Names: []video.Name{"720p", "240p"}}, {Width: 256, Height: 144, Names: []video.Name{"144p"}}}
-			p.Chunks, p.Audio = p.Chunks[:1], &video.Audio{Stream: 2, Channels: 1, Bitrate: 96_000}
+			p.Chunks, p.Audio = p.Chunks[:1], &video.Audio{Stream: 2, Channels: 1, Bitrate: 96_000, Early: 1500 * time.Millisecond}
 		}),
 		"blown-up": with(func(p *video.Plan) {
 			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 426, 240, 320, 240

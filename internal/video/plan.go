@@ -119,6 +119,9 @@ type Audio struct {
 	Codec    string `json:"codec"`
 	Channels int    `json:"channels"`
 	Bitrate  int    `json:"bitrate"` // of the output, bits per second
+	// Early is how much of the sound comes before the first picture, and is left
+	// out. Less than half a second is not worth mentioning.
+	Early time.Duration `json:"early,omitempty"`
 	// Silences are long stretches without sound on the film's time line, in
 	// order. They are filled on purpose, because ffmpeg would do it in memory.
 	Silences []Silence `json:"silences,omitempty"`

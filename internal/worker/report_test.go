@@ -58,7 +58,7 @@ func newBenchOn(t *testing.T, ffmpeg string, blobs blob.Store) *bench {
 	t.Cleanup(func() { b.queue.Stop(context.Background()) })
 	b.App, err = app.New(t.Context(), app.Config{
 		UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 30, AbandonedAfter: time.Hour, MeasureQuality: true,
-	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Sniff: media.Sniff, Log: log, Observer: m})
+	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Admit: media.Admit, Log: log, Observer: m})
 	b.must(err)
 	tools, err := media.New(t.Context(), media.Config{FFmpeg: ffmpeg, Threads: 1})
 	b.must(err)

@@ -73,7 +73,7 @@ func newBench(t testing.TB, st *store.Store, q queue.Queue) *bench {
 	}
 	cfg := app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, KeepSource: true, MeasureQuality: true}
 	a, err := app.New(t.Context(), cfg, app.Parts{
-		Store: st, Queue: q, Blobs: blobs, Sniff: media.Sniff, Log: slog.New(slog.DiscardHandler), Observer: nobody{},
+		Store: st, Queue: q, Blobs: blobs, Admit: media.Admit, Log: slog.New(slog.DiscardHandler), Observer: nobody{},
 	})
 	if err != nil {
 		t.Fatal(err)
