@@ -9,7 +9,6 @@ import (
 
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/queue/life"
-	"github.com/spool-video/spool/internal/video"
 )
 
 // claimed is a task that this process has just made its own.
@@ -18,20 +17,11 @@ type claimed struct {
 	task queue.Task
 }
 
-// name is what only one task at a time may be called, as a statement reads it.
-type name struct {
-	Kind   queue.Kind `json:"kind"`
-	Video  video.ID   `json:"video"`
-	Number int        `json:"number"`
-}
-
-func nameOf(t queue.Task) name { return name{t.Kind, t.Video, t.Number} }
-
 // names returns the names of what runs.
-func (q *Queue) names() []name {
-	var names []name
+func (q *Queue) names() []queue.Name {
+	var names []queue.Name
 	for _, t := range q.life.Tasks() {
-		names = append(names, nameOf(t))
+		names = append(names, t.Name())
 	}
 	return names
 }
@@ -64,7 +54,7 @@ const claimSQL = `
 // claim makes the next task ours. It reads to the end of the rows, which is
 // where SQLite commits, so that an error of the commit is seen. After an error
 // the row may be marked running all the same; setBackLost mends that.
-func (q *Queue) claim(ctx context.Context, now time.Time, busy []name) (c claimed, found bool, err error) {
+func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c claimed, found bool, err error) {
 	list, err := jsonList(busy)
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)

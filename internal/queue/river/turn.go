@@ -76,7 +76,7 @@ func lookAtTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) (*desk, e
 // jobs returns the jobs of tasks, in the same order, each with the turn after its
 // tenant's last. The most urgent ones get the first, so that there is seldom
 // something to exchange.
-func (d *desk) jobs(tasks []queue.Task, busy map[name]bool) []river.InsertManyParams {
+func (d *desk) jobs(tasks []queue.Task, busy map[queue.Name]bool) []river.InsertManyParams {
 	urgent := make([]int, len(tasks))
 	for i := range urgent {
 		urgent[i] = i
@@ -86,7 +86,7 @@ func (d *desk) jobs(tasks []queue.Task, busy map[name]bool) []river.InsertManyPa
 	for _, i := range urgent {
 		t := tasks[i]
 		d.last[t.Tenant] = d.last[t.Tenant].Add(turn)
-		jobs[i] = d.job(t, d.last[t.Tenant], d.now.UnixMicro()+int64(i), busy[nameOf(t)])
+		jobs[i] = d.job(t, d.last[t.Tenant], d.now.UnixMicro()+int64(i), busy[t.Name()])
 	}
 	return jobs
 }
