@@ -2,6 +2,7 @@ package blob
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -13,6 +14,18 @@ const (
 	// file system accepts as a name.
 	MaxElement = 255
 )
+
+// ContentType is what a player is told that the object of a key is. It knows
+// what is played; nobody need know what anything else is.
+func ContentType(key string) string {
+	switch path.Ext(key) {
+	case ".mp4":
+		return "video/mp4"
+	case ".jpg":
+		return "image/jpeg"
+	}
+	return "application/octet-stream"
+}
 
 // CheckKey returns an error that wraps ErrBadKey unless key has the form that
 // Store describes. Back ends call it before they touch anything, so a key that

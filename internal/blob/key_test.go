@@ -81,3 +81,15 @@ func FuzzCheckKey(f *testing.F) {
 		}
 	})
 }
+
+func TestContentType(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"private/film/720p.mp4": "video/mp4", "public/film/1.jpg": "image/jpeg",
+		"work/film/audio": "application/octet-stream", "a.jpg/source": "application/octet-stream",
+	} {
+		if got := blob.ContentType(key); got != want {
+			t.Errorf("ContentType(%q) = %q, want %q", key, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package delivery
 import (
 	"fmt"
 	"net/http"
-	"path"
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
@@ -16,9 +15,6 @@ import (
 // addresses never change what they show, but a deletion has to reach the caches
 // in the end.
 const maxCache = time.Hour
-
-// contentTypes by the extensions that outputs have.
-var contentTypes = map[string]string{".mp4": "video/mp4", ".jpg": "image/jpeg"}
 
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +85,7 @@ func cacheControl(who string, life time.Duration) string {
 // serve sends an object, or the part of it that was asked for.
 func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cache string) {
 	info, h := object.Info(), w.Header()
-	h.Set("Content-Type", contentType(file))
+	h.Set("Content-Type", blob.ContentType(file))
 	h.Set("Content-Disposition", "inline")
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", quote(info.ETag))
@@ -107,13 +103,6 @@ func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cac
 	case http.StatusPreconditionFailed:
 		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
 	}
-}
-
-func contentType(file string) string {
-	if t, ok := contentTypes[path.Ext(file)]; ok {
-		return t
-	}
-	return "application/octet-stream"
 }
 
 func quote(etag string) string { return `"` + etag + `"` }

@@ -54,6 +54,16 @@ type Task struct {
 
 func (t Task) String() string { return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number) }
 
+// Name is what only one task at a time may be called.
+type Name struct {
+	Kind   Kind     `json:"kind"`
+	Video  video.ID `json:"video"`
+	Number int      `json:"number"`
+}
+
+// Name returns the name of t.
+func (t Task) Name() Name { return Name{t.Kind, t.Video, t.Number} }
+
 // Tx is the transaction a task is enqueued in.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

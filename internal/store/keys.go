@@ -58,26 +58,19 @@ func (q queries) Keys(ctx context.Context) ([]Key, error) {
 }
 
 func (q queries) keys(ctx context.Context, text string, args ...any) ([]Key, error) {
-	rows, err := q.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, wrap("read keys", err)
+	return collect(ctx, q, "read keys", scanKey, text, args...)
+}
+
+func scanKey(row *sql.Rows) (Key, error) {
+	var k Key
+	var scopes string
+	var created, expires, revoked sql.NullInt64
+	err := row.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked)
+	if scopes != "" { // no scope, where Split would return an empty one
+		k.Scopes = strings.Split(scopes, ",")
 	}
-	defer rows.Close()
-	var all []Key
-	for rows.Next() {
-		var k Key
-		var scopes string
-		var created, expires, revoked sql.NullInt64
-		if err := rows.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked); err != nil {
-			return nil, wrap("read key", err)
-		}
-		if scopes != "" { // no scope, where Split would return an empty one
-			k.Scopes = strings.Split(scopes, ",")
-		}
-		k.CreatedAt, k.ExpiresAt, k.RevokedAt = fromMillis(created), fromMillis(expires), fromMillis(revoked)
-		all = append(all, k)
-	}
-	return all, wrap("read keys", rows.Err())
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = fromMillis(created), fromMillis(expires), fromMillis(revoked)
+	return k, err
 }
 
 // RevokeKey makes a key invalid from the given time on. Revoking one twice
@@ -107,26 +100,23 @@ func (t *Tx) InsertSigningKey(ctx context.Context, k SigningKey) error {
 
 // SigningKeys lists all signing keys, newest first.
 func (q queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	rows, err := q.db.QueryContext(ctx, `SELECT id, secret, created_at FROM signing_key ORDER BY created_at DESC, id DESC`)
-	if err != nil {
-		return nil, wrap("read signing keys", err)
+	return collect(ctx, q, "read signing keys", scanSigningKey,
+		`SELECT id, secret, created_at FROM signing_key ORDER BY created_at DESC, id DESC`)
+}
+
+func scanSigningKey(row *sql.Rows) (SigningKey, error) {
+	var k SigningKey
+	var secret string
+	var created sql.NullInt64
+	if err := row.Scan(&k.ID, &secret, &created); err != nil {
+		return k, err
 	}
-	defer rows.Close()
-	var all []SigningKey
-	for rows.Next() {
-		var k SigningKey
-		var secret string
-		var created sql.NullInt64
-		if err := rows.Scan(&k.ID, &secret, &created); err != nil {
-			return nil, wrap("read signing key", err)
-		}
-		k.CreatedAt = fromMillis(created)
-		if k.Secret, err = hex.DecodeString(secret); err != nil {
-			return nil, fmt.Errorf("read signing key %s: %w", k.ID, err)
-		}
-		all = append(all, k)
+	k.CreatedAt = fromMillis(created)
+	var err error
+	if k.Secret, err = hex.DecodeString(secret); err != nil {
+		return k, fmt.Errorf("signing key %s: %w", k.ID, err)
 	}
-	return all, wrap("read signing keys", rows.Err())
+	return k, nil
 }
 
 // RemoveSigningKey forgets a signing key; addresses signed with it die.

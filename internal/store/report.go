@@ -62,30 +62,26 @@ func (q queries) Effort(ctx context.Context, id video.ID) (video.Effort, error) 
 
 // Runs returns the runs of a video that were kept, in the order they ended.
 func (q queries) Runs(ctx context.Context, id video.ID) ([]video.Run, error) {
-	rows, err := q.db.QueryContext(ctx, `
+	return collect(ctx, q, "read the runs of "+string(id), scanRun, `
 		SELECT task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result
 		  FROM run WHERE video_id = $1 ORDER BY position`, id)
+}
+
+func scanRun(row *sql.Rows) (video.Run, error) {
+	var r video.Run
+	var arguments string
+	var started sql.NullInt64
+	var wall, cpu int64
+	err := row.Scan(&r.Task, &r.Number, &r.Attempt, &r.Program, &arguments, &started, &wall, &cpu, &r.Memory, &r.Result)
 	if err != nil {
-		return nil, wrap("read runs", err)
+		return r, err
 	}
-	defer rows.Close()
-	var all []video.Run
-	for rows.Next() {
-		var r video.Run
-		var arguments string
-		var started sql.NullInt64
-		var wall, cpu int64
-		if err := rows.Scan(&r.Task, &r.Number, &r.Attempt, &r.Program, &arguments, &started, &wall, &cpu, &r.Memory, &r.Result); err != nil {
-			return nil, wrap("read run", err)
-		}
-		if err := json.Unmarshal([]byte(arguments), &r.Arguments); err != nil {
-			return nil, fmt.Errorf("read run of %s: arguments: %w", id, err)
-		}
-		r.StartedAt = fromMillis(started)
-		r.Wall, r.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
-		all = append(all, r)
+	if err := json.Unmarshal([]byte(arguments), &r.Arguments); err != nil {
+		return r, fmt.Errorf("arguments: %w", err)
 	}
-	return all, wrap("read runs", rows.Err())
+	r.StartedAt = fromMillis(started)
+	r.Wall, r.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
+	return r, nil
 }
 
 // SetLikeness stores how much a resolution's file looks like its source. One

@@ -304,18 +304,8 @@ func (q queries) Doomed(ctx context.Context) ([]video.ID, error) {
 }
 
 func (q queries) ids(ctx context.Context, text string, args ...any) ([]video.ID, error) {
-	rows, err := q.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, wrap("list videos", err)
-	}
-	defer rows.Close()
-	var all []video.ID
-	for rows.Next() {
-		var id video.ID
-		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("list videos", err)
-		}
-		all = append(all, id)
-	}
-	return all, wrap("list videos", rows.Err())
+	return collect(ctx, q, "list videos", func(row *sql.Rows) (id video.ID, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, text, args...)
 }

@@ -16,12 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/room"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -99,9 +98,9 @@ func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error
 	if t.Kind == queue.Purge {
 		return w.app.Purge(ctx, t.Video)
 	}
-	free, err := freeBytes(w.scratch)
+	free, err := room.Free(w.scratch)
 	if err != nil {
-		return fmt.Errorf("measure free space: %w", err)
+		return err
 	}
 	if err := w.app.RoomFor(ctx, t, v, free); err != nil {
 		return err
@@ -222,13 +221,4 @@ func explain(err error) *video.Failure {
 		return video.Failf(video.InternalFailure, "The uploaded file is no longer in the storage.")
 	}
 	return video.Failf(video.InternalFailure, "Converting this file failed several times for a reason that is not known. The server's log has the details.")
-}
-
-// freeBytes returns how much can still be written below a folder.
-func freeBytes(dir string) (uint64, error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return 0, err
-	}
-	return uint64(s.Bavail) * uint64(s.Bsize), nil
 }

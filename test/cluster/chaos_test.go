@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // TestChaos lets films through a fleet that is never left in peace: each round
@@ -22,9 +24,9 @@ import (
 // an earlier run.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	rounds := setting(t, "SPOOL_TEST_ROUNDS", 6)
-	seed := setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
-	videos := setting(t, "SPOOL_TEST_VIDEOS", min(20, max(4, rounds/5)))
+	rounds := rig.Setting(t, "SPOOL_TEST_ROUNDS", 6)
+	seed := rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
+	videos := rig.Setting(t, "SPOOL_TEST_VIDEOS", min(20, max(4, rounds/5)))
 	t.Logf("%d rounds with %d films in work; repeat the choices with SPOOL_TEST_SEED=%d", rounds, videos, seed)
 
 	c := newChaos(t, seed)

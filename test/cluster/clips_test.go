@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -36,34 +35,14 @@ var (
 	clip = film{Filename: "clip.mp4", Resolutions: []string{"144p"}, IsPublic: true, seconds: 2, rate: 5, size: "256x144"}
 )
 
-// shelf makes each clip once, whoever asks first.
-type shelf struct {
-	mu    sync.Mutex
-	clips map[string]func() error
-}
-
 // file returns the path of the film, which is made when it is needed first.
 func (f film) file(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(lab.dir, f.Filename)
-	if err := lab.clips.once(path, func() error { return f.shoot(path) }); err != nil {
+	if err := lab.clips.Once(path, func() error { return f.shoot(path) }); err != nil {
 		t.Fatalf("make %s: %v", f.Filename, err)
 	}
 	return path
-}
-
-// once makes a clip unless it is there already; callers that come meanwhile wait.
-func (s *shelf) once(path string, makeIt func() error) error {
-	s.mu.Lock()
-	if s.clips == nil {
-		s.clips = map[string]func() error{}
-	}
-	if s.clips[path] == nil {
-		s.clips[path] = sync.OnceValue(makeIt)
-	}
-	made := s.clips[path]
-	s.mu.Unlock()
-	return made()
 }
 
 // shoot makes a film with B-frames.

@@ -9,15 +9,11 @@
 package cluster
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/test/rig"
 )
 
 const (
@@ -32,42 +28,11 @@ const (
 var lab struct {
 	dir    string // removed at the end
 	binary string
-	clips  shelf
+	clips  rig.Shelf
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "spool-cluster-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	lab.dir, lab.binary = dir, filepath.Join(dir, "spool")
-	build := exec.Command("go", "build", "-o", lab.binary, "./cmd/spool")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
-		return 1
-	}
-	return pgtest.Run(m)
-}
-
-// setting reads a number from the environment.
-func setting(t testing.TB, name string, otherwise int64) int64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
+	os.Exit(rig.Run(m, func(dir, binary string) { lab.dir, lab.binary = dir, binary }))
 }
 
 // long reports whether tests may take minutes.

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -32,19 +30,7 @@ type manner func(w http.ResponseWriter, r *http.Request, next http.Handler, chan
 
 func newDoor(t testing.TB, server *s3test.Server) *door {
 	t.Helper()
-	target, err := url.Parse(server.Endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{changed: make(chan struct{})}
-	d.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Host = r.In.Host // it is signed
-		},
-		FlushInterval: -1,
-		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
+	d := &door{changed: make(chan struct{}), forward: server.Forward(t)}
 	d.Server = httptest.NewServer(http.HandlerFunc(d.handle))
 	t.Cleanup(func() {
 		d.set(shut)
@@ -97,20 +83,8 @@ func silent(_ http.ResponseWriter, r *http.Request, _ http.Handler, changed <-ch
 func slow(wait, between time.Duration) manner {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		time.Sleep(wait)
-		next.ServeHTTP(&trickle{w, between}, r)
+		next.ServeHTTP(s3test.Trickle(w, between), r)
 	}
-}
-
-type trickle struct {
-	http.ResponseWriter
-	between time.Duration
-}
-
-func (t *trickle) Unwrap() http.ResponseWriter { return t.ResponseWriter }
-
-func (t *trickle) Write(p []byte) (int, error) {
-	time.Sleep(t.between)
-	return t.ResponseWriter.Write(p)
 }
 
 // flaky answers a share of the requests with an error of the server, or breaks
@@ -123,23 +97,12 @@ func flaky(share float64) manner {
 		}
 		switch rand.IntN(3) {
 		case 0:
-			refuse(w, r, http.StatusInternalServerError, "InternalError")
+			s3test.Refuse(w, r, http.StatusInternalServerError, "InternalError")
 		case 1:
-			refuse(w, r, http.StatusServiceUnavailable, "SlowDown")
+			s3test.Refuse(w, r, http.StatusServiceUnavailable, "SlowDown")
 		default:
-			next.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
+			s3test.Swallow(w, r, next)
 		}
-	}
-}
-
-// refuse sends an error as S3 does.
-func refuse(w http.ResponseWriter, r *http.Request, status int, code string) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code><Message>by the test</Message></Error>")
 	}
 }
 

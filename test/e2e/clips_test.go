@@ -4,15 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
-
-// shelf keeps the clips that were made, so that each is made once.
-type shelf struct {
-	mu    sync.Mutex
-	clips map[string]func() error
-}
 
 // Sources that ffmpeg makes up: a moving picture with a clock in it, and a tone.
 const (
@@ -76,24 +69,10 @@ func clip(t testing.TB, name string) string {
 		}
 	}
 	path := filepath.Join(lab.dir, name)
-	if err := lab.clips.once(name, func() error { return runFFmpeg(append(args, path)...) }); err != nil {
+	if err := lab.clips.Once(name, func() error { return runFFmpeg(append(args, path)...) }); err != nil {
 		t.Fatalf("make clip %s: %v", name, err)
 	}
 	return path
-}
-
-// once makes a clip unless it is there already; callers that come meanwhile wait.
-func (s *shelf) once(name string, makeIt func() error) error {
-	s.mu.Lock()
-	if s.clips == nil {
-		s.clips = map[string]func() error{}
-	}
-	if s.clips[name] == nil {
-		s.clips[name] = sync.OnceValue(makeIt)
-	}
-	made := s.clips[name]
-	s.mu.Unlock()
-	return made()
 }
 
 // runFFmpeg runs ffmpeg to its end; the error carries what it said.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // TestADeletionWinsOverWork deletes videos at random moments of their
@@ -12,7 +14,7 @@ import (
 func TestADeletionWinsOverWork(t *testing.T) {
 	t.Parallel()
 	const batches, batch, longestWait = 5, 4, 700 * time.Millisecond
-	seed := setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
+	seed := rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("repeat the moments with SPOOL_TEST_SEED=%d", seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 1))
 	s := start(t)

@@ -1,41 +1,27 @@
 package e2e
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/internal/room"
+	"github.com/spool-video/spool/test/rig"
 )
 
-// smallDisk mounts a file system of 48 MiB and returns a data directory on it.
-func smallDisk(t testing.TB) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small file system")
-	}
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=48m"); err != nil {
-		t.Skipf("this machine does not let tests mount: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return filepath.Join(dir, "data")
-}
+// smallDisk returns a data directory on a disk of 48 MiB.
+func smallDisk(t testing.TB) string { return filepath.Join(rig.SmallDisk(t), "data") }
 
 func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
 	oneMachineOnly(t, "a bucket has no end")
 	t.Parallel()
 	s := start(t, withDataDir(smallDisk(t)))
 	u := s.create(tinyVideo)
-	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(zeros{}, 80<<20))
+	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(rig.Zeros{}, 80<<20))
 	r := s.send("PUT", u.UploadURL, large, header{"Content-Type", u.ContentType})
 	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	if r.header.Get("Retry-After") == "" {
@@ -60,8 +46,8 @@ func TestANearlyFullDisk(t *testing.T) {
 	s := start(t, withDataDir(smallDisk(t)))
 	old := s.publish(tinyVideo, clip(t, tinyClip))
 	u := s.create(tinyVideo)
-	free := fillDisk(t, filepath.Dir(s.dataDir))
-	if err := os.Truncate(filepath.Join(filepath.Dir(s.dataDir), "ballast"), 0); err != nil {
+	free := rig.Fill(t, filepath.Dir(s.dataDir))
+	if err := os.Truncate(filepath.Join(filepath.Dir(s.dataDir), rig.Ballast), 0); err != nil {
 		t.Fatal(err)
 	}
 	takeAllBut(t, filepath.Dir(s.dataDir), 8<<20)
@@ -78,31 +64,23 @@ func TestANearlyFullDisk(t *testing.T) {
 // takeAllBut grows the ballast until only so many bytes are free.
 func takeAllBut(t testing.TB, dir string, left uint64) {
 	t.Helper()
-	f, err := os.OpenFile(filepath.Join(dir, "ballast"), os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(dir, rig.Ballast), os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	for {
-		var fs syscall.Statfs_t
-		if err := syscall.Statfs(dir, &fs); err != nil {
+		free, err := room.Free(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if fs.Bavail*uint64(fs.Bsize) <= left {
+		if free <= left {
 			return
 		}
 		if _, err := f.Write(make([]byte, 256<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-// zeros never ends.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }
 
 func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
@@ -120,12 +98,12 @@ func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
 			var free func()
 			if kind == "inspect" && onFleet() { // it needs the disk for nothing but the source
 				g.open()
-				free = fillDisk(t, filepath.Dir(s.dataDir))
+				free = rig.Fill(t, filepath.Dir(s.dataDir))
 				s.complete(u.ID)
 			} else {
 				s.complete(u.ID)
 				s.until("the task to run", readyTimeout, func() bool { return g.runs() > 0 })
-				free = fillDisk(t, filepath.Dir(s.dataDir))
+				free = rig.Fill(t, filepath.Dir(s.dataDir))
 				g.release()
 			}
 			s.until("the task to find the disk full", readyTimeout, func() bool { return s.retried(kind) })
@@ -151,25 +129,4 @@ func (s *server) retried(kind string) bool {
 		}
 	}
 	return false
-}
-
-// fillDisk takes all the room that is left below dir, and returns how to give
-// it back.
-func fillDisk(t testing.TB, dir string) (free func()) {
-	t.Helper()
-	path := filepath.Join(dir, "ballast")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatalf("fill the disk: %v", err)
-	}
-	defer f.Close()
-	if _, err := io.Copy(f, zeros{}); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("fill the disk: %v; want it to be full", err)
-	}
-	return func() {
-		t.Helper()
-		if err := os.Remove(path); err != nil {
-			t.Fatalf("give room back: %v", err)
-		}
-	}
 }

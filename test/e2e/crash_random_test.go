@@ -2,11 +2,11 @@ package e2e
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // middleFrames is how many pictures middleClip has.
@@ -24,7 +24,7 @@ const (
 // moments of an earlier run.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
-	rounds, seed := setting(t, "SPOOL_TEST_ROUNDS", 6), setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
+	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 6), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("%d rounds; repeat their moments with SPOOL_TEST_SEED=%d", rounds, seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 0))
 	s := prepare(t)
@@ -48,20 +48,6 @@ func TestRandomKills(t *testing.T) {
 	s.waitReadyz()
 	serve(s, customers, true).Wait()
 	wantContent(s, customers)
-}
-
-// setting reads a number from the environment.
-func setting(t testing.TB, name string, otherwise int64) int64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }
 
 // serve lets the customers go on, all at once, until the server dies or, if it

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/test/rig"
 )
 
 const (
@@ -35,31 +34,16 @@ const (
 var lab struct {
 	dir    string // removed at the end
 	binary string
-	clips  shelf
+	clips  rig.Shelf
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "spool-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	lab.dir, lab.binary = dir, filepath.Join(dir, "spool")
-	build := exec.Command("go", "build", "-tags", "crashtest", "-o", lab.binary, "./cmd/spool")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
-		return 1
-	}
-	if onFleet() {
-		overlapWaits()
-	}
-	return pgtest.Run(m)
+	os.Exit(rig.Run(m, func(dir, binary string) {
+		lab.dir, lab.binary = dir, binary
+		if onFleet() {
+			overlapWaits()
+		}
+	}, "-tags", "crashtest"))
 }
 
 // server is a running Spool. Its methods end the test when something that the

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // TestALargeUploadNeedsLittleMemory sends a file that no buffer could hold, and
@@ -22,7 +24,7 @@ func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 	u := s.create(newVideo{Filename: "large.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	const head = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
 	began := time.Now()
-	s.putBody(u, sized{io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, length-int64(len(head)))), length})
+	s.putBody(u, sized{io.MultiReader(strings.NewReader(head), io.LimitReader(rig.Zeros{}, length-int64(len(head)))), length})
 	took := time.Since(began)
 	if got := objectBytes(s.objectsDir); got != length {
 		t.Errorf("%d bytes were stored; want %d", got, length)

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/room"
 )
 
 const (
@@ -86,18 +87,7 @@ func (s *Store) Ping(context.Context) error {
 func (s *Store) Close() error { return s.root.Close() }
 
 // Free returns how many bytes can still be stored.
-func (s *Store) Free() (uint64, error) {
-	f, err := s.root.Open(".")
-	if err != nil {
-		return 0, fmt.Errorf("measure free space: %w", err)
-	}
-	defer f.Close()
-	free, err := freeBytes(f)
-	if err != nil {
-		return 0, fmt.Errorf("measure free space: %w", err)
-	}
-	return free, nil
-}
+func (s *Store) Free() (uint64, error) { return room.Free(s.dir) }
 
 // local returns the path of key for the calls that os.Root does not have. Only
 // checked keys may be given, for nothing else keeps the path inside the store.

@@ -52,7 +52,7 @@ func TestPassingFaultsAreNotSeen(t *testing.T) {
 		"it is asked to slow down":          answer(http.StatusServiceUnavailable, "SlowDown"),
 		"it breaks before the answer":       hangUp(0),
 		"it breaks while it is sent":        hangUp(100_000),
-		"its answer is lost":                swallow,
+		"its answer is lost":                s3test.Swallow,
 		"its answer breaks after 100 bytes": cut(100),
 	} {
 		t.Run(name, func(t *testing.T) {

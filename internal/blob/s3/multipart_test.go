@@ -222,7 +222,7 @@ func TestCompletionWhoseAnswerIsLost(t *testing.T) {
 	p.spoilWith(func(op string, n int) spoiler {
 		switch {
 		case op == "complete" && n == 1:
-			return swallow
+			return s3test.Swallow
 		case op == "complete":
 			return noUpload
 		}

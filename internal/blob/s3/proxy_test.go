@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,19 +30,7 @@ type spoiler func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 func newProxy(t *testing.T, server *s3test.Server) *proxy {
 	t.Helper()
-	target, err := url.Parse(server.Endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{count: make(map[string]int)}
-	p.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Host = r.In.Host // it is signed
-		},
-		FlushInterval: -1,
-		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
+	p := &proxy{count: make(map[string]int), forward: server.Forward(t)}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.handle))
 	t.Cleanup(func() {
 		p.CloseClientConnections()
@@ -128,14 +114,7 @@ func through(p *proxy, storageURL string, server *s3test.Server) string {
 
 // answer sends an error as S3 does.
 func answer(status int, code string) spoiler {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/xml")
-		w.WriteHeader(status)
-		if r.Method != http.MethodHead {
-			_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code><Message>spoilt by the test</Message></Error>")
-		}
-	}
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { s3test.Refuse(w, r, status, code) }
 }
 
 // forge answers a read with so many zeros and these headers, whatever the
@@ -183,12 +162,6 @@ func hangUp(after int64) spoiler {
 	}
 }
 
-// swallow lets the server do it, and loses the answer.
-func swallow(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), r)
-	panic(http.ErrAbortHandler)
-}
-
 // hang never answers.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
@@ -198,20 +171,8 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 // trickle answers a little at a time, with pauses.
 func trickle(pause time.Duration) spoiler {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&slow{w, pause}, r)
+		next.ServeHTTP(s3test.Trickle(w, pause), r)
 	}
-}
-
-type slow struct {
-	http.ResponseWriter
-	pause time.Duration
-}
-
-func (s *slow) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-func (s *slow) Write(p []byte) (int, error) {
-	time.Sleep(s.pause)
-	return s.ResponseWriter.Write(p)
 }
 
 // first spoils the first n requests of an operation.

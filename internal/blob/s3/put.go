@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -167,15 +166,7 @@ func sizeOfParts(size, least int64) int64 {
 }
 
 // contentType is what a browser takes the object for that is sent to it directly.
-func contentType(key string) *string {
-	switch path.Ext(key) {
-	case ".mp4":
-		return aws.String("video/mp4")
-	case ".jpg":
-		return aws.String("image/jpeg")
-	}
-	return aws.String("application/octet-stream")
-}
+func contentType(key string) *string { return aws.String(blob.ContentType(key)) }
 
 // answered returns when the server answered, by its own clock.
 func (s *Store) answered(m middleware.Metadata) time.Time {

@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -35,24 +35,17 @@ type Options struct {
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
 // started again.
 type Queue struct {
-	db     *sql.DB
-	read   *sql.DB
-	log    *slog.Logger
-	now    func() time.Time
-	random func() float64 // in [0, 1)
+	db   *sql.DB
+	read *sql.DB
+	log  *slog.Logger
+	now  func() time.Time
 
-	bell     chan struct{} // rung when there may be something to claim
-	stopping chan struct{} // closed by the first Stop
-	forsaken chan struct{} // closed when a Stop gave up waiting
-
+	life    *life.Life
 	workers sync.WaitGroup
+	bell    chan struct{} // rung when there may be something to claim
 
-	mu       sync.Mutex // never held while the database is asked
-	phase    phase
-	finished chan struct{}      // closed when nothing runs any more; nil until started
-	gaveUp   bool               // forsaken is closed
-	runs     map[int64]*run     // by row id
-	doomed   map[int64]struct{} // cancelled before they were registered in runs
+	mu     sync.Mutex
+	doomed map[int64]struct{} // rows that were cancelled since a run last began
 }
 
 var _ queue.Queue = (*Queue)(nil)
@@ -72,16 +65,13 @@ func New(db *sql.DB, o Options) *Queue {
 		o.Read = db
 	}
 	return &Queue{
-		db:       db,
-		read:     o.Read,
-		log:      o.Log,
-		now:      o.Now,
-		random:   rand.Float64,
-		bell:     make(chan struct{}, 1),
-		stopping: make(chan struct{}),
-		forsaken: make(chan struct{}),
-		runs:     map[int64]*run{},
-		doomed:   map[int64]struct{}{},
+		db:     db,
+		read:   o.Read,
+		log:    o.Log,
+		now:    o.Now,
+		life:   life.New(o.Log, rand.Float64),
+		bell:   make(chan struct{}, 1),
+		doomed: map[int64]struct{}{},
 	}
 }
 
@@ -157,39 +147,34 @@ func runningIDs(rows *sql.Rows) ([]int64, error) {
 }
 
 // stopRuns ends the runs of rows that a committed transaction has removed. A
-// row that was claimed a moment before may not be registered yet: it is noted
-// for register, and its handler is never called.
+// row that was claimed a moment before may have no run yet. So all are noted
+// first: a run that begins too late to be found here finds itself there.
 func (q *Queue) stopRuns(ids []int64) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	for _, id := range ids {
-		if r, ok := q.runs[id]; ok {
-			r.cancel(queue.ErrCancelled)
-		} else {
-			q.doomed[id] = struct{}{}
-		}
+		q.doomed[id] = struct{}{}
 	}
+	q.mu.Unlock()
+	q.life.Cancel(ids)
+}
+
+// isDoomed reports whether the row of a run that has just begun was cancelled
+// before. Whatever else was noted runs, and was found, or has ended.
+func (q *Queue) isDoomed(id int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, doomed := q.doomed[id]
+	clear(q.doomed)
+	return doomed
 }
 
 // Quiet implements queue.Queue.
 func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
-	for r := q.runOf(id, keep); r != nil; r = q.runOf(id, keep) {
+	for r := q.life.RunOf(id, keep); r != nil; r = q.life.RunOf(id, keep) {
 		select {
-		case <-r.ended:
+		case <-r.Ended():
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the tasks of video %s: %w", id, ctx.Err())
-		}
-	}
-	return nil
-}
-
-// runOf returns any running task of the video, or nil.
-func (q *Queue) runOf(id video.ID, keep []queue.Kind) *run {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, r := range q.runs {
-		if r.task.Video == id && !slices.Contains(keep, r.task.Kind) {
-			return r
 		}
 	}
 	return nil

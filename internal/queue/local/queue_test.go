@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 )
 
 // claimOne claims a task as the dispatcher does, and stops short of running it.
@@ -29,7 +30,7 @@ func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 		state   string // of the row afterwards
 	}{
 		{"a cancelled task is never begun", func(r *rig) { r.cancel(film) }, ""},
-		{"a stopped queue hands the task back unbegun", func(r *rig) { r.q.beginStop() }, "ready"},
+		{"a stopped queue hands the task back unbegun", func(r *rig) { _ = r.q.Stop(r.Context()) }, "ready"},
 		{"a cancel that ends another run leaves this one alone", func(r *rig) { r.q.stopRuns([]int64{1000}) }, "ran"},
 	}
 	for _, tt := range tests {
@@ -105,36 +106,11 @@ func TestStartMayBeTriedAgain(t *testing.T) {
 	<-ran
 }
 
-func TestPauseIsSpread(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name    string
-		random  float64
-		attempt int
-		want    time.Duration
-	}{
-		{"least after the first failure", 0, 1, 400 * time.Millisecond},
-		{"middle after the first failure", 0.5, 1, 500 * time.Millisecond},
-		{"most after the third failure", 1, 3, 2400 * time.Millisecond},
-		{"most after many failures", 1, 50, 72 * time.Second},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			q := New(nil, Options{})
-			q.random = func() float64 { return tt.random }
-			if got := q.pause(tt.attempt); (got - tt.want).Abs() > time.Microsecond {
-				t.Errorf("pause %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestRetryComesAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.q.random = func() float64 { return 0.5 }
+		r.q.life = life.New(r.q.log, func() float64 { return 0.5 })
 		begun := make(chan time.Time)
 		r.start(1, func(_ context.Context, t queue.Task) error {
 			begun <- time.Now()
@@ -152,27 +128,6 @@ func TestRetryComesAtItsTime(t *testing.T) {
 				t.Errorf("pause after failure %d was %v, want %v", failures, pause, want)
 			}
 			last = now
-		}
-	})
-}
-
-func TestPanicIsLoggedWithItsStack(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		done := make(chan struct{})
-		r.start(1, func(_ context.Context, t queue.Task) error {
-			if t.Attempt == 1 {
-				panic("a bad film")
-			}
-			close(done)
-			return nil
-		})
-		r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
-		<-done
-		found := r.log.with("a bad film")
-		if len(found) != 1 || !strings.Contains(found[0], "TestPanicIsLoggedWithItsStack") {
-			t.Errorf("log %q, want one line with the stack", found)
 		}
 	})
 }

@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/queue/life"
 )
 
 // claimed is a task that this process has just made its own.
@@ -19,22 +17,11 @@ type claimed struct {
 	task queue.Task
 }
 
-// name is what only one task at a time may be called, as a statement reads it.
-type name struct {
-	Kind   queue.Kind `json:"kind"`
-	Video  video.ID   `json:"video"`
-	Number int        `json:"number"`
-}
-
-func nameOf(t queue.Task) name { return name{t.Kind, t.Video, t.Number} }
-
 // names returns the names of what runs.
-func (q *Queue) names() []name {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	names := make([]name, 0, len(q.runs))
-	for _, r := range q.runs {
-		names = append(names, nameOf(r.task))
+func (q *Queue) names() []queue.Name {
+	var names []queue.Name
+	for _, t := range q.life.Tasks() {
+		names = append(names, t.Name())
 	}
 	return names
 }
@@ -67,7 +54,7 @@ const claimSQL = `
 // claim makes the next task ours. It reads to the end of the rows, which is
 // where SQLite commits, so that an error of the commit is seen. After an error
 // the row may be marked running all the same; setBackLost mends that.
-func (q *Queue) claim(ctx context.Context, now time.Time, busy []name) (c claimed, found bool, err error) {
+func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c claimed, found bool, err error) {
 	list, err := jsonList(busy)
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
@@ -114,31 +101,31 @@ func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, err
 }
 
 // remove ends a task. It is no error that the row is gone.
-func (q *Queue) remove(ctx context.Context, r *run) error {
-	if _, err := q.db.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, r.id); err != nil {
-		return fmt.Errorf("remove task %s: %w", r.task, err)
+func (q *Queue) remove(ctx context.Context, r *life.Run) error {
+	if _, err := q.db.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, r.ID); err != nil {
+		return fmt.Errorf("remove task %s: %w", r.Task, err)
 	}
 	return nil
 }
 
 // putOff lets a task run again from due on, in its old turn. A row that Cancel
 // has removed meanwhile stays away.
-func (q *Queue) putOff(ctx context.Context, r *run, due time.Time) error {
+func (q *Queue) putOff(ctx context.Context, r *life.Run, due time.Time) error {
 	const update = `UPDATE task SET state = 'ready', run_at = $1 WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, toMilli(due), r.id); err != nil {
-		return fmt.Errorf("put task %s off: %w", r.task, err)
+	if _, err := q.db.ExecContext(ctx, update, toMilli(due), r.ID); err != nil {
+		return fmt.Errorf("put task %s off: %w", r.Task, err)
 	}
 	return nil
 }
 
 // handBack lets a task run again at once, before all others and without having
 // used an attempt.
-func (q *Queue) handBack(ctx context.Context, r *run) error {
+func (q *Queue) handBack(ctx context.Context, r *life.Run) error {
 	const update = `UPDATE task SET state = 'ready', run_at = 0, attempt = $1, turn = turn - 1 WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, r.task.Attempt-1, r.id); err != nil {
-		return fmt.Errorf("hand task %s back: %w", r.task, err)
+	if _, err := q.db.ExecContext(ctx, update, r.Task.Attempt-1, r.ID); err != nil {
+		return fmt.Errorf("hand task %s back: %w", r.Task, err)
 	}
 	return nil
 }
@@ -151,7 +138,7 @@ func (q *Queue) setBackLost(ctx context.Context) error {
 		UPDATE task SET state = 'ready', attempt = attempt - 1, turn = turn - 1
 		 WHERE state = 'running' AND id NOT IN (SELECT value FROM json_each($1))`
 
-	list, err := jsonList(q.ids())
+	list, err := jsonList(q.life.IDs())
 	if err != nil {
 		return fmt.Errorf("set lost tasks back: %w", err)
 	}
@@ -159,13 +146,6 @@ func (q *Queue) setBackLost(ctx context.Context) error {
 		return fmt.Errorf("set lost tasks back: %w", err)
 	}
 	return nil
-}
-
-// ids returns the row ids of what runs.
-func (q *Queue) ids() []int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.Collect(maps.Keys(q.runs))
 }
 
 // jsonList encodes a list that a statement takes apart with json_each. It is

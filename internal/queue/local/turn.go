@@ -12,7 +12,7 @@ import (
 
 // newRow is a task on its way into the table.
 type newRow struct {
-	name
+	queue.Name
 	Tenant   video.Tenant `json:"tenant"`
 	Priority int          `json:"priority"`
 	RunAt    int64        `json:"runAt"`
@@ -25,7 +25,7 @@ func newRows(tasks []queue.Task, last map[video.Tenant]int64) []newRow {
 	rows := make([]newRow, len(tasks))
 	urgent := make([]*newRow, len(tasks))
 	for i, t := range tasks {
-		rows[i] = newRow{nameOf(t), t.Tenant, t.Priority, toMilli(t.RunAt), 0}
+		rows[i] = newRow{t.Name(), t.Tenant, t.Priority, toMilli(t.RunAt), 0}
 		urgent[i] = &rows[i]
 	}
 	slices.SortStableFunc(urgent, func(a, b *newRow) int { return cmp.Compare(a.Priority, b.Priority) })

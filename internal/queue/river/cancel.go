@@ -52,7 +52,7 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	if err != nil {
 		return err
 	}
-	tx.OnCommit(func() { q.stopRuns(running, queue.ErrCancelled) })
+	tx.OnCommit(func() { q.life.Cancel(running) })
 	return nil
 }
 

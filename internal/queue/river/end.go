@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 )
 
 // pgxTx is the kind of transaction that River's clients here work with.
@@ -18,57 +18,19 @@ type pgxTx = pgx.Tx
 // patience is how long one question to the database may take.
 const patience = 5 * time.Second
 
-// record writes how a run ended. While the database refuses, it tries again:
-// the beats go on, so nobody else runs the task meanwhile. It gives up when Stop
-// has given up waiting.
-func (q *Queue) record(ctx context.Context, r *run, err, cause error) {
-	q.mu.Lock()
-	r.ending = true
-	q.mu.Unlock()
-	write := q.verdict(ctx, r, err, cause)
-	for failures := 1; ; failures++ {
-		err := write(ctx)
-		if err == nil {
-			return
-		}
-		pause := min(queue.Backoff(failures), 2*time.Second)
-		q.log.ErrorContext(ctx, "the end of a task cannot be recorded",
-			"task", r.task.String(), "err", err, "failures", failures, "pause", pause)
-		select {
-		case <-time.After(pause):
-		case <-q.forsaken:
-			return
-		}
+// end returns the write that makes the end of a run so for its job. Until it is
+// written the beats go on, so nobody else runs the task.
+func (q *Queue) end(r *life.Run, o life.Outcome, pause time.Duration) func(context.Context) error {
+	switch o {
+	case life.Stopped:
+		return func(ctx context.Context) error { return q.handBack(ctx, q.pool, r.ID) }
+	case life.Failed:
+		q.failed.Add(1)
+		return func(ctx context.Context) error { return q.putOff(ctx, r.ID, pause) }
+	case life.Done:
+		q.done.Add(1)
 	}
-}
-
-// verdict decides what the end of a run means for its job, and returns the write
-// that makes it so.
-func (q *Queue) verdict(ctx context.Context, r *run, err, cause error) func(context.Context) error {
-	switch {
-	case errors.Is(cause, queue.ErrCancelled), cause == nil && err == nil:
-		if cause == nil {
-			q.done.Add(1)
-		}
-		return func(ctx context.Context) error { return q.remove(ctx, q.pool, r.id) }
-	case errors.Is(cause, queue.ErrStopping):
-		// A stop is not the task's fault, so it does not count as an attempt.
-		return func(ctx context.Context) error { return q.handBack(ctx, q.pool, r.id) }
-	}
-	q.failed.Add(1)
-	pause := q.pause(r.task.Attempt)
-	attrs := []any{"task", r.task.String(), "attempt", r.task.Attempt, "err", err, "pause", pause}
-	if p, ok := errors.AsType[*panicError](err); ok {
-		attrs = append(attrs, "stack", string(p.stack))
-	}
-	q.log.WarnContext(ctx, "a task failed and will run again", attrs...)
-	return func(ctx context.Context) error { return q.putOff(ctx, r.id, pause) }
-}
-
-// pause is the backoff after a failed attempt, ±20 %, so that tasks which failed
-// together do not all come back together.
-func (q *Queue) pause(attempt int) time.Duration {
-	return time.Duration(float64(queue.Backoff(attempt)) * (0.8 + 0.4*q.random()))
+	return func(ctx context.Context) error { return q.remove(ctx, q.pool, r.ID) }
 }
 
 // executor is the pool or a transaction.

@@ -48,15 +48,6 @@ func (a args) task(attempt int) queue.Task {
 // Kind implements river.JobArgs.
 func (args) Kind() string { return jobKind }
 
-// name is what only one task at a time may be called.
-type name struct {
-	kind   queue.Kind
-	video  video.ID
-	number int
-}
-
-func nameOf(t queue.Task) name { return name{t.Kind, t.Video, t.Number} }
-
 // live are the states of a task that waits or runs.
 var live = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
@@ -106,10 +97,10 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 
 // unique returns the tasks without those whose name is among them already.
 func unique(tasks []queue.Task) []queue.Task {
-	seen := map[name]bool{}
+	seen := map[queue.Name]bool{}
 	var first []queue.Task
 	for _, t := range tasks {
-		if n := nameOf(t); !seen[n] {
+		if n := t.Name(); !seen[n] {
 			seen[n] = true
 			first = append(first, t)
 		}
@@ -118,13 +109,22 @@ func unique(tasks []queue.Task) []queue.Task {
 }
 
 func videosOf(tasks []queue.Task) []video.ID {
-	var ids []video.ID
+	return distinct(tasks, func(t queue.Task) video.ID { return t.Video })
+}
+
+func tenantsOf(tasks []queue.Task) []video.Tenant {
+	return distinct(tasks, func(t queue.Task) video.Tenant { return t.Tenant })
+}
+
+// distinct returns what the tasks have there, each once.
+func distinct[T comparable](tasks []queue.Task, of func(queue.Task) T) []T {
+	var all []T
 	for _, t := range tasks {
-		if !slices.Contains(ids, t.Video) {
-			ids = append(ids, t.Video)
+		if v := of(t); !slices.Contains(all, v) {
+			all = append(all, v)
 		}
 	}
-	return ids
+	return all
 }
 
 // lockVideos keeps other transactions from enqueuing or cancelling tasks of
@@ -132,16 +132,7 @@ func videosOf(tasks []queue.Task) []video.ID {
 // different orders would deadlock, and one that enqueues would not see that the
 // name it wants is being cancelled while its run goes on.
 func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
-	const class = 0x5b00_15c5 // among the advisory locks of the database
-	var keys []int32
-	for _, id := range ids {
-		h := fnv.New32a()
-		h.Write([]byte(id))
-		keys = append(keys, int32(h.Sum32()))
-	}
-	slices.Sort(keys) // everybody in the same order
-	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
-	return err
+	return lock(ctx, tx, videoLocks, ids)
 }
 
 // crowd is from how many tasks on their turns are given out under a lock.
@@ -152,29 +143,29 @@ const crowd = 10
 // would all get the same turns, hundreds of each, and others would wait for all of
 // them. A few tasks may share a turn with others: that makes it only a little longer.
 func lockTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
-	const class = 0x5b00_15c6 // among the advisory locks of the database
 	if len(tasks) < crowd {
 		return nil
 	}
+	return lock(ctx, tx, tenantLocks, tenantsOf(tasks))
+}
+
+// The classes of our locks among the advisory locks of the database.
+const (
+	videoLocks  = 0x5b00_15c5
+	tenantLocks = 0x5b00_15c6
+)
+
+// lock takes, until tx ends, the locks of a class that have these names.
+func lock[T ~string](ctx context.Context, tx queue.Tx, class int32, names []T) error {
 	var keys []int32
-	for _, tenant := range tenantsOf(tasks) {
+	for _, n := range names {
 		h := fnv.New32a()
-		h.Write([]byte(tenant))
+		h.Write([]byte(n))
 		keys = append(keys, int32(h.Sum32()))
 	}
 	slices.Sort(keys) // everybody in the same order
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
 	return err
-}
-
-func tenantsOf(tasks []queue.Task) []video.Tenant {
-	var tenants []video.Tenant
-	for _, t := range tasks {
-		if !slices.Contains(tenants, t.Tenant) {
-			tenants = append(tenants, t.Tenant)
-		}
-	}
-	return tenants
 }
 
 // ringSQL wakes River's fetchers on all machines once the transaction commits.
@@ -193,7 +184,7 @@ func dueAtOnce(_ context.Context, job *rivertype.JobInsertParams) error {
 // such a name is put in as pending, and becomes available when that run ends.
 // Until this transaction commits the run cannot end, because its row is locked:
 // else it might look for whom it kept waiting a moment too early.
-func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[name]bool, error) {
+func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.Name]bool, error) {
 	const find = `
 		SELECT args->>'kind', args->>'video', (args->>'number')::bigint
 		  FROM river_job
@@ -205,10 +196,10 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[name]b
 		return nil, err
 	}
 	defer rows.Close()
-	busy := map[name]bool{}
+	busy := map[queue.Name]bool{}
 	for rows.Next() {
-		var n name
-		if err := rows.Scan(&n.kind, &n.video, &n.number); err != nil {
+		var n queue.Name
+		if err := rows.Scan(&n.Kind, &n.Video, &n.Number); err != nil {
 			return nil, err
 		}
 		busy[n] = true

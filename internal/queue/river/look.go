@@ -3,10 +3,10 @@ package river
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -18,7 +18,7 @@ func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) erro
 		                WHERE state = 'running' AND queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3))`
 
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
-		here := q.runOf(id, keep)
+		here := q.life.RunOf(id, keep)
 		if here == nil {
 			var running bool
 			if err := q.pool.QueryRow(ctx, find, queueName, id, texts(keep)).Scan(&running); err != nil {
@@ -36,28 +36,16 @@ func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) erro
 
 // wait waits for a while, or for the end of a run here. It does not wait for that
 // alone: a run that has just begun may turn out to be that of another task.
-func wait(ctx context.Context, here *run, pause time.Duration) error {
+func wait(ctx context.Context, here *life.Run, pause time.Duration) error {
 	var ended <-chan struct{}
 	if here != nil {
-		ended = here.ended
+		ended = here.Ended()
 	}
 	select {
 	case <-ended:
 	case <-time.After(pause):
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-	return nil
-}
-
-// runOf returns any task of the video that runs here, or nil.
-func (q *Queue) runOf(id video.ID, keep []queue.Kind) *run {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, r := range q.runs {
-		if r.task.Video == id && !slices.Contains(keep, r.task.Kind) {
-			return r
-		}
 	}
 	return nil
 }

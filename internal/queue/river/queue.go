@@ -37,7 +37,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +49,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 	"github.com/spool-video/spool/internal/store"
 )
 
@@ -77,18 +77,10 @@ type Queue struct {
 	lost   time.Duration
 	random func() float64 // in [0, 1)
 
-	stopping chan struct{} // closed by the first Stop
-	forsaken chan struct{} // closed when a Stop gave up waiting
-
-	mu       sync.Mutex // never held while the database is asked
-	phase    phase
-	finished <-chan struct{} // closed when nothing runs any more; nil until started
-	gaveUp   bool            // forsaken is closed
-	unwell   int             // tasks in a row that failed because of this worker
-	runs     map[int64]*run  // by the id of their job
-
+	life         *life.Life
 	slots        int          // how many tasks run at a time, at most
 	done, failed atomic.Int64 // runs that ended, by how
+	unwell       atomic.Int64 // tasks in a row that failed because of this worker
 	alive        atomic.Int64 // workers, this one included, as the last beat found them
 }
 
@@ -114,16 +106,14 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	}
 	host := hostname()
 	q := &Queue{
-		pool:     st.Pool(),
-		log:      o.Log,
-		id:       host + "-" + uuid.NewString(),
-		host:     host,
-		beat:     o.Beat,
-		lost:     o.Lost,
-		random:   rand.Float64,
-		stopping: make(chan struct{}),
-		forsaken: make(chan struct{}),
-		runs:     map[int64]*run{},
+		pool:   st.Pool(),
+		log:    o.Log,
+		id:     host + "-" + uuid.NewString(),
+		host:   host,
+		beat:   o.Beat,
+		lost:   o.Lost,
+		random: rand.Float64,
+		life:   life.New(o.Log, rand.Float64),
 	}
 	var err error
 	q.insert, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{

@@ -3,13 +3,10 @@ package river
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/spool-video/spool/internal/queue"
 )
 
 // chores is how often tasks that became due are promoted, at least.
@@ -86,7 +83,7 @@ func (q *Queue) sayGone(ctx context.Context) error {
 func (q *Queue) dropForeignRuns(ctx context.Context) error {
 	const find = `SELECT id FROM river_job WHERE id = ANY($1) AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`
 
-	ids := q.working()
+	ids := q.life.Working()
 	if len(ids) == 0 {
 		return nil
 	}
@@ -98,21 +95,8 @@ func (q *Queue) dropForeignRuns(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look after the running tasks: %w", err)
 	}
-	q.stopRuns(slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(ours, id) }), queue.ErrCancelled)
+	q.life.Cancel(slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(ours, id) }))
 	return nil
-}
-
-// working returns the jobs whose handlers have not returned.
-func (q *Queue) working() []int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var ids []int64
-	for id, r := range q.runs {
-		if !r.ending {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // doChores does, until ctx ends, what any process may do for all: promote tasks
@@ -195,7 +179,7 @@ func (q *Queue) giveBack(ctx context.Context, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var n int
-	if err := q.pool.QueryRow(ctx, update, queueName, q.id, q.lost, q.ids(), grace).Scan(&n); err != nil {
+	if err := q.pool.QueryRow(ctx, update, queueName, q.id, q.lost, q.life.IDs(), grace).Scan(&n); err != nil {
 		return fmt.Errorf("give back the tasks of lost workers: %w", err)
 	}
 	if n > 0 {
@@ -221,12 +205,4 @@ func (q *Queue) clean(ctx context.Context) error {
 		return fmt.Errorf("remove closed jobs: %w", err)
 	}
 	return nil
-}
-
-// ids returns the jobs of all runs here. It is never NULL: x <> ALL(NULL) is
-// true for no x.
-func (q *Queue) ids() []int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.AppendSeq([]int64{}, maps.Keys(q.runs))
 }

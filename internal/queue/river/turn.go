@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/queue/life"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -75,7 +76,7 @@ func lookAtTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) (*desk, e
 // jobs returns the jobs of tasks, in the same order, each with the turn after its
 // tenant's last. The most urgent ones get the first, so that there is seldom
 // something to exchange.
-func (d *desk) jobs(tasks []queue.Task, busy map[name]bool) []river.InsertManyParams {
+func (d *desk) jobs(tasks []queue.Task, busy map[queue.Name]bool) []river.InsertManyParams {
 	urgent := make([]int, len(tasks))
 	for i := range urgent {
 		urgent[i] = i
@@ -85,7 +86,7 @@ func (d *desk) jobs(tasks []queue.Task, busy map[name]bool) []river.InsertManyPa
 	for _, i := range urgent {
 		t := tasks[i]
 		d.last[t.Tenant] = d.last[t.Tenant].Add(turn)
-		jobs[i] = d.job(t, d.last[t.Tenant], d.now.UnixMicro()+int64(i), busy[nameOf(t)])
+		jobs[i] = d.job(t, d.last[t.Tenant], d.now.UnixMicro()+int64(i), busy[t.Name()])
 	}
 	return jobs
 }
@@ -129,22 +130,22 @@ const urgentSQL = `
 	 WHERE ours.id = $1 AND ours.state = 'running' AND NOT ours.metadata ? 'cancel_attempted_at'`
 
 // settle decides which task is run in a turn that was fetched a moment ago. It
-// is also where a cancellation is seen that was committed before begin made the
-// run known; one after that reaches the run. When the database does not answer,
+// is also where a cancellation is seen that was committed before the run was
+// known; one after that reaches the run. When the database does not answer,
 // the task that came with the turn begins: the next beat looks again.
-func (q *Queue) settle(ctx context.Context, r *run) {
+func (q *Queue) settle(ctx context.Context, r *life.Run) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var urgent *int64
-	err := q.pool.QueryRow(ctx, urgentSQL, r.id).Scan(&urgent)
+	err := q.pool.QueryRow(ctx, urgentSQL, r.ID).Scan(&urgent)
 	if err == nil && urgent != nil {
 		err = q.exchange(ctx, r, *urgent)
 	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		r.cancel(queue.ErrCancelled)
+		r.Cancel()
 	case err != nil:
-		q.log.WarnContext(ctx, "the most urgent task cannot be found", "task", r.task.String(), "err", err)
+		q.log.WarnContext(ctx, "the most urgent task cannot be found", "task", r.Task.String(), "err", err)
 	}
 }
 
@@ -152,7 +153,7 @@ func (q *Queue) settle(ctx context.Context, r *run) {
 // River knows this run, and gives r's the turn of the other. It fails with
 // pgx.ErrNoRows when r's job is not ours any more. When the other is taken
 // meanwhile, all stays as it is.
-func (q *Queue) exchange(ctx context.Context, r *run, urgent int64) error {
+func (q *Queue) exchange(ctx context.Context, r *life.Run, urgent int64) error {
 	const (
 		lockOurs = `
 			SELECT scheduled_at FROM river_job
@@ -173,7 +174,7 @@ func (q *Queue) exchange(ctx context.Context, r *run, urgent int64) error {
 	var attempt int
 	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		var ours, other time.Time
-		if err := tx.QueryRow(ctx, lockOurs, r.id).Scan(&ours); err != nil {
+		if err := tx.QueryRow(ctx, lockOurs, r.ID).Scan(&ours); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, lockOther, urgent).Scan(&other); errors.Is(err, pgx.ErrNoRows) {
@@ -181,10 +182,10 @@ func (q *Queue) exchange(ctx context.Context, r *run, urgent int64) error {
 		} else if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, putBack, r.id, other); err != nil {
+		if _, err := tx.Exec(ctx, putBack, r.ID, other); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, take, r.id, urgent, ours, q.id).Scan(&task, &attempt); err != nil {
+		if err := tx.QueryRow(ctx, take, r.ID, urgent, ours, q.id).Scan(&task, &attempt); err != nil {
 			return err
 		}
 		return q.ring(ctx, tx)
@@ -193,9 +194,9 @@ func (q *Queue) exchange(ctx context.Context, r *run, urgent int64) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("exchange job %d for %d: %w", r.id, urgent, err)
+		return fmt.Errorf("exchange job %d for %d: %w", r.ID, urgent, err)
 	}
-	q.rename(r, task.task(attempt))
+	q.life.Rename(r, task.task(attempt))
 	return nil
 }
 

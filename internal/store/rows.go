@@ -1,0 +1,25 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// collect returns what a statement finds, each row as scan reads it. op says in
+// errors what was being done.
+func collect[T any](ctx context.Context, q queries, op string, scan func(*sql.Rows) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := q.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, wrap(op, err)
+		}
+		all = append(all, one)
+	}
+	return all, wrap(op, rows.Err())
+}

@@ -1,0 +1,52 @@
+package rig
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Ballast is the name of the file with which Fill fills a disk.
+const Ballast = "ballast"
+
+// SmallDisk mounts a file system of 48 MiB, or skips the test where it may not.
+func SmallDisk(t testing.TB) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small file system")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=48m"); err != nil {
+		t.Skipf("this machine does not let tests mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
+}
+
+// Fill takes all the room that is left on the disk of dir, and returns how to
+// give it back.
+func Fill(t testing.TB, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, Ballast)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	defer f.Close()
+	if _, err := io.Copy(f, Zeros{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill the disk: %v; want it to be full", err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatalf("give room back: %v", err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Package rig is what the tests of the built program share: the program itself,
+// clips that are made once, numbers from the environment, and disks that are
+// full.
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/spool-video/spool/internal/store/pgtest"
+)
+
+// Run builds the program, with these flags, and runs the tests of a package two
+// folders below the module's. Before the first one it calls prepare with the
+// program and a folder for all of them, which is removed at the end.
+func Run(m *testing.M, prepare func(dir, binary string), flags ...string) int {
+	dir, err := os.MkdirTemp("", "spool-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "spool")
+	build := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./cmd/spool")...)
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
+		return 1
+	}
+	prepare(dir, binary)
+	return pgtest.Run(m)
+}
+
+// Shelf keeps what was made, so that each thing is made once, whoever asks first.
+// Its zero value is empty.
+type Shelf struct {
+	mu    sync.Mutex
+	makes map[string]func() error
+}
+
+// Once calls makeIt unless it was called for the name before, and returns what
+// it returned. Others can be made meanwhile.
+func (s *Shelf) Once(name string, makeIt func() error) error {
+	s.mu.Lock()
+	if s.makes == nil {
+		s.makes = map[string]func() error{}
+	}
+	if s.makes[name] == nil {
+		s.makes[name] = sync.OnceValue(makeIt)
+	}
+	made := s.makes[name]
+	s.mu.Unlock()
+	return made()
+}
+
+// Setting reads a number from the environment.
+func Setting(t testing.TB, name string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
