@@ -82,7 +82,7 @@ func (e explain) look(ctx context.Context, query string, args []any) {
 		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 			e.t.Fatal(err)
 		}
-		if strings.HasPrefix(detail, "SCAN ") {
+		if strings.HasPrefix(detail, "SCAN ") || strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "created_at DESC") {
 			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
 		}
 	}
@@ -140,6 +140,10 @@ func everyStatement(ctx context.Context, tx *Tx) {
 	_ = tx.SetOutput(ctx, video.Resolution{ID: "r"})
 	_ = tx.InsertSteps(ctx, "a", []Step{{Kind: "encode"}})
 	_, _ = tx.Steps(ctx, "a")
+	_, _ = tx.Sums(ctx, []video.ID{"a", "b"}, "assemble")
+	for _, f := range []video.Filter{{}, {Status: video.PendingUpload}, {Labels: []video.Label{{Key: "k", Value: "v"}}}} {
+		_, _, _ = tx.list(ctx, "", f, video.Place{CreatedAt: now.Add(time.Second), ID: "a"}, 10)
+	}
 	_, _ = tx.FinishStep(ctx, "a", "encode", 0, 1, now)
 	_, _ = tx.SetProgress(ctx, "a", "encode", 0, 1)
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)
