@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,15 +30,20 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 }
 
 // list is Videos in a snapshot, without which a video that was found could be
-// gone when it is read. It has three statements, however many videos there are.
+// gone when it is read. It has two or three statements, however many videos there
+// are.
 func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
-	ids, next, err := q.page(ctx, tenant, f, after, limit)
-	if err != nil || len(ids) == 0 {
+	find := q.page
+	if len(f.Labels) > 0 {
+		find = q.search
+	}
+	videos, next, err := find(ctx, tenant, f, after, limit)
+	if err != nil || len(videos) == 0 {
 		return nil, next, err
 	}
-	videos, err := q.videos(ctx, ids)
-	if err != nil {
-		return nil, video.Place{}, err
+	ids := make([]video.ID, len(videos))
+	for i, v := range videos {
+		ids[i] = v.ID
 	}
 	resolutions, err := q.resolutions(ctx, ids)
 	if err != nil {
@@ -51,81 +55,95 @@ func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, next, nil
 }
 
-// page finds the videos of a page. It asks for one more than it may look at, to
-// know whether there is more.
-func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.ID, video.Place, error) {
-	most := limit
-	if len(f.Labels) > 0 {
-		most = mostLookedAt
+// page reads a stretch of the list. It asks for one video too many, to know
+// whether there is more.
+func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	text, args := stretch(listColumns, tenant, f, after, limit+1)
+	videos, err := q.videos(ctx, text, args...)
+	if err != nil || len(videos) <= limit {
+		return videos, video.Place{}, err
 	}
-	text, args := pageStatement(tenant, f, after, most+1)
+	videos = videos[:limit]
+	last := videos[limit-1]
+	return videos, video.Place{CreatedAt: last.CreatedAt, ID: last.ID}, nil
+}
+
+// search reads those of a stretch that fit.
+func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	ids, next, err := q.fitting(ctx, tenant, f, after, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, next, err
+	}
+	in, args := anyOf(1, ids)
+	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in+` ORDER BY created_at DESC, id DESC`, args...)
+	return videos, next, err
+}
+
+// fitting looks through a stretch for videos that fit, at their metadata alone.
+func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.ID, video.Place, error) {
+	text, args := stretch(`id, created_at, metadata`, tenant, f, after, mostLookedAt+1)
 	rows, err := q.db.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, video.Place{}, wrap("list videos", err)
+		return nil, video.Place{}, wrap("search videos", err)
 	}
 	defer rows.Close()
 	var ids []video.ID
 	var last video.Place
 	for looked := 0; rows.Next(); looked++ {
-		if looked == most || len(ids) == limit {
+		if looked == mostLookedAt || len(ids) == limit {
 			return ids, last, nil
 		}
 		var created sql.NullInt64
 		var metadata sql.RawBytes
 		if err := rows.Scan(&last.ID, &created, &metadata); err != nil {
-			return nil, video.Place{}, wrap("list videos", err)
+			return nil, video.Place{}, wrap("search videos", err)
 		}
 		last.CreatedAt = fromMillis(created)
 		if f.Fits([]byte(metadata)) {
 			ids = append(ids, last.ID)
 		}
 	}
-	return ids, video.Place{}, wrap("list videos", rows.Err())
+	return ids, video.Place{}, wrap("search videos", rows.Err())
 }
 
-// pageStatement asks for videos after a place, each with where it stands and,
-// if somebody will look at it, its metadata.
-func pageStatement(tenant video.Tenant, f video.Filter, after video.Place, limit int) (string, []any) {
-	metadata, status := "NULL", ""
-	if len(f.Labels) > 0 {
-		metadata = "metadata"
-	}
+// stretch asks for columns of the videos after a place. Labels are not its
+// business.
+func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Place, limit int) (text string, args []any) {
 	created := int64(math.MaxInt64) // before everything
 	if after != (video.Place{}) {
 		created = after.CreatedAt.UnixMilli()
 	}
-	args := []any{tenant, created, after.ID}
+	args, status := []any{tenant, created, after.ID}, ""
 	if f.Status != "" {
-		args = append(args, f.Status)
-		status = " AND status = $4"
+		args, status = append(args, f.Status), ` AND status = $4`
 	}
 	args = append(args, limit)
 	return `
-		SELECT id, created_at, ` + metadata + ` FROM video
+		SELECT ` + columns + ` FROM video
 		 WHERE tenant = $1 AND deleted_at IS NULL AND (created_at, id) < ($2, $3)` + status + `
 		 ORDER BY created_at DESC, id DESC LIMIT $` + strconv.Itoa(len(args)), args
 }
 
-// videos returns videos in the order of ids, without their resolutions. A plan
-// can be large, and of a video that is not at work nobody needs it here.
-func (q queries) videos(ctx context.Context, ids []video.ID) ([]video.Video, error) {
-	in, args := anyOf(1, ids)
-	rows, err := q.db.QueryContext(ctx, `
-		SELECT `+videoColumns+`, CASE WHEN status = 'processing' THEN plan END
-		  FROM video WHERE id IN `+in, args...)
+// listColumns are what scanVideo reads. A plan can be large, and of a video that
+// is not at work nobody needs it here.
+const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan END`
+
+// videos returns what a statement finds, without resolutions.
+func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
+	rows, err := q.db.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, wrap("read videos", err)
+		return nil, wrap("list videos", err)
 	}
 	defer rows.Close()
-	all := make([]video.Video, len(ids))
+	var all []video.Video
 	for rows.Next() {
 		v, err := scanVideo(rows)
 		if err != nil {
 			return nil, err
 		}
-		all[slices.Index(ids, v.ID)] = v
+		all = append(all, v)
 	}
-	return all, wrap("read videos", rows.Err())
+	return all, wrap("list videos", rows.Err())
 }
 
 // anyOf writes a list of ids as placeholders from $first on, with its arguments.
@@ -133,7 +151,7 @@ func (q queries) videos(ctx context.Context, ids []video.ID) ([]video.Video, err
 // missing: a statement is planned anew for each length.
 func anyOf(first int, ids []video.ID) (string, []any) {
 	length := len(ids)
-	for _, l := range []int{100, 10, 1} {
+	for _, l := range []int{video.MaxPage, video.DefaultPage, 1} {
 		if len(ids) <= l {
 			length = l
 		}

@@ -111,7 +111,7 @@ func pagesAddUp(t *testing.T, st *store.Store) {
 
 func listedAsRead(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	for i := range 12 { // more than fit into the shorter of the statements
+	for i := range video.DefaultPage + 2 { // more than the statement for a usual page takes
 		id := aged(t, st, time.Duration(i), func(v *video.Video) {
 			v.IsPublic, v.Metadata = i%2 == 0, json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
 			v.Thumbnails = []float64{float64(i)}
@@ -126,8 +126,8 @@ func listedAsRead(t *testing.T, st *store.Store) {
 	}
 	aged(t, st, 0, func(v *video.Video) { v.Resolutions = nil })
 	page, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Place{}, 100)
-	if err != nil || len(page) != 13 {
-		t.Fatalf("%d videos, %v; want 13", len(page), err)
+	if err != nil || len(page) != video.DefaultPage+3 {
+		t.Fatalf("%d videos, %v; want %d", len(page), err, video.DefaultPage+3)
 	}
 	for _, v := range page {
 		wantVideo(t, st, v)
