@@ -32,6 +32,8 @@ type Service interface {
 	CompleteUpload(ctx context.Context, by app.Actor, id video.ID) (video.Video, error)
 	PublicVideo(ctx context.Context, by app.Actor, id video.ID, base string) (app.Watch, error)
 	PrivateVideo(ctx context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error)
+	VideoState(ctx context.Context, by app.Actor, id video.ID) (app.State, error)
+	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Place, limit int) (app.Page, error)
 	Report(ctx context.Context, by app.Actor, id video.ID) (app.Report, error)
 	DeleteVideo(ctx context.Context, by app.Actor, id video.ID) error
 	DeleteResolution(ctx context.Context, by app.Actor, id video.ResolutionID) error

@@ -27,6 +27,8 @@ type fakeService struct {
 	err   error // what every method but Authenticate returns
 	watch app.Watch
 	told  app.Report
+	state app.State
+	next  video.Place
 
 	actor      app.Actor
 	draft      video.Draft
@@ -34,6 +36,9 @@ type fakeService struct {
 	id         video.ID
 	resolution video.ResolutionID
 	ttl        time.Duration
+	filter     video.Filter
+	after      video.Place
+	limit      int
 	calls      int
 }
 
@@ -67,6 +72,21 @@ func (f *fakeService) PublicVideo(_ context.Context, by app.Actor, id video.ID, 
 func (f *fakeService) PrivateVideo(_ context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error) {
 	f.actor, f.id, f.ttl, f.base, f.calls = by, id, ttl, base, f.calls+1
 	return f.watch, f.err
+}
+
+func (f *fakeService) VideoState(_ context.Context, by app.Actor, id video.ID) (app.State, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.state, f.err
+}
+
+// ListVideos tells of one video, unless it has no id.
+func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Place, limit int) (app.Page, error) {
+	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1
+	page := app.Page{Next: f.next}
+	if f.state.Video.ID != "" {
+		page.Videos = []app.State{f.state}
+	}
+	return page, f.err
 }
 
 func (f *fakeService) Report(_ context.Context, by app.Actor, id video.ID) (app.Report, error) {

@@ -55,14 +55,16 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	w := do(h, request("PUT", "/api/video/"+testID, ""))
 	wantProblem(t, w, 405, "method_not_allowed")
-	if got := w.Header().Get("Allow"); got != "DELETE" {
-		t.Errorf("Allow is %q, want DELETE", got)
+	if got := w.Header().Get("Allow"); got != "DELETE, GET, HEAD" {
+		t.Errorf("Allow is %q, want DELETE, GET, HEAD", got)
 	}
 }
 
 // everyOperation has one good request for each operation.
 var everyOperation = []struct{ name, method, path, body string }{
 	{"create", "POST", "/api/video", validDraft},
+	{"list", "GET", "/api/video", ""},
+	{"state", "GET", "/api/video/" + testID, ""},
 	{"complete", "POST", "/api/video/" + testID + "/complete-upload", ""},
 	{"public", "GET", "/api/video/" + testID + "/public", ""},
 	{"private", "GET", "/api/video/" + testID + "/private/60", ""},
@@ -121,6 +123,7 @@ func TestMalformedPath(t *testing.T) {
 		want         []problem.Fault
 	}{
 		{"POST", "/api/video/x/complete-upload", []problem.Fault{id}},
+		{"GET", "/api/video/x", []problem.Fault{id}},
 		{"GET", "/api/video/x/public", []problem.Fault{id}},
 		{"DELETE", "/api/video/" + testID + "x", []problem.Fault{id}},
 		{"DELETE", "/api/video/resolution/x", []problem.Fault{id}},

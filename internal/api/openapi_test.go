@@ -85,6 +85,8 @@ var operations = map[string]struct {
 	status int
 }{
 	"create":            {"/api/video", 201},
+	"list":              {"/api/video", 200},
+	"state":             {"/api/video/{id}", 200},
 	"complete":          {"/api/video/{id}/complete-upload", 201},
 	"public":            {"/api/video/{id}/public", 200},
 	"private":           {"/api/video/{id}/private/{expirationSeconds}", 200},
@@ -100,7 +102,10 @@ func TestAnswersFitTheDescription(t *testing.T) {
 	for _, op := range everyOperation {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
-			for _, f := range []*fakeService{{watch: readyWatch(), told: readyReport()}, {watch: app.Watch{Video: bare.Video}, told: bare}} {
+			for _, f := range []*fakeService{
+				{watch: readyWatch(), told: readyReport(), state: readyState(), next: somePlace},
+				{watch: app.Watch{Video: bare.Video}, told: bare, state: app.State{Video: bare.Video}},
+			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
 				at := operations[op.name]
 				if w.Code != at.status {
@@ -229,7 +234,7 @@ func TestDescriptionNamesTheWordsOfTheDomain(t *testing.T) {
 	if !slices.Equal(draft["resolutions"].Items.Enum, video.Names) || draft["filename"].MaxLength != video.MaxFilename || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
 		t.Errorf("the limits described are %+v", draft)
 	}
-	for _, name := range []string{"Video", "Resolution", "ResolutionStatus"} {
+	for _, name := range []string{"Video", "Resolution", "ResolutionStatus", "VideoState", "ResolutionState"} {
 		if got := doc.Components.Schemas[name].Properties["status"].Enum; !slices.Equal(got, video.Statuses) {
 			t.Errorf("the statuses of %s are %v", name, got)
 		}

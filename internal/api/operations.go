@@ -32,6 +32,8 @@ func (a *API) registerOperations(h huma.API) {
 	r := h.OpenAPI().Components.Schemas
 	register(h, operation(r, "createVideo", "POST /api/video", 201, "Create a video upload",
 		requestBody[newVideo](r, true), 413, 415, 507), a.createVideo)
+	register(h, listOperation(r), a.listVideos)
+	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), a.videoState)
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
 		requestBody[completion](r, false), 404, 413, 415, 422, 507), a.completeUpload)
 	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), a.publicVideo)
@@ -116,13 +118,18 @@ func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answ
 func parsePrivate(in *privatePath) (video.ID, time.Duration, error) {
 	id, err := video.ParseID("id", in.ID)
 	ttl, faults := parseExpiration(in.ExpirationSeconds)
-	if e, ok := errors.AsType[*video.Error](err); ok {
-		faults = slices.Concat(e.Faults, faults)
-	}
-	if len(faults) > 0 {
+	if faults = slices.Concat(faultsIn(err), faults); len(faults) > 0 {
 		return "", 0, video.InvalidFields(faults...)
 	}
 	return id, ttl, nil
+}
+
+// faultsIn returns what an Invalid error says about fields.
+func faultsIn(err error) []video.Fault {
+	if e, ok := errors.AsType[*video.Error](err); ok {
+		return e.Faults
+	}
+	return nil
 }
 
 func (a *API) deleteVideo(ctx context.Context, c *call, in *videoPath) (*nothing, error) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
-	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/sign"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
@@ -128,50 +127,17 @@ func (a *App) PrivateVideo(ctx context.Context, by Actor, id video.ID, ttl time.
 }
 
 func (a *App) watch(ctx context.Context, v video.Video, address func(file string) string) (Watch, error) {
-	var steps []store.Step
-	if v.Status == video.Processing {
-		var err error
-		if steps, err = a.store.Steps(ctx, v.ID); err != nil {
-			return Watch{}, err
-		}
+	states, err := a.states(ctx, []video.Video{v})
+	if err != nil {
+		return Watch{}, err
 	}
-	w := Watch{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true })}
-	for _, r := range v.Resolutions {
-		wr := WatchResolution{Resolution: r, VideoURL: address(filmFile(r.Name)), ThumbnailURLs: []string{}}
-		rendition := -1
-		if v.Plan != nil {
-			rendition = v.Plan.RenditionOf(r.Name)
-		}
-		wr.Progress = progress(r.Status, steps, func(s store.Step) bool { return concerns(s, rendition) })
+	w := Watch{Video: v, Progress: states[0].Progress}
+	for _, r := range states[0].Resolutions {
+		wr := WatchResolution{Resolution: r.Resolution, Progress: r.Progress, VideoURL: address(filmFile(r.Name)), ThumbnailURLs: []string{}}
 		for i := range v.Thumbnails {
 			wr.ThumbnailURLs = append(wr.ThumbnailURLs, address(thumbnailFile(r.Name, i)))
 		}
 		w.Resolutions = append(w.Resolutions, wr)
 	}
 	return w, nil
-}
-
-// concerns reports whether a rendition waits for a step: all but the assembly of
-// others, because every chunk task makes all renditions.
-func concerns(s store.Step, rendition int) bool {
-	return s.Kind != string(queue.Assemble) || s.Number == rendition
-}
-
-// progress is how much of the work of the chosen steps is done. Less than all
-// of it shows as less than 1, whatever the rounding.
-func progress(s video.Status, steps []store.Step, chosen func(store.Step) bool) float64 {
-	if s == video.Ready {
-		return 1
-	}
-	var done, all float64
-	for _, st := range steps {
-		if chosen(st) {
-			done += st.Weight * st.Progress
-			all += st.Weight
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return min(done/all, 0.999)
 }

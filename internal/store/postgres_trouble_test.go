@@ -147,8 +147,12 @@ func calls(ctx context.Context, st *store.Store) map[string]func() error {
 		"Ping":  func() error { return st.Ping(ctx) },
 		"Video": func() error { _, err := st.Video(ctx, "a"); return err },
 		"Steps": func() error { _, err := st.Steps(ctx, "a"); return err },
-		"Keys":  func() error { _, err := st.Keys(ctx); return err },
-		"InTx":  func() error { return insert(ctx, st, someVideo("b")) },
+		"Videos": func() error {
+			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Place{}, 1)
+			return err
+		},
+		"Keys": func() error { _, err := st.Keys(ctx); return err },
+		"InTx": func() error { return insert(ctx, st, someVideo("b")) },
 	}
 }
 

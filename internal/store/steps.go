@@ -72,6 +72,40 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 	return all, wrap("read steps", rows.Err())
 }
 
+// Sums returns the steps of some videos added up: for each kind one, with the
+// weight of all and their common progress, but for each number of the kind that
+// is to stay apart one of its own. A film of hours has hundreds of steps, and who
+// wants to know how far it has come need not see them.
+func (q queries) Sums(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+	sums := make(map[video.ID][]Step, len(ids))
+	if len(ids) == 0 {
+		return sums, nil
+	}
+	in, args := anyOf(2, ids)
+	rows, err := q.db.QueryContext(ctx, `
+		SELECT video_id, kind, which, sum(weight), sum(weight * progress)
+		  FROM (SELECT video_id, kind, CASE WHEN kind = $1 THEN number ELSE 0 END AS which, weight, progress
+		          FROM step WHERE video_id IN `+in+`) AS part
+		 GROUP BY video_id, kind, which`, append([]any{apart}, args...)...)
+	if err != nil {
+		return nil, wrap("add steps up", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id video.ID
+		var s Step
+		var done float64
+		if err := rows.Scan(&id, &s.Kind, &s.Number, &s.Weight, &done); err != nil {
+			return nil, wrap("add steps up", err)
+		}
+		if s.Weight > 0 {
+			s.Progress = done / s.Weight
+		}
+		sums[id] = append(sums[id], s)
+	}
+	return sums, wrap("add steps up", rows.Err())
+}
+
 // FinishStep records that a step is done. It reports false, and changes
 // nothing, when the step was done before or is not wanted any more: of two
 // workers with the same task, one result counts.

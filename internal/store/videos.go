@@ -45,31 +45,48 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 // The two lie in two tables, so outside a transaction they are read in a
 // snapshot: a video at work whose resolutions are all ready is never seen.
 func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	tx, err := s.snapshot(ctx)
 	if err != nil {
-		return video.Video{}, wrap("begin to read", err)
+		return video.Video{}, err
 	}
 	defer tx.Rollback() // there is nothing to commit
 	return queries{tx}.Video(ctx, id)
 }
 
+// snapshot begins a transaction that reads everything as it is at one moment.
+func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	return tx, wrap("begin to read", err)
+}
+
 // Video is Store.Video inside a transaction.
 func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
-	const text = `
-		SELECT tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
-		       failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-		       source_key, source_size, source_etag, duration_us, plan, warnings
-		  FROM video WHERE id = $1`
-	v := video.Video{ID: id}
-	var thumbnails string
-	var metadata, failureCode, failureMessage, key, etag, plan, warnings sql.NullString
-	var created, expires, completed, deleted, size, duration sql.NullInt64
-	err := q.db.QueryRowContext(ctx, text, id).Scan(&v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
-		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &plan, &warnings)
+	v, err := scanVideo(q.db.QueryRowContext(ctx, `SELECT `+videoColumns+`, plan FROM video WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Video{}, video.VideoNotFound()
 	}
+	if err != nil {
+		return video.Video{}, err
+	}
+	all, err := q.resolutions(ctx, []video.ID{id})
+	v.Resolutions = all[id]
+	return v, err
+}
+
+// videoColumns and the plan are what scanVideo reads.
+const videoColumns = `id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
+	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
+	source_key, source_size, source_etag, duration_us, warnings`
+
+// scanVideo reads a row of videoColumns and the plan.
+func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
+	var v video.Video
+	var thumbnails string
+	var metadata, failureCode, failureMessage, key, etag, plan, warnings sql.NullString
+	var created, expires, completed, deleted, size, duration sql.NullInt64
+	err := row.Scan(&v.ID, &v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
+		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
+		&key, &size, &etag, &duration, &warnings, &plan)
 	if err != nil {
 		return video.Video{}, wrap("read video", err)
 	}
@@ -81,22 +98,23 @@ func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	if metadata.Valid {
 		v.Metadata = json.RawMessage(metadata.String)
 	}
-	if err := json.Unmarshal([]byte(thumbnails), &v.Thumbnails); err != nil {
-		return video.Video{}, fmt.Errorf("read video %s: thumbnails: %w", id, err)
-	}
-	if plan.Valid {
-		v.Plan = new(video.Plan)
-		if err := json.Unmarshal([]byte(plan.String), v.Plan); err != nil {
-			return video.Video{}, fmt.Errorf("read video %s: plan: %w", id, err)
+	for _, part := range []struct {
+		name string
+		text sql.NullString
+		into any
+	}{
+		{"thumbnails", sql.NullString{String: thumbnails, Valid: true}, &v.Thumbnails},
+		{"plan", plan, &v.Plan},
+		{"warnings", warnings, &v.Warnings},
+	} {
+		if !part.text.Valid {
+			continue
+		}
+		if err := json.Unmarshal([]byte(part.text.String), part.into); err != nil {
+			return video.Video{}, fmt.Errorf("read video %s: %s: %w", v.ID, part.name, err)
 		}
 	}
-	if warnings.Valid {
-		if err := json.Unmarshal([]byte(warnings.String), &v.Warnings); err != nil {
-			return video.Video{}, fmt.Errorf("read video %s: warnings: %w", id, err)
-		}
-	}
-	v.Resolutions, err = q.resolutions(ctx, id)
-	return v, err
+	return v, nil
 }
 
 func failure(code, message sql.NullString) *video.Failure {
@@ -106,29 +124,30 @@ func failure(code, message sql.NullString) *video.Failure {
 	return &video.Failure{Code: video.FailureCode(code.String), Message: message.String}
 }
 
-func (q queries) resolutions(ctx context.Context, id video.ID) ([]video.Resolution, error) {
-	const text = `
-		SELECT id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
-		  FROM resolution WHERE video_id = $1 ORDER BY position`
-	rows, err := q.db.QueryContext(ctx, text, id)
+// resolutions returns those of each of some videos, in the order asked for.
+func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
+	in, args := anyOf(1, ids)
+	rows, err := q.db.QueryContext(ctx, `
+		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
+		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, args...)
 	if err != nil {
 		return nil, wrap("read resolutions", err)
 	}
 	defer rows.Close()
-	var all []video.Resolution
+	all := make(map[video.ID][]video.Resolution, len(ids))
 	for rows.Next() {
-		r := video.Resolution{VideoID: id}
+		var r video.Resolution
 		var code, message sql.NullString
 		var width, height, size, bitrate sql.NullInt64
 		var ssim, psnr sql.NullFloat64
-		if err := rows.Scan(&r.ID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr); err != nil {
+		if err := rows.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr); err != nil {
 			return nil, wrap("read resolution", err)
 		}
 		r.Failure = failure(code, message)
 		r.Width, r.Height = int(width.Int64), int(height.Int64)
 		r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
 		r.Likeness = likeness(ssim, psnr)
-		all = append(all, r)
+		all[r.VideoID] = append(all[r.VideoID], r)
 	}
 	return all, wrap("read resolutions", rows.Err())
 }

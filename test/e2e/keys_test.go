@@ -99,6 +99,8 @@ func TestAKeyDoesOnlyWhatItsScopesAllow(t *testing.T) {
 		{"write", "POST", "/api/video/" + u.ID + "/complete-upload", "{}"},
 		{"read", "GET", "/api/video/" + u.ID + "/public", ""},
 		{"read", "GET", "/api/video/" + u.ID + "/private/60", ""},
+		{"read", "GET", "/api/video/" + u.ID, ""},
+		{"read", "GET", "/api/video", ""},
 		{"delete", "DELETE", "/api/video/resolution/" + resolution, ""},
 		{"delete", "DELETE", "/api/video/" + u.ID, ""},
 	}
@@ -126,6 +128,7 @@ func TestOtherTenantsVideosDoNotExist(t *testing.T) {
 		{"GET", "/api/video/" + private.ID + "/public", "video_not_found"}, // not video_is_private
 		{"GET", "/api/video/" + private.ID + "/private/60", "video_not_found"},
 		{"GET", "/api/video/" + public.ID + "/private/60", "video_not_found"},
+		{"GET", "/api/video/" + public.ID, "video_not_found"},
 		{"POST", "/api/video/" + public.ID + "/complete-upload", "video_not_found"},
 		{"DELETE", "/api/video/" + public.ID, "video_not_found"},
 		{"DELETE", "/api/video/resolution/" + resolution, "resolution_not_found"},

@@ -136,12 +136,15 @@ func describedSuccesses(s *server, d *description) {
 		path := map[bool]string{true: publicPath, false: privatePath}[public]
 		u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", full), http.StatusCreated)
 		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.ask(s, 200, "GET", createPath, "", nil)
 		s.put(u, clip(s.t, miniClip))
 		d.ask(s, 201, "POST", completePath, u.ID, `{}`)
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		w := s.waitReady(u)
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
+		d.ask(s, 200, "GET", videoPath, u.ID, nil)
+		d.ask(s, 200, "GET", createPath, "", nil)
 		d.ask(s, 201, "POST", completePath, u.ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
@@ -156,6 +159,8 @@ func describedRefusals(s *server, d *description) {
 	private := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
 	text := header{"Content-Type", "text/plain"}
 	d.ask(s, 400, "POST", createPath, "", `{"resolutions":["x"]}`)
+	d.check(s.t, "GET", createPath, s.call("GET", createPath+"?limit=1", nil)) // with a cursor
+	d.check(s.t, "GET", createPath, s.call("GET", createPath+"?limit=0", nil))
 	d.ask(s, 413, "POST", createPath, "", strings.Repeat(" ", 1<<20+1))
 	d.ask(s, 415, "POST", createPath, "", `{}`, text)
 	d.ask(s, 400, "POST", completePath, "42", nil)
@@ -166,7 +171,7 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 200, "GET", publicPath, public.ID, nil) // of a video that failed
 	d.ask(s, 403, "GET", publicPath, private.ID, nil)
 	d.ask(s, 403, "GET", privatePath, public.ID, nil)
-	for _, path := range []string{publicPath, privatePath, reportPath} {
+	for _, path := range []string{publicPath, privatePath, reportPath, videoPath} {
 		d.ask(s, 400, "GET", path, "42", nil)
 		d.ask(s, 404, "GET", path, nobody, nil)
 	}

@@ -78,7 +78,7 @@ func newYard(t testing.TB, st *store.Store, q queue.Queue, n int) *yard {
 	t.Helper()
 	y := &yard{bench: newBench(t, st, q), store: st, queue: q, begun: make(chan time.Time), end: make(chan struct{})}
 	for len(y.videos) < n {
-		y.fill(1_000)
+		y.fill(1_000, n/failed)
 	}
 	// Fifty tenants have ten films each. So in both databases the same share of
 	// the turns has to be exchanged for that of a more urgent task.
@@ -97,14 +97,21 @@ const tenants = 50
 
 func tenant(i int) video.Tenant { return video.Tenant(fmt.Sprint("tenant-", i%tenants)) }
 
-// fill adds n ready videos.
-func (y *yard) fill(n int) {
+// failed is how many videos of each database have failed, so that a page of them
+// is as long in the one as in the other.
+const failed = 100
+
+// fill adds n ready videos, but of every so many one that has failed.
+func (y *yard) fill(n, every int) {
 	y.Helper()
 	ctx := y.Context()
 	first := len(y.videos)
 	y.must(y.store.InTx(ctx, func(tx *store.Tx) error {
 		for i := range n {
 			v := readyVideo(first + i)
+			if (first+i)%every == 0 {
+				v.Status = video.Fail
+			}
 			if err := tx.InsertVideo(ctx, v); err != nil {
 				return err
 			}
@@ -119,13 +126,45 @@ func readyVideo(n int) video.Video {
 	id := fmt.Sprintf("0198c5b6-7d5e-7c3a-9b1e-%012d", n)
 	v := video.Video{
 		ID: video.ID(id), Tenant: "somebody", Filename: "film.mp4", ContentType: "video/mp4", IsPublic: true,
-		Status: video.Ready, CreatedAt: time.Now(), UploadExpiresAt: time.Now(), Thumbnails: []float64{1, 2},
+		Status: video.Ready, CreatedAt: made(n), UploadExpiresAt: made(n), Thumbnails: []float64{1, 2},
+		Metadata: fmt.Appendf(nil, `{"customer":"c-%d","order":%d,"title":"A film that somebody made"}`, n%997, n),
 	}
 	for i, name := range []video.Name{"720p", "240p"} {
 		v.Resolutions = append(v.Resolutions, video.Resolution{
 			ID: video.ResolutionID(fmt.Sprintf("0198c5b6-7d5e-7c3a-%04d-%012d", i, n)), VideoID: v.ID, Name: name, Status: video.Ready})
 	}
 	return v
+}
+
+// made is when a video was made: long ago, one every second.
+func made(n int) time.Time {
+	return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
+}
+
+// list reads a page of 20 videos, which must be there.
+func (y *yard) list(f video.Filter, after video.Place) {
+	y.Helper()
+	page, err := y.ListVideos(y.Context(), y.by, f, after, video.DefaultPage)
+	y.must(err)
+	if len(page.Videos) != video.DefaultPage {
+		y.Fatalf("the page has %d videos", len(page.Videos))
+	}
+}
+
+// search looks in vain for metadata, and shows what the first page of it costs.
+func (y *yard) search() {
+	y.Helper()
+	var took []time.Duration
+	for range 50 {
+		began := time.Now()
+		page, err := y.ListVideos(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Place{}, video.DefaultPage)
+		y.must(err)
+		took = append(took, time.Since(began))
+		if len(page.Videos) > 0 || (page.Next != video.Place{}) != (len(y.videos) == many) {
+			y.Fatalf("the search finds %d videos and goes on at %v", len(page.Videos), page.Next)
+		}
+	}
+	y.Logf("a page of a search in vain with %d videos: %v", len(y.videos), median(took))
 }
 
 // task is another one of a tenant, which can wait.
@@ -166,6 +205,12 @@ var operations = []struct {
 		_, err := y.PublicVideo(y.Context(), y.by, y.videos[rand.IntN(len(y.videos))], base)
 		y.must(err)
 	}},
+	{"first page of the list", func(y *yard) { y.list(video.Filter{}, video.Place{}) }},
+	{"page amid the list", func(y *yard) {
+		n := video.DefaultPage + rand.IntN(len(y.videos)-video.DefaultPage)
+		y.list(video.Filter{}, video.Place{CreatedAt: made(n), ID: y.videos[n]})
+	}},
+	{"page of the few that failed", func(y *yard) { y.list(video.Filter{Status: video.Fail}, video.Place{}) }},
 	{"enqueue a task", func(y *yard) {
 		y.must(enqueueOn(y.store, y.queue)(y.Context(), []queue.Task{y.task()}))
 	}},
@@ -208,6 +253,8 @@ func compare(t *testing.T, small, large *yard) {
 		small.dearest()
 		large.dearest()
 	}
+	small.search()
+	large.search()
 }
 
 // dearest shows where the time of the server goes.

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		tests []test
 	}{
 		{"videos", videoTests()},
+		{"lists", listTests()},
 		{"statuses", statusTests()},
 		{"uploads", uploadTests()},
 		{"removal", removalTests()},

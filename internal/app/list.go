@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// State is a video and how far the work on it has come.
+type State struct {
+	Video       video.Video
+	Progress    float64           // 0 to 1
+	Resolutions []ResolutionState // in the order asked for
+}
+
+// ResolutionState is the same for one resolution.
+type ResolutionState struct {
+	video.Resolution
+	Progress float64
+}
+
+// VideoState returns a video, public or private, without any address.
+func (a *App) VideoState(ctx context.Context, by Actor, id video.ID) (State, error) {
+	v, err := a.visible(ctx, by, Read, id)
+	if err != nil {
+		return State{}, err
+	}
+	states, err := a.states(ctx, []video.Video{v})
+	if err != nil {
+		return State{}, err
+	}
+	return states[0], nil
+}
+
+// Page is a part of the list of videos.
+type Page struct {
+	Videos []State
+	Next   video.Place // where the next page begins; zero: this is the last
+}
+
+// ListVideos returns at most limit of the actor's videos, newest first, from
+// after on. A page with fewer, even with none, is the last only if it says so.
+func (a *App) ListVideos(ctx context.Context, by Actor, f video.Filter, after video.Place, limit int) (Page, error) {
+	if err := by.must(Read); err != nil {
+		return Page{}, err
+	}
+	videos, next, err := a.store.Videos(ctx, by.Tenant, f, after, limit)
+	if err != nil {
+		return Page{}, err
+	}
+	states, err := a.states(ctx, videos)
+	return Page{Videos: states, Next: next}, err
+}
+
+// states adds to videos how far they have come, with one query for all of them.
+func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error) {
+	var atWork []video.ID
+	for _, v := range videos {
+		if v.Status == video.Processing {
+			atWork = append(atWork, v.ID)
+		}
+	}
+	steps, err := a.store.Sums(ctx, atWork, string(queue.Assemble))
+	if err != nil {
+		return nil, err
+	}
+	states := make([]State, len(videos))
+	for i, v := range videos {
+		states[i] = state(v, steps[v.ID])
+	}
+	return states, nil
+}
+
+func state(v video.Video, steps []store.Step) State {
+	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true })}
+	for _, r := range v.Resolutions {
+		rendition := -1
+		if v.Plan != nil {
+			rendition = v.Plan.RenditionOf(r.Name)
+		}
+		s.Resolutions = append(s.Resolutions, ResolutionState{
+			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return concerns(s, rendition) }),
+		})
+	}
+	return s
+}
+
+// concerns reports whether a rendition waits for a step: all but the assembly of
+// others, because every chunk task makes all renditions.
+func concerns(s store.Step, rendition int) bool {
+	return s.Kind != string(queue.Assemble) || s.Number == rendition
+}
+
+// progress is how much of the work of the chosen steps is done. Less than all
+// of it shows as less than 1, whatever the rounding.
+func progress(s video.Status, steps []store.Step, chosen func(store.Step) bool) float64 {
+	if s == video.Ready {
+		return 1
+	}
+	var done, all float64
+	for _, st := range steps {
+		if chosen(st) {
+			done += st.Weight * st.Progress
+			all += st.Weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(done/all, 0.999)
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// mostLookedAt is how many videos a page looks at in search of labels, for which
+// there is no index.
+const mostLookedAt = 2_000
+
+// Videos returns a page of a tenant's videos, newest first, and where the next
+// one goes on; the zero Place after the last. It leaves out what is being
+// deleted, and the plans of videos that are not at work.
+//
+// A page that looks for labels may have fewer videos than limit, or none, and
+// still not be the last: it gives up after some thousand that do not fit.
+func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, video.Place{}, err
+	}
+	defer tx.Rollback() // there is nothing to commit
+	return queries{tx}.list(ctx, tenant, f, after, limit)
+}
+
+// list is Videos in a snapshot, without which a video that was found could be
+// gone when it is read. It has two or three statements, however many videos there
+// are.
+func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	find := q.page
+	if len(f.Labels) > 0 {
+		find = q.search
+	}
+	videos, next, err := find(ctx, tenant, f, after, limit)
+	if err != nil || len(videos) == 0 {
+		return nil, next, err
+	}
+	ids := make([]video.ID, len(videos))
+	for i, v := range videos {
+		ids[i] = v.ID
+	}
+	resolutions, err := q.resolutions(ctx, ids)
+	if err != nil {
+		return nil, video.Place{}, err
+	}
+	for i, v := range videos {
+		videos[i].Resolutions = resolutions[v.ID]
+	}
+	return videos, next, nil
+}
+
+// page reads a stretch of the list. It asks for one video too many, to know
+// whether there is more.
+func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	text, args := stretch(listColumns, tenant, f, after, limit+1)
+	videos, err := q.videos(ctx, text, args...)
+	if err != nil || len(videos) <= limit {
+		return videos, video.Place{}, err
+	}
+	videos = videos[:limit]
+	last := videos[limit-1]
+	return videos, video.Place{CreatedAt: last.CreatedAt, ID: last.ID}, nil
+}
+
+// search reads those of a stretch that fit.
+func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+	ids, next, err := q.fitting(ctx, tenant, f, after, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, next, err
+	}
+	in, args := anyOf(1, ids)
+	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in+` ORDER BY created_at DESC, id DESC`, args...)
+	return videos, next, err
+}
+
+// fitting looks through a stretch for videos that fit, at their metadata alone.
+func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.ID, video.Place, error) {
+	text, args := stretch(`id, created_at, metadata`, tenant, f, after, mostLookedAt+1)
+	rows, err := q.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, video.Place{}, wrap("search videos", err)
+	}
+	defer rows.Close()
+	var ids []video.ID
+	var last video.Place
+	for looked := 0; rows.Next(); looked++ {
+		if looked == mostLookedAt || len(ids) == limit {
+			return ids, last, nil
+		}
+		var created sql.NullInt64
+		var metadata sql.RawBytes
+		if err := rows.Scan(&last.ID, &created, &metadata); err != nil {
+			return nil, video.Place{}, wrap("search videos", err)
+		}
+		last.CreatedAt = fromMillis(created)
+		if f.Fits([]byte(metadata)) {
+			ids = append(ids, last.ID)
+		}
+	}
+	return ids, video.Place{}, wrap("search videos", rows.Err())
+}
+
+// stretch asks for columns of the videos after a place. Labels are not its
+// business.
+func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Place, limit int) (text string, args []any) {
+	created := int64(math.MaxInt64) // before everything
+	if after != (video.Place{}) {
+		created = after.CreatedAt.UnixMilli()
+	}
+	args, status := []any{tenant, created, after.ID}, ""
+	if f.Status != "" {
+		args, status = append(args, f.Status), ` AND status = $4`
+	}
+	args = append(args, limit)
+	return `
+		SELECT ` + columns + ` FROM video
+		 WHERE tenant = $1 AND deleted_at IS NULL AND (created_at, id) < ($2, $3)` + status + `
+		 ORDER BY created_at DESC, id DESC LIMIT $` + strconv.Itoa(len(args)), args
+}
+
+// listColumns are what scanVideo reads. A plan can be large, and of a video that
+// is not at work nobody needs it here.
+const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan END`
+
+// videos returns what a statement finds, without resolutions.
+func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
+	rows, err := q.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, wrap("list videos", err)
+	}
+	defer rows.Close()
+	var all []video.Video
+	for rows.Next() {
+		v, err := scanVideo(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, wrap("list videos", rows.Err())
+}
+
+// anyOf writes a list of ids as placeholders from $first on, with its arguments.
+// Lists have one of few lengths, the last id standing in for those that are
+// missing: a statement is planned anew for each length.
+func anyOf(first int, ids []video.ID) (string, []any) {
+	length := len(ids)
+	for _, l := range []int{video.MaxPage, video.DefaultPage, 1} {
+		if len(ids) <= l {
+			length = l
+		}
+	}
+	marks, args := make([]string, length), make([]any, length)
+	for i := range length {
+		marks[i], args[i] = "$"+strconv.Itoa(first+i), ids[min(i, len(ids)-1)]
+	}
+	return "(" + strings.Join(marks, ", ") + ")", args
+}

@@ -1,0 +1,80 @@
+package video
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFits(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, metadata string
+		labels         []Label
+		want           bool
+	}{
+		{"no label fits everything", ``, nil, true},
+		{"no metadata", ``, []Label{{"a", "x"}}, false},
+		{"no metadata, and an empty value", ``, []Label{{"a", ""}}, false},
+		{"an equal string", `{"a":"x"}`, []Label{{"a", "x"}}, true},
+		{"a longer string", `{"a":"xy"}`, []Label{{"a", "x"}}, false},
+		{"another case", `{"a":"X"}`, []Label{{"a", "x"}}, false},
+		{"another key", `{"b":"x"}`, []Label{{"a", "x"}}, false},
+		{"the value as a key", `{"x":"a"}`, []Label{{"a", "x"}}, false},
+		{"an empty string", `{"a":""}`, []Label{{"a", ""}}, true},
+		{"an empty key", `{"":"x"}`, []Label{{"", "x"}}, true},
+		{"a number as it is written", `{"a":42}`, []Label{{"a", "42"}}, true},
+		{"a number that is written otherwise", `{"a":42.0}`, []Label{{"a", "42"}}, false},
+		{"a digit string", `{"a":"42"}`, []Label{{"a", "42"}}, true},
+		{"a truth value", `{"a":true}`, []Label{{"a", "true"}}, true},
+		{"null is nothing", `{"a":null}`, []Label{{"a", "null"}}, false},
+		{"an object is nothing", `{"a":{}}`, []Label{{"a", "{}"}}, false},
+		{"a list is nothing", `{"a":["x"]}`, []Label{{"a", `["x"]`}}, false},
+		{"a nested member is not looked for", `{"a":{"b":"x"}}`, []Label{{"a.b", "x"}}, false},
+		{"a dot in a key", `{"a.b":"x"}`, []Label{{"a.b", "x"}}, true},
+		{"escapes are undone", `{"a":"\u0078\n"}`, []Label{{"a", "x\n"}}, true},
+		{"escapes elsewhere", `{"b":"\t","a":"x"}`, []Label{{"a", "x"}}, true},
+		{"letters of every kind", `{"ключ":"🎬 é"}`, []Label{{"ключ", "🎬 é"}}, true},
+		{"the last of two equal keys", `{"a":"x","a":"y"}`, []Label{{"a", "y"}}, true},
+		{"all labels fit", `{"a":"x","b":1}`, []Label{{"b", "1"}, {"a", "x"}}, true},
+		{"one of two labels does not", `{"a":"x","b":1}`, []Label{{"a", "x"}, {"b", "x"}}, false},
+		{"one key cannot have two values", `{"a":"x","b":"y"}`, []Label{{"a", "x"}, {"a", "y"}}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := (Filter{Labels: tt.labels}).Fits(json.RawMessage(tt.metadata)); got != tt.want {
+				t.Errorf("%v fits %s: %t, want %t", tt.labels, tt.metadata, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCursorReadsBack(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{time.UnixMilli(0), time.UnixMilli(-1), time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC)} {
+		p := Place{at.UTC(), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}
+		if got, err := ParseCursor("cursor", p.Cursor()); got != p || err != nil {
+			t.Errorf("ParseCursor(%s) = %v, %v; want %v", p.Cursor(), got, err, p)
+		}
+	}
+}
+
+func TestWrongCursors(t *testing.T) {
+	t.Parallel()
+	good := Place{time.UnixMilli(1893553445678), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}.Cursor()
+	for _, s := range []string{
+		"", "x", "!", good[1:], good[:len(good)-1], good + "A", good + "\n", good + "=", strings.ToUpper(good),
+		coded("1.x"), coded("x.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("+1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"),
+		coded("99999999999999999999.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e' OR 1"),
+	} {
+		got, err := ParseCursor("cursor", s)
+		if KindOf(err) != Invalid || got != (Place{}) {
+			t.Errorf("ParseCursor(%q) = %v, %v; want it refused", s, got, err)
+		}
+	}
+}
+
+func coded(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
