@@ -139,9 +139,9 @@ var (
 	// any more: it was cancelled, or its worker was thought dead and another has it.
 	ErrCancelled = errors.New("task cancelled")
 	// ErrUnwell is what a handler's error wraps when the machine is to blame, or
-	// what it works with, and not the task: another worker may do better. The
-	// worker that says so takes its next task only after a pause, else it would
-	// take, and put off, what healthy ones could do.
+	// what it works with, and not the task: another worker may do better. Where
+	// there are others, the worker that says so takes its next task only after a
+	// pause, else it would take, and put off, what healthy ones could do.
 	ErrUnwell = errors.New("this worker is in trouble")
 	// ErrStopping is why a task's context ended when the process shuts down.
 	ErrStopping = errors.New("queue is stopping")
