@@ -46,6 +46,10 @@ func Start(t testing.TB) *Server {
 // StartWithClock returns a running server that belongs to this test alone, and
 // whose clock is so much ahead of this machine's. A machine without libfaketime
 // skips the test.
+//
+// That library tells a signal handler which interrupts it the true time. So on a
+// server that lives in the past, time-outs strike without cause now and then: to
+// clients it is a server in passing trouble.
 func StartWithClock(t testing.TB, ahead time.Duration) *Server {
 	t.Helper()
 	var libraries []string
