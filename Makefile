@@ -26,12 +26,14 @@ cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two 
 
 test: deps-test lint ## Check and test everything, as the continuous integration does
 	$(GO) test $$($(GO) list ./... | grep -v /test/cluster)
-	$(MAKE) test-fleet race
+	$(MAKE) test-fleet
+	$(GO) test -short -count=1 -parallel 4 -timeout 15m ./test/cluster
+	$(MAKE) race
 
 test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 	SPOOL_TEST_BACKEND=fleet $(GO) test -timeout 20m ./test/e2e
 
-# Six minutes of faults are too long for every change.
+# Faults for every change are the short run in test; this one has them all.
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
 	$(GO) test -count=1 -parallel 4 -timeout 20m ./test/cluster
 

@@ -47,6 +47,12 @@ func measuring(c *app.Config) { c.MeasureQuality = true }
 
 func newBench(t *testing.T, options ...func(*app.Config)) *bench {
 	t.Helper()
+	return newBenchOn(t, func(s *disk.Store) blob.Store { return s }, options...)
+}
+
+// newBenchOn returns a bench whose App sees another store of objects.
+func newBenchOn(t *testing.T, wrap func(*disk.Store) blob.Store, options ...func(*app.Config)) *bench {
+	t.Helper()
 	cfg := app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, AbandonedAfter: 24 * time.Hour, KeepSource: true}
 	for _, o := range options {
 		o(&cfg)
@@ -67,7 +73,7 @@ func newBench(t *testing.T, options ...func(*app.Config)) *bench {
 		t.Fatal(err)
 	}
 	b.App, err = app.New(t.Context(), cfg, app.Parts{
-		Store: b.store, Queue: b.queue, Blobs: b.blobs, Admit: media.Admit,
+		Store: b.store, Queue: b.queue, Blobs: wrap(b.blobs), Admit: media.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
 		Reached: func(p app.Point) {
 			if b.reached != nil {

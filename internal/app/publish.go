@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
+	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
@@ -20,7 +23,8 @@ type Film struct {
 // PublishFilm makes a rendition playable under each name that it serves and
 // turns those resolutions ready.
 //
-// The objects appear inside the transaction that holds the video's lock, and a
+// Copying a large film takes minutes on S3, so it is prepared first, unseen. The
+// objects appear inside the transaction that holds the video's lock, and a
 // deletion takes the same lock first: so either the deletion comes first and
 // nothing appears, or it comes later and finds what it has to remove. A file
 // that can be played after its deletion was confirmed cannot happen.
@@ -28,6 +32,11 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 	staged, err := a.blobs.PutFile(ctx, stagedKey(id, rendition), f.Path)
 	if err != nil {
 		return fmt.Errorf("keep film: %w", err)
+	}
+	copies, err := a.prepareCopies(ctx, id, rendition, staged.Key)
+	defer copies.discard()
+	if err != nil {
+		return err
 	}
 	a.reached(FilmStaged)
 	var kept bool
@@ -48,7 +57,7 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 				continue
 			}
 			r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, staged.Size, bitrate(staged.Size, f.Duration)
-			if err := a.publish(ctx, tx, v, r, staged.Key); err != nil {
+			if err := a.publish(ctx, tx, v, r, copies); err != nil {
 				return err
 			}
 			v.Resolutions[i].Status = video.Ready
@@ -68,14 +77,72 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 	return err
 }
 
-func (a *App) publish(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, staged string) error {
-	if _, err := a.blobs.Copy(ctx, staged, playFolder(v.ID, v.IsPublic)+filmFile(r.Name), ""); err != nil {
+func (a *App) publish(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, c *copies) error {
+	err := tx.While(ctx, func(ctx context.Context) error { return c.publish(ctx, v, r.Name) })
+	if err != nil {
 		return fmt.Errorf("publish %s: %w", r.Name, err)
 	}
 	if err := tx.SetOutput(ctx, r); err != nil {
 		return err
 	}
 	return tx.MoveResolution(ctx, r.ID, video.Ready, nil)
+}
+
+// copies are those of a film under the names that it serves.
+type copies struct {
+	blobs    blob.Store
+	staged   string
+	prepared map[video.Name]blob.Prepared // not yet published; those missing are copied when their time comes
+}
+
+// prepareCopies has a film copied, where that takes long. It returns copies also
+// with an error, to be discarded.
+func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
+	c := &copies{blobs: a.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
+	able, ok := a.blobs.(blob.Preparer)
+	if !ok {
+		return c, nil
+	}
+	v, err := a.store.Video(ctx, id)
+	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
+		return c, nil // nobody wants it any more
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, r := range v.Resolutions {
+		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
+			continue
+		}
+		p, err := able.Prepare(ctx, staged, playFolder(id, v.IsPublic)+filmFile(r.Name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return c, nil // another was first, and the film was purged: the transaction will tell
+		}
+		if err != nil {
+			return c, fmt.Errorf("publish %s: %w", r.Name, err)
+		}
+		c.prepared[r.Name] = p
+	}
+	return c, nil
+}
+
+// publish makes the film visible under a name.
+func (c *copies) publish(ctx context.Context, v video.Video, n video.Name) error {
+	p, ok := c.prepared[n]
+	if !ok {
+		_, err := c.blobs.Copy(ctx, c.staged, playFolder(v.ID, v.IsPublic)+filmFile(n), "")
+		return err
+	}
+	delete(c.prepared, n) // if the transaction collides and runs again, it is copied again
+	defer p.Discard()
+	_, err := p.Publish(ctx)
+	return err
+}
+
+func (c *copies) discard() {
+	for _, p := range c.prepared {
+		p.Discard()
+	}
 }
 
 func bitrate(size int64, d time.Duration) int64 {

@@ -99,6 +99,24 @@ type PartFetcher interface {
 	FetchParts(ctx context.Context, key, path string, ranges []Range) (Info, error)
 }
 
+// Preparer is a Store in which a copy takes the longer the larger it is, and
+// which can spend that time before anybody sees the copy. Where a copy is a link,
+// as on a local disk, it is not needed.
+type Preparer interface {
+	// Prepare does what takes long about a Copy of any version. ctx must last
+	// until the copy is published or discarded.
+	Prepare(ctx context.Context, from, to string) (Prepared, error)
+}
+
+// Prepared is a copy that nobody sees yet. After a crash nothing is seen of it,
+// either.
+type Prepared interface {
+	// Publish makes the copy visible. It may be called once.
+	Publish(ctx context.Context) (Info, error)
+	// Discard takes back what was not published. It must be called in the end.
+	Discard()
+}
+
 // Range is a part of an object: the bytes From up to, but not with, To.
 type Range struct{ From, To int64 }
 

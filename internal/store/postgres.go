@@ -22,6 +22,10 @@ const (
 	answerLimit     = 5 * time.Second // for the answer to one statement
 )
 
+// beat is how often a transaction that waits for something else says that it is
+// still there.
+const beat = 15 * time.Second
+
 // connections is how many a process opens at most, where the address does not
 // say pool_max_conns. The queue listens on one more.
 const connections = 16
@@ -30,8 +34,8 @@ const connections = 16
 //
 // Locks end with their connection, so the server has to notice when the machine
 // of a client is gone, and must not wait for ever for a process that was
-// stopped in the middle of a transaction. Five minutes are for the copying of a
-// large film inside one.
+// stopped in the middle of a transaction. One that runs is heard of more often
+// than every five minutes: see Tx.While.
 var sessionSettings = map[string]string{
 	"lock_timeout":                        milliseconds(lockLimit),
 	"statement_timeout":                   milliseconds(answerLimit),
@@ -61,7 +65,7 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	}
 	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool)})
 	db.SetMaxIdleConns(0) // the idle ones are the pool's
-	s := &Store{queries: queries{db}, write: db, read: db, pool: pool}
+	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, beat: beat}
 	if err := s.checkPostgres(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
 	}
@@ -181,6 +185,34 @@ func (limitedAnswers) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.Trac
 // speaks to PostgreSQL in its own way. What f does is part of the transaction.
 func (t *Tx) Raw(f func(driverConn any) error) error {
 	return wrap("change tasks", t.conn.Raw(f))
+}
+
+// While runs f, which takes long and does not use the transaction, and keeps the
+// transaction alive meanwhile. When that fails, its locks are gone: f is told by
+// the end of its context, and the error is returned when f has returned.
+func (t *Tx) While(ctx context.Context, f func(context.Context) error) error {
+	if t.beat == 0 {
+		return f(ctx)
+	}
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() { ended <- f(running) }()
+	ticks := time.NewTicker(t.beat)
+	defer ticks.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-ticks.C:
+			if _, err := t.db.ExecContext(ctx, `SELECT 1`); err != nil {
+				err = wrap("keep a transaction alive", err)
+				cancel(err)
+				<-ended
+				return err
+			}
+		}
+	}
 }
 
 // waitingFor runs a statement that may wait long for another transaction: one

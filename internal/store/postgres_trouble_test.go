@@ -41,6 +41,7 @@ func TestPostgresTrouble(t *testing.T) {
 		{"a statement took too long", "57014", video.Unavailable, "database_unavailable", 1},
 		{"the disk has an error", "58030", video.Unavailable, "database_unavailable", 1},
 		{"a standby", "25006", video.Unavailable, "database_unavailable", 1},
+		{"a transaction was silent for too long", "25P03", video.Unavailable, "database_unavailable", 1},
 		{"a lock took too long", "55P03", video.Unavailable, "database_unavailable", 1},
 		{"a collision, tried again", "40001", video.Unavailable, "database_unavailable", 3},
 		{"a deadlock, tried again", "40P01", video.Unavailable, "database_unavailable", 3},

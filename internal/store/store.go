@@ -33,6 +33,7 @@ type Store struct {
 	read  *sql.DB
 	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
 	newer []string      // migrations that this binary does not know
+	beat  time.Duration // how often PostgreSQL hears of a transaction that waits for something else; 0: never
 }
 
 // Tx is a transaction. It is also what a queue enqueues in.
@@ -41,6 +42,7 @@ type Tx struct {
 	querier
 	conn      *sql.Conn
 	postgres  bool
+	beat      time.Duration
 	committed []func()
 }
 
@@ -212,7 +214,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil}
+	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, beat: s.beat}
 	if err := f(t); err != nil {
 		return nil, err
 	}

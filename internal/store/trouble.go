@@ -25,6 +25,7 @@ const (
 	pgDeadlock      = "40P01"
 	pgLockTimeout   = "55P03"
 	pgReadOnly      = "25006" // a standby, after the other machine has taken over
+	pgSilent        = "25P03" // a transaction of a process that stood still
 )
 
 // pgPassing are the classes of trouble that passes: the connection, the
@@ -68,7 +69,7 @@ func passing(err error) bool {
 		return true
 	}
 	if code := pgCode(err); code != "" {
-		return slices.Contains(pgPassing, code[:2]) || code == pgLockTimeout || code == pgReadOnly
+		return slices.Contains(pgPassing, code[:2]) || code == pgLockTimeout || code == pgReadOnly || code == pgSilent
 	}
 	return disconnected(err)
 }

@@ -4,6 +4,11 @@
 // every film that was accepted must come out whole, no answer may lie about it,
 // and nothing may be left behind.
 //
+// With -short, as every change is tested, a few of them stand for all: a killed
+// worker, a frozen one, a rolling restart, a database that comes and goes, one
+// whose clock is wrong, a storage that breaks in the middle of a write, and tasks
+// that are delivered twice.
+//
 // SPOOL_TEST_ROUNDS and SPOOL_TEST_VIDEOS make TestChaos longer, SPOOL_TEST_SEED
 // repeats its choices, SPOOL_TEST_LONG=1 runs what takes minutes.
 package cluster
@@ -20,6 +25,8 @@ const (
 	// patience is how long anything may take that must happen. It is reached only
 	// when a test fails: a loaded machine is slow, a stuck task is stuck forever.
 	patience = 4 * time.Minute
+	// busyness is what a loaded machine may add to a time that is promised.
+	busyness = 4 * time.Second
 	// pause is how long the tests wait between two looks at the same thing.
 	pause = 50 * time.Millisecond
 )
@@ -44,6 +51,14 @@ func byLength[T any](usual, longer T) T {
 		return longer
 	}
 	return usual
+}
+
+// leaveOut skips a test in a short run, where others stand for it.
+func leaveOut(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("left out with -short, because %s; make test-cluster runs it", why)
+	}
 }
 
 // until waits for a condition that nothing signals.

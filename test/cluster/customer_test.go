@@ -129,7 +129,12 @@ func (o *order) route() string {
 	if o.IsPublic {
 		return "/api/video/" + o.upload.ID + "/public"
 	}
-	return "/api/video/" + o.upload.ID + "/private/3600"
+	return o.signed(3600)
+}
+
+// signed is where a private film is read with addresses that live so long.
+func (o *order) signed(seconds int) string {
+	return fmt.Sprintf("/api/video/%s/private/%d", o.upload.ID, seconds)
 }
 
 // read reads the video and wants the answer to fit what was said before.

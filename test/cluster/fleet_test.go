@@ -40,7 +40,11 @@ func newFleet(t testing.TB) *fleet {
 // newFleetWithPostgres returns a fleet whose database server is its own.
 func newFleetWithPostgres(t testing.TB) *fleet {
 	t.Helper()
-	server := pgtest.Start(t)
+	return newFleetOn(t, pgtest.Start(t))
+}
+
+func newFleetOn(t testing.TB, server *pgtest.Server) *fleet {
+	t.Helper()
 	return assemble(t, &fleet{t: t, postgres: server, db: server.Fresh(t)})
 }
 

@@ -69,11 +69,21 @@ func (s *Store) copySource(key string) *string { return aws.String(s.bucket + "/
 
 // copyParts copies an object that is too large for one request.
 func (s *Store) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
-	u, err := s.begin(ctx, to, fileFlight)
+	u, err := s.beginCopy(ctx, source, to)
 	if err != nil {
 		return blob.Info{}, err
 	}
 	defer u.end()
+	return u.complete()
+}
+
+// beginCopy has an object copied in parts. It returns when the last part is on
+// its way.
+func (s *Store) beginCopy(ctx context.Context, source blob.Info, to string) (*multipart, error) {
+	u, err := s.begin(ctx, to, fileFlight)
+	if err != nil {
+		return nil, err
+	}
 	part := sizeOfParts(source.Size, s.copyPart)
 	for off := int64(0); off < source.Size; off += part {
 		end := min(off+part, source.Size)
@@ -92,5 +102,5 @@ func (s *Store) copyParts(ctx context.Context, source blob.Info, to string) (blo
 			return out.CopyPartResult.ETag, nil
 		})
 	}
-	return u.complete()
+	return u, nil
 }

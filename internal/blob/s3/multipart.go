@@ -131,11 +131,24 @@ func (u *multipart) cause(err error) error {
 
 // complete waits for all parts and makes the object visible.
 func (u *multipart) complete() (blob.Info, error) {
+	if err := u.arrive(); err != nil {
+		return blob.Info{}, err
+	}
+	return u.publish()
+}
+
+// arrive waits, once, for all parts. None can be added after that.
+func (u *multipart) arrive() error {
 	for range cap(u.seats) { // who has all seats knows that nothing is on its way
 		if !u.takeSeat() {
-			return blob.Info{}, context.Cause(u.ctx)
+			return context.Cause(u.ctx)
 		}
 	}
+	return nil
+}
+
+// publish makes the object visible, all of whose parts have arrived.
+func (u *multipart) publish() (blob.Info, error) {
 	slices.SortFunc(u.parts, func(a, b types.CompletedPart) int { return cmp.Compare(*a.PartNumber, *b.PartNumber) })
 	ctx, cancel := settled(u.ctx)
 	defer cancel()

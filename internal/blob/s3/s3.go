@@ -31,6 +31,7 @@ var (
 	_ blob.Presigner   = (*Store)(nil)
 	_ blob.Redirector  = (*Store)(nil)
 	_ blob.PartFetcher = (*Store)(nil)
+	_ blob.Preparer    = (*Store)(nil)
 )
 
 // MaxPut is the largest object that clients can upload with one request.

@@ -29,6 +29,7 @@ const user = "spool"
 type Server struct {
 	dir  string // holds the data, the socket and the log
 	bin  string
+	env  []string            // beside that of the tests
 	drop *syscall.Credential // nil: runs as whoever runs the tests
 
 	mu     sync.Mutex
@@ -39,8 +40,38 @@ type Server struct {
 // Start returns a running server that belongs to this test alone.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	return start(t)
+}
+
+// StartWithClock returns a running server that belongs to this test alone, and
+// whose clock is so much ahead of this machine's. A machine without libfaketime
+// skips the test.
+//
+// That library tells a signal handler which interrupts it the true time. So on a
+// server that lives in the past, time-outs strike without cause now and then: to
+// clients it is a server in passing trouble.
+func StartWithClock(t testing.TB, ahead time.Duration) *Server {
+	t.Helper()
+	var libraries []string
+	for _, pattern := range []string{"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		libraries = append(libraries, found...)
+	}
+	if len(libraries) == 0 {
+		t.Skip("libfaketime is not installed (scripts/install-deps.sh test installs it)")
+	}
+	// Its timers go on with the clock that nobody sets.
+	return start(t, "LD_PRELOAD="+libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),
+		"DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
+}
+
+func start(t testing.TB, env ...string) *Server {
+	t.Helper()
 	needPostgres(t)
-	s, err := launch(t.Context())
+	s, err := launch(t.Context(), env...)
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
@@ -49,7 +80,7 @@ func Start(t testing.TB) *Server {
 }
 
 // launch makes a data directory and starts a server on it.
-func launch(ctx context.Context) (*Server, error) {
+func launch(ctx context.Context, env ...string) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -59,7 +90,7 @@ func launch(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, bin: bin}
+	s := &Server{dir: dir, bin: bin, env: env}
 	if os.Geteuid() == 0 {
 		s.drop = &syscall.Credential{Uid: nobody, Gid: nobody}
 		if err := os.Chown(dir, nobody, nobody); err != nil {
@@ -89,7 +120,7 @@ func (s *Server) url(database string) string {
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+s.dir)
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C", "HOME="+s.dir), s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.drop, Setpgid: true}
 	return cmd
 }
