@@ -47,9 +47,9 @@ func Start(t testing.TB) *Server {
 // whose clock is so much ahead of this machine's. A machine without libfaketime
 // skips the test.
 //
-// That library tells a signal handler which interrupts it the true time. So on a
-// server that lives in the past, time-outs strike without cause now and then: to
-// clients it is a server in passing trouble.
+// On a server that lives in the past, time-outs were seen to strike without
+// cause now and then, probably because signal handlers are told the true time:
+// to clients it is a server in passing trouble.
 func StartWithClock(t testing.TB, ahead time.Duration) *Server {
 	t.Helper()
 	var libraries []string
