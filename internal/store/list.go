@@ -130,20 +130,7 @@ const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan 
 
 // videos returns what a statement finds, without resolutions.
 func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
-	rows, err := q.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, wrap("list videos", err)
-	}
-	defer rows.Close()
-	var all []video.Video
-	for rows.Next() {
-		v, err := scanVideo(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, wrap("list videos", rows.Err())
+	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
 // anyOf writes a list of ids as placeholders from $first on, with its arguments.

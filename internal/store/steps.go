@@ -52,24 +52,16 @@ func (t *Tx) InsertSteps(ctx context.Context, id video.ID, steps []Step) error {
 
 // Steps returns the steps of a video's plan, in order of kind and number.
 func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
-	rows, err := q.db.QueryContext(ctx, `
-		SELECT kind, number, weight, progress, frames, done_at
-		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
-	if err != nil {
-		return nil, wrap("read steps", err)
-	}
-	defer rows.Close()
-	var all []Step
-	for rows.Next() {
+	scan := func(rows *sql.Rows) (Step, error) {
 		var s Step
 		var done sql.NullInt64
-		if err := rows.Scan(&s.Kind, &s.Number, &s.Weight, &s.Progress, &s.Frames, &done); err != nil {
-			return nil, wrap("read step", err)
-		}
+		err := rows.Scan(&s.Kind, &s.Number, &s.Weight, &s.Progress, &s.Frames, &done)
 		s.Done = done.Valid
-		all = append(all, s)
+		return s, err
 	}
-	return all, wrap("read steps", rows.Err())
+	return collect(ctx, q, "read steps", scan, `
+		SELECT kind, number, weight, progress, frames, done_at
+		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
 
 // Sums returns the steps of some videos added up: for each kind one, with the
