@@ -8,13 +8,19 @@ import (
 
 // cutting says how a film is cut into chunks. Chunks of ten seconds and more
 // cost nothing against encoding the film as a whole; shorter ones do.
+//
+// Towards its end a film is cut finer: while the last chunk is encoded, every
+// other worker has nothing left to do for the film, so the last chunks should be
+// short. In its midst longer ones spare tasks.
 type cutting struct {
-	chunk time.Duration // a chunk ends at the first keyframe after this long
+	chunk time.Duration // a chunk ends at the first keyframe after this long,
+	parts int64         // or, when that is sooner, after one of so many equal parts of what is left,
+	least time.Duration // but not before this long
 	whole time.Duration // a film shorter than this is not cut
 	rest  time.Duration // a last chunk shorter than this joins its predecessor
 }
 
-var defaultCutting = cutting{chunk: 20 * time.Second, whole: 30 * time.Second, rest: 10 * time.Second}
+var defaultCutting = cutting{chunk: 20 * time.Second, parts: 8, least: 10 * time.Second, whole: 30 * time.Second, rest: 5 * time.Second}
 
 // chunks cuts a film at keyframes. A film whose container cannot be trusted to
 // seek exactly, or whose frames carry no times, is one chunk.
@@ -32,7 +38,8 @@ func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool, paced pac
 	}
 	for _, k := range line.keys {
 		start := out[len(out)-1].Start
-		if !k.border || k.pts-start < ticks(c.chunk) || k.pts <= start || !paced.passes(k.pts, line) {
+		length := max(ticks(c.least), min(ticks(c.chunk), (end-start)/c.parts))
+		if !k.border || k.pts-start < length || k.pts <= start || !paced.passes(k.pts, line) {
 			continue
 		}
 		if end-k.pts < ticks(c.rest) {

@@ -99,13 +99,14 @@ func TestChunks(t *testing.T) {
 	}{
 		{"a short film is one chunk", packets(29, false), true, whole},
 		{"a container that cannot seek is one chunk", packets(90, false), false, whole},
-		{"cut every twenty seconds; a short rest joins", packets(65, false), true, []video.Chunk{
-			{Start: 0, End: 20_000, Seek: video.NoSeek},
-			{Start: 20_000, End: 40_000, Seek: 20_000},
-			{Start: 40_000, End: video.Forever, Seek: 40_000},
+		{"a short rest joins", packets(34, false), true, []video.Chunk{
+			{Start: 0, End: 10_000, Seek: video.NoSeek},
+			{Start: 10_000, End: 20_000, Seek: 10_000},
+			{Start: 20_000, End: video.Forever, Seek: 20_000},
 		}},
-		{"open groups start one keyframe earlier", packets(45, true), true, []video.Chunk{
-			{Start: 0, End: 20_000, Seek: video.NoSeek},
+		{"open groups start one keyframe earlier", packets(34, true), true, []video.Chunk{
+			{Start: 0, End: 10_000, Seek: video.NoSeek},
+			{Start: 10_000, End: 20_000, Seek: 9_000},
 			{Start: 20_000, End: video.Forever, Seek: 19_000},
 		}},
 	}

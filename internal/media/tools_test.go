@@ -192,6 +192,6 @@ func sameTimes(t testing.TB, got, want []float64) {
 // shortCuts makes chunks of about two seconds, so that short clips have several.
 func shortCuts(tools *Tools) *Tools {
 	c := *tools
-	c.cut = cutting{chunk: 2 * time.Second, whole: 3 * time.Second, rest: time.Second}
+	c.cut = cutting{chunk: 2 * time.Second, parts: 1, least: 2 * time.Second, whole: 3 * time.Second, rest: time.Second}
 	return &c
 }

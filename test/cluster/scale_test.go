@@ -15,35 +15,53 @@ import (
 
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/rig"
 )
 
-// epic is a film of three minutes. Its keyframes are 7.5 s apart, which makes
-// eight equal chunks: with an odd number, two workers cannot be twice as fast.
-var epic = film{Filename: "epic.mp4", Resolutions: []string{"480p"}, IsPublic: true, seconds: 180, rate: 24, size: "854x480", gop: 180}
+// epic is a film of three minutes with a keyframe every five seconds.
+var epic = film{Filename: "epic.mp4", Resolutions: []string{"480p"}, IsPublic: true, seconds: 180, rate: 24, size: "854x480", gop: 120}
 
 // TestScaleOut makes the same film with one and with two workers, each of which
 // uses one core. It must be the film that one chunk makes: the same frames at
-// the same times.
+// the same times. The two are measured in turns, because a machine's speed varies.
 func TestScaleOut(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes on an idle machine: SPOOL_TEST_LONG=1 runs it")
 	}
 	source := epic.file(t)
-	limit := machineLimit(t, source)
 	whole := oneChunk(t, source)
-	alone := filmWith(t, 1, whole)
-	together := filmWith(t, 2, whole)
-	t.Logf("one worker %.1f s, two workers %.1f s: %.2f times as fast; two bare ffmpeg on this machine are %.2f times as fast as one",
-		alone.Seconds(), together.Seconds(), alone.Seconds()/together.Seconds(), limit)
-	if got := alone.Seconds() / together.Seconds(); got < 0.9*limit {
-		t.Errorf("two workers are %.2f times as fast as one; this machine can do %.2f", got, limit)
+	var gains, limits []float64
+	for round := range rig.Setting(t, "SPOOL_TEST_ROUNDS", 3) {
+		took := map[int]effort{}
+		for _, workers := range [][]int{{1, 2}, {2, 1}}[round%2] {
+			took[workers] = filmWith(t, workers, whole)
+		}
+		gains = append(gains, took[1].wall.Seconds()/took[2].wall.Seconds())
+		limits = append(limits, machineLimit(t, source))
+		t.Logf("one worker %v, two workers %v: %.2f times as fast; two bare ffmpeg are %.2f times as fast as one",
+			took[1], took[2], gains[round], limits[round])
+	}
+	gain, limit := median(gains), median(limits)
+	t.Logf("two workers are %.2f times as fast as one, two bare ffmpeg %.2f times (medians)", gain, limit)
+	if want := min(1.85, 0.9*limit); gain < want {
+		t.Errorf("two workers are %.2f times as fast as one; want %.2f", gain, want)
 	}
 }
+
+// effort is what a film took.
+type effort struct{ wall, cpu time.Duration }
+
+func (e effort) String() string {
+	return fmt.Sprintf("%.1f s (%.1f s of CPU)", e.wall.Seconds(), e.cpu.Seconds())
+}
+
+// median returns the middle of an odd number of values.
+func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // filmWith has a fleet of so many workers make the film, wants it to equal the
 // one that was made in one chunk, and returns how long it took from the end of
 // the upload.
-func filmWith(t *testing.T, workers int, whole string) time.Duration {
+func filmWith(t *testing.T, workers int, whole string) effort {
 	t.Helper()
 	f := newFleet(t)
 	f.api()
@@ -59,15 +77,18 @@ func filmWith(t *testing.T, workers int, whole string) time.Duration {
 	if err := o.await(ctx); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(began)
+	took := effort{wall: time.Since(began)}
 	f.wantRest([]*order{o})
 	f.wantFilms([]*order{o})
+	for _, n := range f.nodes() {
+		n.stop() // what comes next wants the cores
+	}
+	for _, n := range f.workers {
+		took.cpu += n.cmd.ProcessState.UserTime() + n.cmd.ProcessState.SystemTime()
+	}
 	made := filepath.Join(f.objects, "public", o.upload.ID, "480p.mp4")
 	if err := sameFilm(made, whole); err != nil {
 		t.Errorf("the film of %d workers against that of one chunk: %v", workers, err)
-	}
-	for _, n := range f.nodes() {
-		n.stop() // the next fleet wants the cores
 	}
 	return took
 }
@@ -84,8 +105,8 @@ func oneChunk(t *testing.T, source string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plan.Chunks) != 8 {
-		t.Errorf("the film has %d chunks; want 8", len(plan.Chunks))
+	if len(plan.Chunks) < 8 {
+		t.Errorf("the film has %d chunks; want enough for two workers", len(plan.Chunks))
 	}
 	plan.Chunks = []video.Chunk{{Start: plan.Chunks[0].Start, End: video.Forever, Seek: video.NoSeek}}
 	job.OutDir = t.TempDir()
