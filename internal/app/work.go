@@ -285,12 +285,7 @@ func (a *App) SkipAudio(ctx context.Context, id video.ID) error {
 // Progress records how far a task has come. It reports false when nobody waits
 // for it any more.
 func (a *App) Progress(ctx context.Context, t queue.Task, done float64) (bool, error) {
-	var wanted bool
-	err := a.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		wanted, err = tx.SetProgress(ctx, t.Video, string(t.Kind), t.Number, done)
-		return err
-	})
-	return wanted, err
+	return a.store.SetProgress(ctx, t.Video, string(t.Kind), t.Number, done)
 }
 
 // Fault counts a failure of unknown cause. It reports true when there were so

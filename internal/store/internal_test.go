@@ -146,7 +146,7 @@ func everyStatement(ctx context.Context, tx *Tx) {
 		_, _, _ = tx.list(ctx, "", f, video.Place{CreatedAt: now.Add(time.Second), ID: "a"}, 10)
 	}
 	_, _ = tx.FinishStep(ctx, "a", "encode", 0, 1, now)
-	_, _ = tx.SetProgress(ctx, "a", "encode", 0, 1)
+	_, _ = tx.setProgress(ctx, "a", "encode", 0, 1)
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)
 	_ = tx.DropSteps(ctx, "a")
 	_, _ = tx.Abandoned(ctx, now, 100)

@@ -110,9 +110,15 @@ func (t *Tx) FinishStep(ctx context.Context, id video.ID, kind string, number in
 }
 
 // SetProgress records how far a step has come. It reports false when nobody
-// waits for the step any more: its worker may stop.
-func (t *Tx) SetProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
-	n, err := t.affected(ctx, "store progress", `
+// waits for the step any more: its worker may stop. Every task at work writes it
+// again and again, and nothing else has to be true with it, so it is a statement
+// by itself.
+func (s *Store) SetProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
+	return queries{s.write}.setProgress(ctx, id, kind, number, progress)
+}
+
+func (q queries) setProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
+	n, err := q.affected(ctx, "store progress", `
 		UPDATE step SET progress = $1
 		 WHERE video_id = $2 AND kind = $3 AND number = $4 AND done_at IS NULL`,
 		progress, id, kind, number)

@@ -25,8 +25,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Store is an open database. Reads may run at any time; every write happens in
-// a transaction that InTx opens.
+// Store is an open database. Reads may run at any time; every write but
+// SetProgress happens in a transaction that InTx opens.
 type Store struct {
 	queries
 	write *sql.DB

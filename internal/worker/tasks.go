@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
@@ -15,9 +14,6 @@ import (
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/video"
 )
-
-// beat is how often a running task writes its progress.
-const beat = time.Second
 
 func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	if len(v.Resolutions) == 0 {
@@ -155,38 +151,4 @@ func (s stoppable) Write(p []byte) (int, error) {
 		return 0, context.Cause(s.ctx)
 	}
 	return s.file.Write(p)
-}
-
-// heartbeat writes a task's progress once every beat, and ends the returned
-// context when nobody waits for the task any more. stop ends it.
-func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context, report media.Progress, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var latest atomic.Uint64 // in millionths
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(beat)
-		defer tick.Stop()
-		var written uint64
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			now := latest.Load()
-			if now == written {
-				continue
-			}
-			written = now
-			wanted, err := w.app.Progress(ctx, t, float64(now)/1e6)
-			if err == nil && !wanted {
-				cancel(queue.ErrCancelled)
-			} else if err != nil && ctx.Err() == nil {
-				w.log.WarnContext(ctx, "could not write progress", "task", t.String(), "err", err)
-			}
-		}
-	}()
-	report = func(part float64) { latest.Store(uint64(min(max(part, 0), 1) * 1e6)) }
-	return ctx, report, func() { cancel(nil); <-done }
 }

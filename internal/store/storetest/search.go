@@ -113,18 +113,11 @@ func stepsAreAddedUp(t *testing.T, st *store.Store) {
 	for i := range 11 {
 		v := stored(t, st, video.Processing, "720p")
 		ids = append(ids, v.ID)
-		change(t, st, func(tx *store.Tx) error {
-			steps := []store.Step{{Kind: "assemble", Number: 0, Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2}, {Kind: "measure"},
-				{Kind: "encode", Number: 0, Weight: 1}, {Kind: "encode", Number: 1, Weight: 3}}
-			if err := tx.InsertSteps(ctx, v.ID, steps); err != nil {
-				return err
-			}
-			if _, err := tx.SetProgress(ctx, v.ID, "assemble", 1, 0.5); err != nil {
-				return err
-			}
-			_, err := tx.SetProgress(ctx, v.ID, "encode", 1, float64(i)/16)
-			return err
-		})
+		steps := []store.Step{{Kind: "assemble", Number: 0, Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2}, {Kind: "measure"},
+			{Kind: "encode", Number: 0, Weight: 1}, {Kind: "encode", Number: 1, Weight: 3}}
+		change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
+		progress(t, st, v.ID, "assemble", 1, 0.5, true)
+		progress(t, st, v.ID, "encode", 1, float64(i)/16, true)
 	}
 	sums, err := st.Sums(ctx, append(ids, newVideo().ID), "assemble")
 	if err != nil || len(sums) != len(ids) {

@@ -64,15 +64,12 @@ func finish(t *testing.T, st *store.Store, id video.ID, number int, frames int64
 }
 
 // progress calls SetProgress and checks its answer.
-func progress(t *testing.T, st *store.Store, id video.ID, number int, done float64, want bool) {
+func progress(t *testing.T, st *store.Store, id video.ID, kind string, number int, done float64, want bool) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
-		got, err := tx.SetProgress(t.Context(), id, "encode", number, done)
-		if got != want {
-			t.Errorf("SetProgress(%d, %v) = %t, want %t", number, done, got, want)
-		}
-		return err
-	})
+	got, err := st.SetProgress(t.Context(), id, kind, number, done)
+	if err != nil || got != want {
+		t.Errorf("SetProgress(%s, %d, %v) = %t, %v; want %t", kind, number, done, got, err, want)
+	}
 }
 
 func stepsAreListed(t *testing.T, st *store.Store) {
@@ -98,7 +95,7 @@ func thousandSteps(t *testing.T, st *store.Store) {
 func stepsKeepProgress(t *testing.T, st *store.Store) {
 	id := planned(t, st, encodeSteps(3)...)
 	finish(t, st, id, 0, 250, true)
-	progress(t, st, id, 1, 0.25, true)
+	progress(t, st, id, "encode", 1, 0.25, true)
 	change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), id, encodeSteps(4)) })
 	want := encodeSteps(4)
 	want[0].Done, want[0].Progress, want[0].Frames = true, 1, 250
@@ -120,21 +117,21 @@ func stepIsFinishedOnce(t *testing.T, st *store.Store) {
 
 func progressIsWanted(t *testing.T, st *store.Store) {
 	id := planned(t, st, encodeSteps(2)...)
-	progress(t, st, id, 0, 0.5, true)
-	progress(t, st, id, 0, 0.5, true) // the same again is still wanted
-	progress(t, st, id, 0, 0.75, true)
-	progress(t, st, id, 7, 0.5, false)
+	progress(t, st, id, "encode", 0, 0.5, true)
+	progress(t, st, id, "encode", 0, 0.5, true) // the same again is still wanted
+	progress(t, st, id, "encode", 0, 0.75, true)
+	progress(t, st, id, "encode", 7, 0.5, false)
 	want := encodeSteps(2)
 	want[0].Progress = 0.75
 	wantSteps(t, st, id, want...)
 
 	finish(t, st, id, 0, 100, true)
-	progress(t, st, id, 0, 0.8, false)
+	progress(t, st, id, "encode", 0, 0.8, false)
 	want[0].Done, want[0].Progress, want[0].Frames = true, 1, 100
 	wantSteps(t, st, id, want...)
 
 	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
-	progress(t, st, id, 1, 0.5, false)
+	progress(t, st, id, "encode", 1, 0.5, false)
 }
 
 func faultsAreCounted(t *testing.T, st *store.Store) {
