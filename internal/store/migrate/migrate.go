@@ -28,7 +28,8 @@ var ErrNewer = errors.New("the database was made by a newer Spool")
 // Up applies the *.sql files at the top of files in the order of their names,
 // each once, and records them under set. A file and its record are one
 // transaction, so a file that fails leaves nothing behind and is tried again at
-// the next start. Several processes may call Up at once: each file is applied
+// the next start. (Files of indexes are an exception on PostgreSQL: they do not
+// hold up writers.) Several processes may call Up at once: each file is applied
 // by one of them while the others wait. It returns the names of files that a
 // newer binary has applied and this one does not know.
 //
@@ -96,17 +97,21 @@ func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 	return names, err
 }
 
+// record notes that a file is applied.
+const record = `
+	INSERT INTO migration (set_name, name, applied_at) VALUES ($1, $2, $3)
+	ON CONFLICT (set_name, name) DO NOTHING`
+
 // apply runs one file, unless another starter has done so since history was
 // read. The record is written first: on every engine that makes the second
 // starter wait here until the first has committed or given up.
 func apply(ctx context.Context, db *sql.DB, set, name string, files fs.FS) error {
-	const record = `
-		INSERT INTO migration (set_name, name, applied_at) VALUES ($1, $2, $3)
-		ON CONFLICT (set_name, name) DO NOTHING`
-
 	script, err := fs.ReadFile(files, name)
 	if err != nil {
 		return err
+	}
+	if list := onlyIndexes(string(script)); list != nil && isPostgres(db) {
+		return buildIndexes(ctx, db, set, name, list)
 	}
 	return inTx(ctx, db, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, record, set, name, time.Now().UnixMilli())
@@ -149,9 +154,14 @@ const lockKey = 0x5b00_1dbd
 // CREATE TABLE IF NOT EXISTS at once can fail there. Its lock ends with the
 // transaction, also when the process is killed.
 func lock(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
-	if _, ok := db.Driver().(*stdlib.Driver); !ok {
+	if !isPostgres(db) {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey)
 	return err
+}
+
+func isPostgres(db *sql.DB) bool {
+	_, ok := db.Driver().(*stdlib.Driver)
+	return ok
 }
