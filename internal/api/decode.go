@@ -15,12 +15,12 @@ import (
 // decodeDraft reads the body of a create request. What the client got wrong is
 // told in one answer, not one fault at a time. Fields that nobody knows are
 // ignored.
-func decodeDraft(body []byte) (video.Draft, error) {
+func decodeDraft(body []byte, key string) (video.Draft, error) {
 	f, err := parseFields(body)
 	if err != nil {
 		return video.Draft{}, err
 	}
-	var d video.Draft
+	d := video.Draft{Key: key}
 	faults := slices.Concat(
 		decodeFilename(f, &d),
 		decodeResolutions(f, &d),
@@ -28,6 +28,7 @@ func decodeDraft(body []byte) (video.Draft, error) {
 		decodeThumbnails(f, &d),
 		decodeMetadata(f, &d),
 		get(f, "upscale", false, "must be true or false", asChoice, &d.Upscale),
+		video.CheckKey(key),
 	)
 	if len(faults) == 0 {
 		return d, nil

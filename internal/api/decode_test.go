@@ -13,7 +13,7 @@ import (
 // faultsOf returns the faults of a create body as "field code" lines.
 func faultsOf(t *testing.T, body string) []string {
 	t.Helper()
-	_, err := decodeDraft([]byte(body))
+	_, err := decodeDraft([]byte(body), "")
 	if err == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func TestDecodeDraftFaults(t *testing.T) {
 
 func TestDecodeDraftNamesAtMostAHundredFaults(t *testing.T) {
 	t.Parallel()
-	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[` + strings.Repeat("1,", 5000) + `1]}`))
+	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 5000)+`1]}`), "")
 	e, ok := errors.AsType[*video.Error](err)
 	if !ok || len(e.Faults) != maxFaults || !strings.Contains(e.Msg, "5001") {
 		t.Errorf("the error is %.200v", err)
@@ -107,7 +107,7 @@ func FuzzDecodeDraft(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, err := decodeDraft(body)
+		d, err := decodeDraft(body, "")
 		if err == nil && len(d.Check()) > 0 {
 			t.Errorf("accepted %q with faults %v", body, d.Check())
 		}

@@ -194,7 +194,7 @@ func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		described := s.Validate(v)
-		_, accepted := decodeDraft([]byte(body))
+		_, accepted := decodeDraft([]byte(body), "")
 		if (described == nil) != (accepted == nil) {
 			t.Errorf("%.200s\nthe description says %v, the decoder %v", body, described, accepted)
 		}

@@ -30,8 +30,7 @@ type (
 // registerOperations is the whole route table.
 func (a *API) registerOperations(h huma.API) {
 	r := h.OpenAPI().Components.Schemas
-	register(h, operation(r, "createVideo", "POST /api/video", 201, "Create a video upload",
-		requestBody[newVideo](r, true), 413, 415, 507), a.createVideo)
+	register(h, createOperation(r), a.createVideo)
 	register(h, listOperation(r), a.listVideos)
 	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), a.videoState)
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
@@ -43,12 +42,22 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), a.deleteResolution)
 }
 
+// headerRepeated tells a client that an earlier request made the video.
+const headerRepeated = "Idempotency-Replayed"
+
+func createOperation(r huma.Registry) huma.Operation {
+	op := operation(r, "createVideo", "POST /api/video", 201, "Create a video upload", requestBody[newVideo](r, true), 409, 413, 415, 507)
+	op.Parameters = []*huma.Param{{Name: video.KeyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxKey)},
+		Description: "A name of your own for this request. The same request with the same name within 24 hours is answered with the same video."}}
+	return op
+}
+
 func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upload], error) {
 	body, err := readBody(c, true)
 	if err != nil {
 		return nil, err
 	}
-	draft, err := decodeDraft(body)
+	draft, err := decodeDraft(body, c.request.Header.Get(video.KeyHeader))
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +68,9 @@ func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upl
 	u, err := a.service.CreateVideo(ctx, c.actor, draft, base)
 	if err != nil {
 		return nil, err
+	}
+	if u.Repeated {
+		c.writer.Header().Set(headerRepeated, "true")
 	}
 	return &answer[upload]{viewUpload(u)}, nil
 }

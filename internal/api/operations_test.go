@@ -39,6 +39,41 @@ func TestCreateVideo(t *testing.T) {
 	}
 }
 
+func TestCreateVideoWithKey(t *testing.T) {
+	t.Parallel()
+	const body = `{"filename": "a.mp4", "resolutions": ["720p"], "isPublic": true}`
+	tests := []struct {
+		name, key string
+		repeated  bool
+		want      int
+		says      string // in the answer
+	}{
+		{name: "a key", key: "order-17", want: 201},
+		{name: "a key that was used before", key: "order 17", repeated: true, want: 201},
+		{name: "the longest key", key: strings.Repeat("k", 255), want: 201},
+		{name: "a key that is too long", key: strings.Repeat("k", 256), want: 400, says: `"field":"Idempotency-Key"`},
+		{name: "a key with odd characters", key: "schlüssel", want: 400, says: "printable ASCII"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeService{repeated: tt.repeated}
+			r := request("POST", "/api/video", body)
+			r.Header.Set("Idempotency-Key", tt.key)
+			w := do(newHandler(t, f, Config{}), r)
+			if w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
+				t.Fatalf("answer is %d %s\nwant %d %s", w.Code, w.Body, tt.want, tt.says)
+			}
+			if tt.want == 201 && f.draft.Key != tt.key {
+				t.Errorf("the key arrived as %q", f.draft.Key)
+			}
+			if got := w.Header().Get("Idempotency-Replayed") == "true"; got != tt.repeated {
+				t.Errorf("the header says that the request was repeated: %t, want %t", got, tt.repeated)
+			}
+		})
+	}
+}
+
 func checkHeaders(t *testing.T, h http.Header) {
 	t.Helper()
 	if got := h.Get("Content-Type"); got != "application/json" {

@@ -80,6 +80,9 @@ func (a *App) sweepAndLog(ctx context.Context) {
 	if !a.MyTurn(ctx, "sweep", sweepEvery) {
 		return
 	}
+	if err := a.forgetPromises(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not forget old promises", "err", err)
+	}
 	r, err := a.Sweep(ctx)
 	if err != nil {
 		a.log.WarnContext(ctx, "sweep was cut short", "err", err)

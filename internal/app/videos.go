@@ -9,7 +9,6 @@ import (
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/sign"
-	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -18,6 +17,7 @@ type Upload struct {
 	Video    video.Video
 	URL      string
 	MaxBytes int64
+	Repeated bool // an earlier request with the same key made the video
 }
 
 // CreateVideo makes a video that waits for its upload. base is what addresses
@@ -37,10 +37,17 @@ func (a *App) CreateVideo(ctx context.Context, by Actor, d video.Draft, base str
 	if err != nil {
 		return Upload{}, err
 	}
-	if err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) }); err != nil {
+	stored, err := a.insert(ctx, v, d)
+	if err != nil {
 		return Upload{}, err
 	}
-	return Upload{Video: v, URL: address, MaxBytes: a.cfg.MaxUploadBytes}, nil
+	repeated := stored.ID != v.ID
+	if repeated {
+		if address, err = a.uploadURL(ctx, stored, base); err != nil {
+			return Upload{}, err
+		}
+	}
+	return Upload{Video: stored, URL: address, MaxBytes: a.cfg.MaxUploadBytes, Repeated: repeated}, nil
 }
 
 // draw makes the video that a draft asks for.
@@ -69,9 +76,11 @@ func (a *App) draw(by Actor, d video.Draft) (video.Video, error) {
 	return v, nil
 }
 
+// uploadURL is where the file of a video goes, until v.UploadExpiresAt.
 func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string, error) {
 	if p, ok := a.blobs.(blob.Presigner); ok {
-		address, err := p.PresignPut(ctx, uploadKey(v.ID), v.ContentType, a.cfg.UploadURLTTL)
+		life := v.UploadExpiresAt.Sub(a.now()) + time.Second - 1 // such addresses count whole seconds
+		address, err := p.PresignPut(ctx, uploadKey(v.ID), v.ContentType, max(life.Truncate(time.Second), time.Second))
 		if err != nil {
 			return "", storageError("presign upload", err)
 		}

@@ -153,6 +153,10 @@ func everyStatement(ctx context.Context, tx *Tx) {
 	_ = tx.MarkDeleted(ctx, "a", now)
 	_ = tx.RemoveResolution(ctx, "r")
 	_ = tx.RemoveVideo(ctx, "a")
+	_, _ = tx.Promise(ctx, Promise{Key: "k", CreatedAt: now})
+	_ = tx.Renew(ctx, Promise{Key: "k", CreatedAt: now})
+	_ = tx.ForgetPromises(ctx, now)
+	_ = tx.ExtendUpload(ctx, "a", now)
 	_, _ = tx.KeyByHash(ctx, "hash")
 	_ = tx.RevokeKey(ctx, "key", now)
 }

@@ -14,6 +14,7 @@ const (
 	MaxFilename      = 255      // characters
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
+	MaxKey           = 255      // characters
 )
 
 // Draft is a video that a client asks for.
@@ -24,6 +25,7 @@ type Draft struct {
 	Thumbnails  []float64       // seconds
 	Metadata    json.RawMessage // a JSON object, or nil
 	Upscale     *bool           // nil: as the server is set
+	Key         string          // of the request: one that is repeated makes no second video; may be empty
 }
 
 // CheckFilename returns what is wrong with a file name.
@@ -74,10 +76,24 @@ func CheckMetadata(raw json.RawMessage) []Fault {
 	return nil
 }
 
+// KeyHeader is where a client says the key of its request.
+const KeyHeader = "Idempotency-Key"
+
+// CheckKey returns what is wrong with the key of a request. None is fine.
+func CheckKey(s string) []Fault {
+	if len(s) > MaxKey {
+		return []Fault{{KeyHeader, "out_of_range", fmt.Sprintf("must have at most %d characters, has %d", MaxKey, len(s))}}
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return []Fault{{KeyHeader, "not_allowed", "must consist of printable ASCII characters"}}
+	}
+	return nil
+}
+
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata))
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key))
 }
 
 // Distinct returns names without repetitions, first order kept.

@@ -47,6 +47,7 @@ func TestChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wantRest(c.kept)
+	c.wantVideos(c.kept)
 	c.wantFilms(c.kept)
 	c.report()
 }

@@ -64,13 +64,19 @@ func send(ctx context.Context, method, address string, body []byte, headers map[
 	return reply{res.StatusCode, res.Header, text}, err
 }
 
+// header is one more line in the head of a request.
+type header struct{ name, value string }
+
 // call sends a request of the API to one process.
-func (n *node) call(ctx context.Context, method, path string, body any) (reply, error) {
+func (n *node) call(ctx context.Context, method, path string, body any, more ...header) (reply, error) {
 	address := n.address()
 	if address == "" {
 		return reply{}, syscall.ECONNREFUSED // it does not listen yet
 	}
 	headers := map[string]string{"X-API-KEY": apiKey}
+	for _, h := range more {
+		headers[h.name] = h.value
+	}
 	var text []byte
 	if body != nil {
 		var err error
@@ -86,9 +92,9 @@ func (n *node) call(ctx context.Context, method, path string, body any) (reply, 
 
 // call sends a request of the API as a load balancer does: to the next process
 // that wants requests, and to another one only if that refuses the connection.
-func (f *fleet) call(ctx context.Context, method, path string, body any) (r reply, err error) {
+func (f *fleet) call(ctx context.Context, method, path string, body any, more ...header) (r reply, err error) {
 	for range 2 * len(f.apis) {
-		if r, err = f.pick().call(ctx, method, path, body); !errors.Is(err, syscall.ECONNREFUSED) {
+		if r, err = f.pick().call(ctx, method, path, body, more...); !errors.Is(err, syscall.ECONNREFUSED) {
 			break
 		}
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ type order struct {
 	film
 	fleet *fleet
 	file  []byte
+	key   string // of the request that creates the video
 
 	upload struct {
 		ID          string `json:"id"`
@@ -50,12 +52,12 @@ func (f *fleet) newOrder(film film) *order {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return &order{film: film, fleet: f, file: content, seen: map[string]string{}}
+	return &order{film: film, fleet: f, file: content, key: rand.Text(), seen: map[string]string{}}
 }
 
 // again returns an order of the same film that has not been sent.
 func (o *order) again() *order {
-	return &order{film: o.film, fleet: o.fleet, file: o.file, seen: map[string]string{}}
+	return &order{film: o.film, fleet: o.fleet, file: o.file, key: rand.Text(), seen: map[string]string{}}
 }
 
 // submit brings a film until the fleet has accepted it. A request without an
@@ -76,8 +78,10 @@ func (o *order) submit(ctx context.Context) error {
 	return r.decode(http.StatusCreated, &struct{}{})
 }
 
+// create asks for the video. Answers get lost on the way, and the request that is
+// sent again must not make a second one.
 func (o *order) create(ctx context.Context) error {
-	r, err := o.insist(ctx, http.MethodPost, "/api/video", o.film)
+	r, err := o.insist(ctx, http.MethodPost, "/api/video", o.film, header{"Idempotency-Key", o.key})
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -102,9 +106,9 @@ func (o *order) put(ctx context.Context) error {
 
 // insist sends a request of the API until it is answered with more than "not
 // now".
-func (o *order) insist(ctx context.Context, method, path string, body any) (reply, error) {
+func (o *order) insist(ctx context.Context, method, path string, body any, more ...header) (reply, error) {
 	for {
-		r, err := o.fleet.call(ctx, method, path, body)
+		r, err := o.fleet.call(ctx, method, path, body, more...)
 		if err == nil && !r.passing() {
 			return r, nil
 		}

@@ -16,7 +16,7 @@ import (
 // load is a stream of requests: each client makes a video, and reads it and one
 // that was made before, over and over.
 type load struct {
-	send func(ctx context.Context, method, path string, body any) (reply, error)
+	send func(ctx context.Context, method, path string, body any, more ...header) (reply, error)
 	may  func(reply) bool // answers beside success that are no fault
 
 	mu      sync.Mutex

@@ -29,6 +29,15 @@ func (f *fleet) wantRest(live []*order) {
 	}
 }
 
+// wantVideos wants no other videos than those that were ordered: requests whose
+// answers got lost made none of their own.
+func (f *fleet) wantVideos(live []*order) {
+	f.t.Helper()
+	if n := f.count(`SELECT count(*) FROM video`); n != len(live) {
+		f.t.Errorf("there are %d videos; %d were ordered and not deleted", n, len(live))
+	}
+}
+
 // wantObjects wants the bucket to hold the films and nothing else. What a dead
 // or a late worker has left is removed by the hourly sweep, which is told to
 // come now.

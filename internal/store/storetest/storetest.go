@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"reports", reportTests()},
 		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
+		{"promises", promiseTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}
