@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,28 +18,19 @@ import (
 
 // videoStateView is a video without any address: an entry of the list.
 type videoStateView struct {
-	ID              video.ID                    `json:"id" format:"uuid"`
-	Filename        string                      `json:"filename"`
-	Status          video.Status                `json:"status" enum:"pending_upload,processing,ready,fail"`
-	IsPublic        bool                        `json:"isPublic"`
-	CustomMetadata  metadata                    `json:"customMetadata" required:"false"`
-	Resolutions     byName[resolutionStateView] `json:"resolutions"`
-	CreatedAt       time.Time                   `json:"createdAt"`
-	DurationSeconds float64                     `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
-	Progress        float64                     `json:"progress" minimum:"0" maximum:"1"`
-	Failure         *failure                    `json:"failure,omitempty" doc:"Why status is fail."`
-	Warnings        []failure                   `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
+	ID             video.ID                    `json:"id" format:"uuid"`
+	Filename       string                      `json:"filename"`
+	Status         video.Status                `json:"status" enum:"pending_upload,processing,ready,fail"`
+	IsPublic       bool                        `json:"isPublic"`
+	CustomMetadata metadata                    `json:"customMetadata" required:"false"`
+	Resolutions    byName[resolutionStateView] `json:"resolutions"`
+	VideoCourse
 }
 
 type resolutionStateView struct {
-	ID        video.ResolutionID `json:"id" format:"uuid"`
-	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
-	Width     int                `json:"width,omitempty" doc:"In pixels; known once status is ready."`
-	Height    int                `json:"height,omitempty" doc:"In pixels; known once status is ready."`
-	SizeBytes int64              `json:"sizeBytes,omitempty"`
-	Bitrate   int64              `json:"bitrate,omitempty" doc:"In bits per second."`
-	Progress  float64            `json:"progress" minimum:"0" maximum:"1"`
-	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
+	ID     video.ResolutionID `json:"id" format:"uuid"`
+	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	ResolutionCourse
 }
 
 // videoList answers a list request.
@@ -53,13 +43,11 @@ func viewState(s app.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
-		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
-		Progress: s.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+		VideoCourse: viewVideoCourse(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
-			ID: r.ID, Status: r.Status, Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
-			Progress: r.Progress, Failure: viewFailure(r.Failure),
+			ID: r.ID, Status: r.Status, ResolutionCourse: viewResolutionCourse(r),
 		}})
 	}
 	return out

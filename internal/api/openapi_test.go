@@ -104,7 +104,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
 				{watch: readyWatch(), told: readyReport(), state: readyState(), next: somePlace},
-				{watch: app.Watch{Video: bare.Video}, told: bare, state: app.State{Video: bare.Video}},
+				{watch: app.Watch{State: app.State{Video: bare.Video}}, told: bare, state: app.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
 				at := operations[op.name]

@@ -122,18 +122,9 @@ func TestCompleteUpload(t *testing.T) {
 
 // readyWatch is a private video of which everything is known.
 func readyWatch() app.Watch {
-	v := testVideo(false, video.Ready)
-	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
-	v.Duration = 2500 * time.Millisecond
-	return app.Watch{Video: v, Progress: 1, Resolutions: []app.WatchResolution{
-		{
-			Resolution: video.Resolution{ID: resolutionID, Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200},
-			Progress:   1, VideoURL: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", ThumbnailURLs: []string{"http://h/v/1.k.s/x/720p-0.jpg"},
-		},
-		{
-			Resolution: video.Resolution{ID: resolutionID, Name: "144p", Status: video.Fail, Failure: video.Failf(video.LimitTime, "It took too long.")},
-			Progress:   0.5, VideoURL: "http://h/v/1.k.s/x/144p.mp4",
-		},
+	return app.Watch{State: readyState(), Addresses: map[video.Name]app.Addresses{
+		"720p": {Film: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
+		"144p": {Film: "http://h/v/1.k.s/x/144p.mp4"},
 	}}
 }
 
@@ -147,7 +138,7 @@ func TestPrivateVideo(t *testing.T) {
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
 		`"failure":{"code":"limit_time","message":"It took too long."}}},` +
-		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1}`
+		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)
 	}
@@ -161,7 +152,7 @@ func TestPublicVideoWithNothingKnownYet(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail)
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	f := &fakeService{watch: app.Watch{Video: v}}
+	f := &fakeService{watch: app.Watch{State: app.State{Video: v}}}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/public", ""))
 
 	const want = `{"id":"` + testID + `","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +

@@ -51,16 +51,22 @@ type resolutionStatus struct {
 
 // videoView answers both get requests.
 type videoView struct {
-	ID              video.ID               `json:"id" format:"uuid"`
-	Status          video.Status           `json:"status" enum:"pending_upload,processing,ready,fail"`
-	IsPublic        bool                   `json:"isPublic"`
-	CustomMetadata  metadata               `json:"customMetadata" required:"false"`
-	Resolutions     byName[resolutionView] `json:"resolutions"`
-	CreatedAt       time.Time              `json:"createdAt"`
-	DurationSeconds float64                `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
-	Progress        float64                `json:"progress" minimum:"0" maximum:"1"`
-	Failure         *failure               `json:"failure,omitempty" doc:"Why status is fail."`
-	Warnings        []failure              `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
+	ID             video.ID               `json:"id" format:"uuid"`
+	Status         video.Status           `json:"status" enum:"pending_upload,processing,ready,fail"`
+	IsPublic       bool                   `json:"isPublic"`
+	CustomMetadata metadata               `json:"customMetadata" required:"false"`
+	Resolutions    byName[resolutionView] `json:"resolutions"`
+	VideoCourse
+}
+
+// VideoCourse is what every view of a video ends with: how far it has come. It is
+// exported because huma describes no other embedded types.
+type VideoCourse struct {
+	CreatedAt       time.Time `json:"createdAt"`
+	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
+	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
+	Failure         *failure  `json:"failure,omitempty" doc:"Why status is fail."`
+	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
 }
 
 type resolutionView struct {
@@ -68,12 +74,17 @@ type resolutionView struct {
 	Status             video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
 	VideoURL           string             `json:"videoUrl" format:"uri" doc:"Answers 404 not_ready until status is ready."`
 	ThumbnailImageURLs []string           `json:"thumbnailImageUrls" nullable:"false" format:"uri" doc:"One for each timestamp, in the order given."`
-	Width              int                `json:"width,omitempty" doc:"In pixels; known once status is ready."`
-	Height             int                `json:"height,omitempty" doc:"In pixels; known once status is ready."`
-	SizeBytes          int64              `json:"sizeBytes,omitempty"`
-	Bitrate            int64              `json:"bitrate,omitempty" doc:"In bits per second."`
-	Progress           float64            `json:"progress" minimum:"0" maximum:"1"`
-	Failure            *failure           `json:"failure,omitempty" doc:"Why status is fail."`
+	ResolutionCourse
+}
+
+// ResolutionCourse is what every view of a resolution ends with.
+type ResolutionCourse struct {
+	Width     int      `json:"width,omitempty" doc:"In pixels; known once status is ready."`
+	Height    int      `json:"height,omitempty" doc:"In pixels; known once status is ready."`
+	SizeBytes int64    `json:"sizeBytes,omitempty"`
+	Bitrate   int64    `json:"bitrate,omitempty" doc:"In bits per second."`
+	Progress  float64  `json:"progress" minimum:"0" maximum:"1"`
+	Failure   *failure `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
 type failure struct {
@@ -102,20 +113,30 @@ func viewWatch(w app.Watch) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
-		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
-		Progress: w.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+		VideoCourse: viewVideoCourse(w.State),
 	}
 	for _, r := range w.Resolutions {
-		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, viewResolution(r)})
+		to := w.Addresses[r.Name]
+		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
+			ID: r.ID, Status: r.Status, VideoURL: to.Film,
+			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
+			ResolutionCourse:   viewResolutionCourse(r),
+		}})
 	}
 	return out
 }
 
-func viewResolution(r app.WatchResolution) resolutionView {
-	return resolutionView{
-		ID: r.ID, Status: r.Status, VideoURL: r.VideoURL,
-		ThumbnailImageURLs: append([]string{}, r.ThumbnailURLs...), // never null
-		Width:              r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
+func viewVideoCourse(s app.State) VideoCourse {
+	v := s.Video
+	return VideoCourse{
+		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
+		Progress: s.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+	}
+}
+
+func viewResolutionCourse(r app.ResolutionState) ResolutionCourse {
+	return ResolutionCourse{
+		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
 		Progress: r.Progress, Failure: viewFailure(r.Failure),
 	}
 }

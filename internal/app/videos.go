@@ -89,19 +89,16 @@ func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string
 	return base + "/upload/" + a.ring.Sign(sign.Upload, string(v.ID), v.UploadExpiresAt) + "/" + string(v.ID), nil
 }
 
-// Watch is a video as its viewers need it.
+// Watch is a video as its viewers need it: with addresses.
 type Watch struct {
-	Video       video.Video
-	Progress    float64           // 0 to 1
-	Resolutions []WatchResolution // in the order asked for
+	State
+	Addresses map[video.Name]Addresses // of every resolution
 }
 
-// WatchResolution is one resolution with its addresses.
-type WatchResolution struct {
-	video.Resolution
-	Progress      float64
-	VideoURL      string
-	ThumbnailURLs []string
+// Addresses say where one resolution is played.
+type Addresses struct {
+	Film       string
+	Thumbnails []string // one for each timestamp, in the order given
 }
 
 // PublicVideo returns a public video with its permanent addresses.
@@ -140,13 +137,13 @@ func (a *App) watch(ctx context.Context, v video.Video, address func(file string
 	if err != nil {
 		return Watch{}, err
 	}
-	w := Watch{Video: v, Progress: states[0].Progress}
-	for _, r := range states[0].Resolutions {
-		wr := WatchResolution{Resolution: r.Resolution, Progress: r.Progress, VideoURL: address(filmFile(r.Name)), ThumbnailURLs: []string{}}
+	w := Watch{State: states[0], Addresses: map[video.Name]Addresses{}}
+	for _, r := range v.Resolutions {
+		to := Addresses{Film: address(filmFile(r.Name))}
 		for i := range v.Thumbnails {
-			wr.ThumbnailURLs = append(wr.ThumbnailURLs, address(thumbnailFile(r.Name, i)))
+			to.Thumbnails = append(to.Thumbnails, address(thumbnailFile(r.Name, i)))
 		}
-		w.Resolutions = append(w.Resolutions, wr)
+		w.Addresses[r.Name] = to
 	}
 	return w, nil
 }

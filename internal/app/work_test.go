@@ -272,7 +272,7 @@ func TestPlaybackAddresses(t *testing.T) {
 	b.publish(v.ID, 0)
 	w, err := b.PrivateVideo(ctx, b.by, v.ID, 10*time.Second, base)
 	b.must(err)
-	token := strings.Split(strings.TrimPrefix(w.Resolutions[0].VideoURL, base+"/v/"), "/")[0]
+	token := strings.Split(strings.TrimPrefix(w.Addresses["720p"].Film, base+"/v/"), "/")[0]
 
 	o, err := b.OpenSigned(ctx, token, v.ID, "720p.mp4")
 	b.must(err)
