@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/test/child"
 )
 
 // node is one process of a fleet, over all its lives.
@@ -31,9 +31,9 @@ type node struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the process has ended
-	since  int           // where in the log the present life begins
-	out    string        // why the load balancer does not send requests here
+	exited <-chan struct{} // closed when the process has ended
+	since  int             // where in the log the present life begins
+	out    string          // why the load balancer does not send requests here
 }
 
 // launch starts the process. It dies with the test.
@@ -47,25 +47,11 @@ func (n *node) launch() {
 	for name, value := range n.env {
 		n.cmd.Env = append(n.cmd.Env, name+"="+value)
 	}
-	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	n.cmd.WaitDelay = 5 * time.Second
 	n.cmd.Stderr = &n.log
 	n.since, n.out = n.log.size(), "it is starting"
-	n.exited = make(chan struct{})
-	started := make(chan error)
-	go func(cmd *exec.Cmd, exited chan<- struct{}) {
-		defer close(exited)
-		// The kernel ends a child with the thread that started it. This one does
-		// nothing else as long as the child lives.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // whoever cares looks at cmd.ProcessState
-		}
-	}(n.cmd, n.exited)
-	if err := <-started; err != nil {
+	var err error
+	if n.exited, err = child.Start(n.cmd, syscall.SIGKILL); err != nil {
 		n.t.Fatalf("start %s: %v", n.name, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/test/child"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -58,9 +59,9 @@ type server struct {
 	bucket     bucket // on S3
 
 	cmd    *exec.Cmd
-	out    *transcript   // what it printed
-	log    *transcript   // its log, of all its lives
-	exited chan struct{} // closed when the process has ended
+	out    *transcript     // what it printed
+	log    *transcript     // its log, of all its lives
+	exited <-chan struct{} // closed when the process has ended
 }
 
 // option changes how a server is started.
@@ -123,14 +124,10 @@ func (s *server) launch() {
 	s.out = newTranscript()
 	s.cmd = s.command("serve")
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
-	if err := s.cmd.Start(); err != nil {
+	var err error
+	if s.exited, err = child.Start(s.cmd, syscall.SIGKILL); err != nil {
 		s.t.Fatalf("start spool: %v", err)
 	}
-	s.exited = make(chan struct{})
-	go func(cmd *exec.Cmd, exited chan<- struct{}) {
-		_ = cmd.Wait() // whoever cares looks at cmd.ProcessState
-		close(exited)
-	}(s.cmd, s.exited)
 }
 
 // command returns a run of the program on the server's data directory.

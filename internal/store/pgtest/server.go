@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/spool-video/spool/test/child"
 )
 
 // nobody is who PostgreSQL runs as when the tests run as root, which it refuses.
@@ -33,8 +34,8 @@ type Server struct {
 	drop *syscall.Credential // nil: runs as whoever runs the tests
 
 	mu     sync.Mutex
-	main   *os.Process   // the postmaster; nil while the server is stopped
-	exited chan struct{} // closed when main has gone
+	main   *os.Process     // the postmaster; nil while the server is stopped
+	exited <-chan struct{} // closed when main has gone
 }
 
 // Start returns a running server that belongs to this test alone.
@@ -143,21 +144,7 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	cmd := s.command(context.WithoutCancel(ctx), "postgres", args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // a test binary that dies takes its server along
-	started := make(chan error)
-	s.exited = make(chan struct{})
-	go func() {
-		// The kernel sends the signal above when the thread ends that started
-		// the process. This one lives as long as the server.
-		runtime.LockOSThread()
-		defer close(s.exited)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how it ends is up to the test
-		}
-	}()
-	if err := <-started; err != nil {
+	if s.exited, err = child.Start(cmd, syscall.SIGQUIT); err != nil {
 		return err
 	}
 	s.main = cmd.Process

@@ -14,14 +14,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/test/child"
 )
 
 // program is the server, as scripts/install-s3.sh installs it.
@@ -86,7 +88,7 @@ func (s *Server) run(t testing.TB, path string) error {
 	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--health", "/health", "posix", s.Dir)
 	cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey}
 	cmd.Stdout, cmd.Stderr = &output, &output
-	exited, err := launch(cmd)
+	exited, err := child.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -99,25 +101,6 @@ func (s *Server) run(t testing.TB, path string) error {
 	}
 	t.Cleanup(stop)
 	return nil
-}
-
-// launch starts a program that does not outlive this process, and returns what
-// is closed when it has ended.
-func launch(cmd *exec.Cmd) (exited <-chan struct{}, err error) {
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		defer close(ended)
-		// The kernel ends a child with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		dieWithParent(cmd)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-	}()
-	return ended, <-started
 }
 
 func freeAddress() (string, error) {
