@@ -33,7 +33,7 @@ func TestDiskOfAWorkerIsFull(t *testing.T) {
 	if err := films.wait(); err != nil {
 		t.Fatal(err)
 	}
-	tries, known := strings.Count(full.log.from(0), "a task failed and will run again"), time.Since(filled)
+	tries, known := strings.Count(full.log.String(), "a task failed and will run again"), time.Since(filled)
 	t.Logf("all is ready %.1f s after another worker came; the full one failed %d times in %.0f s", time.Since(began).Seconds(), tries, known.Seconds())
 	if limit := 6 + int(known/(10*time.Second)); tries > limit {
 		t.Errorf("the full worker took %d tasks away from the other in %.0f s; want %d at most", tries, known.Seconds(), limit)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spool-video/spool/internal/store/pgtest"
 	"github.com/spool-video/spool/test/child"
+	"github.com/spool-video/spool/test/rig"
 )
 
 // node is one process of a fleet, over all its lives.
@@ -25,9 +26,9 @@ type node struct {
 	name string
 	dir  string // its data directory
 	env  map[string]string
-	door *door         // to the storage
-	line *pgtest.Proxy // to the database; nil: straight
-	log  transcript    // of all its lives
+	door *door          // to the storage
+	line *pgtest.Proxy  // to the database; nil: straight
+	log  rig.Transcript // of all its lives
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -49,7 +50,7 @@ func (n *node) launch() {
 	}
 	n.cmd.WaitDelay = 5 * time.Second
 	n.cmd.Stderr = &n.log
-	n.since, n.out = n.log.size(), "it is starting"
+	n.since, n.out = len(n.log.String()), "it is starting"
 	var err error
 	if n.exited, err = child.Start(n.cmd, syscall.SIGKILL); err != nil {
 		n.t.Fatalf("start %s: %v", n.name, err)
@@ -96,7 +97,7 @@ func (n *node) address() string {
 	n.mu.Lock()
 	since := n.since
 	n.mu.Unlock()
-	for line := range strings.Lines(n.log.from(since)) {
+	for line := range strings.Lines(n.log.String()[since:]) {
 		var entry struct{ Msg, Listen string }
 		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "started" {
 			return "http://" + entry.Listen
@@ -157,7 +158,7 @@ func (n *node) end() {
 	_ = n.cmd.Process.Kill() // it may be gone already
 	<-n.exited
 	if n.t.Failed() {
-		n.t.Logf("%s, which the load balancer leaves out because of %q, logged at its end:\n%s", n.name, n.out, n.log.tail(40))
+		n.t.Logf("%s, which the load balancer leaves out because of %q, logged at its end:\n%s", n.name, n.out, n.log.Tail(40))
 	}
 }
 
@@ -190,37 +191,4 @@ func descendants(pid int) []int {
 		}
 	}
 	return all
-}
-
-// transcript keeps what a process writes.
-type transcript struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (o *transcript) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, b...)
-	return len(b), nil
-}
-
-func (o *transcript) size() int { return len(o.from(0)) }
-
-func (o *transcript) from(at int) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.text[at:])
-}
-
-// tail returns the last lines, without those of reads that went well: the tests
-// make hundreds of them while they wait.
-func (o *transcript) tail(lines int) string {
-	var all []string
-	for line := range strings.Lines(o.from(0)) {
-		if !strings.Contains(line, `"method":"GET"`) || !strings.Contains(line, `"status":200`) {
-			all = append(all, line)
-		}
-	}
-	return strings.Join(all[max(0, len(all)-lines):], "")
 }

@@ -59,8 +59,8 @@ type server struct {
 	bucket     bucket // on S3
 
 	cmd    *exec.Cmd
-	out    *transcript     // what it printed
-	log    *transcript     // its log, of all its lives
+	out    *rig.Transcript // what it printed
+	log    *rig.Transcript // its log, of all its lives
 	exited <-chan struct{} // closed when the process has ended
 }
 
@@ -90,7 +90,7 @@ func start(t testing.TB, options ...option) *server {
 // waiting for it to be ready.
 func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
-	s := &server{t: t, log: newTranscript(), env: map[string]string{
+	s := &server{t: t, log: new(rig.Transcript), env: map[string]string{
 		"SPOOL_LISTEN":    "127.0.0.1:0",
 		"SPOOL_API_KEY":   apiKey,
 		"SPOOL_LOG_LEVEL": "debug",
@@ -121,7 +121,7 @@ func (s *server) in(t testing.TB) *server {
 // dies with the test.
 func (s *server) launch() {
 	s.t.Helper()
-	s.out = newTranscript()
+	s.out = new(rig.Transcript)
 	s.cmd = s.command("serve")
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
 	var err error
@@ -140,7 +140,7 @@ func (s *server) command(args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also where launch does not start it
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }
@@ -234,7 +234,7 @@ func (s *server) end() {
 	_ = s.cmd.Process.Kill() // it may be gone already
 	<-s.exited
 	if s.t.Failed() {
-		s.t.Logf("the end of the server's log:\n%s", s.log.tail(60))
+		s.t.Logf("the end of the server's log:\n%s", s.log.Tail(60))
 	}
 }
 

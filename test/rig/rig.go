@@ -1,6 +1,6 @@
 // Package rig is what the tests of the built program share: the program itself,
-// clips that are made once, numbers from the environment, and disks that are
-// full.
+// what it writes, clips that are made once, numbers from the environment, and
+// disks that are full.
 package rig
 
 import (
