@@ -105,6 +105,20 @@ func children(body []byte, f func(id uint32, body []byte) error) error {
 	return nil
 }
 
+// numbers returns the numbers that a body holds under two ids.
+func numbers(body []byte, first, second uint32) (a, b uint64, err error) {
+	err = children(body, func(id uint32, body []byte) error {
+		switch id {
+		case first:
+			a = number(body)
+		case second:
+			b = number(body)
+		}
+		return nil
+	})
+	return a, b, err
+}
+
 // readMatroska goes through the outermost elements of a file. All but the
 // clusters is its structure. A file is understood that has an index which
 // ffmpeg will find, and clusters that say how long they are.
@@ -185,16 +199,7 @@ func (m *matroska) addPlaces(body []byte) error {
 		if id != idSeek {
 			return nil
 		}
-		var what, at uint64
-		err := children(body, func(id uint32, body []byte) error {
-			switch id {
-			case idSeekID:
-				what = number(body)
-			case idSeekPos:
-				at = number(body)
-			}
-			return nil
-		})
+		what, at, err := numbers(body, idSeekID, idSeekPos)
 		if what == idCues {
 			m.index = m.segment + int64(at&(farAway-1))
 		}
@@ -208,16 +213,7 @@ func (m *matroska) addTracks(body []byte) error {
 		if id != idTrack {
 			return nil
 		}
-		var track, kind uint64
-		err := children(body, func(id uint32, body []byte) error {
-			switch id {
-			case idNumber:
-				track = number(body)
-			case idType:
-				kind = number(body)
-			}
-			return nil
-		})
+		track, kind, err := numbers(body, idNumber, idType)
 		if kind == pictures {
 			m.film = track
 			m.films++
@@ -241,16 +237,7 @@ func (m *matroska) addCues(body []byte) error {
 			if id != idCuePlace {
 				return nil
 			}
-			var track, at uint64
-			err := children(body, func(id uint32, body []byte) error {
-				switch id {
-				case idCueTrack:
-					track = number(body)
-				case idCueAt:
-					at = number(body)
-				}
-				return nil
-			})
+			track, at, err := numbers(body, idCueTrack, idCueAt)
 			m.cues[track] = append(m.cues[track], cue{int64(pts & (farAway - 1)), m.segment + int64(at&(farAway-1))})
 			return err
 		})
