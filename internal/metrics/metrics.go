@@ -53,28 +53,21 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	m.describeBuild(version)
+	m.inform("spool_build_info", "Always 1; the version is in the label.", "version", version)
 	m.describeRequests()
 	m.describeTasks()
 	m.describeVideos()
 	return m
 }
 
-func (m *Metrics) describeBuild(version string) {
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "spool_build_info", Help: "Always 1; the version is in the label.",
-		ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	m.registry.MustRegister(build)
-}
-
 // Sandboxed tells how ffmpeg is confined; level names the layers in use.
 func (m *Metrics) Sandboxed(level string) {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "spool_sandbox_info", Help: "Always 1; how ffmpeg is confined is in the label.",
-		ConstLabels: prometheus.Labels{"level": level},
-	})
+	m.inform("spool_sandbox_info", "Always 1; how ffmpeg is confined is in the label.", "level", level)
+}
+
+// inform adds a number that never changes, for the sake of its label.
+func (m *Metrics) inform(name, help, label, value string) {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{label: value}})
 	g.Set(1)
 	m.registry.MustRegister(g)
 }
