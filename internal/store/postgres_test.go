@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/store/pgtest"
 	"github.com/spool-video/spool/internal/store/storetest"
-	"github.com/spool-video/spool/internal/video"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -39,40 +37,12 @@ func migrated(t testing.TB, address string) {
 
 func openPostgres(t testing.TB, address string) *store.Store {
 	t.Helper()
-	st, err := store.OpenPostgres(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return st
+	return opened(t, store.OpenPostgres, address)
 }
 
 func TestPostgresManyStartersAtOnce(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
-	var starting sync.WaitGroup
-	for i := range 4 {
-		starting.Go(func() {
-			st, err := store.OpenPostgres(t.Context(), address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer st.Close()
-			if err := insert(t.Context(), st, someVideo(video.ID('a'+rune(i)))); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	starting.Wait()
-	ids, err := allIDs(t.Context(), openPostgres(t, address))
-	if err != nil || len(ids) != 4 {
-		t.Errorf("videos %q, %v; want one of each starter", ids, err)
-	}
+	checkManyStarters(t, store.OpenPostgres, pgtest.Fresh(t))
 }
 
 // A starter that has to wait for another one's long migration waits, though no

@@ -80,11 +80,16 @@ func TestReopeningWithoutClosing(t *testing.T) {
 
 func TestManyStartersAtOnce(t *testing.T) {
 	t.Parallel()
-	path := fresh(t)
+	checkManyStarters(t, store.OpenSQLite, fresh(t))
+}
+
+// checkManyStarters opens a new database several times at once.
+func checkManyStarters(t *testing.T, open opener, at string) {
+	t.Helper()
 	var starting sync.WaitGroup
 	for i := range 4 {
 		starting.Go(func() {
-			st, err := store.OpenSQLite(t.Context(), path)
+			st, err := open(t.Context(), at)
 			if err != nil {
 				t.Error(err)
 				return
@@ -96,7 +101,7 @@ func TestManyStartersAtOnce(t *testing.T) {
 		})
 	}
 	starting.Wait()
-	ids, err := allIDs(t.Context(), open(t, path))
+	ids, err := allIDs(t.Context(), opened(t, open, at))
 	if err != nil || len(ids) != 4 {
 		t.Errorf("videos %q, %v; want one of each starter", ids, err)
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -22,7 +23,16 @@ func fresh(t testing.TB) string { return filepath.Join(t.TempDir(), "spool.db") 
 
 func open(t testing.TB, path string) *store.Store {
 	t.Helper()
-	st, err := store.OpenSQLite(t.Context(), path)
+	return opened(t, store.OpenSQLite, path)
+}
+
+// opener is store.OpenSQLite or store.OpenPostgres.
+type opener func(ctx context.Context, at string) (*store.Store, error)
+
+// opened opens a store that is closed when the test ends.
+func opened(t testing.TB, open opener, at string) *store.Store {
+	t.Helper()
+	st, err := open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
