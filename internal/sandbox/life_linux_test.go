@@ -57,22 +57,7 @@ func TestAChildDiesWithTheServer(t *testing.T) {
 	openSandbox(t)
 	find(t, "ffmpeg")
 	server := inRole(t.Context(), "server")
-	stdout, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	child := watch(t, pid)
+	child := watchChild(t, server)
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +70,25 @@ func TestAChildDiesWithTheServer(t *testing.T) {
 // watched is a process that need not be a child of this one.
 type watched int
 
-func watch(t *testing.T, pid int) watched {
+// watchChild starts a program that prints the number of a process it starts, and
+// watches that.
+func watchChild(t *testing.T, cmd *exec.Cmd) watched {
 	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		t.Fatalf("watch process %d: %v", pid, err)
@@ -137,22 +139,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cmd := (&Sandbox{}).Command(ctx, Policy{}, "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	grandchild := watch(t, pid)
+	grandchild := watchChild(t, cmd)
 	cancel()
 	if err := cmd.Wait(); signalOf(err) != syscall.SIGKILL {
 		t.Errorf("Wait = %v; want the child killed", err)
