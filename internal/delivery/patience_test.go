@@ -30,15 +30,7 @@ func guarded(t *testing.T, h http.HandlerFunc, p Patience) (conn *net.TCPConn, e
 		guard.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	dialled, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dialled.Close() })
-	if err := dialled.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	return dialled.(*net.TCPConn), done
+	return dial(t, server), done
 }
 
 // waitFor returns how long it took until something ended.

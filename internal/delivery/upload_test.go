@@ -41,15 +41,22 @@ func serveUploads(t *testing.T, s Service, c Config) (conn *net.TCPConn, answers
 	t.Helper()
 	server := httptest.NewServer(newHandler(s, c))
 	t.Cleanup(server.Close)
-	dialled, err := net.Dial("tcp", server.Listener.Addr().String())
+	conn = dial(t, server)
+	return conn, bufio.NewReader(conn)
+}
+
+// dial opens a bare connection to a server.
+func dial(t *testing.T, server *httptest.Server) *net.TCPConn {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { dialled.Close() })
-	if err := dialled.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	return dialled.(*net.TCPConn), bufio.NewReader(dialled)
+	return conn.(*net.TCPConn)
 }
 
 func readAnswer(t *testing.T, from *bufio.Reader) *http.Response {
