@@ -179,16 +179,7 @@ func TestPiecesEncodedDifferentlyStillPlay(t *testing.T) {
 	// ffmpeg decodes it rightly, but its parser grumbles: it knows the first set-up only.
 	checkPictures(t, film, paths, "-v", "fatal")
 
-	p := open(t, film)
-	boxes, err := p.topBoxes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	moov, err := p.readMoov(boxes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(moov.Trak.Mdia.Minf.Stbl.Stsd.Children); n != 2 {
+	if n := setups(t, film); n != 2 {
 		t.Errorf("the film has %d decoder set-ups, want 2", n)
 	}
 }
