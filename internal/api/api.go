@@ -101,9 +101,6 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /docs/{file}", serveDocsFile)
 }
 
-// OpenAPI returns the description that /openapi.json serves.
-func (a *API) OpenAPI() []byte { return a.spec }
-
 // schemaName names a type in the description: videoView is "Video".
 func schemaName(t reflect.Type, hint string) string {
 	return strings.TrimSuffix(huma.DefaultSchemaNamer(t, hint), "View")

@@ -49,7 +49,7 @@ func description(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.OpenAPI()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.spec))
 	if err != nil {
 		t.Fatal(err)
 	}

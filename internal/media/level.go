@@ -55,12 +55,6 @@ func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	return level{}, false
 }
 
-// fitsLevel reports whether there is a level for pictures of this size at all.
-// What does not fit can be encoded, but no decoder has to play it.
-func fitsLevel(width, height int) bool {
-	return levels[len(levels)-1].holds(width, height)
-}
-
 // holds reports whether pictures of this size are within the level. No side may
 // be longer than the square root of eight times the largest picture.
 func (l level) holds(width, height int) bool {

@@ -50,9 +50,6 @@ func TestLevelOf(t *testing.T) {
 		if got.name != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s: levelOf = %q, %v; want %q", tt.name, got.name, ok, tt.want)
 		}
-		if fitsLevel(tt.w, tt.h) != ok {
-			t.Errorf("%s: fitsLevel = %v; want %v", tt.name, !ok, ok)
-		}
 	}
 	if l, _ := levelOf(1280, 720, 30, 20_000, 20_000); l.name != "3.2" {
 		t.Errorf("720p of 20 Mbit/s has level %s; want 3.2", l.name)

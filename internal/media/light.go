@@ -59,11 +59,6 @@ func fromPQ(signal float64) float64 {
 	return 10_000 * math.Pow(max(p-pqC1, 0)/(pqC2-pqC3*p), 1/pqM1)
 }
 
-func toPQ(light float64) float64 {
-	p := math.Pow(max(light, 0)/10_000, pqM1)
-	return math.Pow((pqC1+pqC2*p)/(1+pqC3*p), pqM2)
-}
-
 // hlgPeak is the screen that HLG pictures are computed for, in candela per
 // square metre; 1.2 is its gamma (BT.2100).
 const (

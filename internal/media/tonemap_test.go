@@ -53,6 +53,12 @@ func TestEveryColourFitsTheScreen(t *testing.T) {
 	})
 }
 
+// toPQ is the inverse of fromPQ.
+func toPQ(light float64) float64 {
+	p := math.Pow(max(light, 0)/10_000, pqM1)
+	return math.Pow((pqC1+pqC2*p)/(1+pqC3*p), pqM2)
+}
+
 func TestHueSurvivesCompression(t *testing.T) {
 	t.Parallel()
 	// A colour of BT.709 at a tenth of the peak, written in BT.2020.
