@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -112,7 +113,7 @@ func checkCompletion(body []byte) error {
 	return nil
 }
 
-const maxExpirationSeconds = 31536000 // a year
+const maxExpirationSeconds = int(app.MaxSignedLife / time.Second)
 
 var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
 

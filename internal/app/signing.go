@@ -13,7 +13,7 @@ import (
 
 // MaxSignedLife is the longest life of a signed address, and so how long a
 // signing key must be kept after its successor took over.
-const MaxSignedLife = 31_536_000 * time.Second
+const MaxSignedLife = 31_536_000 * time.Second // a year
 
 // keyring is the set of signing keys in memory. The database holds the truth,
 // because another process may rotate keys: an unknown key id makes it look
