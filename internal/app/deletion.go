@@ -79,9 +79,9 @@ func (a *App) removeFiles(ctx context.Context, v video.Video, id video.Resolutio
 		if r.ID != id {
 			continue
 		}
-		keys := []string{playFolder(v.ID, v.IsPublic) + filmFile(r.Name)}
+		keys := []string{playFolder(v) + filmFile(r.Name)}
 		for i := range v.Thumbnails {
-			keys = append(keys, playFolder(v.ID, v.IsPublic)+thumbnailFile(r.Name, i))
+			keys = append(keys, playFolder(v)+thumbnailFile(r.Name, i))
 		}
 		if err := a.blobs.Delete(ctx, keys...); err != nil {
 			return storageError("remove resolution", err)

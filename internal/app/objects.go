@@ -50,13 +50,15 @@ func stagedThumbnailKey(id video.ID, rendition, thumbnail int) string {
 	return fmt.Sprintf("%sthumbnail-%d-%d.jpg", folder(workPlace, id), rendition, thumbnail)
 }
 
-// playFolder is where the files of a video that people play lie.
-func playFolder(id video.ID, public bool) string {
-	if public {
-		return folder(publicPlace, id)
+// playPlace is where the files of a video that people play lie.
+func playPlace(v video.Video) string {
+	if v.IsPublic {
+		return publicPlace
 	}
-	return folder(privatePlace, id)
+	return privatePlace
 }
+
+func playFolder(v video.Video) string { return folder(playPlace(v), v.ID) }
 
 func filmFile(n video.Name) string { return string(n) + ".mp4" }
 

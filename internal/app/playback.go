@@ -18,7 +18,7 @@ func playSubject(id video.ID, file string) string { return string(id) + "/" + fi
 // "720p.mp4" or "720p-0.jpg". A file that does not exist yet is not_ready; one
 // that never will is not_found.
 func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error) {
-	return a.openPlay(ctx, id, file, true)
+	return a.openPlay(ctx, publicPlace, id, file)
 }
 
 // OpenSigned opens a file of a private video for the holder of a signed address.
@@ -26,7 +26,7 @@ func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file st
 	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
 		return nil, err
 	}
-	return a.openPlay(ctx, id, file, false)
+	return a.openPlay(ctx, privatePlace, id, file)
 }
 
 // redirectLife is how long an address of the storage lives that a player is
@@ -43,7 +43,7 @@ func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (stri
 	if a.redirect == nil {
 		return "", nil
 	}
-	return a.playAddress(ctx, id, file, true, redirectLife)
+	return a.playAddress(ctx, publicPlace, id, file, redirectLife)
 }
 
 // SignedAddress is PublicAddress for the holder of a signed address. Neither
@@ -61,19 +61,19 @@ func (a *App) SignedAddress(ctx context.Context, token string, id video.ID, file
 	if left < shortestRedirect {
 		return "", nil
 	}
-	return a.playAddress(ctx, id, file, false, min(left, redirectLife))
+	return a.playAddress(ctx, privatePlace, id, file, min(left, redirectLife))
 }
 
 // playAddress looks whether the file is there before it sends anybody away: the
 // storage would not explain why it is not.
-func (a *App) playAddress(ctx context.Context, id video.ID, file string, public bool, life time.Duration) (string, error) {
+func (a *App) playAddress(ctx context.Context, place string, id video.ID, file string, life time.Duration) (string, error) {
 	name, thumbnail, ok := parsePlayFile(file)
 	if !ok {
 		return "", noSuchFile()
 	}
-	key := playFolder(id, public) + file
+	key := folder(place, id) + file
 	if _, err := a.blobs.Stat(ctx, key); errors.Is(err, fs.ErrNotExist) {
-		return "", a.whyMissing(ctx, id, name, thumbnail, public)
+		return "", a.whyMissing(ctx, place, id, name, thumbnail)
 	} else if err != nil {
 		return "", storageError("look for "+file, err)
 	}
@@ -84,14 +84,14 @@ func (a *App) playAddress(ctx context.Context, id video.ID, file string, public 
 	return address, nil
 }
 
-func (a *App) openPlay(ctx context.Context, id video.ID, file string, public bool) (blob.Object, error) {
+func (a *App) openPlay(ctx context.Context, place string, id video.ID, file string) (blob.Object, error) {
 	name, thumbnail, ok := parsePlayFile(file)
 	if !ok {
 		return nil, noSuchFile()
 	}
-	o, err := a.blobs.Open(ctx, playFolder(id, public)+file)
+	o, err := a.blobs.Open(ctx, folder(place, id)+file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, a.whyMissing(ctx, id, name, thumbnail, public)
+		return nil, a.whyMissing(ctx, place, id, name, thumbnail)
 	}
 	if err != nil {
 		return nil, storageError("open "+file, err)
@@ -105,13 +105,13 @@ func noSuchFile() *video.Error {
 
 // whyMissing says why a file cannot be played: only then is a query worth its
 // time.
-func (a *App) whyMissing(ctx context.Context, id video.ID, name video.Name, thumbnail int, public bool) error {
+func (a *App) whyMissing(ctx context.Context, place string, id video.ID, name video.Name, thumbnail int) error {
 	v, err := a.store.Video(ctx, id)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}
 	r, ok := v.Resolution(name)
-	if err != nil || !ok || !v.DeletedAt.IsZero() || v.IsPublic != public || thumbnail >= len(v.Thumbnails) {
+	if err != nil || !ok || !v.DeletedAt.IsZero() || playPlace(v) != place || thumbnail >= len(v.Thumbnails) {
 		return noSuchFile()
 	}
 	if !r.Status.Finished() {

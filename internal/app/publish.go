@@ -114,7 +114,7 @@ func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, sta
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
 		}
-		p, err := able.Prepare(ctx, staged, playFolder(id, v.IsPublic)+filmFile(r.Name))
+		p, err := able.Prepare(ctx, staged, playFolder(v)+filmFile(r.Name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return c, nil // another was first, and the film was purged: the transaction will tell
 		}
@@ -130,7 +130,7 @@ func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, sta
 func (c *copies) publish(ctx context.Context, v video.Video, n video.Name) error {
 	p, ok := c.prepared[n]
 	if !ok {
-		_, err := c.blobs.Copy(ctx, c.staged, playFolder(v.ID, v.IsPublic)+filmFile(n), "")
+		_, err := c.blobs.Copy(ctx, c.staged, playFolder(v)+filmFile(n), "")
 		return err
 	}
 	delete(c.prepared, n) // if the transaction collides and runs again, it is copied again
@@ -215,7 +215,7 @@ func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.N
 		if f.Rendition != v.Plan.RenditionOf(name) {
 			continue
 		}
-		from, to := stagedThumbnailKey(v.ID, f.Rendition, f.Thumbnail), playFolder(v.ID, v.IsPublic)+thumbnailFile(name, f.Thumbnail)
+		from, to := stagedThumbnailKey(v.ID, f.Rendition, f.Thumbnail), playFolder(v)+thumbnailFile(name, f.Thumbnail)
 		if _, err := a.blobs.Copy(ctx, from, to, ""); err != nil {
 			return fmt.Errorf("publish thumbnail: %w", err)
 		}

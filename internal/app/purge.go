@@ -143,5 +143,5 @@ func (a *App) owns(o owner, place, key, rest string) bool {
 	}
 	name, thumbnail, ok := parsePlayFile(rest)
 	r, has := v.Resolution(name)
-	return ok && has && r.Status != video.Fail && thumbnail < len(v.Thumbnails) && v.IsPublic == (place == publicPlace)
+	return ok && has && r.Status != video.Fail && thumbnail < len(v.Thumbnails) && playPlace(v) == place
 }

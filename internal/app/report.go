@@ -87,7 +87,7 @@ func (a *App) FetchFilms(ctx context.Context, v video.Video, dir string) ([]Film
 				continue
 			}
 			path := filepath.Join(dir, filmFile(name))
-			err := a.blobs.Fetch(ctx, playFolder(v.ID, v.IsPublic)+filmFile(name), "", path)
+			err := a.blobs.Fetch(ctx, playFolder(v)+filmFile(name), "", path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // deleted meanwhile
 			}
