@@ -71,7 +71,7 @@ func (a *App) toFetch(t queue.Task, v video.Video) int64 {
 const (
 	// bitsPerPixel is what x264 spends on a pixel of a frame of a busy picture.
 	bitsPerPixel   = 0.15
-	thumbnailBytes = 1 << 20
+	thumbnailBytes = 256 << 10
 )
 
 // estimate is roughly how many bytes a task will write.
@@ -87,7 +87,7 @@ func (a *App) estimate(ctx context.Context, t queue.Task, v video.Video) (int64,
 	case queue.Audio:
 		return int64(float64(v.Plan.Audio.Bitrate) * v.Plan.Duration.Seconds() / 8), nil
 	case queue.Thumbnails:
-		return int64(len(v.Plan.Thumbnails) * len(v.Plan.Renditions) * thumbnailBytes / 4), nil
+		return int64(len(v.Plan.Thumbnails) * len(v.Plan.Renditions) * thumbnailBytes), nil
 	case queue.Assemble:
 		return a.piecesSize(ctx, v, t.Number)
 	}
