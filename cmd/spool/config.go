@@ -152,17 +152,13 @@ func (c *Config) works() bool   { return c.Role != "api" }
 func (c *Config) answers() bool { return c.Role != "worker" }
 
 func (c *Config) choiceFaults() []string {
-	var faults []string
-	if !slices.Contains([]string{"auto", "text", "json"}, c.LogFormat) {
-		faults = append(faults, fmt.Sprintf("log_format is %q: it must be auto, text or json.", c.LogFormat))
-	}
-	faults = append(faults, oneOf("quality", c.Quality, video.Qualities)...)
-	faults = append(faults, oneOf("codec", c.Codec, video.Codecs)...)
-	faults = append(faults, oneOf("encoder", c.Encoder, media.Accelerators)...)
-	if c.Sandbox != string(sandbox.On) && c.Sandbox != string(sandbox.Off) {
-		faults = append(faults, fmt.Sprintf("sandbox is %q: it must be on or off.", c.Sandbox))
-	}
-	return faults
+	return slices.Concat(
+		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
+		oneOf("quality", c.Quality, video.Qualities),
+		oneOf("codec", c.Codec, video.Codecs),
+		oneOf("encoder", c.Encoder, media.Accelerators),
+		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
+	)
 }
 
 // oneOf returns what is wrong with a setting that names one of some choices.

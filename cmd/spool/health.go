@@ -29,7 +29,7 @@ type health struct {
 }
 
 // alive answers as long as the process can answer at all.
-func (h *health) alive(w http.ResponseWriter, r *http.Request) {
+func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
 	say(w, map[string]string{"status": "ok"})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -57,11 +56,10 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "role", c.Role, "dataDir", c.DataDir, "workers", c.workers(), "sandbox", svc.sandbox)
-	if !c.answers() {
-		p.stdout = io.Discard // the welcome is for people who use the API
-	}
-	if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
-		log.Warn("the start-up text could not be printed", "err", err)
+	if c.answers() { // the welcome is for people who use the API
+		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
+			log.Warn("the start-up text could not be printed", "err", err)
+		}
 	}
 	if err := newServer(svc, m, log, patience{c.Grace, c.Drain}).run(ctx, stop, ln); err != nil {
 		return err
