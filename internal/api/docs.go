@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spool-video/spool/internal/problem"
-	"github.com/spool-video/spool/internal/video"
 )
 
 // docsFiles is the page that shows the description of the API. It loads nothing
@@ -48,7 +47,7 @@ func serveDocsFile(w http.ResponseWriter, r *http.Request) { serveDocs(w, r, r.P
 func serveDocs(w http.ResponseWriter, r *http.Request, name string) {
 	contentType, ok := docsTypes[name]
 	if !ok {
-		problem.Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
+		problem.Write(w, r, problem.NotFound())
 		return
 	}
 	body, zipped, err := docsFile(name, acceptsGzip(r.Header.Get("Accept-Encoding")))

@@ -21,7 +21,7 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	id, err := video.ParseID("id", r.PathValue("id"))
 	if err != nil {
-		problem.Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
+		problem.Write(w, r, problem.NotFound())
 		return
 	}
 	file, cache := r.PathValue("file"), cacheControl("public", maxCache)

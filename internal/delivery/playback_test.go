@@ -88,7 +88,7 @@ func TestPlayRefusals(t *testing.T) {
 	}{
 		{"a public id that is none", "/v/x/720p.mp4", nil, 404, "not_found"},
 		{"a signed id that is none", "/v/17.k1.sig/x/720p.mp4", &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
-		{"not ready", public, &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet."}, 404, "not_ready"},
+		{"not ready", public, &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet.", RetryAfter: time.Second}, 404, "not_ready"},
 		{"gone", public, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "No."}, 404, "not_found"},
 		{"expired", signed, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "No."}, 403, "url_expired"},
 		{"forged", signed, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},

@@ -13,7 +13,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// mux would redirect to the clean form of a path, in HTML.
 		if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
-			Write(w, r, notFound())
+			Write(w, r, NotFound())
 			return
 		}
 		// No pattern means that mux answers by itself.
@@ -29,11 +29,12 @@ func Mux(mux *http.ServeMux) http.Handler {
 			Write(w, r, &video.Error{Kind: video.NotAllowed, Code: "method_not_allowed", Msg: "This path does not answer " + r.Method + "; see the Allow header."})
 			return
 		}
-		Write(w, r, notFound())
+		Write(w, r, NotFound())
 	})
 }
 
-func notFound() *video.Error {
+// NotFound is what a path is answered with that leads nowhere.
+func NotFound() *video.Error {
 	return &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."}
 }
 

@@ -54,13 +54,6 @@ var patience = map[int]time.Duration{
 	http.StatusInsufficientStorage: time.Minute,
 }
 
-// notReady is the one code below 429 for which waiting helps: the file is still
-// being made.
-const (
-	notReady         = "not_ready"
-	notReadyPatience = 5 * time.Second
-)
-
 // Problem is the body of the answer to a failed request.
 type Problem struct {
 	Type      string  `json:"type" format:"uri" doc:"A stable URI for this kind of problem." example:"urn:spool:problem:video_not_found"`
@@ -118,7 +111,7 @@ func Of(r *http.Request, err error) *Problem {
 	}
 	p.Type = "urn:spool:problem:" + p.Code
 	p.Title = title(p.Code)
-	p.Instance = (&url.URL{Path: RedactPath(r.URL.Path)}).EscapedPath()
+	p.Instance = (&url.URL{Path: redactPath(r.URL.Path)}).EscapedPath()
 	p.RequestID = ID(r.Context())
 	report(r, p, err)
 	return p
@@ -131,9 +124,6 @@ func classifiedProblem(status int, e *video.Error) *Problem {
 	}
 	if p.retryAfter <= 0 {
 		p.retryAfter = patience[status]
-		if p.Code == notReady {
-			p.retryAfter = notReadyPatience
-		}
 	}
 	for _, f := range e.Faults {
 		p.Errors = append(p.Errors, Fault(f))
@@ -153,7 +143,7 @@ func report(r *http.Request, p *Problem, err error) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request", p.RequestID), slog.String("method", r.Method),
-		slog.String("path", RedactPath(r.URL.Path)), slog.Int("status", p.Status), slog.Any("err", err),
+		slog.String("path", redactPath(r.URL.Path)), slog.Int("status", p.Status), slog.Any("err", err),
 	}
 	if pe, ok := errors.AsType[*panicError](err); ok {
 		attrs = append(attrs, slog.String("stack", string(pe.stack)))
@@ -201,10 +191,10 @@ func title(code string) string {
 	return strings.Join(words, " ")
 }
 
-// RedactPath returns path without the signature that upload and playback
+// redactPath returns path without the signature that upload and playback
 // addresses carry, so that it can be logged and shown: whoever holds the whole
 // path holds the file.
-func RedactPath(path string) string {
+func redactPath(path string) string {
 	for _, prefix := range []string{"/v/", "/upload/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
 		if !ok {

@@ -142,8 +142,7 @@ func TestRetryAfter(t *testing.T) {
 		{"rate limit by default", video.Error{Kind: video.RateLimited}, "1"},
 		{"unavailable by default", video.Error{Kind: video.Unavailable}, "5"},
 		{"full by default", video.Error{Kind: video.InsufficientStorage}, "60"},
-		{"not ready by default", video.Error{Kind: video.NotFound, Code: "not_ready"}, "5"},
-		{"not ready and the error knows", video.Error{Kind: video.NotFound, Code: "not_ready", RetryAfter: 9 * time.Second}, "9"},
+		{"not ready, and the error knows", video.Error{Kind: video.NotFound, Code: "not_ready", RetryAfter: 9 * time.Second}, "9"},
 		{"waiting does not help", video.Error{Kind: video.NotFound, Code: "not_found"}, ""},
 	}
 	for _, tt := range tests {
@@ -170,8 +169,8 @@ func TestRedactPath(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := RedactPath(tt.path); got != tt.want {
-				t.Errorf("RedactPath(%q) = %q, want %q", tt.path, got, tt.want)
+			if got := redactPath(tt.path); got != tt.want {
+				t.Errorf("redactPath(%q) = %q, want %q", tt.path, got, tt.want)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"regexp"
 )
 
-// HeaderRequestID is the header that names a request, in both directions.
-const HeaderRequestID = "X-Request-Id"
+// headerRequestID is the header that names a request, in both directions.
+const headerRequestID = "X-Request-Id"
 
 type contextKey struct{}
 
@@ -28,11 +28,11 @@ var saneID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // context (see ID), and in the lines that problems of this request leave in log.
 func RequestID(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(HeaderRequestID)
+		id := r.Header.Get(headerRequestID)
 		if !saneID.MatchString(id) {
 			id = rand.Text()
 		}
-		w.Header().Set(HeaderRequestID, id)
+		w.Header().Set(headerRequestID, id)
 		ctx := context.WithValue(r.Context(), contextKey{}, trace{id: id, log: log})
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
