@@ -112,7 +112,7 @@ type Queue interface {
 // Stat counts the tasks of one kind.
 type Stat struct {
 	Waiting int           // due or not
-	Running int           //
+	Running int           // in the hands of a worker
 	Oldest  time.Duration // how long the oldest due task has been waiting
 }
 

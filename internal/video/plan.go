@@ -2,6 +2,7 @@ package video
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -150,14 +151,7 @@ func (r Ratio) Seconds(ticks int64) float64 {
 
 // RenditionOf returns the index of the rendition that serves name, or -1.
 func (p *Plan) RenditionOf(name Name) int {
-	for i, r := range p.Renditions {
-		for _, n := range r.Names {
-			if n == name {
-				return i
-			}
-		}
-	}
-	return -1
+	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
 }
 
 // Length returns how long chunk i plays.

@@ -16,8 +16,8 @@ const (
 // Statuses lists every status in the order a video meets them.
 var Statuses = []Status{PendingUpload, Processing, Ready, Fail}
 
-// next lists every legal step. Store.MoveVideo and Store.MoveResolution guard
-// their UPDATE statements with it, and storetest walks it in full, so the
+// next lists every legal step. MoveVideo and MoveResolution of package store
+// guard their UPDATE statements with it, and storetest walks it in full, so the
 // database and this table cannot drift apart.
 //
 // A failed video may start again only while its upload was never accepted: its

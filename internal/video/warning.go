@@ -39,10 +39,11 @@ func (p *Plan) missing(frames []int) (Warning, bool) {
 		announced += c.Frames
 		decoded += min(frames[i], c.Frames)
 	}
-	if lost := announced - decoded; lost < 3 || lost*50 < announced {
+	lost := announced - decoded
+	if lost < 3 || lost*50 < announced {
 		return Warning{}, false
 	}
-	return Warnf(Corrupt, "The file is damaged: %d of its %d pictures could not be decoded.", announced-decoded, announced), true
+	return Warnf(Corrupt, "The file is damaged: %d of its %d pictures could not be decoded.", lost, announced), true
 }
 
 // Lasting writes seconds the way people do.
