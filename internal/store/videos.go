@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -127,29 +126,27 @@ func failure(code, message sql.NullString) *video.Failure {
 // resolutions returns those of each of some videos, in the order asked for.
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
 	in, args := anyOf(1, ids)
-	rows, err := q.db.QueryContext(ctx, `
+	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
 		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, args...)
-	if err != nil {
-		return nil, wrap("read resolutions", err)
-	}
-	defer rows.Close()
 	all := make(map[video.ID][]video.Resolution, len(ids))
-	for rows.Next() {
-		var r video.Resolution
-		var code, message sql.NullString
-		var width, height, size, bitrate sql.NullInt64
-		var ssim, psnr sql.NullFloat64
-		if err := rows.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr); err != nil {
-			return nil, wrap("read resolution", err)
-		}
-		r.Failure = failure(code, message)
-		r.Width, r.Height = int(width.Int64), int(height.Int64)
-		r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
-		r.Likeness = likeness(ssim, psnr)
+	for _, r := range rows {
 		all[r.VideoID] = append(all[r.VideoID], r)
 	}
-	return all, wrap("read resolutions", rows.Err())
+	return all, err
+}
+
+func scanResolution(row *sql.Rows) (video.Resolution, error) {
+	var r video.Resolution
+	var code, message sql.NullString
+	var width, height, size, bitrate sql.NullInt64
+	var ssim, psnr sql.NullFloat64
+	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr)
+	r.Failure = failure(code, message)
+	r.Width, r.Height = int(width.Int64), int(height.Int64)
+	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
+	r.Likeness = likeness(ssim, psnr)
+	return r, err
 }
 
 // VideoOf returns the id of the video that a resolution belongs to.
@@ -172,87 +169,6 @@ func (t *Tx) Lock(ctx context.Context, id video.ID) error {
 		return video.VideoNotFound()
 	}
 	return err
-}
-
-// AcceptUpload turns a video and its resolutions to processing with the file
-// that was verified. It reports false, and changes nothing, when an upload was
-// accepted before.
-func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at time.Time) (bool, error) {
-	n, err := t.affected(ctx, "accept upload", `
-		UPDATE video
-		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
-		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
-		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Processing)),
-		millis(at), s.Key, s.Size, s.ETag, id)
-	if err != nil || n == 0 {
-		return false, err
-	}
-	_, err = t.affected(ctx, "accept upload", `
-		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
-		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.Processing)), id)
-	return true, err
-}
-
-// RefuseUpload marks a video, and all its resolutions, as failed because of its
-// upload. It reports false, and changes nothing, when an upload was accepted.
-func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
-	n, err := t.affected(ctx, "refuse upload", `
-		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
-		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Fail)),
-		f.Code, f.Message, id)
-	if err != nil || n == 0 {
-		return false, err
-	}
-	_, err = t.affected(ctx, "refuse upload", `
-		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
-		 WHERE video_id = $3 AND status IN `+oneOf(video.Before(video.Fail)), f.Code, f.Message, id)
-	return true, err
-}
-
-// MoveVideo takes a video one step to status to. A step that is not legal from
-// where the video stands changes nothing and is a Conflict.
-func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *video.Failure) error {
-	code, message := failureColumns(f)
-	n, err := t.affected(ctx, "move video", `
-		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
-		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
-	return illegalStep(n, err, string(id), to)
-}
-
-// MoveResolution does the same for a resolution.
-func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video.Status, f *video.Failure) error {
-	code, message := failureColumns(f)
-	n, err := t.affected(ctx, "move resolution", `
-		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
-		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
-	return illegalStep(n, err, string(id), to)
-}
-
-func illegalStep(n int64, err error, id string, to video.Status) error {
-	if err == nil && n == 0 {
-		return &video.Error{Kind: video.Conflict, Code: "illegal_step", Msg: fmt.Sprintf("%s cannot become %s.", id, to)}
-	}
-	return err
-}
-
-func failureColumns(f *video.Failure) (code, message any) {
-	if f == nil {
-		return nil, nil
-	}
-	return f.Code, f.Message
-}
-
-// oneOf writes a list of statuses, constants of ours, as SQL. An empty list,
-// which not every engine takes, is written as one that nothing is equal to.
-func oneOf(all []video.Status) string {
-	if len(all) == 0 {
-		return "(NULL)"
-	}
-	quoted := make([]string, len(all))
-	for i, s := range all {
-		quoted[i] = "'" + string(s) + "'"
-	}
-	return "(" + strings.Join(quoted, ", ") + ")"
 }
 
 // SetPlan stores what inspecting the file decided.

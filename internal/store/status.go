@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// AcceptUpload turns a video and its resolutions to processing with the file
+// that was verified. It reports false, and changes nothing, when an upload was
+// accepted before.
+func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at time.Time) (bool, error) {
+	n, err := t.affected(ctx, "accept upload", `
+		UPDATE video
+		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
+		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
+		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Processing)),
+		millis(at), s.Key, s.Size, s.ETag, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.affected(ctx, "accept upload", `
+		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
+		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.Processing)), id)
+	return true, err
+}
+
+// RefuseUpload marks a video, and all its resolutions, as failed because of its
+// upload. It reports false, and changes nothing, when an upload was accepted.
+func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
+	n, err := t.affected(ctx, "refuse upload", `
+		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
+		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Fail)),
+		f.Code, f.Message, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.affected(ctx, "refuse upload", `
+		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
+		 WHERE video_id = $3 AND status IN `+oneOf(video.Before(video.Fail)), f.Code, f.Message, id)
+	return true, err
+}
+
+// MoveVideo takes a video one step to status to. A step that is not legal from
+// where the video stands changes nothing and is a Conflict.
+func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *video.Failure) error {
+	code, message := failureColumns(f)
+	n, err := t.affected(ctx, "move video", `
+		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
+		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+	return illegalStep(n, err, string(id), to)
+}
+
+// MoveResolution does the same for a resolution.
+func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video.Status, f *video.Failure) error {
+	code, message := failureColumns(f)
+	n, err := t.affected(ctx, "move resolution", `
+		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
+		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+	return illegalStep(n, err, string(id), to)
+}
+
+func illegalStep(n int64, err error, id string, to video.Status) error {
+	if err == nil && n == 0 {
+		return &video.Error{Kind: video.Conflict, Code: "illegal_step", Msg: fmt.Sprintf("%s cannot become %s.", id, to)}
+	}
+	return err
+}
+
+func failureColumns(f *video.Failure) (code, message any) {
+	if f == nil {
+		return nil, nil
+	}
+	return f.Code, f.Message
+}
+
+// oneOf writes a list of statuses, constants of ours, as SQL. An empty list,
+// which not every engine takes, is written as one that nothing is equal to.
+func oneOf(all []video.Status) string {
+	if len(all) == 0 {
+		return "(NULL)"
+	}
+	quoted := make([]string, len(all))
+	for i, s := range all {
+		quoted[i] = "'" + string(s) + "'"
+	}
+	return "(" + strings.Join(quoted, ", ") + ")"
+}
