@@ -12,9 +12,6 @@ import (
 	"github.com/spool-video/spool/internal/queue/life"
 )
 
-// pgxTx is the kind of transaction that River's clients here work with.
-type pgxTx = pgx.Tx
-
 // patience is how long one question to the database may take.
 const patience = 5 * time.Second
 

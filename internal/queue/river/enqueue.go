@@ -222,6 +222,8 @@ func raw(tx queue.Tx, f func(pgx.Tx) error) error {
 	})
 }
 
+// pgxConn is not called Conn where it is embedded: a pgx.Tx has a method of that
+// name.
 type pgxConn = pgx.Conn
 
 // borrowedTx is a transaction that somebody else has begun and will end.

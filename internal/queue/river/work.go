@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
@@ -38,7 +39,7 @@ func (q *Queue) Stop(ctx context.Context) error { return q.life.Stop(ctx) }
 
 // tend does all that is to be done beside the tasks, until the queue has stopped
 // and the last handler has returned.
-func (q *Queue) tend(ctx context.Context, client *river.Client[pgxTx]) {
+func (q *Queue) tend(ctx context.Context, client *river.Client[pgx.Tx]) {
 	var attendants sync.WaitGroup
 	tending, cancel := context.WithCancel(ctx)
 	attendants.Go(func() { q.keepBeating(tending) })
@@ -56,7 +57,7 @@ func (q *Queue) tend(ctx context.Context, client *river.Client[pgxTx]) {
 // startClient makes this worker known, and has River fetch tasks for it. River's
 // own leader and his maintenance are not needed: nothing is rescued by its age,
 // no finished jobs are kept, and tasks that become due are promoted in doChores.
-func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river.Client[pgxTx], error) {
+func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river.Client[pgx.Tx], error) {
 	if err := q.sayAlive(ctx); err != nil {
 		return nil, err
 	}
