@@ -1,5 +1,5 @@
-// Package blob is the contract for storing bytes: whole objects under keys, as
-// on local disk (blob/disk) or S3. Back ends are dumb; who may read what, when
+// Package blob is the contract for storing bytes: whole objects under keys, on
+// local disk (blob/disk) or in a bucket (blob/s3). Back ends are dumb; who may read what, when
 // an object is kept and what its key is are decided above them, in package app.
 // Every back end passes the suite in blob/blobtest.
 package blob

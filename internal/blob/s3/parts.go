@@ -2,10 +2,8 @@ package s3
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"sync"
 
@@ -38,21 +36,13 @@ func (s *Store) fetchParts(ctx context.Context, key, path string, ranges []blob.
 	if err != nil {
 		return blob.Info{}, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrNotExist) {
-		return blob.Info{}, fmt.Errorf("%v", err) // path's folder is missing; the object is there
-	}
-	if err != nil {
-		return blob.Info{}, err
-	}
-	err = f.Truncate(info.Size)
-	if err == nil {
-		err = version{s, info}.fill(ctx, f, ranges)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return blob.Info{}, errors.Join(localFault(err), os.Remove(path))
-	}
-	return info, nil
+	err = makeFile(path, func(f *os.File) error {
+		if err := f.Truncate(info.Size); err != nil {
+			return err
+		}
+		return version{s, info}.fill(ctx, f, ranges)
+	})
+	return info, err
 }
 
 // fill writes ranges of the object to the same places of f, some at a time. The
@@ -64,7 +54,7 @@ func (v version) fill(ctx context.Context, f io.WriterAt, ranges []blob.Range) e
 	var wg sync.WaitGroup
 	for range downloads {
 		wg.Go(func() {
-			buffer := make([]byte, 256<<10)
+			buffer := make([]byte, copyBuffer)
 			for r := range work {
 				if err := v.copyRange(ctx, f, r, buffer); err != nil {
 					stop(err)
@@ -89,9 +79,5 @@ func (v version) copyRange(ctx context.Context, f io.WriterAt, r blob.Range, buf
 	}
 	in := &stream{version: v, ctx: ctx, off: r.From, end: r.To}
 	defer in.Close()
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.NewOffsetWriter(f, r.From)}, in, buffer)
-	if err == nil && n != r.To-r.From {
-		err = fmt.Errorf("%d bytes arrived instead of %d: %w", n, r.To-r.From, io.ErrUnexpectedEOF)
-	}
-	return err
+	return in.copyTo(io.NewOffsetWriter(f, r.From), buffer)
 }

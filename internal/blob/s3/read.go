@@ -119,11 +119,24 @@ func (s *Store) fetch(ctx context.Context, key, etag, path string) error {
 	if etag != "" && info.ETag != etag {
 		return fmt.Errorf("%w: its ETag is %s, not %s", blob.ErrChanged, info.ETag, etag)
 	}
-	return download(in, path)
+	return makeFile(path, func(f *os.File) error { return in.copyTo(f, make([]byte, copyBuffer)) })
 }
 
-// download writes all of in to the new file path, whole or not at all.
-func download(in *stream, path string) error {
+// copyBuffer is what a download holds in memory, however long it is.
+const copyBuffer = 256 << 10
+
+// copyTo writes all that is left of s.
+func (s *stream) copyTo(w io.Writer, buffer []byte) error {
+	want := s.end - s.off
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, s, buffer) // w's ReadFrom would not use the buffer
+	if err == nil && n != want {
+		err = fmt.Errorf("%d bytes arrived instead of %d: %w", n, want, io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// makeFile has write make the new file path, whole or not at all.
+func makeFile(path string, write func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%v", err) // path's folder is missing; the object is there
@@ -131,11 +144,7 @@ func download(in *stream, path string) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{f}, in, make([]byte, 256<<10))
-	if err == nil && n != in.info.Size {
-		err = fmt.Errorf("%d bytes arrived instead of %d: %w", n, in.info.Size, io.ErrUnexpectedEOF)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Close()); err != nil {
 		return errors.Join(localFault(err), os.Remove(path))
 	}
 	return nil
