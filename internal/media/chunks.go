@@ -29,9 +29,7 @@ var defaultCutting = cutting{chunk: 20 * time.Second, parts: 8, least: 10 * time
 // must not begin in the midst of frames of which only the first passes.
 func (c cutting) chunks(line *timeline, tb video.Ratio, reliable bool, paced pace) []video.Chunk {
 	out := []video.Chunk{{Start: line.first, End: video.Forever, Seek: video.NoSeek}}
-	ticks := func(d time.Duration) int64 {
-		return int64(d.Seconds() * float64(tb.Den) / float64(tb.Num))
-	}
+	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.last + line.lastTick
 	if !reliable || line.untimed || end-line.first < ticks(c.whole) {
 		return out

@@ -275,7 +275,7 @@ func (o *outline) through(packets []video.Span, seek int64, tb video.Ratio) []vi
 	if seek == video.NoSeek {
 		return []video.Span{{From: 0, To: all.To}}
 	}
-	early := int64(seekEarly * float64(tb.Den) / float64(tb.Num))
+	early := int64(tb.Ticks(seekEarly))
 	all.From = min(all.From, o.cues[max(o.cueAt(seek-early-1), 0)].at)
 	if o.cueAt(seek+1) == len(o.cues)-1 {
 		all.To = o.size // from the last entry on, ffmpeg looks for more of them to the end of the file

@@ -49,7 +49,7 @@ func paceOf(line *timeline, tb video.Ratio) pace {
 // fastAnywhere reports whether some second of the film holds more frames than
 // maxRate.
 func fastAnywhere(line *timeline, tb video.Ratio) bool {
-	second := 0.99 * float64(tb.Den) / float64(tb.Num) // a camera trembles
+	second := tb.Ticks(0.99) // a camera trembles
 	for i := maxRate; i < len(line.shown); i++ {
 		if float64(line.shown[i]-line.shown[i-maxRate]) < second {
 			return true

@@ -117,7 +117,7 @@ func thumbnails(seconds []float64, line *timeline, tb video.Ratio, reliable bool
 	var out []video.Thumbnail
 	for _, s := range seconds {
 		pts := line.last
-		if ticks := s * float64(tb.Den) / float64(tb.Num); ticks < float64(line.last-line.first) {
+		if ticks := tb.Ticks(s); ticks < float64(line.last-line.first) {
 			pts = line.shownAt(line.first + int64(math.Floor(ticks+1e-6)))
 		}
 		t := video.Thumbnail{Seconds: s, PTS: pts, Seek: video.NoSeek}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -169,7 +170,7 @@ type packet struct {
 }
 
 // unknown stands for a time that ffprobe leaves out.
-const unknown = video.NoSeek
+const unknown int64 = math.MinInt64
 
 // read takes ffprobe's JSON apart while it arrives: the packets of a long film
 // are gigabytes of text. They come first, so their facts are collected for

@@ -86,7 +86,7 @@ func (t *Tools) run(ctx context.Context, p process) (stderr string, err error) {
 type exitError struct {
 	err    error
 	stderr string
-	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, or nil: nobody knows
+	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, ErrKilled, or nil: nobody knows
 }
 
 func (e *exitError) Error() string {

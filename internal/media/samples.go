@@ -80,9 +80,7 @@ func newSampler(p *video.Plan, line *timeline) *sampler {
 	return s
 }
 
-func (s *sampler) ticks(d time.Duration) int64 {
-	return int64(d.Seconds() * float64(s.tb.Den) / float64(s.tb.Num))
-}
+func (s *sampler) ticks(d time.Duration) int64 { return int64(s.tb.Ticks(d.Seconds())) }
 
 // place is where a sample may begin.
 type place struct {

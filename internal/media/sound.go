@@ -42,7 +42,7 @@ func (f *findings) silent(s stream) video.FailureCode {
 	switch {
 	case s.Tag == "enca", line != nil && line.encrypted:
 		return video.Encrypted
-	case s.Codec == "", s.Codec == "none", s.Codec == "unknown", slices.Contains(f.refused, s.Codec):
+	case s.nameless(), slices.Contains(f.refused, s.Codec):
 		return video.UnsupportedCodec
 	case s.Channels <= 0:
 		return video.Corrupt
@@ -66,7 +66,7 @@ func (f *findings) joinClocks(film stream, sound *stream) (jumps []int64, audio 
 		}
 	}
 	for _, shift := range joined(pictures, tb, heard, soundBase) {
-		jumps = append(jumps, int64(shift*float64(tb.Den)/float64(tb.Num)+0.5))
+		jumps = append(jumps, int64(tb.Ticks(shift)+0.5))
 		if len(heard) == len(pictures) {
 			audio.Jumps = append(audio.Jumps, time.Duration(shift*float64(time.Second)))
 		}

@@ -13,16 +13,11 @@ import (
 // chooseVideo picks the stream that is the film, and refuses those that can
 // never be shown.
 func (f *findings) chooseVideo() (stream, error) {
-	var candidates []stream
-	for _, s := range f.streams {
-		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
-			candidates = append(candidates, s)
-		}
-	}
-	if len(candidates) == 0 {
+	films := f.films()
+	if len(films) == 0 {
 		return stream{}, f.pictureless()
 	}
-	best := slices.MaxFunc(candidates, func(a, b stream) int {
+	best := slices.MaxFunc(films, func(a, b stream) int {
 		return cmp.Or(
 			cmp.Compare(f.decodable(a), f.decodable(b)),
 			cmp.Compare(f.moving(a), f.moving(b)),
@@ -45,21 +40,21 @@ func (f *findings) decodable(s stream) int {
 // as the best shots that some phones store.
 func (f *findings) moving(s stream) int {
 	line := f.timelines[s.Index]
-	if line != nil && line.packets*4 >= f.frames/max(1, f.films()) {
+	if line != nil && line.packets*4 >= f.frames/max(1, len(f.films())) {
 		return 1
 	}
 	return 0
 }
 
-// films counts the video streams that are not pictures attached to the file.
-func (f *findings) films() int {
-	n := 0
+// films returns the video streams that are not pictures attached to the file.
+func (f *findings) films() []stream {
+	var films []stream
 	for _, s := range f.streams {
 		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
-			n++
+			films = append(films, s)
 		}
 	}
-	return n
+	return films
 }
 
 // check returns why a video stream cannot be shown.
@@ -68,7 +63,7 @@ func (f *findings) check(s stream) error {
 	switch {
 	case s.Tag == "encv", line != nil && line.encrypted:
 		return video.Failf(video.Encrypted, "The film is encrypted (DRM) and cannot be read.")
-	case s.Codec == "" || s.Codec == "none" || s.Codec == "unknown":
+	case s.nameless():
 		return unsupported(printable(s.Tag))
 	case slices.Contains(f.refused, s.Codec):
 		return unsupported(s.Codec)
@@ -79,6 +74,9 @@ func (f *findings) check(s stream) error {
 	}
 	return nil
 }
+
+// nameless reports whether ffprobe does not know the codec of a stream.
+func (s stream) nameless() bool { return s.Codec == "" || s.Codec == "none" || s.Codec == "unknown" }
 
 func unreadable() *video.Failure {
 	return video.Failf(video.Corrupt, "The file is damaged: its pictures could not be read as video.")
@@ -107,7 +105,7 @@ func (f *findings) seeksReliably() bool {
 	if c := f.format.Name; !strings.HasPrefix(c, "mov,") && !strings.HasPrefix(c, "matroska,") {
 		return false
 	}
-	return f.films() == 1
+	return len(f.films()) == 1
 }
 
 // interlaced reports whether the film may hold interlaced frames: the stream

@@ -178,7 +178,7 @@ func (l *timeline) seekTo(pts int64, back int) int64 {
 		i--
 	}
 	if i -= back; i <= 0 {
-		return unknown // from the beginning, which needs no seeking
+		return video.NoSeek // from the beginning
 	}
 	return l.keys[i].pts
 }

@@ -78,7 +78,7 @@ func (f *findings) soundless() []video.Warning {
 
 // nameOf returns what a stream's format is called, as well as it is known.
 func nameOf(s stream) string {
-	if s.Codec == "" || s.Codec == "none" || s.Codec == "unknown" {
+	if s.nameless() {
 		return printable(s.Tag)
 	}
 	return s.Codec

@@ -149,6 +149,12 @@ func (r Ratio) Seconds(ticks int64) float64 {
 	return float64(ticks) * float64(r.Num) / float64(r.Den)
 }
 
+// Ticks converts seconds to a time in the source's time base, which the caller
+// rounds as it needs it.
+func (r Ratio) Ticks(seconds float64) float64 {
+	return seconds * float64(r.Den) / float64(r.Num)
+}
+
 // RenditionOf returns the index of the rendition that serves name, or -1.
 func (p *Plan) RenditionOf(name Name) int {
 	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
