@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Fault counts a failure of unknown cause. It reports true when there were so
+// many that another try is not worth it.
+func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, err error) {
+	err = a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, t.Video)
+		if err != nil || v.Status != video.Processing && t.Kind != queue.Measure {
+			return err // given up because of another task
+		}
+		n, err := tx.CountFault(ctx, t.Video, string(t.Kind), t.Number)
+		giveUp = n >= most
+		return err
+	})
+	return giveUp, err
+}
+
+// GiveUp turns what is unfinished of a video to fail, stops its other tasks and
+// has its left-overs removed.
+func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
+	var finished video.Status
+	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, id)
+		if err != nil {
+			return err
+		}
+		for i, r := range v.Resolutions {
+			if r.Status.Finished() {
+				continue
+			}
+			if err := tx.MoveResolution(ctx, r.ID, video.Fail, f); err != nil {
+				return err
+			}
+			v.Resolutions[i].Status = video.Fail
+		}
+		if finished, err = a.settle(ctx, tx, v, f); err != nil {
+			return err
+		}
+		if err := a.retire(ctx, tx, id, afterWork); err != nil {
+			return err
+		}
+		return a.measureIfReady(ctx, tx, id)
+	})
+	if err == nil {
+		a.finished(ctx, id, finished, f)
+	}
+	return err
+}
+
+// finished tells the operator that a video has come to its end; s is "" when it
+// has not.
+func (a *App) finished(ctx context.Context, id video.ID, s video.Status, f *video.Failure) {
+	switch s {
+	case video.Ready:
+		a.observe.VideoFinished(s, nil)
+		a.log.InfoContext(ctx, "video ready", "video", id)
+	case video.Fail:
+		a.observe.VideoFinished(s, f)
+		a.log.InfoContext(ctx, "video failed", "video", id, "code", f.Code, "reason", f.Message)
+	}
+}
+
+// settle gives a video the status that follows from its resolutions. It returns
+// the new status if the video has just come to its end, else "".
+func (a *App) settle(ctx context.Context, tx *store.Tx, v video.Video, f *video.Failure) (video.Status, error) {
+	now := video.Summarize(v.Status, v.Resolutions)
+	if now == v.Status || !now.Finished() {
+		return "", nil
+	}
+	if now == video.Ready {
+		f = nil
+	}
+	if err := tx.MoveVideo(ctx, v.ID, now, f); err != nil {
+		return "", err
+	}
+	return now, tx.MarkEnded(ctx, v.ID, a.now())
+}
