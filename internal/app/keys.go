@@ -100,11 +100,15 @@ func (a *App) CreateKey(ctx context.Context, k Key) (secret string, created Key,
 	random := make([]byte, 32)
 	rand.Read(random)
 	secret = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
-	created, err = a.addKey(ctx, k, secret)
-	return secret, created, err
+	created, row, err := a.newKey(k, secret)
+	if err != nil {
+		return secret, created, err
+	}
+	return secret, created, a.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertKey(ctx, row) })
 }
 
-func (a *App) addKey(ctx context.Context, k Key, secret string) (Key, error) {
+// newKey fills in what k leaves open, and returns it with its row.
+func (a *App) newKey(k Key, secret string) (Key, store.Key, error) {
 	if len(k.Scopes) == 0 {
 		k.Scopes = Scopes
 	}
@@ -112,15 +116,14 @@ func (a *App) addKey(ctx context.Context, k Key, secret string) (Key, error) {
 		k.Tenant = video.DefaultTenant
 	}
 	if err := checkKey(k, a.now()); err != nil {
-		return Key{}, err
+		return Key{}, store.Key{}, err
 	}
 	k.ID, k.CreatedAt = a.newID(), a.now().UTC()
 	row := store.Key{ID: k.ID, Name: k.Name, Tenant: k.Tenant, Hash: hashKey(secret), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt}
 	for _, s := range k.Scopes {
 		row.Scopes = append(row.Scopes, string(s))
 	}
-	err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertKey(ctx, row) })
-	return k, err
+	return k, row, nil
 }
 
 func checkKey(k Key, now time.Time) error {
@@ -150,36 +153,34 @@ const settingName = "api_key setting"
 // revoked. Without one, and without any key yet, it makes a key and returns its
 // secret; otherwise it returns "".
 func (a *App) Bootstrap(ctx context.Context, secret string) (made string, err error) {
-	keys, err := a.store.Keys(ctx)
-	if err != nil {
-		return "", err
-	}
 	if secret != "" {
-		return "", a.adoptSetting(ctx, keys, secret)
+		return "", a.adoptSetting(ctx, secret)
 	}
-	if len(keys) > 0 {
-		return "", nil
+	keys, err := a.store.Keys(ctx)
+	if err != nil || len(keys) > 0 {
+		return "", err
 	}
 	made, _, err = a.CreateKey(ctx, Key{Name: "first start"})
 	return made, err
 }
 
-func (a *App) adoptSetting(ctx context.Context, keys []store.Key, secret string) error {
-	hash, known := hashKey(secret), false
-	for _, k := range keys {
-		known = known || k.Hash == hash
-		if k.Name != settingName || k.Hash == hash || !k.RevokedAt.IsZero() {
-			continue
-		}
-		if err := a.RevokeKey(ctx, k.ID); err != nil {
-			return err
-		}
+// adoptSetting is one transaction, because the API processes of a fleet start
+// at the same time, and with the old and the new key in turns while it changes.
+func (a *App) adoptSetting(ctx context.Context, secret string) error {
+	_, row, err := a.newKey(Key{Name: settingName}, secret)
+	if err != nil {
+		return err
 	}
-	if known {
+	if err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.AdoptKey(ctx, row) }); err != nil {
+		return err
+	}
+	switch _, err := a.Authenticate(ctx, secret); {
+	case video.KindOf(err) == video.Unauthenticated: // it was made by hand, and revoked
+		a.log.WarnContext(ctx, "the API key in the settings is one that was revoked or has expired; choose another")
 		return nil
+	default:
+		return err
 	}
-	_, err := a.addKey(ctx, Key{Name: settingName}, secret)
-	return err
 }
 
 // Keys lists all keys, oldest first.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,6 +102,43 @@ func TestChangingTheConfiguredKeyRevokesTheFormerOne(t *testing.T) {
 	}
 	if _, err := b.PublicVideo(ctx, b.by, b.create(video.Draft{IsPublic: true}).Video.ID, base); err != nil {
 		t.Errorf("a key that was made by hand: %v", err)
+	}
+}
+
+// A setting that is taken back, or processes of a rolling upgrade that start
+// with the old and the new key in turns, must not lock everybody out.
+func TestTheConfiguredKeyIsValidAgainWhenTheSettingComesBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	const first, second = "the first long random key", "the second long random key"
+	for _, secret := range []string{first, second, first} {
+		if _, err := b.Bootstrap(ctx, secret); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Authenticate(ctx, secret); err != nil {
+			t.Errorf("the key of the setting, %q: %v", secret, err)
+		}
+	}
+	_, err := b.Authenticate(ctx, second)
+	wantCode(t, err, video.Unauthenticated, "invalid_api_key")
+}
+
+func TestManyStartersAdoptOneKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const chosen = "a key that the operator chose"
+	var starters sync.WaitGroup
+	for range 8 {
+		starters.Go(func() {
+			if _, err := b.Bootstrap(t.Context(), chosen); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starters.Wait()
+	if _, err := b.Authenticate(t.Context(), chosen); err != nil {
+		t.Error(err)
 	}
 }
 

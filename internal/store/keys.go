@@ -24,12 +24,18 @@ type Key struct {
 	RevokedAt time.Time // zero: not revoked
 }
 
+const insertKey = `
+		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+// columns are what insertKey stores.
+func (k Key) columns() []any {
+	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt)}
+}
+
 // InsertKey stores a key. A key with the same hash is an error.
 func (t *Tx) InsertKey(ctx context.Context, k Key) error {
-	_, err := t.affected(ctx, "insert key", `
-		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt))
+	_, err := t.affected(ctx, "insert key", insertKey, k.columns()...)
 	return err
 }
 
@@ -81,6 +87,19 @@ func (t *Tx) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	if err == nil && n == 0 {
 		return KeyNotFound()
 	}
+	return err
+}
+
+// AdoptKey makes k valid and every other key of its name invalid. A key with
+// the same hash is taken as it is: one of that name is valid again when it was
+// revoked, one of another name stays what somebody made of it.
+func (t *Tx) AdoptKey(ctx context.Context, k Key) error {
+	if _, err := t.affected(ctx, "revoke former keys",
+		`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`, millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+		return err
+	}
+	_, err := t.affected(ctx, "adopt key", insertKey+`
+		ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
 	return err
 }
 

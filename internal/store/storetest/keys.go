@@ -19,6 +19,7 @@ func keyTests() []test {
 		{"an unknown hash is not found", unknownHash},
 		{"a hash or an id can be used once", keysAreUnique},
 		{"a key is revoked once and for all", keyIsRevoked},
+		{"of keys of one name the adopted one is valid", keyIsAdopted},
 	}
 }
 
@@ -168,4 +169,27 @@ func signingKeysAreUnique(t *testing.T, st *store.Store) {
 		t.Error("a second signing key with the same id was stored")
 	}
 	wantSigningKeys(t, st, k)
+}
+
+func keyIsAdopted(t *testing.T, st *store.Store) {
+	first, second, other, revoked := newKey(1), newKey(2), newKey(3), newKey(4)
+	first.Name, second.Name = "setting", "setting"
+	revoked.RevokedAt = noon
+	insertKeys(t, st, other, revoked)
+	adopt := func(k store.Key) {
+		change(t, st, func(tx *store.Tx) error { return tx.AdoptKey(t.Context(), k) })
+	}
+	was := func(k store.Key, at time.Time) store.Key { k.RevokedAt = at; return k }
+	adopt(first)
+	adopt(first)
+	wantKeys(t, st, first, other, revoked)
+	adopt(second)
+	wantKeys(t, st, was(first, second.CreatedAt), second, other, revoked)
+	adopt(first)
+	wantKeys(t, st, first, was(second, first.CreatedAt), other, revoked)
+	for _, k := range []store.Key{other, revoked} {
+		k.Name = "setting"
+		adopt(k)
+	}
+	wantKeys(t, st, was(first, other.CreatedAt), was(second, first.CreatedAt), other, revoked)
 }
