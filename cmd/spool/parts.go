@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
@@ -102,8 +101,7 @@ func openPostgres(ctx context.Context, address string) (*store.Store, error) {
 	deadline := time.Now().Add(databasePatience)
 	for {
 		st, err := store.OpenPostgres(ctx, address)
-		silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ECONNREFUSED)
-		if !silent || ctx.Err() != nil || time.Now().After(deadline) {
+		if !store.MayAnswerSoon(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return st, err
 		}
 		time.Sleep(500 * time.Millisecond)

@@ -67,7 +67,7 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	db.SetMaxIdleConns(0) // the idle ones are the pool's
 	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, beat: beat}
 	if err := s.checkPostgres(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+		return nil, errors.Join(diagnose(config.ConnConfig, err), s.Close())
 	}
 	return s, nil
 }
@@ -78,8 +78,13 @@ func CheckURL(address string) error {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return errors.New(`must be like "postgres://user:password@host:5432/spool"; empty means SQLite`)
 	}
-	if _, err := postgresConfig(address); err != nil {
+	config, err := postgresConfig(address)
+	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
+	}
+	// The rest of a password with an @ in it would be looked up, and logged, as a host.
+	if strings.Contains(config.ConnConfig.Host, "@") {
+		return errors.New("has an @ too many: in a password it is written %40")
 	}
 	return nil
 }

@@ -84,15 +84,30 @@ func TestPostgresOpenRefuses(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
 	pgtest.Exec(t, address, `CREATE DATABASE narrow TEMPLATE template0 ENCODING 'SQL_ASCII'`)
-	narrow, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
+	pgtest.Exec(t, address, `CREATE ROLE guest LOGIN`)
+	pgtest.Exec(t, address, `CREATE ROLE nobody NOLOGIN`)
+	with := func(user, path string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := u.Query()
+		query.Set("user", user)
+		u.User, u.RawQuery = url.UserPassword(user, "hunter2"), query.Encode()
+		if path != "" {
+			u.Path = path
+		}
+		return u.String()
 	}
-	narrow.Path = "/narrow"
 	for name, tt := range map[string]struct{ address, says string }{
-		"a database that cannot hold every text": {narrow.String(), "ENCODING 'UTF8'"},
+		"a database that cannot hold every text": {with("spool", "/narrow"), "ENCODING 'UTF8'"},
 		"an address that is none":                {"postgres://spool:hunter2@host:port/db", "parse"},
-		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db?sslmode=disable", "connect"},
+		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db", `database "db" at 127.0.0.1:1: nobody listens there`},
+		"a host that is not there":               {"postgres://spool:hunter2@nowhere.invalid/db", "its host cannot be found"},
+		"a database that is not there":           {with("spool", "/nothing"), `database "nothing" at `},
+		"what to do about a missing database":    {with("spool", "/nothing"), "there is no such database: create it"},
+		"a user that may not create tables":      {with("guest", ""), "make it the owner of the database"},
+		"a user that may not log in":             {with("nobody", ""), "the server does not let this user in"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +117,9 @@ func TestPostgresOpenRefuses(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the password is in the error: %v", err)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has several lines: %v", err)
 			}
 		})
 	}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// pgStarting is what a server says that is not there yet, or no longer.
+const pgStarting = "57P03"
+
+// reasons say what an operator has to do about an answer of PostgreSQL.
+var reasons = map[string]string{
+	"28P01":    "the user or the password in database_url is wrong",
+	"28000":    "the server does not let this user in",
+	"3D000":    "there is no such database: create it, as docs/database.md shows",
+	"42501":    "its user may not create tables in it: make it the owner of the database",
+	"53300":    "all connections of the server are taken: raise its max_connections, or lower pool_max_conns in database_url",
+	pgStarting: "the server is starting or stopping",
+}
+
+// unusable is a database that cannot be opened. Its text is one line for an
+// operator; the driver's has one for each way it tried, so that a refused TLS
+// stands before the wrong password.
+type unusable struct {
+	text string
+	err  error
+}
+
+func (u *unusable) Error() string { return u.text }
+func (u *unusable) Unwrap() error { return u.err }
+
+// diagnose says which database cannot be opened, and what to do about it.
+func diagnose(c *pgx.ConnConfig, err error) error {
+	at := c.Host
+	if !strings.HasPrefix(at, "/") { // which is a folder with a socket
+		at = net.JoinHostPort(at, fmt.Sprint(c.Port))
+	}
+	return &unusable{fmt.Sprintf("database %q at %s: %s", c.Database, at, reason(err)), err}
+}
+
+// reason says in a line why a database cannot be opened.
+func reason(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1]) // what the driver tried last, and what is asked for if nothing else is
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if known, ok := reasons[e.Code]; ok {
+			return known + ": " + e.Message
+		}
+		return last
+	}
+	_, noHost := errors.AsType[*net.DNSError](err)
+	switch {
+	case noHost:
+		return "its host cannot be found: " + last
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nobody listens there: is the server running, and is the port right?"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the server does not answer: is the address right, and does a firewall let us through?"
+	case strings.Contains(last, "refused TLS"):
+		return "the server does not speak TLS, which the sslmode in database_url asks for"
+	}
+	return last
+}
+
+// MayAnswerSoon reports whether a database that could not be opened may be just
+// starting.
+func MayAnswerSoon(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ECONNREFUSED) || pgCode(err) == pgStarting
+}
