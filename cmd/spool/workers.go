@@ -99,7 +99,8 @@ func viewWorker(w queue.Worker) workerView {
 func (v workerView) works() []string {
 	var words []string
 	for _, t := range v.Tasks {
-		words = append(words, fmt.Sprintf("%s %d of %.8s (%.0f s)", t.Kind, t.Number, t.Video, t.Seconds))
+		// The whole id: the beginning of one is the minute in which it was made.
+		words = append(words, fmt.Sprintf("%s %d of %s (%.0f s)", t.Kind, t.Number, t.Video, t.Seconds))
 	}
 	return words
 }
