@@ -120,8 +120,18 @@ func TestTheFileCanBeNamed(t *testing.T) {
 	}
 	t.Run("but must exist then", func(t *testing.T) {
 		t.Parallel()
-		if _, err := (sources{args: []string{"--config", filepath.Join(dir, "none.toml")}}).parse(t); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("a missing file that was named gives %v, want an error", err)
+		none := filepath.Join(dir, "none.toml")
+		_, err := sources{args: []string{"--config", none}}.parse(t)
+		if want := "the settings in " + none + " cannot be read: no such file or directory."; err == nil || err.Error() != want {
+			t.Errorf("a missing file that was named gives %q, want %q", err, want)
+		}
+	})
+	t.Run("and must be TOML", func(t *testing.T) {
+		t.Parallel()
+		broken := write(t, filepath.Join(dir, "broken.toml"), "listen: :8080")
+		_, err := sources{args: []string{"--config", broken}}.parse(t)
+		if err == nil || !strings.HasPrefix(err.Error(), "the settings in "+broken+" cannot be read: ") {
+			t.Errorf("a file that is no TOML gives %v", err)
 		}
 	})
 }

@@ -64,9 +64,7 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 	if !slices.Contains(s.names, flag.Name) {
 		return nil, nil
 	}
-	if err := s.load(ctx); err != nil {
-		return nil, err
-	}
+	s.load(ctx)
 	source := envName(flag.Name)
 	value, _ := s.environ(source)
 	if value == "" {
@@ -84,19 +82,23 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 }
 
 // load reads the configuration file, once.
-func (s *settings) load(ctx *kong.Context) error {
+func (s *settings) load(ctx *kong.Context) {
 	if s.loaded {
-		return nil
+		return
 	}
 	s.loaded = true
 	path, named := s.file(ctx)
 	var tree map[string]any
 	_, err := toml.DecodeFile(path, &tree)
 	if errors.Is(err, fs.ErrNotExist) && !named {
-		return nil
+		return
 	}
 	if err != nil {
-		return fmt.Errorf("read the settings in %s: %w", path, err)
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // without the path
+		}
+		s.faults = append(s.faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
+		return
 	}
 	s.path, s.values = path, make(map[string]string, len(tree))
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
@@ -110,7 +112,6 @@ func (s *settings) load(ctx *kong.Context) error {
 		}
 		s.values[key] = value
 	}
-	return nil
 }
 
 // file returns the path of the configuration file, and whether somebody named it.
