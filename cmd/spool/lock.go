@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,11 +19,11 @@ type dirLock struct{ file *os.File }
 // lockDir creates dir when needed and locks it for this process.
 func lockDir(dir string) (*dirLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create the data directory: %w", err)
+		return nil, unwritable(dir, fmt.Errorf("create the data directory: %w", err))
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "spool.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w", err)
+		return nil, unwritable(dir, fmt.Errorf("lock the data directory: %w", err))
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
@@ -36,6 +37,14 @@ func lockDir(dir string) (*dirLock, error) {
 		return nil, fmt.Errorf("lock the data directory: %w", err)
 	}
 	return &dirLock{f}, nil
+}
+
+// unwritable says what to do about a data directory that is somebody else's.
+func unwritable(dir string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%s cannot be written; give it to the user that runs spool, or choose another --data-dir: %w", dir, err)
+	}
+	return err
 }
 
 // unlock lets the next one in. The file stays: removing it would let two

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -100,5 +103,33 @@ func TestServeMakesTheDataDirectoryAbsolute(t *testing.T) {
 	p.run(t.Context(), []string{"serve", "--listen=127.0.0.1:0"})
 	if !strings.Contains(stderr.String(), "is using "+abs+";") {
 		t.Errorf("serve works in %q, want %s", stderr, abs)
+	}
+}
+
+func TestServeSaysWhatToDoAboutItsAddress(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for address, want := range map[string]string{
+		taken.Addr().String(): "another program listens on " + taken.Addr().String() + " already; stop it or choose another --listen",
+		"203.0.113.1:8080":    "203.0.113.1:8080 is not an address of this machine; choose another --listen",
+		"nowhere.invalid:80":  "listen on nowhere.invalid:80: ",
+	} {
+		p, _, stderr := newProcess(nil, nil)
+		code := p.run(t.Context(), []string{"serve", "--listen", address, "--data-dir", t.TempDir()})
+		if got := stderr.String(); code != exitError || !strings.HasPrefix(got, "spool: "+want) {
+			t.Errorf("serve on %s exits with %d and says %q; want %q", address, code, got, want)
+		}
+	}
+}
+
+func TestADataDirectoryOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	err := unwritable("/srv/films", &fs.PathError{Op: "mkdir", Path: "/srv/films", Err: syscall.EACCES})
+	if want := "/srv/films cannot be written; give it to the user that runs spool, or choose another --data-dir: "; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q, want it to begin with %q", err, want)
 	}
 }

@@ -117,6 +117,9 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, bucket, log) }
 		return nil
 	}
+	if c.DatabaseURL != "" {
+		log.WarnContext(ctx, "the films are on the disk of this machine: no other machine may share its database without a storage_url")
+	}
 	files, err := disk.Open(filepath.Join(c.DataDir, objectsFolder), disk.Options{})
 	if err != nil {
 		return err

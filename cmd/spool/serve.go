@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -44,9 +45,9 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	defer lock.unlock()
 
 	// Listening before wiring finds a taken port before a key is made and shown.
-	ln, err := net.Listen("tcp", c.Listen)
+	ln, err := listen(c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
 	defer ln.Close()
 
@@ -55,7 +56,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	log.Info("started", "version", buildVersion(), "listen", ln.Addr().String(), "role", c.Role, "dataDir", c.DataDir, "workers", c.workers(), "sandbox", svc.sandbox)
+	log.Info("started", c.startedAs(ln.Addr(), svc)...)
 	if c.answers() { // the welcome is for people who use the API
 		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
 			log.Warn("the start-up text could not be printed", "err", err)
@@ -66,6 +67,31 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// startedAs is what the log says about a start.
+func (c *Config) startedAs(at net.Addr, svc *service) []any {
+	said := []any{"version", buildVersion(), "listen", at.String(), "role", c.Role, "dataDir", c.DataDir}
+	if c.works() {
+		said = append(said, "workers", c.workers(), "sandbox", svc.sandbox)
+	}
+	return said
+}
+
+// listen takes the address that requests come to.
+func listen(address string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("another program listens on %s already; stop it or choose another --listen", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("this user may not listen on %s; choose another --listen, with a port above 1023", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s is not an address of this machine; choose another --listen, such as :8080", address)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return ln, nil
 }
 
 // untilSignal returns a context that ends at the first SIGTERM or SIGINT. The

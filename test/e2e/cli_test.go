@@ -40,7 +40,7 @@ func TestAPortThatIsTaken(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	other := prepare(t, withEnv("SPOOL_LISTEN", strings.TrimPrefix(s.url, "http://")))
-	if said := refused(t, other.command("serve"), 1); !strings.Contains(said, "address already in use") {
+	if said := refused(t, other.command("serve"), 1); !strings.Contains(said, "already; stop it or choose another --listen") {
 		t.Errorf("the server says %q", said)
 	}
 }

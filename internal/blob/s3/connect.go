@@ -44,7 +44,6 @@ func (s *Store) connect(ctx context.Context, at address, opts Options) error {
 	plain := httpClient(cfg)
 	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.UsePathStyle = at.pathStyle
-		o.Logger = logging.Nop{} // what matters is in the errors
 		o.HTTPClient = watched{plain, opts.StallTimeout}
 		if at.endpoint != "" {
 			o.BaseEndpoint = &at.endpoint
@@ -65,6 +64,7 @@ func load(ctx context.Context, at address, opts Options) (aws.Config, error) {
 		// Newer checksums by default are refused by servers that do not know them.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+		config.WithLogger(logging.Nop{}), // what matters is in the errors
 		config.WithRetryer(func() aws.Retryer { return retryer(opts.MaxBackoff) }),
 	)
 	if err != nil {
