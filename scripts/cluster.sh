@@ -17,10 +17,21 @@ export SPOOL_STORAGE_URL="s3://films/spool?region=us-east-1&endpoint=http://127.
 export SPOOL_DATABASE_URL="postgres://spool@127.0.0.1:8091/spool"
 export SPOOL_API_KEY=$key SPOOL_BASE_URL=http://127.0.0.1:$port SPOOL_LOG_FORMAT=json
 
+# A fleet that runs already would lose its files to the next lines.
+for taken in "$port" 8081 8082 8083 8084 8085 8090 8091; do
+	answer=0
+	curl -s -o /dev/null --max-time 2 "http://127.0.0.1:$taken/" || answer=$?
+	if [ $answer -ne 7 ]; then # 7: nobody listens
+		echo "Port $taken is taken: is a fleet running already? Stop what listens there first." >&2
+		[ "$taken" != "$port" ] || echo "Or let the fleet answer on another port: SPOOL_CLUSTER_PORT=9080 make cluster" >&2
+		exit 1
+	fi
+done
 rm -rf "$dir"
 mkdir -p "$dir/s3/films" "$dir/log" "$dir/nginx"
 
 started=
+processes= # for people: names and process ids
 data= # PostgreSQL's
 stop() {
 	trap - EXIT INT TERM
@@ -33,7 +44,7 @@ stop() {
 	rm -rf "$data"
 }
 trap stop EXIT
-trap 'exit 130' INT TERM
+trap 'exit 0' INT TERM # the way to stop it
 
 # run NAME COMMAND... starts a process in the background, with its log in a file.
 run() {
@@ -41,17 +52,21 @@ run() {
 	shift
 	"$@" >"$dir/log/$name.log" 2>&1 &
 	started="$! $started"
+	processes="$processes $name=$!"
+	echo $! >"$dir/log/$name.pid"
 }
 
-# await WHAT COMMAND... repeats a command until it succeeds.
+# await NAME COMMAND... repeats a command until it succeeds, as long as the
+# process of that name lives.
 await() {
-	what=$1
+	name=$1
 	shift
 	tries=0
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		if [ $tries -gt 150 ]; then
-			echo "$what does not answer; its log is in $dir/log" >&2
+		if [ $tries -gt 150 ] || ! kill -0 "$(cat "$dir/log/$name.pid")" 2>/dev/null; then
+			echo "$name does not answer; the end of $dir/log/$name.log:" >&2
+			tail -n 5 "$dir/log/$name.log" >&2
 			exit 1
 		fi
 		sleep 0.2
@@ -71,7 +86,7 @@ start_postgres() {
 	[ -z "$as_nobody" ] || chown 65534:65534 "$data"
 	$as_nobody "$postgres/initdb" -D "$data/db" -U spool -A trust -E UTF8 --locale=C >"$dir/log/initdb.log" 2>&1
 	run postgres $as_nobody "$postgres/postgres" -D "$data/db" -k "$data" -p 8091 -c listen_addresses=127.0.0.1
-	await PostgreSQL "$postgres/createdb" -h 127.0.0.1 -p 8091 -U spool spool
+	await postgres "$postgres/createdb" -h 127.0.0.1 -p 8091 -U spool spool
 }
 
 start_nginx() {
@@ -102,7 +117,7 @@ start_nginx() {
 start_postgres
 run s3 env ROOT_ACCESS_KEY=$AWS_ACCESS_KEY_ID ROOT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
 	.cache/bin/versitygw --port 127.0.0.1:8090 --quiet --health /health posix "$dir/s3"
-await "the S3 server" curl -fsS http://127.0.0.1:8090/health
+await s3 curl -fsS http://127.0.0.1:8090/health
 
 for n in 1 2; do
 	run "api$n" env SPOOL_ROLE=api SPOOL_LISTEN=127.0.0.1:808$n SPOOL_DATA_DIR="$dir/api$n" "$spool" serve
@@ -111,12 +126,16 @@ for n in 1 2 3; do
 	run "worker$n" env SPOOL_ROLE=worker SPOOL_WORKERS=1 SPOOL_LISTEN=127.0.0.1:808$((n + 2)) SPOOL_DATA_DIR="$dir/worker$n" "$spool" serve
 done
 start_nginx
-await "the API" curl -fsS "http://127.0.0.1:$port/readyz"
-for n in 3 4 5; do
-	await "a worker" curl -fsS "http://127.0.0.1:808$n/readyz"
+for n in 1 2; do
+	await "api$n" curl -fsS "http://127.0.0.1:808$n/readyz"
 done
+for n in 1 2 3; do
+	await "worker$n" curl -fsS "http://127.0.0.1:808$((n + 2))/readyz"
+done
+await nginx curl -fsS "http://127.0.0.1:$port/readyz"
 
 echo "The fleet answers on http://127.0.0.1:$port with the API key $key (docs: http://127.0.0.1:$port/docs)"
+echo "Processes, to be killed as you like:$processes"
 echo "Logs: $dir/log   Workers: SPOOL_DATABASE_URL='$SPOOL_DATABASE_URL' bin/spool workers"
 
 # api METHOD PATH [BODY] asks the fleet.
@@ -138,8 +157,9 @@ show_film() {
 	api POST "/api/video/$id/complete-upload" '{}' >/dev/null
 	echo "Uploaded $id straight to the bucket; who works on it:"
 	while :; do
-		state=$(api GET "/api/video/$id/public")
-		"$spool" workers
+		# Whoever kills a piece of the fleet wants to see how the rest goes on.
+		state=$(api GET "/api/video/$id/public") || { sleep 2 && continue; }
+		"$spool" workers || true
 		echo
 		case $(printf '%s' "$state" | field status) in
 		processing) sleep 2 ;;
