@@ -37,6 +37,10 @@ const redirectLife = 6 * time.Hour
 // a player to reach it in time. What ends sooner is served from here.
 const shortestRedirect = 5 * time.Second
 
+// lookLimit is how long a player waits for a storage that does not answer. Work
+// is patient with it; a person is not.
+const lookLimit = 5 * time.Second
+
 // PublicAddress returns where the storage itself serves a file of a public
 // video, for GET only. It is "" where the storage does not: OpenPublic does.
 func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (string, error) {
@@ -72,7 +76,9 @@ func (a *App) playAddress(ctx context.Context, place string, id video.ID, file s
 		return "", noSuchFile()
 	}
 	key := folder(place, id) + file
-	if _, err := a.blobs.Stat(ctx, key); errors.Is(err, fs.ErrNotExist) {
+	look, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	if _, err := a.blobs.Stat(look, key); errors.Is(err, fs.ErrNotExist) {
 		return "", a.whyMissing(ctx, place, id, name, thumbnail)
 	} else if err != nil {
 		return "", storageError("look for "+file, err)
