@@ -107,6 +107,7 @@ start_nginx() {
 		      proxy_set_header Host \$http_host;
 		      proxy_request_buffering off; proxy_buffering off; client_max_body_size 0;
 		      proxy_connect_timeout 2s;
+		      proxy_read_timeout 5m;
 		    }
 		  }
 		}
