@@ -169,6 +169,9 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 	if err != nil {
 		return false, err
 	}
+	// The copy may take minutes, and a client or a proxy that does not wait for it
+	// calls again: it shall find this one's work, not cause it once more.
+	ctx = context.WithoutCancel(ctx)
 	pinned, err := a.blobs.Copy(ctx, uploadKey(id), folder(sourcePlace, id)+a.newID(), info.ETag)
 	if err != nil {
 		return false, err
@@ -193,7 +196,7 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 		a.reached(UploadAccepted)
 		leftover = uploadKey(id)
 	}
-	if err := a.blobs.Delete(context.WithoutCancel(ctx), leftover); err != nil {
+	if err := a.blobs.Delete(ctx, leftover); err != nil {
 		a.log.WarnContext(ctx, "could not remove an object; the sweep will", "key", leftover, "err", err)
 	}
 	return accepted, nil

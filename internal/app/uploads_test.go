@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/blob/disk"
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -194,6 +197,41 @@ func TestRacingCompletesMakeOneJob(t *testing.T) {
 	v, err := b.CompleteUpload(t.Context(), b.by, up.Video.ID)
 	if err != nil || v.Status != video.Processing {
 		t.Errorf("another CompleteUpload = %s, %v; want the present status", v.Status, err)
+	}
+}
+
+// leaving is a storage whose copy takes longer than the client waits.
+type leaving struct {
+	blob.Store
+	hangUp func()
+}
+
+func (l *leaving) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	l.hangUp()
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	return l.Store.Copy(ctx, from, to, etag)
+}
+
+// Copying a large film takes minutes in some storages, and a proxy cuts the
+// request off: without this no call would ever come to an end.
+func TestACompleteGoesOnWithoutItsClient(t *testing.T) {
+	t.Parallel()
+	away := new(leaving)
+	b := newBenchOn(t, func(s *disk.Store) blob.Store { away.Store = s; return away })
+	up := b.create(video.Draft{})
+	b.put(up, beginsLikeVideo)
+	ctx, cancel := context.WithCancel(t.Context())
+	away.hangUp = cancel
+	if v, err := b.CompleteUpload(ctx, b.by, up.Video.ID); err != nil || v.Status != video.Processing {
+		t.Errorf("CompleteUpload = %s, %v; want processing", v.Status, err)
+	}
+	if n := b.waiting()[queue.Inspect]; n != 1 {
+		t.Errorf("%d inspections queued, want 1", n)
+	}
+	if keys := b.keys(); len(keys) != 1 || !strings.HasPrefix(keys[0], "source/") {
+		t.Errorf("objects = %v; want one source", keys)
 	}
 }
 
