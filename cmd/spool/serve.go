@@ -52,7 +52,11 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	defer ln.Close()
 
 	m := metrics.New(buildVersion())
+	// A start may wait long for a database or a storage that is silent. Nothing is
+	// at work yet that would have to come to an end.
+	started := context.AfterFunc(stop, func() { p.exit(exitOK) })
 	svc, err := wire(ctx, &c.Config, log, m)
+	started()
 	if err != nil {
 		return err
 	}

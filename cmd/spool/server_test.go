@@ -197,6 +197,43 @@ func TestAQueueThatDoesNotStartEndsTheServer(t *testing.T) {
 }
 
 // TestSignals is not parallel: it sends signals to the process of all tests.
+// A database that is silent, or a storage, is waited for at the start; whoever
+// stops the process then does not wait as well.
+func TestASignalEndsAStartThatWaits(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	exited, ended := make(chan int, 1), make(chan int, 1)
+	p, _, stderr := newProcess(nil, nil)
+	p.exit = func(code int) { exited <- code }
+	go func() {
+		ended <- p.run(ctx, []string{
+			"serve", "--role=api", "--listen=127.0.0.1:0", "--data-dir=" + t.TempDir(), "--storage-url=s3://films?endpoint=http://127.0.0.1:1",
+			"--database-url=postgres://spool@" + silent.Addr().String() + "/spool",
+		})
+	}()
+	if _, err := silent.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-exited:
+		if code != exitOK {
+			t.Errorf("exits with %d, want %d", code, exitOK)
+		}
+	case <-ended:
+		t.Fatalf("the start went on waiting, and said %q", stderr)
+	}
+	cancel()
+	<-ended
+}
+
 func TestSignals(t *testing.T) {
 	exited := make(chan int, 1)
 	stop, release := untilSignal(t.Context(), func(code int) { exited <- code })
