@@ -134,12 +134,15 @@ const urgentSQL = `
 // known; one after that reaches the run. When the database does not answer,
 // the task that came with the turn begins: the next beat looks again.
 func (q *Queue) settle(ctx context.Context, r *life.Run) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var urgent *int64
-	err := q.pool.QueryRow(ctx, urgentSQL, r.ID).Scan(&urgent)
+	err := q.pool.QueryRow(limited, urgentSQL, r.ID).Scan(&urgent)
 	if err == nil && urgent != nil {
-		err = q.exchange(ctx, r, *urgent)
+		if err = q.exchange(limited, r, *urgent); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			q.log.WarnContext(ctx, "nobody knows whether a task was exchanged", "task", r.Task.String(), "err", err)
+			err = q.recognize(ctx, r)
+		}
 	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -198,6 +201,50 @@ func (q *Queue) exchange(ctx context.Context, r *life.Run, urgent int64) error {
 	}
 	q.life.Rename(r, task.task(attempt))
 	return nil
+}
+
+// recognize finds out which task the job of r is, after an exchange that failed:
+// its commit may have happened all the same. It asks until it is told, because
+// ending the job as that of the wrong task would lose the other for good. It
+// fails with pgx.ErrNoRows when the job is not ours any more, and returns without
+// an answer when r has to end: what is then done about the job is right for both.
+func (q *Queue) recognize(ctx context.Context, r *life.Run) error {
+	for failures := 1; ; failures++ {
+		task, err := q.taskOf(ctx, r.ID)
+		if err == nil {
+			q.life.Rename(r, task)
+			return nil
+		}
+		if errors.Is(err, pgx.ErrNoRows) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(min(queue.Backoff(failures), patience)):
+		case <-q.life.Stopping():
+			return err
+		}
+	}
+}
+
+// taskOf returns the task of a job that runs and was not cancelled. It first waits
+// for the end of a transaction that has its row, and only then looks: that one may
+// be committing just now.
+func (q *Queue) taskOf(ctx context.Context, id int64) (queue.Task, error) {
+	const (
+		wait = `SELECT 1 FROM river_job WHERE id = $1 FOR SHARE`
+		find = `SELECT args, attempt FROM river_job WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'`
+	)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := q.pool.Exec(ctx, wait, id); err != nil {
+		return queue.Task{}, fmt.Errorf("wait for job %d: %w", id, err)
+	}
+	var task args
+	var attempt int
+	if err := q.pool.QueryRow(ctx, find, id).Scan(&task, &attempt); err != nil {
+		return queue.Task{}, fmt.Errorf("look at job %d: %w", id, err)
+	}
+	return task.task(attempt), nil
 }
 
 // errTaken means that another worker has the task we wanted.

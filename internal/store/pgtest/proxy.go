@@ -1,10 +1,12 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,8 @@ type Proxy struct {
 	open   map[net.Conn]struct{}
 	frozen chan struct{} // not nil while nothing passes; closed by Thaw
 	cut    bool
+	lose   string        // what the next statement says whose answer is lost; empty: none
+	lost   chan struct{} // closed when it was
 }
 
 // NewProxy returns a proxy in front of the database at target.
@@ -78,8 +82,14 @@ func (p *Proxy) handle(client net.Conn) {
 	if !p.keep(client, server) {
 		return
 	}
-	go p.pass(client, server)
-	p.pass(server, client)
+	var mute atomic.Bool // the answer that comes next is lost
+	go p.pass(client, server, func(said []byte) bool {
+		if p.loses(said) {
+			mute.Store(true)
+		}
+		return true
+	})
+	p.pass(server, client, func([]byte) bool { return !mute.Load() })
 }
 
 // keep notes connections for sever, unless it was called already.
@@ -96,8 +106,8 @@ func (p *Proxy) keep(conns ...net.Conn) bool {
 	return !p.cut
 }
 
-// pass copies what one side says to the other until either ends.
-func (p *Proxy) pass(from, to net.Conn) {
+// pass copies what one side says to the other until either ends, or may says no.
+func (p *Proxy) pass(from, to net.Conn, may func(said []byte) bool) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 32<<10)
@@ -107,6 +117,9 @@ func (p *Proxy) pass(from, to net.Conn) {
 			<-frozen
 		}
 		if n > 0 {
+			if !may(buf[:n]) {
+				return
+			}
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -141,6 +154,28 @@ func (p *Proxy) Thaw() {
 		close(p.frozen)
 		p.frozen = nil
 	}
+}
+
+// LoseAnswer lets the server do the next statement that contains text, and ends
+// the connection in place of passing its answer on. The channel is closed when
+// the statement has come.
+func (p *Proxy) LoseAnswer(text string) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose, p.lost = text, make(chan struct{})
+	return p.lost
+}
+
+// loses reports whether the answer to this is to be lost.
+func (p *Proxy) loses(said []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lose == "" || !bytes.Contains(said, []byte(p.lose)) {
+		return false
+	}
+	p.lose = ""
+	close(p.lost)
+	return true
 }
 
 // Drop ends all connections; new ones are welcome.
