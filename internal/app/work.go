@@ -250,8 +250,9 @@ func (a *App) OpenPieces(ctx context.Context, v video.Video, rendition int) (*Pi
 	if err != nil {
 		return nil, err
 	}
-	p := new(Pieces)
+	p, sound := new(Pieces), false
 	for _, s := range steps {
+		sound = sound || s.Kind == string(queue.Audio) && s.Frames == heard
 		if s.Kind != string(queue.Encode) || s.Frames == 0 {
 			continue
 		}
@@ -269,7 +270,7 @@ func (a *App) OpenPieces(ctx context.Context, v video.Video, rendition int) (*Pi
 	o, err := a.blobs.Open(ctx, audioKey(v.ID))
 	if err == nil {
 		p.Audio = o
-	} else if !errors.Is(err, fs.ErrNotExist) { // sound that could not be decoded leaves a silent film
+	} else if sound || !errors.Is(err, fs.ErrNotExist) { // only sound that could not be decoded leaves a silent film
 		p.Close()
 		return nil, fmt.Errorf("open sound: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -122,11 +123,11 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 func join(ctx context.Context, path string, parts *app.Pieces, length time.Duration) (mp4.Summary, error) {
 	pieces := make([]mp4.Piece, len(parts.Chunks))
 	for i, o := range parts.Chunks {
-		pieces[i] = mp4.Piece{ReaderAt: o, Size: o.Info().Size}
+		pieces[i] = mp4.Piece{ReaderAt: stored{o}, Size: o.Info().Size}
 	}
 	var sound *mp4.Piece
 	if parts.Audio != nil {
-		sound = &mp4.Piece{ReaderAt: parts.Audio, Size: parts.Audio.Info().Size}
+		sound = &mp4.Piece{ReaderAt: stored{parts.Audio}, Size: parts.Audio.Info().Size}
 	}
 	f, err := os.Create(path)
 	if err != nil {
@@ -139,6 +140,23 @@ func join(ctx context.Context, path string, parts *app.Pieces, length time.Durat
 	}
 	return sum, mp4.Verify(mp4.Piece{ReaderAt: f, Size: sum.Size}, sum)
 }
+
+// stored is an object that is read in the middle of a conversion. Its errors are
+// told from those about what was read: the storage is to blame, not the film.
+type stored struct{ io.ReaderAt }
+
+func (s stored) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.ReaderAt.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = unreadable{err}
+	}
+	return n, err
+}
+
+// unreadable is an error of the storage.
+type unreadable struct{ error }
+
+func (u unreadable) Unwrap() error { return u.error }
 
 // stoppable is a file whose writing ends with the task.
 type stoppable struct {

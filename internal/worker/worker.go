@@ -200,6 +200,9 @@ func ours(err error) bool {
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
 		return true // a full disk, too many open files, and the like
 	}
+	if _, ok := errors.AsType[unreadable](err); ok {
+		return true
+	}
 	_, converting := errors.AsType[conversionError](err)
 	return !converting
 }

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/blob/s3"
+	"github.com/spool-video/spool/internal/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// gate stands between a store and the server and refuses what a test wants
+// refused.
+type gate struct {
+	refuses atomic.Pointer[func(*http.Request) (status int, code string)]
+}
+
+// newGate returns a bench whose storage is a bucket behind a gate.
+func newGate(t *testing.T) (*bench, *gate) {
+	t.Helper()
+	server, g := s3test.Start(t), new(gate)
+	forward := server.Forward(t)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuses := g.refuses.Load(); refuses != nil {
+			if status, code := (*refuses)(r); status != 0 {
+				s3test.Refuse(w, r, status, code)
+				return
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	address := strings.Replace(server.URL(server.Bucket(t), ""), server.Endpoint, front.URL, 1)
+	blobs, err := s3.Open(t.Context(), address, s3.Options{Credentials: server.Credentials(), MaxBackoff: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newBenchOn(t, "", blobs), g
+}
+
+// refuse sets what is refused from now on; nil refuses nothing.
+func (g *gate) refuse(f func(*http.Request) (status int, code string)) {
+	if f == nil {
+		g.refuses.Store(nil)
+		return
+	}
+	g.refuses.Store(&f)
+}
+
+// noise makes a short film that does not compress well, so that its pieces are
+// larger than what comes along when they are opened.
+func noise(t *testing.T) string {
+	t.Helper()
+	film := filepath.Join(t.TempDir(), "noise.mp4")
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x144:r=25:d=2,noise=alls=100:allf=t",
+		"-f", "lavfi", "-i", "sine=d=2", film).CombinedOutput()
+	if err != nil {
+		t.Fatalf("make clip: %v\n%s", err, out)
+	}
+	return film
+}
+
+// parts takes a film through all tasks before its assembly.
+func (b *bench) parts(film string) video.Video {
+	b.t.Helper()
+	v := b.uploaded(film)
+	b.must(b.do(queue.Inspect, v, 0))
+	b.must(b.do(queue.Encode, v, 0))
+	b.must(b.do(queue.Audio, v, 0))
+	b.must(b.do(queue.Thumbnails, v, 0))
+	return b.video(v.ID)
+}
+
+// A storage that answers some requests and refuses others is trouble of ours,
+// also where it is read in the middle of joining pieces: it may last as long as
+// it likes.
+func TestPiecesThatCannotBeReadAreNoFaultOfTheFilm(t *testing.T) {
+	t.Parallel()
+	b, g := newGate(t)
+	v := b.parts(noise(t))
+	g.refuse(func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.Path, "/chunk-") && !strings.HasPrefix(r.Header.Get("Range"), "bytes=0-") {
+			return http.StatusServiceUnavailable, "SlowDown"
+		}
+		return 0, ""
+	})
+	for range maxFaults + 1 {
+		if err := b.do(queue.Assemble, v, 0); err == nil {
+			t.Fatal("a film was assembled, or given up, though its pieces cannot be read")
+		}
+	}
+	if got := b.video(v.ID); got.Status != video.Processing {
+		t.Fatalf("the video is %s: %v", got.Status, got.Failure)
+	}
+	g.refuse(nil)
+	b.must(b.do(queue.Assemble, v, 0))
+	if got := b.video(v.ID); got.Status != video.Ready {
+		t.Errorf("the video is %s: %v; want it ready when the storage is", got.Status, got.Failure)
+	}
+}
+
+// A storage that does not find the sound of a film, which is there, must not make
+// it a silent one.
+func TestSoundThatIsNotFoundDoesNotMakeASilentFilm(t *testing.T) {
+	t.Parallel()
+	b, g := newGate(t)
+	v := b.parts(noise(t))
+	g.refuse(func(r *http.Request) (int, string) {
+		if strings.HasSuffix(r.URL.Path, "/audio.mp4") {
+			return http.StatusNotFound, "NoSuchKey"
+		}
+		return 0, ""
+	})
+	if err := b.do(queue.Assemble, v, 0); err == nil {
+		t.Errorf("the film was assembled without its sound, and the video is %s", b.video(v.ID).Status)
+	}
+}
