@@ -122,3 +122,30 @@ func TestSoundThatIsNotFoundDoesNotMakeASilentFilm(t *testing.T) {
 		t.Errorf("the film was assembled without its sound, and the video is %s", b.video(v.ID).Status)
 	}
 }
+
+// A storage may deny an object that it has: one that is not consistent at once
+// soon after it was written, or one that has just changed machines. Half a minute
+// of that costs nothing.
+func TestSourceThatIsNotFoundForAWhileIsNotGone(t *testing.T) {
+	t.Parallel()
+	b, g := newGate(t)
+	v := b.uploaded(noise(t))
+	g.refuse(func(r *http.Request) (int, string) {
+		if strings.Contains(r.URL.Path, "/source/") {
+			return http.StatusNotFound, "NoSuchKey"
+		}
+		return 0, ""
+	})
+	var denied time.Duration
+	for try := 1; denied < 30*time.Second; try++ {
+		if err := b.do(queue.Inspect, v, 0); err == nil {
+			t.Fatalf("after %s the video is %s: %v", denied, b.video(v.ID).Status, b.video(v.ID).Failure)
+		}
+		denied += queue.Backoff(try)
+	}
+	g.refuse(nil)
+	b.must(b.do(queue.Inspect, v, 0))
+	if got := b.video(v.ID); got.Status != video.Processing || got.Plan == nil {
+		t.Errorf("the video is %s: %v; want its plan", got.Status, got.Failure)
+	}
+}

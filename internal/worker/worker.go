@@ -41,6 +41,10 @@ const (
 	// of a machine that is short of memory for a while, but there may be files
 	// that no machine has enough memory for.
 	maxKills = 10
+	// maxMisses is the same for a source or a piece that the storage does not
+	// find. With the pauses between them that is half a minute: a storage that is
+	// not consistent at once, or has just changed machines, may deny what it has.
+	maxMisses = 7
 )
 
 // Observer is told how tasks went.
@@ -145,11 +149,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.O
 		return metrics.Failed, fmt.Errorf("%w: %w", queue.ErrUnwell, err) // the queue logs it and tries again
 	}
 	if !hopeless {
-		most := maxFaults
-		if errors.Is(err, media.ErrKilled) {
-			most = maxKills
-		}
-		giveUp, countErr := w.app.Fault(ctx, t, most)
+		giveUp, countErr := w.app.Fault(ctx, t, mostFaults(err))
 		if countErr != nil || !giveUp {
 			return metrics.Failed, errors.Join(err, countErr)
 		}
@@ -157,6 +157,23 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.O
 	}
 	w.log.InfoContext(ctx, "task given up", "task", t.String(), "code", failure.Code, "err", err)
 	return metrics.GivenUp, w.giveUp(ctx, t, failure)
+}
+
+// mostFaults is how often a task may fail with an error that is not ours before
+// it is given up.
+func mostFaults(err error) int {
+	switch {
+	case errors.Is(err, media.ErrKilled):
+		return maxKills
+	case missing(err):
+		return maxMisses
+	}
+	return maxFaults
+}
+
+// missing reports whether a source or a piece is gone.
+func missing(err error) bool {
+	return errors.Is(err, app.ErrSourceGone) || errors.Is(err, fs.ErrNotExist)
 }
 
 // giveUp ends what a task was for: the whole video, but never because of its
@@ -194,8 +211,8 @@ func ours(err error) bool {
 	if errors.Is(err, media.ErrSandbox) {
 		return true
 	}
-	if errors.Is(err, app.ErrSourceGone) || errors.Is(err, fs.ErrNotExist) {
-		return false // a source or a piece that is gone will not come back
+	if missing(err) {
+		return false // it will not come back
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
 		return true // a full disk, too many open files, and the like
