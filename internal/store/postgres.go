@@ -27,7 +27,7 @@ const (
 const beat = 15 * time.Second
 
 // connections is how many a process opens at most, where the address does not
-// say pool_max_conns. The queue listens on one more.
+// say pool_max_conns. The queue listens on one more, and beats on another.
 const connections = 16
 
 // sessionSettings are what every connection asks the server for.

@@ -69,6 +69,7 @@ type Options struct {
 // started again.
 type Queue struct {
 	pool   *pgxpool.Pool
+	heart  *pgxpool.Pool         // of the beats, while the queue runs: see openHeart
 	insert *river.Client[pgx.Tx] // for use in the caller's transactions
 	log    *slog.Logger
 	id     string // of this worker; never used twice

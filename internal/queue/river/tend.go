@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // chores is how often tasks that became due are promoted, at least.
@@ -14,6 +15,16 @@ const chores = 500 * time.Millisecond
 
 // tenders is how many workers do the chores for all, on average.
 const tenders = 4
+
+// openHeart makes the connection of the beats. They have one of their own: tasks
+// that publish a film, or wait to, may have all others of the process for minutes,
+// and a worker that cannot say that it is alive is taken for dead.
+func (q *Queue) openHeart(ctx context.Context) (err error) {
+	config := q.pool.Config() // a copy
+	config.MaxConns, config.MinConns, config.MinIdleConns = 1, 0, 0
+	q.heart, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	return err
+}
 
 // keepBeating says that this worker is alive until ctx ends, and ends the runs
 // that are not its own any more. When it fails it tries again soon.
@@ -62,7 +73,7 @@ func (q *Queue) sayAlive(ctx context.Context) error {
 		RETURNING (SELECT count(*) FROM queue_worker WHERE seen_at > now() - 2 * $7::interval)`
 
 	var alive int64
-	err := q.pool.QueryRow(ctx, beat, q.id, q.host, q.slots, q.done.Load(), q.failed.Load(), q.lost, q.beat).Scan(&alive)
+	err := q.heart.QueryRow(ctx, beat, q.id, q.host, q.slots, q.done.Load(), q.failed.Load(), q.lost, q.beat).Scan(&alive)
 	if err != nil {
 		return fmt.Errorf("write a beat: %w", err)
 	}
@@ -74,7 +85,7 @@ func (q *Queue) sayAlive(ctx context.Context) error {
 func (q *Queue) sayGone(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := q.pool.Exec(ctx, `DELETE FROM queue_worker WHERE id = $1`, q.id)
+	_, err := q.heart.Exec(ctx, `DELETE FROM queue_worker WHERE id = $1`, q.id)
 	return err
 }
 
@@ -87,7 +98,7 @@ func (q *Queue) dropForeignRuns(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := q.pool.Query(ctx, find, ids)
+	rows, err := q.heart.Query(ctx, find, ids)
 	if err != nil {
 		return fmt.Errorf("look after the running tasks: %w", err)
 	}

@@ -28,7 +28,13 @@ const (
 func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
 	return q.life.Start(n, func() (func(), error) {
 		q.slots = n
+		if err := q.openHeart(ctx); err != nil {
+			return nil, err
+		}
 		client, err := q.startClient(ctx, n, h)
+		if err != nil {
+			q.heart.Close()
+		}
 		return func() { q.tend(context.WithoutCancel(ctx), client) }, err
 	})
 }
@@ -40,6 +46,7 @@ func (q *Queue) Stop(ctx context.Context) error { return q.life.Stop(ctx) }
 // tend does all that is to be done beside the tasks, until the queue has stopped
 // and the last handler has returned.
 func (q *Queue) tend(ctx context.Context, client *river.Client[pgx.Tx]) {
+	defer q.heart.Close()
 	var attendants sync.WaitGroup
 	tending, cancel := context.WithCancel(ctx)
 	attendants.Go(func() { q.keepBeating(tending) })
