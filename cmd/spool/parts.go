@@ -58,7 +58,10 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer
 	p.app, err = app.New(ctx, c.appConfig(), app.Parts{
 		Store: p.store, Queue: p.queue, Blobs: p.blobs, Admit: media.Admit, Log: log, Observer: o, Reached: crashPoint(),
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	return p, p.app.Claim(ctx)
 }
 
 // openDatabase opens the store and the queue, which live in one database so

@@ -19,6 +19,8 @@ import (
 //	private/{video}/720p.mp4       and of private ones
 //	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for
 //
+// and owner/{database}, which is empty, says whose storage it is: see Claim.
+//
 // A playback address names its object directly, so serving it needs no query:
 // an unsigned address reaches public/ only, a signed one what it was signed for.
 const (
@@ -27,8 +29,11 @@ const (
 	workPlace    = "work"
 	publicPlace  = "public"
 	privatePlace = "private"
+
+	ownerPlace = "owner"
 )
 
+// places are those of videos.
 var places = []string{uploadPlace, sourcePlace, workPlace, publicPlace, privatePlace}
 
 func folder(place string, id video.ID) string { return place + "/" + string(id) + "/" }

@@ -35,3 +35,17 @@ func (s *Store) TakeTurn(ctx context.Context, chore string, every time.Duration,
 	})
 	return mine, err
 }
+
+// Identity returns what tells this database from all others. It is fresh if the
+// database has none yet.
+func (s *Store) Identity(ctx context.Context, fresh string) (string, error) {
+	var id string
+	err := s.InTx(ctx, func(tx *Tx) error {
+		if _, err := tx.affected(ctx, "name the database", `
+			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
+			return err
+		}
+		return wrap("name the database", tx.db.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&id))
+	})
+	return id, err
+}

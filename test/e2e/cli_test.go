@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,32 @@ func TestASecondServerIsKeptOut(t *testing.T) {
 	}
 	if r := s.get(s.url + "/readyz"); r.status != http.StatusOK {
 		t.Errorf("the first server answers %d afterwards", r.status)
+	}
+}
+
+// A database that was lost, or a setting that was: the films must be there when
+// it is found again.
+func TestAnotherDatabaseDoesNotCostTheFilms(t *testing.T) {
+	oneMachineOnly(t, "the same rule holds for a bucket, which has no database beside it to lose")
+	t.Parallel()
+	s := start(t)
+	u := s.submit(tinyVideo, clip(t, tinyClip))
+	s.waitReady(u)
+	s.stop()
+	films := s.filesOf(u.ID)
+	hidden := filepath.Join(t.TempDir(), "spool.db")
+	if err := os.Rename(filepath.Join(s.dataDir, "spool.db"), hidden); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, s.command("serve"), 1); !strings.Contains(said, "belongs to another database") {
+		t.Errorf("the server says %q; want whose films these are", said)
+	}
+	if err := os.Rename(hidden, filepath.Join(s.dataDir, "spool.db")); err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	if got := s.filesOf(u.ID); len(films) == 0 || !slices.Equal(got, films) {
+		t.Errorf("objects = %v; want %v", got, films)
 	}
 }
 

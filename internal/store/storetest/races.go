@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ func raceTests() []test {
 		{"no fault is lost", noFaultIsLost},
 		{"one of many removes the resolution", oneRemoves},
 		{"one of many deletes the video", oneDeletes},
+		{"one of many names the database", oneNames},
 		{"a read never shows half a transaction", readsAreWhole},
 		{"readers and writers do not disturb each other", crowd},
 	}
@@ -220,5 +222,22 @@ func crowd(t *testing.T, st *store.Store) {
 	ids, err := st.Abandoned(ctx, noon.AddDate(1, 0, 0), 1000)
 	if err != nil || len(ids) != racers*rounds {
 		t.Errorf("%d videos, %v; want %d", len(ids), err, racers*rounds)
+	}
+}
+
+func oneNames(t *testing.T, st *store.Store) {
+	var naming sync.WaitGroup
+	names := make([]string, racers)
+	for i := range names {
+		naming.Go(func() {
+			var err error
+			if names[i], err = st.Identity(t.Context(), uuid.NewString()); err != nil {
+				t.Errorf("racer %d: %v", i, err)
+			}
+		})
+	}
+	naming.Wait()
+	if names = slices.Compact(names); len(names) != 1 || names[0] == "" {
+		t.Errorf("the database is called %q; want one name", names)
 	}
 }
