@@ -32,7 +32,7 @@ func (s *server) metrics() map[string]float64 {
 }
 
 // objects lists the files that the storage holds below a folder of it, however
-// they came there.
+// they came there, without the one that says whose storage it is.
 func (s *server) objects(below string) []string {
 	s.t.Helper()
 	root := s.objectsDir
@@ -42,8 +42,9 @@ func (s *server) objects(below string) []string {
 			return nil // removed while we look
 		}
 		if err == nil && !d.IsDir() {
-			name, _ := filepath.Rel(root, path)
-			files = append(files, name)
+			if name, _ := filepath.Rel(root, path); !strings.HasPrefix(name, "owner/") {
+				files = append(files, name)
+			}
 		}
 		return err
 	})

@@ -63,13 +63,14 @@ func (q *Queue) pulse(ctx context.Context) error {
 }
 
 // sayAlive writes a beat, by the clock of the database, and counts the workers
-// that did so lately.
+// that did so lately. When that clock was turned back, what it wrote before lies in
+// the future and means nothing.
 func (q *Queue) sayAlive(ctx context.Context) error {
 	const beat = `
 		INSERT INTO queue_worker AS w (id, host, slots, started_at, steady_at, seen_at)
 		VALUES ($1, $2, $3, now(), now(), now())
 		ON CONFLICT (id) DO UPDATE SET seen_at = now(), done = $4, failed = $5,
-		       steady_at = CASE WHEN w.seen_at < now() - $6::interval THEN now() ELSE w.steady_at END
+		       steady_at = CASE WHEN w.seen_at < now() - $6::interval OR w.steady_at > now() THEN now() ELSE w.steady_at END
 		RETURNING (SELECT count(*) FROM queue_worker WHERE seen_at > now() - 2 * $7::interval)`
 
 	var alive int64
@@ -135,7 +136,9 @@ func (q *Queue) doChores(ctx context.Context) {
 
 // promote gives tasks whose time has come their turn. Those that are available
 // with a real time were put back by River, at the end of a process that could
-// not do so itself; their time is that of its clock, and means now.
+// not do so itself; their time is that of its clock, and means now. A task that
+// failed and would wait for longer than any pause lasts is one whose pause was
+// begun by the same clock before that was turned back: it is due as well.
 func (q *Queue) promote(ctx context.Context) error {
 	const update = `
 		UPDATE river_job
@@ -143,7 +146,8 @@ func (q *Queue) promote(ctx context.Context) error {
 		       metadata = metadata || jsonb_build_object('due', extract(epoch FROM least(scheduled_at, now())))
 		 WHERE id IN (SELECT id FROM river_job
 		               WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1 AND priority = 1
-		                 AND scheduled_at > '` + realTime + `' AND (scheduled_at <= now() OR state = 'available')
+		                 AND scheduled_at > '` + realTime + `' AND (scheduled_at <= now() OR state = 'available'
+		                      OR state = 'retryable' AND scheduled_at > now() + interval '2 minutes')
 		                 FOR UPDATE SKIP LOCKED)`
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -164,19 +168,20 @@ func (q *Queue) promote(ctx context.Context) error {
 // that this one has fetched without knowing it, because the answer was lost. The
 // successor of one that was cancelled is woken by the next promote.
 //
-// When nobody could reach the database, or all machines were asleep, everyone
-// looks dead afterwards. So a worker that was itself silent for too long judges
-// nobody until it has been back for the time of grace.
+// When nobody could reach the database, or all machines were asleep, or its clock
+// was turned, everyone looks dead afterwards. So a worker that was itself silent
+// for too long, or thinks so, judges nobody until it has been back for the time of
+// grace.
 func (q *Queue) giveBack(ctx context.Context, grace time.Duration) error {
 	const update = `
 		WITH lost AS (
 		     SELECT id AS job, metadata ? 'cancel_attempted_at' AS cancelled FROM river_job
 		      WHERE state = 'running' AND queue = $1
 		        AND CASE WHEN attempted_by[array_upper(attempted_by, 1)] = $2
-		                 THEN attempted_at < now() - $3::interval AND id <> ALL($4)
+		                 THEN attempted_at NOT BETWEEN now() - $3::interval AND now() + $3::interval AND id <> ALL($4)
 		                 ELSE NOT EXISTS (SELECT 1 FROM queue_worker
 		                                   WHERE queue_worker.id = attempted_by[array_upper(attempted_by, 1)]
-		                                     AND seen_at > now() - $3::interval) END
+		                                     AND seen_at BETWEEN now() - $3::interval AND now() + $3::interval) END
 		        AND EXISTS (SELECT 1 FROM queue_worker
 		                     WHERE id = $2 AND seen_at > now() - $3::interval AND steady_at <= now() - $5::interval)
 		        FOR UPDATE SKIP LOCKED
