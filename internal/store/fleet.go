@@ -25,11 +25,13 @@ func (s *Store) TakeTurn(ctx context.Context, chore string, every time.Duration,
 	}
 	err = s.InTx(ctx, func(tx *Tx) error {
 		// A little early counts as due: the one who did it last asks again after
-		// exactly that time.
-		due := now.Add(time.Second - every)
+		// exactly that time. A time far ahead is that of a clock that was turned
+		// back since.
+		due, wrong := now.Add(time.Second-every), now.Add(every)
 		n, err := tx.affected(ctx, "take a turn", `
 			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE chore.begun_at <= $3`, chore, millis(now), millis(due))
+			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE chore.begun_at <= $3 OR chore.begun_at > $4`,
+			chore, millis(now), millis(due), millis(wrong))
 		mine = n > 0
 		return err
 	})

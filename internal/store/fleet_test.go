@@ -21,6 +21,9 @@ func TestOneOfManyTakesATurn(t *testing.T) {
 		{"the first time ever", now, 1},
 		{"a minute later", now.Add(time.Minute), 0},
 		{"when it is due again", now.Add(time.Hour), 1},
+		{"when another clock is a little behind", now.Add(time.Hour - time.Minute), 0},
+		{"when the clock was turned back by a year", now.AddDate(-1, 0, 0), 1},
+		{"a minute after that", now.AddDate(-1, 0, 0).Add(time.Minute), 0},
 	} {
 		var mine atomic.Int64
 		var asking sync.WaitGroup
