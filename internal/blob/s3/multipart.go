@@ -104,7 +104,7 @@ func (u *multipart) add(size int64, free func(), do func(ctx context.Context, nu
 		}
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.parts = append(u.parts, types.CompletedPart{ETag: etag, PartNumber: &number})
+		u.parts = append(u.parts, types.CompletedPart{ETag: quoted(unquote(etag)), PartNumber: &number})
 	})
 }
 

@@ -155,7 +155,11 @@ func describe(key string, size int64, etag *string, modified *time.Time) blob.In
 	return blob.Info{Key: key, Size: size, ETag: unquote(etag), Modified: aws.ToTime(modified)}
 }
 
-func unquote(etag *string) string { return strings.Trim(aws.ToString(etag), `"`) }
+// unquote returns the bare ETag. Some proxies mark those of a server as weak, which
+// the server itself would not recognize.
+func unquote(etag *string) string {
+	return strings.Trim(strings.TrimPrefix(aws.ToString(etag), "W/"), `"`)
+}
 
 // quoted returns an ETag as a condition, or no condition for an empty one.
 func quoted(etag string) *string {
