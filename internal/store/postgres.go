@@ -240,25 +240,3 @@ func (t *Tx) While(ctx context.Context, f func(context.Context) error) error {
 		}
 	}
 }
-
-// waitingFor runs a statement that may wait long for another transaction: one
-// that publishes a film keeps its video locked while the film is copied. Each
-// wait is as short as any, so that a dead server is noticed, and is repeated
-// until ctx ends. SQLite needs none of that: it admits one writer at a time.
-func (t *Tx) waitingFor(ctx context.Context, op, query string, args ...any) (int64, error) {
-	if !t.postgres {
-		return t.affected(ctx, op, query, args...)
-	}
-	for {
-		if _, err := t.db.ExecContext(ctx, `SAVEPOINT waiting`); err != nil {
-			return 0, wrap(op, err)
-		}
-		n, err := t.affected(ctx, op, query, args...)
-		if !lockTimeout(err) {
-			return n, err
-		}
-		if _, err := t.db.ExecContext(ctx, `ROLLBACK TO SAVEPOINT waiting`); err != nil {
-			return 0, wrap(op, err)
-		}
-	}
-}

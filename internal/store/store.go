@@ -177,7 +177,7 @@ const tries = 3
 // InTx runs f in a transaction. It commits when f returns nil, and rolls back,
 // returning f's error, otherwise. On PostgreSQL it calls f again, in a new
 // transaction, when the first was undone because of another one that ran at the
-// same time.
+// same time, and, as often as it takes, when a video was locked by another one.
 //
 // An error of the commit itself says nothing about its outcome: the connection
 // may have been lost when the server had already done it. It is Unavailable,
@@ -185,21 +185,29 @@ const tries = 3
 // or leave it. Both are safe, because repeating is: an insertion under the same
 // id is refused, a finished step stays finished, a task is enqueued once.
 func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
-	for try := 1; ; try++ {
+	looks := 0 // at a video that was locked
+	for try := 1; ; {
 		committed, err := s.inTx(ctx, f)
-		if err == nil {
+		var pause time.Duration
+		switch {
+		case err == nil:
 			for _, f := range committed { // which may begin another transaction
 				f()
 			}
 			return nil
-		}
-		if try == tries || !collided(err) {
+		case errors.Is(err, errLocked):
+			looks++
+			pause = lockPause(looks)
+		case try < tries && collided(err):
+			// The other one has been waiting for what this one has just let go, and
+			// on a busy machine would be overtaken again.
+			pause = time.Duration(try) * 100 * time.Millisecond
+			try++
+		default:
 			return err
 		}
-		// The other one has been waiting for what this one has just let go, and
-		// on a busy machine would be overtaken again.
 		select {
-		case <-time.After(time.Duration(try) * 100 * time.Millisecond):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -97,6 +97,3 @@ func collided(err error) bool {
 	code := pgCode(err)
 	return code == pgSerialization || code == pgDeadlock
 }
-
-// lockTimeout reports whether a statement waited too long for a lock.
-func lockTimeout(err error) bool { return pgCode(err) == pgLockTimeout }

@@ -159,18 +159,6 @@ func (q queries) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, 
 	return v, wrap("find video of resolution", err)
 }
 
-// Lock makes every other transaction that locks the same video wait until this
-// one ends, so that two of them never both believe to be the last. A video that
-// is gone or being deleted is not found.
-func (t *Tx) Lock(ctx context.Context, id video.ID) error {
-	n, err := t.waitingFor(ctx, "lock video",
-		`UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
-	if err == nil && n == 0 {
-		return video.VideoNotFound()
-	}
-	return err
-}
-
 // SetPlan stores what inspecting the file decided.
 func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	text, err := json.Marshal(p)
