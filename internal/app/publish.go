@@ -198,7 +198,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 			if err != nil || v.Status.Finished() { // another was first, long ago
 				return err
 			}
-			return a.publishThumbnails(ctx, v, r.Name, files)
+			return tx.While(ctx, func(ctx context.Context) error { return a.publishThumbnails(ctx, v, r.Name, files) })
 		})
 		if err != nil {
 			return err
