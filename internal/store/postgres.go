@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ const beat = 15 * time.Second
 // say pool_max_conns. The queue listens on one more, and beats on another.
 const connections = 16
 
-// sessionSettings are what every connection asks the server for.
+// sessionSettings are what every connection asks the server for, once it is made:
+// poolers refuse those that ask for anything before.
 //
 // Locks end with their connection, so the server has to notice when the machine
 // of a client is gone, and must not wait for ever for a process that was
@@ -100,14 +102,24 @@ func postgresConfig(address string) (*pgxpool.Config, error) {
 	config.ConnConfig.ConnectTimeout = connectionLimit
 	config.PingTimeout = connectionLimit / 2
 	config.ConnConfig.Tracer = limitedAnswers{}
-	settings := config.ConnConfig.RuntimeParams
-	for name, value := range sessionSettings {
-		settings[name] = value
-	}
-	if settings["application_name"] == "" {
-		settings["application_name"] = "spool"
+	config.AfterConnect = withSettings(sessionSettings)
+	if params := config.ConnConfig.RuntimeParams; params["application_name"] == "" {
+		params["application_name"] = "spool"
 	}
 	return config, nil
+}
+
+// withSettings returns what gives a new connection these settings.
+func withSettings(settings map[string]string) func(context.Context, *pgx.Conn) error {
+	var names, values []string
+	for name, value := range settings {
+		names, values = append(names, name), append(values, value)
+	}
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		const set = `SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS setting (name, value)`
+		_, err := conn.Exec(ctx, set, names, values)
+		return err
+	}
 }
 
 // checkPostgres refuses a database that cannot hold every text, and brings the
@@ -140,8 +152,9 @@ func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpo
 	config := s.pool.Config() // a copy
 	config.MaxConns, config.MinConns, config.MinIdleConns = 3, 0, 0
 	config.ConnConfig.Tracer = nil
-	config.ConnConfig.RuntimeParams["lock_timeout"] = "0"
-	config.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	settings := maps.Clone(sessionSettings)
+	settings["lock_timeout"], settings["statement_timeout"] = "0", "0"
+	config.AfterConnect = withSettings(settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connect to change the schema: %w", err)
