@@ -151,6 +151,9 @@ func (s *Server) start(ctx context.Context) error {
 	return s.wait(ctx)
 }
 
+// errEnded means that a server did not begin to answer.
+var errEnded = errors.New("PostgreSQL ended at once")
+
 // wait waits until the server answers.
 func (s *Server) wait(ctx context.Context) error {
 	deadline := time.Now().Add(30 * time.Second)
@@ -162,7 +165,7 @@ func (s *Server) wait(ctx context.Context) error {
 		select {
 		case <-s.exited:
 			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			return fmt.Errorf("PostgreSQL ended at once: %s", strings.TrimSpace(string(log)))
+			return fmt.Errorf("%w: %s", errEnded, strings.TrimSpace(string(log)))
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
@@ -189,11 +192,18 @@ func (s *Server) Stop() { s.end(syscall.SIGINT) }
 // Crash stops the server without a word. What was not committed is lost.
 func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
 
-// Start starts a server that was stopped.
+// Start starts a server that was stopped. On a busy machine the processes of one
+// that was killed are there for a moment longer, and keep the next one out.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	if err := s.start(t.Context()); err != nil {
-		t.Fatalf("start PostgreSQL again: %v", err)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := s.start(t.Context())
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, errEnded) || time.Now().After(deadline) {
+			t.Fatalf("start PostgreSQL again: %v", err)
+		}
 	}
 }
 
