@@ -102,22 +102,44 @@ func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error
 	if t.Kind == queue.Purge {
 		return w.app.Purge(ctx, t.Video)
 	}
-	free, err := room.Free(w.scratch)
+	dir, err := w.workplace(ctx, t, v)
 	if err != nil {
 		return err
-	}
-	if err := w.app.RoomFor(ctx, t, v, free); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(w.scratch, string(t.Kind)+"-")
-	if err != nil {
-		return fmt.Errorf("make scratch folder: %w", err)
 	}
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
 			w.log.WarnContext(ctx, "could not clear scratch folder", "err", err)
 		}
 	}()
+	err = w.workIn(ctx, dir, t, v)
+	if _, gone := os.Stat(dir); err != nil && gone != nil {
+		return scratchError{fmt.Errorf("the folder of the task went away: %w (%v)", gone, err)}
+	}
+	return err
+}
+
+// workplace makes a folder for a task, if there is room for its work. Somebody
+// may have cleared up meanwhile, so the folder around it is made, too.
+func (w *Worker) workplace(ctx context.Context, t queue.Task, v video.Video) (string, error) {
+	if err := os.MkdirAll(w.scratch, 0o700); err != nil {
+		return "", scratchError{err}
+	}
+	free, err := room.Free(w.scratch)
+	if err != nil {
+		return "", scratchError{err}
+	}
+	if err := w.app.RoomFor(ctx, t, v, free); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(w.scratch, string(t.Kind)+"-")
+	if err != nil {
+		return "", scratchError{fmt.Errorf("make scratch folder: %w", err)}
+	}
+	return dir, nil
+}
+
+// workIn does the work of a task in a folder.
+func (w *Worker) workIn(ctx context.Context, dir string, t queue.Task, v video.Video) error {
 	switch t.Kind {
 	case queue.Inspect:
 		return w.inspect(ctx, t, v, dir)
@@ -202,9 +224,18 @@ func conversion(err error) error {
 	return conversionError{err}
 }
 
+// scratchError is trouble with the place where tasks work, whatever became of
+// the file for it.
+type scratchError struct{ error }
+
+func (s scratchError) Unwrap() error { return s.error }
+
 // ours reports whether an error is trouble of this machine or its services, so
 // that the file is not to blame however often it happens.
 func ours(err error) bool {
+	if _, ok := errors.AsType[scratchError](err); ok {
+		return true
+	}
 	if start, ok := errors.AsType[*fs.PathError](err); ok && start.Op == "fork/exec" {
 		return true // ffmpeg is gone from this machine
 	}
