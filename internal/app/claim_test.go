@@ -11,24 +11,33 @@ import (
 )
 
 // Beside a database that is not theirs, all objects are left-overs. A forgotten
-// setting must not cost every film.
-func TestStorageBelongsToOneDatabase(t *testing.T) {
+// setting must not cost a film.
+func TestFilmsOfAnotherDatabaseAreNotSwept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.must(b.Claim(t.Context()))
-	v := b.video(b.processing(video.Draft{}).ID)
-	for range 2 { // the second try is refused as well
-		other := newBenchOn(t, func(*disk.Store) blob.Store { return b.blobs })
-		if err := other.Claim(t.Context()); err == nil || !strings.Contains(err.Error(), "another database") {
-			t.Errorf("another database claims the storage: %v; want it refused", err)
+	source := b.video(b.processing(video.Draft{}).ID).Source.Key
+
+	other := newBenchOn(t, func(*disk.Store) blob.Store { return b.blobs })
+	other.must(other.Claim(t.Context()))
+	b.must(b.Claim(t.Context())) // at the next start
+	for name, one := range map[string]*bench{"the first database": b, "the other one": other} {
+		if _, err := one.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "another database") {
+			t.Errorf("%s sweeps: %v; want it to leave all alone", name, err)
 		}
 	}
-	b.must(b.Claim(t.Context())) // at the next start
-	if _, err := b.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
+	keys := b.keys()
+	if len(keys) != 3 || !slices.Contains(keys, source) {
+		t.Fatalf("objects = %v; want the source and two marks", keys)
 	}
-	b.must(b.Claim(t.Context()))
-	if keys := b.keys(); len(keys) != 2 || !slices.Contains(keys, v.Source.Key) {
-		t.Errorf("objects = %v; want the source and whose they are", keys)
+
+	id, err := other.store.Identity(t.Context(), "")
+	b.must(err)
+	b.must(b.blobs.Delete(t.Context(), "owner/"+id))
+	if _, err := b.Sweep(t.Context()); err != nil {
+		t.Errorf("the first database, alone again, does not sweep: %v", err)
+	}
+	if _, err := other.Sweep(t.Context()); err == nil {
+		t.Error("a database without a mark sweeps another one's films")
 	}
 }

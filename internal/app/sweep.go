@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spool-video/spool/internal/store"
@@ -84,7 +85,9 @@ func (a *App) sweepAndLog(ctx context.Context) {
 		a.log.WarnContext(ctx, "could not forget old promises", "err", err)
 	}
 	r, err := a.Sweep(ctx)
-	if err != nil {
+	if _, shared := errors.AsType[sharedError](err); shared {
+		a.log.ErrorContext(ctx, "nothing is swept", "err", err)
+	} else if err != nil {
 		a.log.WarnContext(ctx, "sweep was cut short", "err", err)
 	} else if r.Removed > 0 || r.Unknown > 0 {
 		a.log.InfoContext(ctx, "sweep done", "objects", r.Objects, "removed", r.Removed, "unknown", r.Unknown)
@@ -135,9 +138,13 @@ type SweepReport struct {
 
 // Sweep looks at every object and removes those without an owner: what a crash
 // left between writing an object and recording it. It may run at any time; an
-// object whose record is just being written is left to a later sweep.
+// object whose record is just being written is left to a later sweep. In a
+// storage that other databases use, too, it removes nothing and fails.
 func (a *App) Sweep(ctx context.Context) (SweepReport, error) {
 	var r SweepReport
+	if err := a.alone(ctx); err != nil {
+		return r, err
+	}
 	for _, place := range places {
 		if err := a.sweepPlace(ctx, place, &r); err != nil {
 			return r, err
