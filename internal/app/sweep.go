@@ -10,17 +10,20 @@ import (
 )
 
 const (
-	tidyEvery  = time.Minute // expired uploads, rotated keys, deletions that were cut short
-	sweepEvery = time.Hour   // a look at every object
+	tidyEvery   = time.Minute      // expired uploads, rotated keys, deletions that were cut short
+	rescueEvery = 10 * time.Minute // a look at every video at work
+	sweepEvery  = time.Hour        // a look at every object
 )
 
 // Maintain keeps house until ctx ends: at once, because a crash may have left
 // something behind, and then at set times.
 func (a *App) Maintain(ctx context.Context) {
-	tidy, sweep := time.NewTicker(tidyEvery), time.NewTicker(sweepEvery)
+	tidy, rescue, sweep := time.NewTicker(tidyEvery), time.NewTicker(rescueEvery), time.NewTicker(sweepEvery)
 	defer tidy.Stop()
+	defer rescue.Stop()
 	defer sweep.Stop()
 	a.tidy(ctx)
+	a.rescueAll(ctx)
 	a.sweepAndLog(ctx)
 	for {
 		select {
@@ -28,6 +31,8 @@ func (a *App) Maintain(ctx context.Context) {
 			return
 		case <-tidy.C:
 			a.tidy(ctx)
+		case <-rescue.C:
+			a.rescueAll(ctx)
 		case <-sweep.C:
 			a.sweepAndLog(ctx)
 		}
@@ -75,6 +80,15 @@ func (a *App) FinishDeletions(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (a *App) rescueAll(ctx context.Context) {
+	if !a.MyTurn(ctx, "rescue", rescueEvery) {
+		return
+	}
+	if _, err := a.Rescue(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not look after all videos at work", "err", err)
+	}
 }
 
 func (a *App) sweepAndLog(ctx context.Context) {

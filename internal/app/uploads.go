@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
-	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/sign"
 	"github.com/spool-video/spool/internal/store"
 	"github.com/spool-video/spool/internal/video"
@@ -183,7 +182,7 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 		if accepted, err = tx.AcceptUpload(ctx, id, source, a.now()); err != nil || !accepted {
 			return err
 		}
-		return a.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Inspect, Video: id, Tenant: tenant, Priority: urgent})
+		return a.queue.Enqueue(ctx, tx, inspection(id, tenant))
 	})
 	if err != nil {
 		return false, err // the copy stays: whether the commit took effect is not known, and the sweep knows later

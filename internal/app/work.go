@@ -88,6 +88,11 @@ func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 	})
 }
 
+// inspection is the first task of a video.
+func inspection(id video.ID, tenant video.Tenant) queue.Task {
+	return queue.Task{Kind: queue.Inspect, Video: id, Tenant: tenant, Priority: urgent}
+}
+
 // layOut turns a plan into its steps and the tasks that can start at once. The
 // weights are rough shares of the time each takes, in seconds of film.
 func layOut(v video.Video, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
@@ -177,14 +182,9 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 		if err != nil {
 			return err
 		}
-		var assemble []queue.Task
-		for _, s := range steps {
-			switch kind := queue.Kind(s.Kind); {
-			case kind != queue.Assemble && !s.Done:
-				return nil // not the last one
-			case kind == queue.Assemble && !s.Done:
-				assemble = append(assemble, queue.Task{Kind: kind, Video: id, Number: s.Number, Priority: assemblePriority})
-			}
+		films, last := assemblies(steps)
+		if !last {
+			return nil
 		}
 		v, err := tx.Video(ctx, id)
 		if err != nil {
@@ -193,15 +193,36 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 		if err := warn(ctx, tx, v, verdict(v.Plan, steps)); err != nil {
 			return err
 		}
-		for i := range assemble {
-			assemble[i].Tenant = v.Tenant
-		}
-		return a.queue.Enqueue(ctx, tx, assemble...)
+		return a.queue.Enqueue(ctx, tx, assembleTasks(v, films)...)
 	})
 	if err == nil && !kept {
 		return a.removeWork(ctx, id) // the video was deleted meanwhile: what was kept above is nobody's
 	}
 	return err
+}
+
+// assemblies returns which films are still to be assembled, and whether all their
+// parts are done.
+func assemblies(steps []store.Step) (films []int, last bool) {
+	last = true
+	for _, s := range steps {
+		switch {
+		case s.Done:
+		case s.Kind == string(queue.Assemble):
+			films = append(films, s.Number)
+		default:
+			last = false
+		}
+	}
+	return films, last
+}
+
+func assembleTasks(v video.Video, films []int) []queue.Task {
+	tasks := make([]queue.Task, len(films))
+	for i, n := range films {
+		tasks[i] = queue.Task{Kind: queue.Assemble, Video: v.ID, Tenant: v.Tenant, Number: n, Priority: assemblePriority}
+	}
+	return tasks
 }
 
 // verdict is what there is to say about a film all of whose parts are done.

@@ -91,6 +91,10 @@ type Queue interface {
 	// context ends with ErrCancelled and they do not run again.
 	Cancel(ctx context.Context, tx Tx, id video.ID, keep ...Kind) error
 
+	// Names returns the names of a video's tasks that wait or run, as tx sees
+	// them.
+	Names(ctx context.Context, tx Tx, id video.ID) ([]Name, error)
+
 	// Quiet waits until no task of the video is running except those of the
 	// kinds in keep, or until ctx ends.
 	Quiet(ctx context.Context, id video.ID, keep ...Kind) error

@@ -150,6 +150,7 @@ func everyStatement(ctx context.Context, tx *Tx) {
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)
 	_ = tx.DropSteps(ctx, "a")
 	_, _ = tx.Abandoned(ctx, now, 100)
+	_, _ = tx.AtWork(ctx, "a", 100)
 	_ = tx.MarkDeleted(ctx, "a", now)
 	_ = tx.RemoveResolution(ctx, "r")
 	_ = tx.RemoveVideo(ctx, "a")

@@ -221,6 +221,12 @@ func (q queries) Abandoned(ctx context.Context, before time.Time, limit int) ([]
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
 }
 
+// AtWork lists videos that are processed, in the order of their ids, beginning
+// after one of them.
+func (q queries) AtWork(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
+	return q.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+}
+
 // Doomed lists videos whose deletion was promised and has not been finished.
 func (q queries) Doomed(ctx context.Context) ([]video.ID, error) {
 	return q.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)

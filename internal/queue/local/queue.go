@@ -130,6 +130,11 @@ func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...qu
 	return nil
 }
 
+// Names implements queue.Queue.
+func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
+	return life.Names(ctx, tx, id, `SELECT kind, number FROM task WHERE video_id = $1`, id)
+}
+
 func runningIDs(rows *sql.Rows) ([]int64, error) {
 	defer rows.Close()
 	var ids []int64

@@ -12,6 +12,7 @@ func statsCases() []testCase {
 	return []testCase{
 		{"an empty queue has none", func(l *lab) { l.counts(0, 0) }},
 		{"tasks are counted by kind", testStatsByKind},
+		{"the tasks of a video are named", testNamesOfAVideo},
 		{"the age is that of the oldest due task", testStatsOldest},
 	}
 }
@@ -38,6 +39,28 @@ func testStatsByKind(l *lab) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		l.Errorf("stats differ (-want +got):\n%s", diff)
+	}
+}
+
+func testNamesOfAVideo(l *lab) {
+	later := task(queue.Purge, 0)
+	later.RunAt = time.Now().Add(time.Hour)
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 7), later, marker(0))
+	l.next(task(queue.Encode, 0))
+
+	var names []queue.Name
+	l.tx(func(tx queue.Tx) (err error) {
+		names, err = l.Queue.Names(l.Context(), tx, film)
+		return err
+	})
+	got := map[queue.Name]int{}
+	for _, n := range names {
+		got[n]++
+	}
+	want := map[queue.Name]int{task(queue.Encode, 0).Name(): 1, task(queue.Encode, 7).Name(): 1, later.Name(): 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		l.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }
 

@@ -10,6 +10,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// Names implements queue.Queue. What is cancelled has no name any more.
+func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
+	return life.Names(ctx, tx, id, `
+		SELECT args->>'kind', (args->>'number')::int
+		  FROM river_job
+		 WHERE queue = $1 AND args->>'video' = $2 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`, queueName, id)
+}
+
 // Quiet implements queue.Queue for all machines: it asks the database. An end
 // on this machine is noticed at once, one elsewhere with the next look.
 func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
