@@ -148,7 +148,14 @@ type SweepReport struct {
 	Objects int // looked at
 	Removed int // that belonged to nobody
 	Unknown int // whose key is not one of ours; left alone
+
+	failures []error // of objects that could not be removed
 }
+
+// maxSweepFailures is how many objects a sweep fails to remove before it takes
+// the storage to be in trouble. One alone, which somebody has locked, must not
+// keep all that follow from being swept.
+const maxSweepFailures = 10
 
 // Sweep looks at every object and removes those without an owner: what a crash
 // left between writing an object and recording it. It may run at any time; an
@@ -164,7 +171,7 @@ func (a *App) Sweep(ctx context.Context) (SweepReport, error) {
 			return r, err
 		}
 	}
-	return r, nil
+	return r, errors.Join(r.failures...)
 }
 
 func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) error {
@@ -186,7 +193,10 @@ func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) erro
 		}
 		removed, err := a.removeUnowned(ctx, last, info)
 		if err != nil {
-			return err
+			r.failures = append(r.failures, err)
+		}
+		if len(r.failures) == maxSweepFailures {
+			return errors.Join(r.failures...)
 		}
 		if removed {
 			r.Removed++
