@@ -37,8 +37,8 @@ const redirectLife = 6 * time.Hour
 // a player to reach it in time. What ends sooner is served from here.
 const shortestRedirect = 5 * time.Second
 
-// lookLimit is how long a player waits for a storage that does not answer. Work
-// is patient with it; a person is not.
+// lookLimit is how long a player, or who completes an upload, waits for a storage
+// that does not answer. Work is patient with it; a person is not.
 const lookLimit = 5 * time.Second
 
 // PublicAddress returns where the storage itself serves a file of a public

@@ -204,6 +204,8 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 // verify looks at the uploaded file: it is there, not too large, and begins like
 // a video.
 func (a *App) verify(ctx context.Context, id video.ID) (blob.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
 	o, err := a.blobs.Open(ctx, uploadKey(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return blob.Info{}, video.Failf(video.UploadMissing, "No file was uploaded.")
