@@ -31,7 +31,7 @@ func runEdge(t *testing.T) *running {
 	if _, err := p.app.Bootstrap(t.Context(), edgeKey); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := newHandler(p.app, c)
+	handler, err := newHandler(p, c)
 	if err != nil {
 		t.Fatal(err)
 	}
