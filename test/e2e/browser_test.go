@@ -34,7 +34,7 @@ func findBrowser(t testing.TB) string {
 // own.
 func browserFlags(t testing.TB) []string {
 	return []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-		"--disable-component-update", "--no-first-run", "--mute-audio", "--user-data-dir=" + t.TempDir()}
+		"--disable-component-update", "--no-first-run", "--mute-audio", "--hide-scrollbars", "--user-data-dir=" + t.TempDir()}
 }
 
 // tab is a page in a real browser. It is driven by Chrome's DevTools protocol:
@@ -229,6 +229,13 @@ func heard[T any](b *tab, method string) []T {
 		all = append(all, params)
 	}
 	return all
+}
+
+// emulate has the page drawn so wide, in a light or dark scheme.
+func (b *tab) emulate(width int, scheme string) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
 // shoot keeps a picture of the page with the test's artifacts (go test -artifacts).

@@ -6,12 +6,12 @@ import { bytes } from "./words.js";
 
 // Transfer tells each of its steps to its observer, which has:
 //
-//	told(text)             what is being done
-//	created(id)            the video exists
-//	sent(bytes)            so much of the file is on the server
-//	completed(id)          the file is accepted
-//	failed(error, again)   it ended; again says whether run may be called anew
-//	cancelled(error, id)   it was called off; error says why the video is still there
+//	told(text)                what is being done
+//	created(id)               the video exists
+//	sent(bytes)               so much of the file is on the server
+//	completed(id)             the file is accepted
+//	failed(error, again, id)  it ended; again says whether run may be called anew
+//	cancelled(error, id)      it was called off; error says why the video is still there
 export class Transfer {
   #file;
   #draft;
@@ -69,7 +69,7 @@ export class Transfer {
     // has expired; another name makes another video.
     const expired = error.status === 403 && error.code !== "insufficient_scope";
     if (expired) this.#name = newKey();
-    this.#observer.failed(error, error.passing || expired);
+    this.#observer.failed(error, error.passing || expired, this.#id);
   }
 
   // undo removes the video that nobody will upload a file for any more.

@@ -186,11 +186,12 @@ class Item {
     this.#hooks.changed(id);
   }
 
-  failed(error, again) {
+  failed(error, again, id) {
     this.#bar.hidden = true;
     setText(this.#state, "Not uploaded.");
     this.#problem.replaceChildren(problemBox(error));
     this.#offer(again && button("Try again", () => { this.told("Waiting for its turn"); this.#hooks.again(); }), this.#dismiss());
+    if (id) this.#hooks.changed(id);
   }
 
   cancelled(error, id) {
