@@ -24,12 +24,14 @@ function makeHome() {
   const list = new List(trouble);
   const changed = (id) => list.changed(id).catch((error) => trouble(error, 0));
   const uploads = new Uploads(changed, (id) => list.gone(id));
-  return { list, uploads, node: el("div", { class: "stack" }, uploads.node, list.node) };
+  return { list, uploads, changed, scroll: 0, node: el("div", { class: "stack" }, uploads.node, list.node) };
 }
 
 // route shows what the part of the address after # names. The key is never a
 // part of it.
 function route() {
+  const seen = page;
+  if (!seen && home) home.scroll = scrollY;
   page?.stop();
   page = null;
   trouble(null);
@@ -38,18 +40,24 @@ function route() {
   home ??= makeHome();
   const [, id] = /^#\/video\/([0-9A-Za-z-]+)$/.exec(location.hash) ?? [];
   if (id) showVideo(id);
-  else showHome();
+  else showHome(seen);
 }
 
-function showHome() {
+// showHome shows uploads and the list. seen is the page that one comes from, if
+// it is that of a video: the video may have changed meanwhile.
+function showHome(seen) {
   document.title = "Spool";
   view.replaceChildren(home.node);
   home.list.start();
+  if (!seen) return;
+  if (!seen.gone) home.changed(seen.id);
+  home.list.focus();
+  scrollTo(0, home.scroll);
 }
 
 function showVideo(id) {
   home.list.stop();
-  page = new VideoPage(id, { trouble, deleted: () => { location.hash = "#/"; } });
+  page = new VideoPage(id, { trouble, deleted: () => { home.list.gone(id); location.hash = "#/"; } });
   view.replaceChildren(page.node);
   page.start();
 }

@@ -12,8 +12,10 @@ const pageSize = 20;
 export class List {
   #rows = new Map(); // by id
   #cursor = "";
+  #read = false;
   #poller;
 
+  #title = el("h2", { id: "list-title", tabindex: -1 }, "Videos");
   #filter = el("select", { id: "filter" },
     el("option", { value: "" }, "all"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
   #items = el("ul", { class: "videos" });
@@ -26,19 +28,25 @@ export class List {
     this.#filter.addEventListener("change", () => this.reload());
     this.node = el("section", { "aria-labelledby": "list-title" },
       el("div", { class: "line" },
-        el("h2", { id: "list-title", tabindex: -1 }, "Videos"),
+        this.#title,
         el("span", { class: "actions" },
           el("label", { for: "filter" }, "Show "), this.#filter, button("Refresh", () => this.reload()))),
       this.#items, this.#note, el("p", { class: "actions centred" }, this.#more));
   }
 
-  // start and stop say whether the list is on display.
+  // start and stop say whether the list is on display. It is read when it is
+  // first shown; whoever comes back to it finds the place where they were.
   start() {
-    return this.reload();
+    if (this.#read) this.#wake();
+    else this.reload();
   }
 
   stop() {
     this.#poller.stop();
+  }
+
+  focus() {
+    this.#title.focus({ preventScroll: true });
   }
 
   reload() {
@@ -53,6 +61,7 @@ export class List {
     try {
       const page = await request("GET", `video?${query}`);
       if (!cursor) this.#clear();
+      this.#read = true;
       page.videos.forEach((video) => this.#show(video, (row) => this.#items.append(row)));
       this.#cursor = page.nextCursor ?? "";
       this.#more.hidden = !this.#cursor;
@@ -106,12 +115,13 @@ export class List {
     return this.#atWork().length > 0;
   }
 
-  // changed reads one video and shows it, on top if it is new.
+  // changed reads one video and shows it, at its place by its age if it is new.
   async changed(id, signal) {
     try {
       const video = await request("GET", `video/${id}`, { signal });
-      this.#show(video, (row) => this.#items.prepend(row));
-      this.#note.replaceChildren();
+      const older = [...this.#rows.values()].find((row) => new Date(row.video.createdAt) < new Date(video.createdAt));
+      if (older || !this.#cursor || this.#rows.has(id)) this.#show(video, (row) => this.#items.insertBefore(row, older?.node ?? null));
+      if (this.#rows.size > 0) this.#note.replaceChildren();
       this.#wake();
     } catch (error) {
       if (error.status === 404) return this.gone(id);

@@ -58,6 +58,7 @@ export class Player {
   #choose(name, at = 0) {
     const { videoUrl, thumbnailImageUrls } = this.#video.resolutions[name];
     this.#name = name;
+    this.#film.poster = thumbnailImageUrls[0] ?? "";
     this.#film.src = videoUrl;
     this.#film.currentTime = at;
     this.#tell();

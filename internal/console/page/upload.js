@@ -188,7 +188,7 @@ class Item {
 
   failed(error, again, id) {
     this.#bar.hidden = true;
-    setText(this.#state, "Not uploaded.");
+    setText(this.#state, error.passing ? "Not uploaded." : "Not accepted.");
     this.#problem.replaceChildren(problemBox(error));
     this.#offer(again && button("Try again", () => { this.told("Waiting for its turn"); this.#hooks.again(); }), this.#dismiss());
     if (id) this.#hooks.changed(id);

@@ -33,6 +33,8 @@ export class VideoPage {
   #body;
 
   constructor(id, { trouble, deleted }) {
+    this.id = id;
+    this.gone = false; // deleted here
     this.#id = encodeURIComponent(id);
     this.#deleted = deleted;
     this.#poller = new Poller(() => this.#look(), trouble);
@@ -154,7 +156,8 @@ export class VideoPage {
     await this.#try(async () => {
       await request("DELETE", `video/${this.#id}`);
       announce(`${this.#filename} is deleted.`);
-      this.#deleted(this.#id);
+      this.gone = true;
+      this.#deleted();
     });
   }
 
