@@ -211,8 +211,13 @@ func (c *console) wantDeletion() {
 	c.click("button", "Delete video")
 	c.click("dialog button", "Delete")
 	c.waitText(".empty", "No videos yet")
+	c.wantNoVideos()
+}
+
+func (c *console) wantNoVideos() {
+	c.t.Helper()
 	if list := c.call("GET", "/api/video", nil); !strings.Contains(string(list.body), `"videos":[]`) {
-		c.t.Errorf("the list is %s after the video was deleted", list.body)
+		c.t.Errorf("the list is %s, want an empty one", list.body)
 	}
 }
 

@@ -29,6 +29,9 @@ type rule struct {
 	params      map[string]any
 }
 
+// keepWaiting is the command of a rule that lets the page wait for ever.
+const keepWaiting = ""
+
 // paused is an answer that waits for us.
 type paused struct {
 	RequestID string
@@ -57,6 +60,9 @@ func (s *spoiler) hear(m message) {
 		return
 	}
 	command, params := s.verdict(p)
+	if command == keepWaiting {
+		return
+	}
 	params["requestId"] = p.RequestID
 	if _, err := s.tab.post(command, params); err != nil {
 		s.tab.t.Errorf("%s: %v", command, err)
@@ -161,5 +167,22 @@ func TestConsoleShowsRefusals(t *testing.T) {
 	c.waitText("main .problem", "no video")
 	c.click("button", "Forget key")
 	c.wait("the question for the key", `document.activeElement.id === "key" && sessionStorage.length === 0`)
+	c.wantHarmless()
+}
+
+// TestConsoleCancelsAnUpload: what was called off leaves nothing behind.
+func TestConsoleCancelsAnUpload(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	c.enter(apiKey)
+	c.waitText(".empty", "No videos yet")
+	spoil(c.tab, rule{method: "PUT", command: keepWaiting})
+	c.upload(clip(t, miniClip), "film.mp4", "144p")
+	c.waitText(".video .badge", "waiting for upload")
+	c.waitText(".transfer .state", "100 %")
+	c.click(".transfer button", "Cancel")
+	c.waitText(".transfer .state", "Cancelled.")
+	c.waitText(".empty", "No videos yet")
+	c.wantNoVideos()
 	c.wantHarmless()
 }

@@ -8,16 +8,19 @@ import { VideoPage } from "./video.js";
 
 const view = document.getElementById("view");
 const forget = document.getElementById("forget");
-const troubleBox = document.getElementById("trouble");
+const stale = el("div");
+const blocked = new Set(); // origins that the browser kept us from
+
+document.getElementById("trouble").append(stale);
 
 let home = null; // what one key gets to see; uploads go on while a video is shown
 let page = null; // the video that is shown, if one is
 
 // trouble tells that what is on display may be out of date, and why.
 function trouble(error, seconds) {
-  if (!error) return troubleBox.replaceChildren();
+  if (!error) return stale.replaceChildren();
   const next = seconds ? `Trying again in ${Math.round(seconds)} s.` : "";
-  troubleBox.replaceChildren(el("p", { class: "trouble" }, `Not up to date: ${error.message} ${next}`));
+  stale.replaceChildren(el("p", { class: "trouble" }, `Not up to date: ${error.message} ${next}`));
 }
 
 function makeHome() {
@@ -108,10 +111,12 @@ addEventListener("hashchange", route);
 for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
 
 document.addEventListener("securitypolicyviolation", (event) => {
-  const blocked = URL.canParse(event.blockedURI) ? new URL(event.blockedURI).origin : event.blockedURI;
-  const note = el("p", { class: "trouble" }, `The browser keeps this page from reaching ${blocked}. Is base_url the address by which you opened it? `);
-  note.append(button("Dismiss", () => note.remove(), { class: "quiet" }));
-  troubleBox.append(note);
+  const origin = URL.canParse(event.blockedURI) ? new URL(event.blockedURI).origin : event.blockedURI;
+  if (blocked.has(origin)) return;
+  blocked.add(origin);
+  const note = el("p", { class: "trouble" }, `The browser keeps this page from reaching ${origin}. Is base_url the address by which you opened it? `,
+    button("Dismiss", () => note.remove(), { class: "quiet" }));
+  stale.after(note);
 });
 
 route();

@@ -13,6 +13,7 @@ export class List {
   #rows = new Map(); // by id
   #cursor = "";
   #read = false;
+  #shown = false;
   #poller;
 
   #title = el("h2", { id: "list-title", tabindex: -1 }, "Videos");
@@ -37,11 +38,13 @@ export class List {
   // start and stop say whether the list is on display. It is read when it is
   // first shown; whoever comes back to it finds the place where they were.
   start() {
+    this.#shown = true;
     if (this.#read) this.#wake();
     else this.reload();
   }
 
   stop() {
+    this.#shown = false;
     this.#poller.stop();
   }
 
@@ -95,7 +98,7 @@ export class List {
   }
 
   #wake() {
-    if (this.#atWork().length > 0) this.#poller.wake();
+    if (this.#shown && this.#atWork().length > 0) this.#poller.wake();
   }
 
   #atWork() {
@@ -119,14 +122,20 @@ export class List {
   async changed(id, signal) {
     try {
       const video = await request("GET", `video/${id}`, { signal });
-      const older = [...this.#rows.values()].find((row) => new Date(row.video.createdAt) < new Date(video.createdAt));
-      if (older || !this.#cursor || this.#rows.has(id)) this.#show(video, (row) => this.#items.insertBefore(row, older?.node ?? null));
+      const next = this.#nextOlder(video);
+      // One that is older than all on display is on a page that nobody asked for yet.
+      if (next || !this.#cursor || this.#rows.has(id)) this.#show(video, (row) => this.#items.insertBefore(row, next?.node ?? null));
       if (this.#rows.size > 0) this.#note.replaceChildren();
       this.#wake();
     } catch (error) {
       if (error.status === 404) return this.gone(id);
       throw error;
     }
+  }
+
+  #nextOlder(video) {
+    const age = (row) => new Date(video.createdAt) - new Date(row.video.createdAt);
+    return [...this.#rows.values()].filter((row) => age(row) > 0).toSorted((a, b) => age(a) - age(b))[0];
   }
 
   gone(id) {
