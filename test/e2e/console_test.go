@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -261,4 +262,32 @@ func (c *console) wantPolicyToBite() {
 	if got := eval[string](c.tab, markup); got != "refused" {
 		c.t.Errorf("markup from a text is %s", got)
 	}
+}
+
+// TestConsoleShowsLongListsByPages looks at more videos than a page has, and at
+// those of one status.
+func TestConsoleShowsLongListsByPages(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	first := c.submit(newVideo{Filename: "first.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
+	for range 22 {
+		c.create(newVideo{Filename: "holiday.mov", Resolutions: []string{"1080p", "480p"}, IsPublic: true})
+	}
+	c.enter(apiKey)
+	rows := func(n int) string { return fmt.Sprintf(`document.querySelectorAll(".video").length === %d`, n) }
+	c.wait("a page of videos", rows(20))
+	c.click("button", "Show more")
+	c.wait("all videos", rows(23))
+	c.tab.shoot("many")
+	choose := func(status string) {
+		eval[any](c.tab, `(() => { const f = document.querySelector("#filter"); f.value = `+quote(status)+`; f.dispatchEvent(new Event("change")); })()`)
+	}
+	choose("fail")
+	c.waitText(".empty", "No video is failed.")
+	c.waitReady(first)
+	choose("ready")
+	c.wait("the one that is ready", rows(1))
+	c.waitText(".video .name", "first.mp4")
+	c.waitText(".video .meta", "144p · private")
+	c.wantHarmless()
 }
