@@ -134,7 +134,6 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Content-Security-Policy", c.policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", f.etag)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.body))

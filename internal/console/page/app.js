@@ -27,7 +27,7 @@ function makeHome() {
   const list = new List(trouble);
   const changed = (id) => list.changed(id).catch((error) => trouble(error, 0));
   const uploads = new Uploads(changed, (id) => list.gone(id));
-  return { list, uploads, changed, scroll: 0, node: el("div", { class: "stack" }, uploads.node, list.node) };
+  return { list, uploads, changed, scroll: 0, node: el("div", { class: "stack" }, el("h1", { class: "unseen" }, "Console"), uploads.node, list.node) };
 }
 
 // route shows what the part of the address after # names. The key is never a

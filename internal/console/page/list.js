@@ -13,6 +13,7 @@ export class List {
   #rows = new Map(); // by id
   #cursor = "";
   #read = false;
+  #turn = 0; // counts the pages that were asked for
   #shown = false;
   #poller;
 
@@ -57,12 +58,14 @@ export class List {
   }
 
   async #load(cursor) {
+    const turn = ++this.#turn;
     const query = new URLSearchParams({ limit: pageSize });
     if (cursor) query.set("cursor", cursor);
     if (this.#filter.value) query.set("status", this.#filter.value);
     this.#more.disabled = true;
     try {
       const page = await request("GET", `video?${query}`);
+      if (turn !== this.#turn) return; // another filter was chosen meanwhile
       if (!cursor) this.#clear();
       this.#read = true;
       page.videos.forEach((video) => this.#show(video, (row) => this.#items.append(row)));
@@ -71,7 +74,7 @@ export class List {
       this.#note.replaceChildren(this.#rows.size === 0 ? this.#empty() : "");
       this.#wake();
     } catch (error) {
-      if (error.status !== 401) this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
+      if (turn === this.#turn && error.status !== 401) this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
     }
     this.#more.disabled = false;
   }
