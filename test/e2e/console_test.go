@@ -24,10 +24,10 @@ type console struct {
 }
 
 // openConsole starts a server and opens its console, without a key.
-func openConsole(t *testing.T) *console {
+func openConsole(t *testing.T, options ...option) *console {
 	t.Helper()
 	tab := openTab(t)
-	s := start(t)
+	s := start(t, options...)
 	if onFleet() {
 		s.allowUploads()
 	}
