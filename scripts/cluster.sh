@@ -117,7 +117,7 @@ start_nginx() {
 
 start_postgres
 run s3 env ROOT_ACCESS_KEY=$AWS_ACCESS_KEY_ID ROOT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
-	.cache/bin/versitygw --port 127.0.0.1:8090 --quiet --health /health posix "$dir/s3"
+	.cache/bin/versitygw --port 127.0.0.1:8090 --quiet --health /health --cors-allow-origin "http://127.0.0.1:$port" posix "$dir/s3"
 await s3 curl -fsS http://127.0.0.1:8090/health
 
 for n in 1 2; do
@@ -136,6 +136,7 @@ done
 await nginx curl -fsS "http://127.0.0.1:$port/readyz"
 
 echo "The fleet answers on http://127.0.0.1:$port with the API key $key (docs: http://127.0.0.1:$port/docs)"
+echo "Upload and watch in a browser: http://127.0.0.1:$port/"
 echo "Processes, to be killed as you like:$processes"
 echo "Logs: $dir/log   Workers: SPOOL_DATABASE_URL='$SPOOL_DATABASE_URL' bin/spool workers"
 

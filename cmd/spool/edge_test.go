@@ -19,10 +19,13 @@ import (
 const edgeKey = "edge-key-0123456789abcdef"
 
 // runEdge starts a server with the real routes, on an empty database.
-func runEdge(t *testing.T) *running {
+func runEdge(t *testing.T, options ...func(*Config)) *running {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := &Config{Location: Location{DataDir: filepath.Join(t.TempDir(), "data")}}
+	for _, o := range options {
+		o(c)
+	}
 	p, err := c.openParts(t.Context(), log, metrics.New("test"))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +34,7 @@ func runEdge(t *testing.T) *running {
 	if _, err := p.app.Bootstrap(t.Context(), edgeKey); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := newHandler(p.app, c)
+	handler, err := newHandler(p, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,5 +117,23 @@ func TestNobodyIsWaitedForWithoutAKey(t *testing.T) {
 	r.wait(t)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the stop took %s", took)
+	}
+}
+
+// TestTheConsoleMayReachWhereItSendsFiles: with a base URL, the addresses that
+// the API gives to the console can be of another origin than the page.
+func TestTheConsoleMayReachWhereItSendsFiles(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"":                                "connect-src 'self';",
+		"https://video.example.com/spool": "connect-src 'self' https://video.example.com;",
+	} {
+		r := runEdge(t, func(c *Config) { c.BaseURL = base })
+		res := r.ask(t, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+		if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK || !strings.Contains(policy, want) {
+			t.Errorf("with the base URL %q the console answers %d, its policy is %q; want %s", base, res.StatusCode, policy, want)
+		}
+		r.stop()
+		r.wait(t)
 	}
 }

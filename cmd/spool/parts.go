@@ -37,6 +37,7 @@ type parts struct {
 	queue queue.Queue
 	app   *app.App
 
+	origin string                // of the addresses that lead clients to the storage; "" where none do
 	tidy   func(context.Context) // removes what a crash left in the storage
 	closes []func() error        // in the order of opening
 }
@@ -115,6 +116,9 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 	if c.StorageURL != "" {
 		bucket, err := s3.Open(ctx, c.StorageURL, s3.Options{})
 		if err != nil {
+			return err
+		}
+		if p.origin, err = bucket.Origin(ctx); err != nil {
 			return err
 		}
 		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, bucket, log) }

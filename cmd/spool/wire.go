@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/api"
 	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/console"
 	"github.com/spool-video/spool/internal/delivery"
 	"github.com/spool-video/spool/internal/media"
 	"github.com/spool-video/spool/internal/metrics"
@@ -43,7 +44,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	}()
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.app.Ready, close: p.Close}
 	if c.answers() {
-		if svc.handler, svc.firstKey, err = c.prepareAnswers(ctx, p.app, log); err != nil {
+		if svc.handler, svc.firstKey, err = c.prepareAnswers(ctx, p, log); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +89,7 @@ func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.M
 
 // prepareAnswers returns what answers requests, and the API key that this very
 // start made, if it did.
-func (c *Config) prepareAnswers(ctx context.Context, a *app.App, log *slog.Logger) (_ http.Handler, firstKey string, err error) {
+func (c *Config) prepareAnswers(ctx context.Context, p *parts, log *slog.Logger) (_ http.Handler, firstKey string, err error) {
 	key, err := c.apiKey()
 	if err != nil {
 		return nil, "", err
@@ -96,10 +97,10 @@ func (c *Config) prepareAnswers(ctx context.Context, a *app.App, log *slog.Logge
 	if key != "" && len(key) < 16 {
 		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(key))
 	}
-	if firstKey, err = a.Bootstrap(ctx, key); err != nil {
+	if firstKey, err = p.app.Bootstrap(ctx, key); err != nil {
 		return nil, "", err
 	}
-	handler, err := newHandler(a, c)
+	handler, err := newHandler(p, c)
 	return handler, firstKey, err
 }
 
@@ -143,15 +144,18 @@ func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox, log *slog
 }
 
 // newHandler is the route table: the API with its description, uploads and
-// playback.
-func newHandler(a *app.App, c *Config) (http.Handler, error) {
+// playback, and the console.
+func newHandler(p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
-	edge, err := api.New(a, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit})
+	edge, err := api.New(p.app, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit})
 	if err != nil {
 		return nil, err
 	}
 	edge.Register(mux)
-	delivery.Register(mux, a, delivery.Config{})
+	delivery.Register(mux, p.app, delivery.Config{})
+	if err := console.Register(mux, console.Config{Places: []string{c.BaseURL, p.origin}}); err != nil {
+		return nil, err
+	}
 	return edge.InFrontOf(problem.Mux(mux)), nil
 }
 

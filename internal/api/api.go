@@ -3,8 +3,8 @@
 // promised. The OpenAPI description at /openapi.json is made from the very types
 // that are sent, and /docs shows it.
 //
-// There is deliberately no CORS below /api/: an API key does not belong into a
-// browser.
+// There is deliberately no CORS below /api/: an API key does not belong into
+// pages of other origins. The console is of the same one.
 package api
 
 import (

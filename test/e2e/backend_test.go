@@ -49,6 +49,8 @@ func proxied() option { return withEnv("SPOOL_PLAYBACK", "proxy") }
 type bucket struct {
 	url    string // what the addresses of its objects begin with
 	secret string // signs them
+	name   string
+	server *s3test.Server
 }
 
 // useFleet gives the server a database and a bucket of its own.
@@ -56,7 +58,7 @@ func (s *server) useFleet() {
 	s.t.Helper()
 	files := s3test.Start(s.t)
 	name := files.Bucket(s.t)
-	s.bucket = bucket{url: files.Endpoint + "/" + name + "/films/", secret: files.SecretKey}
+	s.bucket = bucket{url: files.Endpoint + "/" + name + "/films/", secret: files.SecretKey, name: name, server: files}
 	s.objectsDir = filepath.Join(files.Dir, name, "films")
 	s.env["SPOOL_STORAGE_URL"] = files.URL(name, "films")
 	s.env["SPOOL_DATABASE_URL"] = pgtest.Fresh(s.t)

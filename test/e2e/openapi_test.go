@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -236,17 +235,13 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 // TestDocsInABrowser lets a real browser draw the page.
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
-	browser := slices.IndexFunc(browsers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
-	if browser < 0 {
-		t.Skipf("none of %q is installed", browsers)
-	}
+	browser := findBrowser(t)
 	s := start(t)
-	cmd := exec.CommandContext(t.Context(), browsers[browser], "--headless", "--no-sandbox", "--disable-gpu",
-		"--disable-background-networking", "--user-data-dir="+t.TempDir(), "--virtual-time-budget=10000", "--dump-dom", s.url+"/docs")
+	cmd := exec.CommandContext(t.Context(), browser, append(browserFlags(t), "--virtual-time-budget=10000", "--dump-dom", s.url+"/docs")...)
 	cmd.WaitDelay = 5 * time.Second
 	dom, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v", browsers[browser], err)
+		t.Fatalf("%s: %v", browser, err)
 	}
 	for _, path := range []string{createPath, completePath, publicPath, privatePath, videoPath, resolutionPath} {
 		// The page puts a mark after each slash where a line may be broken.
@@ -255,5 +250,3 @@ func TestDocsInABrowser(t *testing.T) {
 		}
 	}
 }
-
-var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -42,6 +43,21 @@ func (s *Store) PresignGet(ctx context.Context, key string, ttl time.Duration) (
 		return "", fmt.Errorf("presign download of %s: %w", key, err)
 	}
 	return req.URL, nil
+}
+
+// Origin returns the scheme and host of all addresses that PresignPut and
+// PresignGet return, such as https://files.example.com. It is read off such an
+// address, because the host may have the bucket's name in it.
+func (s *Store) Origin(ctx context.Context) (string, error) {
+	address, err := s.PresignGet(ctx, "origin", time.Second)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("read a presigned address: %w", bare(err))
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 func checkTTL(ttl time.Duration) error {

@@ -124,6 +124,9 @@ func TestPresignedAddressesAreAtThePublicEndpoint(t *testing.T) {
 	if status, _, body := request(t, http.MethodGet, down, ""); status != http.StatusOK || body != "the film" {
 		t.Errorf("GET = %d %s", status, body)
 	}
+	if origin, err := s.Origin(t.Context()); err != nil || origin != outside.URL {
+		t.Errorf("Origin = %s, %v; want %s", origin, err, outside.URL)
+	}
 	if n := len(inside.counted()); n != 0 {
 		t.Errorf("the client used the inner endpoint: %v", inside.counted())
 	}

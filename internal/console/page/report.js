@@ -1,0 +1,69 @@
+// The report on a video: what was found, decided, run and reached.
+
+import { el, facts } from "./dom.js";
+import { bitrate, bytes, length, plural, size, span } from "./words.js";
+
+// showReport returns the report as readable facts, and raw at the end.
+export function showReport(report) {
+  return el("div", { class: "report" },
+    report.found ? found(report.found) : el("p", {}, "The file has not been looked at yet."),
+    report.decisions?.length > 0 && el("div", {}, el("h3", {}, "What was decided"),
+      el("ul", { class: "decisions" }, report.decisions.map((d) => el("li", {}, el("strong", {}, d.decision), " ", d.reason)))),
+    Object.keys(report.outputs).length > 0 && outputs(report.outputs),
+    cost(report.totals),
+    report.runs.length > 0 && runs(report.runs),
+    el("details", {}, el("summary", {}, "As JSON"), el("pre", {}, JSON.stringify(report, null, 2))));
+}
+
+function found(f) {
+  const v = f.video;
+  const turned = v.rotation ? `, turned by ${v.rotation}°` : "";
+  const colours = [v.primaries, v.transfer, v.matrix].filter(Boolean);
+  return el("div", {}, el("h3", {}, "What was found in the file"), facts([
+    ["Container", f.container],
+    ["Size", bytes(f.sizeBytes)],
+    ["Length", length(f.durationSeconds)],
+    ["Frames", f.frames],
+    ["Picture", `${v.codec}, ${size(v.width, v.height)}${turned}`],
+    ["Stored as", v.codedWidth !== v.width || v.codedHeight !== v.height ? size(v.codedWidth, v.codedHeight) : ""],
+    ["Frame rate", v.frameRate ? `${+v.frameRate.toFixed(3)} a second` : ""],
+    ["Pixels", v.pixelFormat],
+    ["Bit rate", bitrate(v.bitrate)],
+    ["Colours", [...new Set(colours)].join(", ")],
+    ["Sound", f.audio ? `${f.audio.codec}, ${plural(f.audio.channels, "channel")}` : "none"],
+  ]));
+}
+
+function outputs(all) {
+  const rows = Object.entries(all).map(([name, o]) => [
+    name, size(o.width, o.height), bytes(o.sizeBytes), bitrate(o.bitrate),
+    o.ssim === undefined ? "–" : o.ssim.toFixed(4), o.psnr === undefined ? "–" : `${o.psnr.toFixed(1)} dB`,
+  ]);
+  return el("div", {}, el("h3", {}, "What came out"),
+    table(["Resolution", "Pixels", "Size", "Bit rate", "SSIM", "PSNR"], rows),
+    el("p", { class: "fine" }, "SSIM (1 is the same picture) and PSNR compare sampled frames with the source; they come some time after the video is ready."));
+}
+
+function cost(t) {
+  return el("div", {}, el("h3", {}, "What it took"), facts([
+    ["From upload to end", span(t.totalSeconds)],
+    ["Waited in the queue", span(t.queueSeconds)],
+    ["Processor time", span(t.cpuSeconds)],
+    ["Programs run", t.runs],
+  ]));
+}
+
+function runs(all) {
+  const list = all.map((run) => el("li", {},
+    el("details", {},
+      el("summary", {}, `${run.task} ${run.number}`, run.attempt > 1 && `, try ${run.attempt}`, `: ${run.program}, ${span(run.wallSeconds)}`,
+        run.maxMemoryBytes ? `, ${bytes(run.maxMemoryBytes)} of memory` : "", run.result === "ok" ? "" : el("strong", { class: "failure" }, ` ${run.result}`)),
+      el("pre", {}, [run.program, ...run.arguments].join(" ")))));
+  return el("details", {}, el("summary", {}, `Programs that were run (${all.length})`), el("ol", { class: "runs" }, list));
+}
+
+function table(heads, rows) {
+  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Outputs" }, el("table", {},
+    el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", {}, rows.map(([first, ...rest]) => el("tr", {}, el("th", { scope: "row" }, first), rest.map((cell) => el("td", {}, cell)))))));
+}

@@ -1,0 +1,61 @@
+// One resolution of a video.
+
+import { announce, button, copy, el, setText } from "./dom.js";
+import { badge } from "./list.js";
+import { bitrate, bytes, percent, size } from "./words.js";
+
+// Resolution shows a resolution and what can be done with it.
+export class Resolution {
+  #address = "";
+  #life = 0;
+  #read = 0; // when the address was, in milliseconds
+
+  #badge = el("span", { class: "badge" });
+  #meta = el("p", { class: "meta" });
+  #work = el("div", { class: "work" });
+  #bar = el("progress", { max: 1 });
+  #share = el("span", { class: "fine" });
+  #failure = el("p", { class: "failure" });
+  #said = el("span", { class: "fine", role: "status" });
+  #play;
+  #copy;
+
+  constructor(name, { play, remove }) {
+    this.#play = button("Play", play, { "aria-label": `Play ${name}` });
+    this.#copy = button("Copy address", () => this.#copyAddress(), { "aria-label": `Copy the address of ${name}` });
+    this.#bar.setAttribute("aria-label", `Progress of ${name}`);
+    this.#work.append(this.#bar, this.#share);
+    this.node = el("li", { class: "resolution" },
+      el("div", { class: "line" }, el("strong", {}, name), this.#badge),
+      this.#meta, this.#work, this.#failure,
+      el("p", { class: "actions" }, this.#play, this.#copy,
+        button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#said));
+  }
+
+  // life is for how many seconds the address is signed; 0: it is permanent.
+  update(state, life) {
+    [this.#address, this.#life, this.#read] = [state.videoUrl, life, Date.now()];
+    badge(this.#badge, state.status);
+    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean).join(" · ");
+    setText(this.#meta, words);
+    this.#meta.hidden = words === "";
+    this.#work.hidden = state.status !== "processing";
+    this.#bar.value = state.progress;
+    setText(this.#share, percent(state.progress));
+    setText(this.#failure, state.failure?.message ?? "");
+    this.#failure.hidden = !state.failure;
+    this.#play.hidden = state.status !== "ready";
+    this.#copy.hidden = state.status === "fail" || state.status === "pending_upload";
+  }
+
+  async #copyAddress() {
+    try {
+      await copy(this.#address);
+      const end = new Date(this.#read + this.#life * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      setText(this.#said, this.#life ? `Copied; good until ${end}.` : "Copied.");
+    } catch (error) {
+      setText(this.#said, error.message);
+      announce(error.message);
+    }
+  }
+}

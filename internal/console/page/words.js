@@ -1,0 +1,71 @@
+// Numbers, times and statuses in words.
+
+export const resolutions = ["144p", "240p", "360p", "480p", "720p", "1080p", "1440p", "4k", "8k"];
+
+export const statuses = {
+  pending_upload: "waiting for upload",
+  processing: "converting",
+  ready: "ready",
+  fail: "failed",
+};
+
+export function bytes(n) {
+  if (!n) return "";
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  const step = Math.min(Math.floor(Math.log10(n) / 3), units.length - 1);
+  const value = n / 1000 ** step;
+  return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${units[step]}`;
+}
+
+export function bitrate(n) {
+  if (!n) return "";
+  return n >= 1e6 ? `${(n / 1e6).toFixed(1)} Mbit/s` : `${Math.round(n / 1e3)} kbit/s`;
+}
+
+export function size(width, height) {
+  return width && height ? `${width} × ${height}` : "";
+}
+
+// length is the duration of a film, as players write it.
+export function length(seconds) {
+  if (!seconds) return "";
+  if (seconds < 1) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const two = (n) => String(n).padStart(2, "0");
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+// span is how long something took.
+export function span(seconds) {
+  if (seconds === undefined || seconds === null) return "";
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+const steps = [["second", 60], ["minute", 60], ["hour", 24], ["day", 30], ["month", 12], ["year", Infinity]];
+
+// ago is a time as people say it: "5 minutes ago".
+export function ago(time) {
+  let n = Math.max(0, (Date.now() - new Date(time)) / 1000);
+  if (n < 10) return "just now";
+  for (const [unit, next] of steps) {
+    if (n < next) return new Intl.RelativeTimeFormat("en").format(-Math.floor(n), unit);
+    n /= next;
+  }
+  return "";
+}
+
+export function moment(time) {
+  return new Date(time).toLocaleString();
+}
+
+export function percent(share) {
+  return `${Math.floor(share * 100)} %`;
+}
+
+// plural is "1 file", "2 files".
+export function plural(n, word) {
+  return `${n} ${word}${n === 1 ? "" : "s"}`;
+}

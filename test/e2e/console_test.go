@@ -1,0 +1,293 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+// hostileName would run as a script in a page that takes names for markup.
+const hostileName = `<img src=x onerror=alert(1)>.mp4`
+
+// console is the page at / in a browser.
+type console struct {
+	*server
+	tab *tab
+}
+
+// openConsole starts a server and opens its console, without a key.
+func openConsole(t *testing.T, options ...option) *console {
+	t.Helper()
+	tab := openTab(t)
+	s := start(t, options...)
+	if onFleet() {
+		s.allowUploads()
+	}
+	c := &console{s, tab}
+	c.load("Page.navigate", map[string]any{"url": s.url + "/"})
+	c.wait("the question for the key", `document.querySelector("#key") !== null`)
+	return c
+}
+
+// allowUploads gives the bucket the CORS rule of docs/storage.md for pages of
+// this server.
+func (s *server) allowUploads() {
+	s.t.Helper()
+	_, err := s.bucket.server.Client().PutBucketCors(s.t.Context(), &sdk.PutBucketCorsInput{
+		Bucket: &s.bucket.name,
+		CORSConfiguration: &types.CORSConfiguration{CORSRules: []types.CORSRule{{
+			AllowedOrigins: []string{s.url}, AllowedMethods: []string{"PUT", "GET", "HEAD"}, AllowedHeaders: []string{"content-type", "range"},
+			ExposeHeaders: []string{"ETag", "Content-Length", "Content-Range", "Accept-Ranges"}, MaxAgeSeconds: aws.Int32(3600),
+		}}},
+	})
+	if err != nil {
+		s.t.Fatalf("set the CORS rule of the bucket: %v", err)
+	}
+}
+
+// load sends a command that loads the page, and waits until it is there.
+func (c *console) load(method string, params any) {
+	c.t.Helper()
+	loaded := func() int { return len(heard[any](c.tab, "Page.loadEventFired")) }
+	before := loaded()
+	c.tab.call(method, params, nil)
+	c.until("the page to be loaded", startTimeout, func() bool { return loaded() > before })
+}
+
+// wait waits until an expression is true in the page.
+func (c *console) wait(what, expression string) {
+	c.t.Helper()
+	c.until(what, readyTimeout, func() bool { return eval[bool](c.tab, expression) })
+}
+
+// waitText waits until an element that can be seen has the text.
+func (c *console) waitText(selector, text string) {
+	c.t.Helper()
+	c.wait(selector+" to say "+text, `[...document.querySelectorAll(`+quote(selector)+`)].some((e) => e.checkVisibility() && e.textContent.includes(`+quote(text)+`))`)
+}
+
+// click presses what can be seen and has exactly this text.
+func (c *console) click(selector, text string) {
+	c.t.Helper()
+	find := `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.checkVisibility() && !e.disabled && e.textContent.trim() === ` + quote(text) + `)`
+	c.wait(text+" to press", find+` !== undefined`)
+	eval[any](c.tab, find+`.click()`)
+}
+
+// enter gives the key, by the keyboard alone.
+func (c *console) enter(key string) {
+	c.t.Helper()
+	c.wait("the field for the key to have the focus", `document.activeElement.id === "key"`)
+	c.tab.call("Input.insertText", map[string]any{"text": key}, nil)
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		c.tab.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}, nil)
+	}
+}
+
+// upload chooses a file under another name, and resolutions, and presses Upload.
+func (c *console) upload(file, name string, resolutions ...string) {
+	c.t.Helper()
+	path := filepath.Join(c.t.TempDir(), name)
+	if err := os.Symlink(file, path); err != nil {
+		c.t.Fatal(err)
+	}
+	var document struct{ Root struct{ NodeID int } }
+	c.tab.call("DOM.getDocument", nil, &document)
+	var input struct{ NodeID int }
+	c.tab.call("DOM.querySelector", map[string]any{"nodeId": document.Root.NodeID, "selector": "#files"}, &input)
+	c.tab.call("DOM.setFileInputFiles", map[string]any{"nodeId": input.NodeID, "files": []string{path}}, nil)
+	for _, name := range []string{"144p", "240p", "480p", "1080p"} {
+		box := `document.querySelector('input[value="` + name + `"]')`
+		if eval[bool](c.tab, box+".checked") != slices.Contains(resolutions, name) {
+			eval[any](c.tab, box+".click()")
+		}
+	}
+	c.waitText("#chosen", name)
+	c.click("button", "Upload")
+}
+
+func TestConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	c.enter("no-such-key")
+	c.waitText(".problem", "API key")
+	c.enter(apiKey)
+	c.waitText(".empty", "No videos yet")
+	c.tab.shoot("empty")
+
+	c.upload(clip(t, tinyClip), hostileName, "144p", "240p")
+	c.waitText(".transfer .state", "Uploaded.")
+	c.waitText(".video .badge", "ready")
+	c.tab.shoot("list")
+	c.tab.emulate(390, "dark")
+	c.tab.shoot("list-phone-dark")
+	c.wantHarmless()
+	c.click(".video .name", hostileName)
+	c.waitText("h1", hostileName)
+	c.wantPlayable()
+	c.wantReport()
+
+	c.load("Page.reload", nil)
+	c.waitText("h1", hostileName) // the address names the video, and the tab remembers the key
+	c.wantDeletion()
+	c.wantHarmless()
+	c.wantOwnOriginsOnly()
+	c.wantPolicyToBite()
+}
+
+// wantHarmless looks for signs that something other than the page's own scripts
+// has run.
+func (c *console) wantHarmless() {
+	c.t.Helper()
+	if n := eval[int](c.tab, `document.querySelectorAll("img[src='x'], [onerror]").length`); n > 0 {
+		c.t.Errorf("a name became %d elements of the page", n)
+	}
+	if all := heard[any](c.tab, "Page.javascriptDialogOpening"); len(all) > 0 {
+		c.t.Errorf("dialogs were opened: %v", all)
+	}
+	if all := heard[any](c.tab, "Runtime.exceptionThrown"); len(all) > 0 {
+		c.t.Errorf("scripts failed: %v", all)
+	}
+	if all := c.violations(); len(all) > 0 {
+		c.t.Errorf("the browser reports %q", all)
+	}
+}
+
+// violations returns what the browser's log says about the page's policy.
+func (c *console) violations() []string {
+	c.t.Helper()
+	type logged struct{ Entry struct{ Source, Text string } }
+	var all []string
+	for _, l := range heard[logged](c.tab, "Log.entryAdded") {
+		if l.Entry.Source == "security" || strings.Contains(l.Entry.Text, "Content Security Policy") {
+			all = append(all, l.Entry.Text)
+		}
+	}
+	return all
+}
+
+func (c *console) wantPlayable() {
+	c.t.Helper()
+	c.click(".resolution button", "Play")
+	c.wait("the film to play", `(() => { const v = document.querySelector("video"); return v.videoWidth > 0 && v.currentTime > 0.2; })()`)
+	if got := eval[int](c.tab, `document.querySelector("video").videoHeight`); got != 144 {
+		c.t.Errorf("the film is %d pixels high, want the 144 of the first resolution", got)
+	}
+	c.waitText(".resolution .meta", "256 × 144")
+}
+
+func (c *console) wantReport() {
+	c.t.Helper()
+	c.click("summary", "Report")
+	c.waitText(".report dd", "h264, 640 × 360")
+	c.waitText(".decisions", "sound")
+	c.waitText(".report table", "426 × 240")
+	c.tab.shoot("video-phone-dark")
+	if got := eval[int](c.tab, `document.documentElement.scrollWidth`); got > 390 {
+		c.t.Errorf("on a phone of 390 pixels the page is %d wide", got)
+	}
+	c.tab.emulate(1000, "light")
+	c.tab.shoot("video")
+}
+
+// wantDeletion deletes one resolution, then the video; nothing happens before
+// the question is answered.
+func (c *console) wantDeletion() {
+	c.t.Helper()
+	c.click(".resolution button", "Delete")
+	c.click("dialog button", "Keep it")
+	c.wait("the question to go", `document.querySelector("dialog") === null && document.querySelectorAll(".resolution").length === 2`)
+	c.click(".resolution button", "Delete")
+	c.tab.shoot("question")
+	c.click("dialog button", "Delete")
+	c.wait("the resolution to go", `document.querySelectorAll(".resolution").length === 1`)
+	c.click("button", "Delete video")
+	c.click("dialog button", "Delete")
+	c.waitText(".empty", "No videos yet")
+	c.wantNoVideos()
+}
+
+func (c *console) wantNoVideos() {
+	c.t.Helper()
+	if list := c.call("GET", "/api/video", nil); !strings.Contains(string(list.body), `"videos":[]`) {
+		c.t.Errorf("the list is %s, want an empty one", list.body)
+	}
+}
+
+// wantOwnOriginsOnly looks at every request of the page.
+func (c *console) wantOwnOriginsOnly() {
+	c.t.Helper()
+	allowed, seen := []string{c.url}, map[string]bool{}
+	if onFleet() {
+		allowed = append(allowed, c.bucket.server.Endpoint)
+	}
+	type sent struct{ Request struct{ URL string } }
+	for _, r := range heard[sent](c.tab, "Network.requestWillBeSent") {
+		u, err := url.Parse(r.Request.URL)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if u.Scheme == "data" {
+			continue // the icons of the browser's own player; nothing is asked for
+		}
+		origin := u.Scheme + "://" + u.Host
+		seen[origin] = true
+		if !slices.Contains(allowed, origin) {
+			c.t.Errorf("the page asked for %s", r.Request.URL)
+		}
+		if strings.Contains(r.Request.URL, apiKey) {
+			c.t.Errorf("the key is in the address %s", r.Request.URL)
+		}
+	}
+	if len(seen) != len(allowed) {
+		c.t.Errorf("the page asked %v, want all of %v", seen, allowed)
+	}
+}
+
+// wantPolicyToBite does what a script of somebody else would: without it, an
+// empty log would prove nothing.
+func (c *console) wantPolicyToBite() {
+	c.t.Helper()
+	eval[any](c.tab, `fetch("http://127.0.0.1:1/").catch(() => {})`)
+	c.until("the refused request to be in the log", startTimeout, func() bool { return len(c.violations()) > 0 })
+	markup := `try { document.body.insertAdjacentHTML("beforeend", "<i></i>"); "taken" } catch { "refused" }`
+	if got := eval[string](c.tab, markup); got != "refused" {
+		c.t.Errorf("markup from a text is %s", got)
+	}
+}
+
+// TestConsoleShowsLongListsByPages looks at more videos than a page has, and at
+// those of one status.
+func TestConsoleShowsLongListsByPages(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	first := c.submit(newVideo{Filename: "first.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))
+	for range 22 {
+		c.create(newVideo{Filename: "holiday.mov", Resolutions: []string{"1080p", "480p"}, IsPublic: true})
+	}
+	c.enter(apiKey)
+	rows := func(n int) string { return fmt.Sprintf(`document.querySelectorAll(".video").length === %d`, n) }
+	c.wait("a page of videos", rows(20))
+	c.click("button", "Show more")
+	c.wait("all videos", rows(23))
+	c.tab.shoot("many")
+	choose := func(status string) {
+		eval[any](c.tab, `(() => { const f = document.querySelector("#filter"); f.value = `+quote(status)+`; f.dispatchEvent(new Event("change")); })()`)
+	}
+	choose("fail")
+	c.waitText(".empty", "No video is failed.")
+	c.waitReady(first)
+	choose("ready")
+	c.wait("the one that is ready", rows(1))
+	c.waitText(".video .name", "first.mp4")
+	c.waitText(".video .meta", "144p · private")
+	c.wantHarmless()
+}

@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// spoiler keeps answers from reaching the page: the server has done what it was
+// asked, and the page does not know.
+type spoiler struct {
+	tab *tab
+
+	mu    sync.Mutex
+	rules []rule
+	keys  []string // the Idempotency-Key of each create request
+}
+
+// rule spoils the first answer to a request that begins and ends so.
+type rule struct {
+	method, end string
+	command     string
+	params      map[string]any
+}
+
+// keepWaiting is the command of a rule that lets the page wait for ever.
+const keepWaiting = ""
+
+// paused is an answer that waits for us.
+type paused struct {
+	RequestID string
+	Request   struct {
+		Method, URL string
+		Headers     map[string]string
+	}
+}
+
+func spoil(tab *tab, rules ...rule) *spoiler {
+	s := &spoiler{tab: tab, rules: rules}
+	tab.mu.Lock()
+	tab.onEvent = s.hear
+	tab.mu.Unlock()
+	tab.call("Fetch.enable", map[string]any{"patterns": []map[string]any{{"urlPattern": "*", "requestStage": "Response"}}}, nil)
+	return s
+}
+
+func (s *spoiler) hear(m message) {
+	if m.Method != "Fetch.requestPaused" {
+		return
+	}
+	var p paused
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		s.tab.t.Errorf("%s: %v", m.Method, err)
+		return
+	}
+	command, params := s.verdict(p)
+	if command == keepWaiting {
+		return
+	}
+	params["requestId"] = p.RequestID
+	if _, err := s.tab.post(command, params); err != nil {
+		s.tab.t.Errorf("%s: %v", command, err)
+	}
+}
+
+func (s *spoiler) verdict(p paused) (command string, params map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key := p.Request.Headers["Idempotency-Key"]; key != "" {
+		s.keys = append(s.keys, key)
+	}
+	i := slices.IndexFunc(s.rules, func(r rule) bool {
+		return r.method == p.Request.Method && strings.HasSuffix(p.Request.URL, r.end)
+	})
+	if i < 0 {
+		return "Fetch.continueRequest", map[string]any{}
+	}
+	r := s.rules[i]
+	s.rules = slices.Delete(s.rules, i, i+1)
+	return r.command, r.params
+}
+
+// wantOneKey looks whether every rule was used, and every repetition of the
+// create request could be recognised.
+func (s *spoiler) wantOneKey() {
+	s.tab.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keys) != 3 || s.keys[0] != s.keys[1] || s.keys[1] != s.keys[2] {
+		s.tab.t.Errorf("create was asked for with the keys %q, want one key three times", s.keys)
+	}
+	if len(s.rules) > 0 {
+		s.tab.t.Errorf("these were never asked for: %v", s.rules)
+	}
+}
+
+// TestConsoleGoesOnAfterTrouble loses the answers to what the page asks for.
+func TestConsoleGoesOnAfterTrouble(t *testing.T) {
+	t.Parallel()
+	work := newGate(t, encodeRun, hold) // or the video could be ready before the page looks again
+	c := openConsole(t, work.tools())
+	c.enter(apiKey)
+	c.waitText(".empty", "No videos yet")
+	busy := `{"title":"Unavailable","status":503,"code":"database_unavailable","detail":"The database is having a rest."}`
+	lost := map[string]any{"errorReason": "ConnectionReset"}
+	s := spoil(c.tab,
+		rule{"POST", "/api/video", "Fetch.failRequest", lost},
+		rule{"PUT", "", "Fetch.failRequest", lost},
+		rule{"POST", "/complete-upload", "Fetch.failRequest", lost},
+		rule{"GET", "?status=processing&limit=100", "Fetch.fulfillRequest", map[string]any{
+			"responseCode": http.StatusServiceUnavailable, "body": base64.StdEncoding.EncodeToString([]byte(busy)),
+			"responseHeaders": []map[string]string{{"name": "Retry-After", "value": "8"}},
+		}})
+	eval[any](c.tab, `document.querySelector('input[value="public"]').click()`)
+	eval[any](c.tab, `document.querySelector("#thumbnails").value = "0, 1.5"`)
+	c.upload(clip(t, tinyClip), "film.mp4", "144p")
+	c.waitText(".transfer .problem", "The upload broke off.")
+	c.tab.shoot("broken")
+	c.click(".transfer button", "Try again")
+	c.waitText(".transfer .state", "Uploaded.")
+	c.waitText(".trouble", "The database is having a rest. Trying again in 8 s.")
+	c.until("the work to begin", readyTimeout, func() bool { return work.runs() > 0 })
+	c.tab.shoot("trouble")
+	work.release()
+	c.waitText(".video .badge", "ready")
+	c.wait("the trouble to be over", `document.querySelector(".trouble") === null`)
+
+	s.wantOneKey()
+	if list := c.call("GET", "/api/video", nil); strings.Count(string(list.body), `"filename"`) != 1 {
+		t.Errorf("the list is %s, want one video", list.body)
+	}
+	c.wantStills()
+	c.wantHarmless()
+}
+
+// wantStills opens the only video, a public one, and looks at its thumbnails.
+func (c *console) wantStills() {
+	c.t.Helper()
+	c.click(".video .name", "film.mp4")
+	c.wait("two thumbnails", `[...document.querySelectorAll(".stills img")].filter((i) => i.naturalHeight === 144).length === 2`)
+	c.tab.shoot("stills")
+}
+
+// TestConsoleShowsRefusals: what the server says is what the person reads.
+func TestConsoleShowsRefusals(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	c.enter(apiKey)
+	c.waitText(".empty", "No videos yet")
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("this is no film"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.upload(text, "letter.mp4")
+	c.waitText(".transfer .problem", "see errors.")
+	c.waitText(".transfer .problem li", "resolutions")
+	c.click(".transfer button", "Dismiss")
+	c.upload(text, "letter.mp4", "144p")
+	refusal := "The file is not a video: it begins like"
+	c.waitText(".transfer .problem", refusal)
+	c.waitText(".video .badge", "failed")
+	c.waitText(".video .failure", refusal)
+	c.tab.shoot("refused")
+	eval[any](c.tab, `location.hash = "#/video/`+nobody+`"`)
+	c.waitText("main .problem", "no video")
+	c.click("button", "Forget key")
+	c.wait("the question for the key", `document.activeElement.id === "key" && sessionStorage.length === 0`)
+	c.wantHarmless()
+}
+
+// TestConsoleCancelsAnUpload: what was called off leaves nothing behind.
+func TestConsoleCancelsAnUpload(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t)
+	c.enter(apiKey)
+	c.waitText(".empty", "No videos yet")
+	spoil(c.tab, rule{method: "PUT", command: keepWaiting})
+	c.upload(clip(t, miniClip), "film.mp4", "144p")
+	c.waitText(".video .badge", "waiting for upload")
+	c.waitText(".transfer .state", "100 %")
+	c.click(".transfer button", "Cancel")
+	c.waitText(".transfer .state", "Cancelled.")
+	c.waitText(".empty", "No videos yet")
+	c.wantNoVideos()
+	c.wantHarmless()
+}
