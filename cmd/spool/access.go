@@ -58,10 +58,15 @@ func routeOf(r *http.Request) string {
 // isPlayback reports whether a route serves films and pictures.
 func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
 
-// levelOf keeps playback and health checks out of an ordinary log: they come by
-// the thousand and say nothing, as long as they work.
+// isPartOfPage reports whether a route serves what the pages for people load.
+func isPartOfPage(route string) bool {
+	return strings.HasPrefix(route, "/console/") || strings.HasPrefix(route, "/docs/")
+}
+
+// levelOf keeps playback, health checks and parts of pages out of an ordinary
+// log: they come by the thousand and say nothing, as long as they work.
 func levelOf(route string, status int) slog.Level {
-	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route)) {
+	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/problem"
-	"github.com/spool-video/spool/internal/video"
 )
 
 // files is the page and what it loads.
@@ -120,7 +119,7 @@ func policyFor(places []string) (string, error) {
 func (c *console) serveFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	if _, ok := c.files[name]; !ok || name == start {
-		problem.Write(w, r, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is nothing at this path."})
+		problem.Write(w, r, problem.NotFound())
 		return
 	}
 	c.serve(w, r, name)
