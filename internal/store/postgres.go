@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/spool-video/spool/internal/store/migrate"
 )
 
 // How long PostgreSQL may keep us waiting. A server that is gone without a word
@@ -138,12 +140,8 @@ func (s *Store) checkPostgres(ctx context.Context) error {
 // Pool returns the connections to PostgreSQL; nil on SQLite.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// schemaLock is the advisory lock of ChangeSchema, and schemaPause how often it
-// is asked for.
-const (
-	schemaLock  = 0x5b00_15c4
-	schemaPause = 100 * time.Millisecond
-)
+// schemaLock is the advisory lock of ChangeSchema.
+const schemaLock = 0x5b00_15c4
 
 // ChangeSchema runs f while no other process of Spool changes the schema. f
 // gets connections without limits of time: it may wait for others to finish,
@@ -161,32 +159,17 @@ func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpo
 	}
 	defer pool.Close() // which also unlocks
 
-	conn, err := pool.Acquire(ctx)
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to change the schema: %w", err)
 	}
-	defer conn.Release()
-	if err := lockSchema(ctx, conn); err != nil {
+	defer conn.Close()
+	if err := migrate.Lock(ctx, conn, schemaLock); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	return f(ctx, pool)
-}
-
-// lockSchema asks for the lock again and again instead of waiting in the
-// server: an index that is built beside its writers would wait for the statement
-// that waits.
-func lockSchema(ctx context.Context, conn *pgxpool.Conn) error {
-	for {
-		var free bool
-		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, schemaLock).Scan(&free); err != nil || free {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(schemaPause):
-		}
-	}
 }
 
 // limitedConnector gives up when the pool has no connection for too long.

@@ -9,13 +9,11 @@ import (
 	"time"
 )
 
-// indexLock is the advisory lock of those who build indexes on PostgreSQL, and
-// indexPause how often they ask for it. They must not wait in the server: a
-// statement that waits counts as an old reader, for whose end the build waits.
-const (
-	indexLock  = 0x5b00_1d0e
-	indexPause = 100 * time.Millisecond
-)
+// indexLock is the advisory lock of those who build indexes on PostgreSQL.
+const indexLock = 0x5b00_1d0e
+
+// lockPause is how often a lock is asked for that somebody else has.
+const lockPause = 100 * time.Millisecond
 
 var indexStatement = regexp.MustCompile(`(?s)^CREATE INDEX (\w+) (ON .+)$`)
 
@@ -55,8 +53,8 @@ func buildIndexes(ctx context.Context, db *sql.DB, set, name string, list []inde
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close()
-	if err := takeTurn(ctx, conn); err != nil {
-		return err
+	if err := Lock(ctx, conn, indexLock); err != nil {
+		return fmt.Errorf("wait for others who build indexes: %w", err)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, indexLock) // fails with the connection, which unlocks, too
 
@@ -74,17 +72,19 @@ func buildIndexes(ctx context.Context, db *sql.DB, set, name string, list []inde
 	return err
 }
 
-// takeTurn waits until nobody else builds indexes.
-func takeTurn(ctx context.Context, conn *sql.Conn) error {
+// Lock takes an advisory lock of PostgreSQL for a connection. It asks again and
+// again instead of waiting in the server: a statement that waits there counts as
+// an old reader, for whose end the build of an index waits.
+func Lock(ctx context.Context, conn *sql.Conn, lock int64) error {
 	for {
 		var free bool
-		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, indexLock).Scan(&free); err != nil || free {
+		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, lock).Scan(&free); err != nil || free {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(indexPause):
+		case <-time.After(lockPause):
 		}
 	}
 }
