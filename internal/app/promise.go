@@ -44,12 +44,11 @@ func (a *App) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, p sto
 		return v, tx.InsertVideo(ctx, v)
 	}
 	earlier, err := tx.Video(ctx, made.Video)
-	if notFound, ok := errors.AsType[*video.Error](err); ok && notFound.Kind == video.NotFound {
-		earlier.DeletedAt = v.CreatedAt // long ago
-	} else if err != nil {
+	gone := video.KindOf(err) == video.NotFound
+	if err != nil && !gone {
 		return video.Video{}, err
 	}
-	if !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(made.CreatedAt) > promiseLife {
+	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(made.CreatedAt) > promiseLife {
 		return v, errors.Join(tx.Renew(ctx, p), tx.InsertVideo(ctx, v))
 	}
 	if made.Digest != p.Digest {
