@@ -15,17 +15,20 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
+	p := newProxy(t, server)
+	p.spoilWith(inTurns())
+	at := func(bucket, prefix string) string { return through(p, server.URL(bucket, prefix), server) }
 	t.Run("in a prefix", func(t *testing.T) {
 		bucket := server.Bucket(t)
 		blobtest.Run(t, func(t *testing.T) blob.Store {
-			return open(t, server, server.URL(bucket, "spool/"+strings.ToLower(rand.Text())))
+			return open(t, server, at(bucket, "spool/"+strings.ToLower(rand.Text())))
 		})
 	})
 	t.Run("in a bucket of its own", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("it is the same without a prefix")
 		}
-		blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, server, server.URL(server.Bucket(t), "")) })
+		blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, server, at(server.Bucket(t), "")) })
 	})
 }
 
