@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spool-video/spool/internal/metrics"
 )
@@ -18,7 +19,8 @@ type serveCommand struct{ Config }
 func (serveCommand) Help() string {
 	return `Works without any configuration: SQLite, local disk and the workers are built in.
 The first start makes an API key and prints it once. SIGTERM or Ctrl-C stops it
-gently; what was being transcoded goes on after the next start.
+gently; what was being transcoded goes on after the next start. A second Ctrl-C
+does not wait.
 
     spool serve
     spool serve --listen=:8080 --data-dir=/var/lib/spool --base-url=https://video.example.com
@@ -98,24 +100,36 @@ func listen(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// untilSignal returns a context that ends at the first SIGTERM or SIGINT. The
-// second one means that somebody does not want to wait: exit is called at once.
+// untilSignal returns a context that ends at the first SIGTERM or SIGINT.
 func untilSignal(ctx context.Context, exit func(code int)) (stop context.Context, release func()) {
 	stop, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	go func() {
-		for range signals {
-			if stop.Err() != nil {
-				exit(exitError)
-				return
-			}
-			cancel()
-		}
-	}()
+	go heed(signals, cancel, exit)
 	return stop, func() {
 		signal.Stop(signals)
 		close(signals)
 		cancel()
+	}
+}
+
+// echo is how long after a signal the same wish may come again: a terminal
+// signals a whole group of processes, and some of them pass it on.
+const echo = time.Second
+
+// heed stops at the first signal. A later Ctrl-C means that somebody does not
+// want to wait. A later SIGTERM does not: supervisors repeat it, and end by
+// themselves what they have waited for long enough.
+func heed(signals <-chan os.Signal, stop func(), exit func(code int)) {
+	if _, ok := <-signals; !ok {
+		return
+	}
+	stop()
+	first := time.Now()
+	for s := range signals {
+		if s == syscall.SIGINT && time.Since(first) > echo {
+			exit(exitError)
+			return
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spool-video/spool/internal/metrics"
@@ -234,24 +235,43 @@ func TestASignalEndsAStartThatWaits(t *testing.T) {
 	<-ended
 }
 
-func TestSignals(t *testing.T) {
-	exited := make(chan int, 1)
-	stop, release := untilSignal(t.Context(), func(code int) { exited <- code })
+func TestSignalsStop(t *testing.T) {
+	stop, release := untilSignal(t.Context(), func(int) { t.Error("the first signal left no time to stop") })
 	defer release()
-	send := func() {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
-	send()
 	<-stop.Done()
-	select {
-	case <-exited:
-		t.Fatal("the first signal did not leave time to stop")
-	default:
-	}
-	send()
-	if code := <-exited; code != exitError {
-		t.Errorf("the second signal exits with %d, want %d", code, exitError)
+}
+
+func TestRepeatedSignals(t *testing.T) {
+	const term, interrupt = syscall.SIGTERM, syscall.SIGINT
+	for _, tt := range []struct {
+		name          string
+		first, second os.Signal
+		after         time.Duration
+		exits         bool
+	}{
+		{"Ctrl-C, and again", interrupt, interrupt, 2 * time.Second, true},
+		{"Ctrl-C after SIGTERM", term, interrupt, 2 * time.Second, true},
+		{"Ctrl-C that a parent passed on", interrupt, interrupt, 10 * time.Millisecond, false},
+		{"SIGTERM of a group and of its parent", term, term, 0, false},
+		{"SIGTERM that is repeated", term, term, 5 * time.Second, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals := make(chan os.Signal)
+				var stopped, exited bool
+				go heed(signals, func() { stopped = true }, func(int) { exited = true })
+				signals <- tt.first
+				time.Sleep(tt.after)
+				signals <- tt.second
+				synctest.Wait()
+				if !stopped || exited != tt.exits {
+					t.Errorf("stopped: %t, exited: %t; want true and %t", stopped, exited, tt.exits)
+				}
+				close(signals)
+			})
+		})
 	}
 }
