@@ -36,6 +36,8 @@ type Service interface {
 	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Place, limit int) (app.Page, error)
 	Report(ctx context.Context, by app.Actor, id video.ID) (app.Report, error)
 	DeleteVideo(ctx context.Context, by app.Actor, id video.ID) error
+	AddResolution(ctx context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error)
+	RetryResolution(ctx context.Context, by app.Actor, id video.ResolutionID) (app.State, error)
 	DeleteResolution(ctx context.Context, by app.Actor, id video.ResolutionID) error
 }
 

@@ -100,6 +100,24 @@ func TestCheckCompletionFaults(t *testing.T) {
 	}
 }
 
+func TestDecodeResolutionFaults(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{}`:                      "resolution required",
+		`{"resolution":720}`:      "resolution wrong_type",
+		`{"resolution":"9p"}`:     "resolution not_allowed",
+		`{"resolution":["720p"]}`: "resolution wrong_type",
+	} {
+		_, faults, err := decodeResolution([]byte(body))
+		if err != nil || len(faults) != 1 || faults[0].Field+" "+faults[0].Code != want {
+			t.Errorf("decodeResolution(%s) has the faults %v, %v; want %s", body, faults, err, want)
+		}
+	}
+	if name, faults, err := decodeResolution([]byte(`{"resolution":"4k","other":1}`)); name != "4k" || faults != nil || err != nil {
+		t.Errorf("decodeResolution = %q, %v, %v; want 4k", name, faults, err)
+	}
+}
+
 // FuzzDecodeDraft: no body makes the decoder panic, and what it accepts keeps
 // the limits.
 func FuzzDecodeDraft(f *testing.F) {

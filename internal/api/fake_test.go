@@ -35,6 +35,7 @@ type fakeService struct {
 	base       string
 	id         video.ID
 	resolution video.ResolutionID
+	name       video.Name
 	ttl        time.Duration
 	filter     video.Filter
 	after      video.Place
@@ -98,6 +99,16 @@ func (f *fakeService) Report(_ context.Context, by app.Actor, id video.ID) (app.
 func (f *fakeService) DeleteVideo(_ context.Context, by app.Actor, id video.ID) error {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return f.err
+}
+
+func (f *fakeService) AddResolution(_ context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error) {
+	f.actor, f.id, f.name, f.calls = by, id, name, f.calls+1
+	return f.state, f.err
+}
+
+func (f *fakeService) RetryResolution(_ context.Context, by app.Actor, id video.ResolutionID) (app.State, error) {
+	f.actor, f.resolution, f.calls = by, id, f.calls+1
+	return f.state, f.err
 }
 
 func (f *fakeService) DeleteResolution(_ context.Context, by app.Actor, id video.ResolutionID) error {

@@ -39,6 +39,9 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), a.privateVideo)
 	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), a.report)
 	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), a.deleteVideo)
+	register(h, operation(r, "addResolution", "POST /api/video/{id}/resolutions", 201, "Add a resolution to a video",
+		requestBody[newResolution](r, true), 404, 409, 413, 415), a.addResolution)
+	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), a.retryResolution)
 	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), a.deleteResolution)
 }
 
@@ -150,12 +153,4 @@ func (a *API) deleteVideo(ctx context.Context, c *call, in *videoPath) (*nothing
 		return nil, err
 	}
 	return nil, a.service.DeleteVideo(ctx, c.actor, id)
-}
-
-func (a *API) deleteResolution(ctx context.Context, c *call, in *resolutionPath) (*nothing, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.service.DeleteResolution(ctx, c.actor, video.ResolutionID(id))
 }

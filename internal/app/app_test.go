@@ -192,10 +192,11 @@ func (b *bench) file(text string) string {
 func (b *bench) transcode(id video.ID, p *video.Plan) {
 	b.t.Helper()
 	b.must(b.Planned(b.t.Context(), id, p))
+	first := b.video(id).Plan.First
 	for chunk := range p.Chunks {
 		var pieces []app.PieceFile
 		for r := range p.Renditions {
-			pieces = append(pieces, app.PieceFile{Rendition: r, Path: b.file("piece"), Frames: 5})
+			pieces = append(pieces, app.PieceFile{Rendition: first + r, Path: b.file("piece"), Frames: 5})
 		}
 		b.must(b.FinishChunk(b.t.Context(), id, chunk, pieces))
 	}

@@ -50,27 +50,36 @@ func (a *App) condemn(ctx context.Context, id video.ID) error {
 // its row goes and the removal of its files is queued in one transaction, then
 // the files go.
 func (a *App) DeleteResolution(ctx context.Context, by Actor, id video.ResolutionID) error {
-	if err := by.must(Delete); err != nil {
-		return err
-	}
-	vid, err := a.store.VideoOf(ctx, id)
+	v, err := a.videoOf(ctx, by, Delete, id)
 	if err != nil {
 		return err
 	}
-	v, err := a.visible(ctx, by, Delete, vid)
-	if err == nil {
-		err = a.forget(ctx, vid, id)
-	}
-	if video.KindOf(err) == video.NotFound {
+	if err := a.forget(ctx, v.ID, id); video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
-	}
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
 	a.reached(ResolutionGone)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTime)
 	defer cancel()
 	return a.removeFiles(ctx, v, id)
+}
+
+// videoOf returns the video that a resolution belongs to, for a caller who wants
+// to do this with the resolution.
+func (a *App) videoOf(ctx context.Context, by Actor, do Scope, id video.ResolutionID) (video.Video, error) {
+	if err := by.must(do); err != nil {
+		return video.Video{}, err
+	}
+	vid, err := a.store.VideoOf(ctx, id)
+	if err != nil {
+		return video.Video{}, err
+	}
+	v, err := a.visible(ctx, by, do, vid)
+	if video.KindOf(err) == video.NotFound {
+		return video.Video{}, video.ResolutionNotFound()
+	}
+	return v, err
 }
 
 // removeFiles removes what people play of a resolution.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/store"
@@ -75,13 +76,16 @@ func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error)
 
 func state(v video.Video, steps []store.Step) State {
 	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true })}
+	waiting := v.Unplanned()
 	for _, r := range v.Resolutions {
 		rendition := -1
 		if v.Plan != nil {
 			rendition = v.Plan.RenditionOf(r.Name)
 		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
-			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return concerns(s, rendition) }),
+			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool {
+				return concerns(s, rendition) && !slices.Contains(waiting, r.Name)
+			}),
 		})
 	}
 	return s

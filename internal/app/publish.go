@@ -152,7 +152,8 @@ func bitrate(size int64, d time.Duration) int64 {
 	return int64(float64(size) * 8 / d.Seconds())
 }
 
-// retireIfDone has a video's left-overs removed when no step is open any more.
+// retireIfDone has a video's left-overs removed when no step is open any more,
+// unless more resolutions are to be made meanwhile.
 func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error {
 	steps, err := tx.Steps(ctx, id)
 	if err != nil {
@@ -162,6 +163,13 @@ func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 		if !s.Done {
 			return nil
 		}
+	}
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(v.Unplanned()) > 0 {
+		return a.nextRound(ctx, tx, v)
 	}
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
@@ -204,7 +212,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 			return err
 		}
 	}
-	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0)
+	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0, renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition }))
 }
 
 func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
@@ -225,5 +233,5 @@ func (a *App) publishThumbnails(ctx context.Context, v video.Video, name video.N
 
 // SkipThumbnails goes on without still pictures: they never fail a video.
 func (a *App) SkipThumbnails(ctx context.Context, id video.ID) error {
-	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0)
+	return a.finishPart(ctx, id, queue.Thumbnails, 0, 0, nil)
 }

@@ -78,12 +78,13 @@ type FilmFile struct {
 }
 
 // FetchFilms makes the films of a video available in a local folder, one for
-// each rendition that still has a resolution, in the order of renditions.
+// each rendition that still has a resolution and was not measured in an earlier
+// round, in the order of renditions.
 func (a *App) FetchFilms(ctx context.Context, v video.Video, dir string) ([]FilmFile, error) {
 	var films []FilmFile
 	for i, rendition := range v.Plan.Renditions {
 		for _, name := range rendition.Names {
-			if r, ok := v.Resolution(name); !ok || r.Status != video.Ready {
+			if r, ok := v.Resolution(name); !ok || r.Status != video.Ready || r.Likeness != nil {
 				continue
 			}
 			path := filepath.Join(dir, filmFile(name))

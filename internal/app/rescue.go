@@ -57,7 +57,7 @@ func (a *App) rescue(ctx context.Context, id video.ID) (lost []queue.Task, err e
 
 // due returns what there is to do for a video at work now.
 func due(v video.Video, steps []store.Step) []queue.Task {
-	if v.Plan == nil {
+	if len(v.Unplanned()) > 0 && !underWay(steps) {
 		return []queue.Task{inspection(v.ID, v.Tenant)}
 	}
 	if films, last := assemblies(steps); last {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/queue"
@@ -46,7 +47,7 @@ func (a *App) Working(ctx context.Context, t queue.Task) (video.Video, bool, err
 		return v, false, nil
 	}
 	if t.Kind == queue.Inspect {
-		return v, v.Plan == nil, nil
+		return v, len(v.Unplanned()) > 0, nil
 	}
 	wanted, err := a.wanted(ctx, t)
 	return v, wanted, err
@@ -68,9 +69,13 @@ func (a *App) wanted(ctx context.Context, t queue.Task) (bool, error) {
 func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 	return a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
-		if err != nil || v.Plan != nil || v.Status != video.Processing { // inspected before, or given up
+		if err != nil || v.Status != video.Processing || covers(v.Plan, p) { // given up, or inspected before
 			return err
 		}
+		if before, err := tx.Steps(ctx, id); err != nil || underWay(before) {
+			return err // it is not this plan's turn yet
+		}
+		p := p.After(v.Plan)
 		steps, tasks := layOut(v, p)
 		if _, err := tx.FinishStep(ctx, id, string(queue.Inspect), 0, 0, a.now()); err != nil {
 			return err
@@ -114,7 +119,7 @@ func layOut(v video.Video, p *video.Plan) (steps []store.Step, tasks []queue.Tas
 		add(queue.Thumbnails, 0, 0.1*float64(len(p.Thumbnails)))
 		start(queue.Thumbnails, 0, thumbnailPriority)
 	}
-	for i := range p.Renditions {
+	for i := p.First; i < len(p.Renditions); i++ {
 		add(queue.Assemble, i, 0.05+0.005*p.Duration.Seconds())
 	}
 	return steps, tasks
@@ -152,7 +157,7 @@ func (a *App) FinishChunk(ctx context.Context, id video.ID, chunk int, pieces []
 		}
 		frames = int64(p.Frames)
 	}
-	return a.finishPart(ctx, id, queue.Encode, chunk, frames)
+	return a.finishPart(ctx, id, queue.Encode, chunk, frames, renditionsOf(pieces, func(p PieceFile) int { return p.Rendition }))
 }
 
 // FinishAudio keeps the sound of a film.
@@ -160,27 +165,26 @@ func (a *App) FinishAudio(ctx context.Context, id video.ID, path string) error {
 	if _, err := a.blobs.PutFile(ctx, audioKey(id), path); err != nil {
 		return fmt.Errorf("keep sound: %w", err)
 	}
-	return a.finishPart(ctx, id, queue.Audio, 0, heard)
+	return a.finishPart(ctx, id, queue.Audio, 0, heard, nil)
 }
 
 // heard is what the step of the sound counts as its frames when there is any.
 const heard = 1
 
 // finishPart records that a part of a film is there. Stills are parts too: who
-// sees that a video is ready finds its thumbnails there as well.
-func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64) error {
+// sees that a video is ready finds its thumbnails there as well. made are the
+// renditions that the part was made for.
+func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64, made []int) error {
 	a.reached(PiecesKept)
 	var kept bool
 	err := a.ifWanted(ctx, id, func(tx *store.Tx) (err error) {
 		kept = true
-		if done, err := tx.FinishStep(ctx, id, string(k), number, frames, a.now()); err != nil {
-			return err
-		} else if !done {
-			return a.enqueuePurge(ctx, tx, id, afterWork) // another was first: what was kept above may be nobody's
-		}
-		steps, err := tx.Steps(ctx, id)
+		done, steps, err := a.finishStep(ctx, tx, id, k, number, frames, made)
 		if err != nil {
 			return err
+		}
+		if !done {
+			return a.enqueuePurge(ctx, tx, id, afterWork) // another was first: what was kept above may be nobody's
 		}
 		films, last := assemblies(steps)
 		if !last {
@@ -199,6 +203,38 @@ func (a *App) finishPart(ctx context.Context, id video.ID, k queue.Kind, number 
 		return a.removeWork(ctx, id) // the video was deleted meanwhile: what was kept above is nobody's
 	}
 	return err
+}
+
+// finishStep records that a part is done and returns all steps. It reports false
+// when another was first, or when the part was made for an earlier round: its
+// worker must have slept through the end of that one.
+func (a *App) finishStep(ctx context.Context, tx *store.Tx, id video.ID, k queue.Kind, number int, frames int64, made []int) (bool, []store.Step, error) {
+	steps, err := tx.Steps(ctx, id)
+	if err != nil {
+		return false, nil, err
+	}
+	films, _ := assemblies(steps)
+	for _, r := range made {
+		if !slices.Contains(films, r) {
+			return false, nil, nil
+		}
+	}
+	done, err := tx.FinishStep(ctx, id, string(k), number, frames, a.now())
+	for i, s := range steps {
+		if s.Kind == string(k) && s.Number == number {
+			steps[i].Done, steps[i].Frames = true, frames
+		}
+	}
+	return done, steps, err
+}
+
+// renditionsOf returns what files were made for.
+func renditionsOf[F any](files []F, rendition func(F) int) []int {
+	all := make([]int, len(files))
+	for i, f := range files {
+		all[i] = rendition(f)
+	}
+	return all
 }
 
 // assemblies returns which films are still to be assembled, and whether all their
@@ -301,7 +337,7 @@ func (a *App) OpenPieces(ctx context.Context, v video.Video, rendition int) (*Pi
 // SkipAudio goes on without sound: a track that cannot be decoded does not cost
 // the pictures.
 func (a *App) SkipAudio(ctx context.Context, id video.ID) error {
-	return a.finishPart(ctx, id, queue.Audio, 0, 0)
+	return a.finishPart(ctx, id, queue.Audio, 0, 0, nil)
 }
 
 // Progress records how far a task has come. It reports false when nobody waits

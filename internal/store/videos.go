@@ -188,6 +188,16 @@ func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	return err
 }
 
+// InsertResolution adds a resolution to a video, after those it has.
+func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
+	code, message := failureColumns(r.Failure)
+	_, err := t.affected(ctx, "add resolution", `
+		INSERT INTO resolution (id, video_id, name, position, status, failure_code, failure_message)
+		SELECT $1, $2, $3, COALESCE(MAX(position), -1) + 1, $4, $5, $6 FROM resolution WHERE video_id = $2`,
+		r.ID, r.VideoID, r.Name, r.Status, code, message)
+	return err
+}
+
 // MarkDeleted hides a video from readers while its objects are removed.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	_, err := t.affected(ctx, "mark video deleted",

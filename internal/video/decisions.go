@@ -91,6 +91,9 @@ func (p *Plan) decideRate(add func(what, why string)) {
 func (p *Plan) decideSizes(add func(what, why string)) {
 	source := min(p.Input.Width, p.Input.Height)
 	for _, r := range p.Renditions {
+		if len(r.Names) == 0 {
+			continue // a later round made it again
+		}
 		what := fmt.Sprintf("%s is encoded at %d × %d.", join(r.Names), r.Width, r.Height)
 		if len(r.Names) > 1 {
 			what = fmt.Sprintf("%s share one encode of %d × %d.", join(r.Names), r.Width, r.Height)

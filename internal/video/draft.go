@@ -46,11 +46,17 @@ func CheckResolutions(names []Name) []Fault {
 	}
 	var faults []Fault
 	for i, n := range names {
-		if !n.Valid() {
-			faults = append(faults, Fault{fmt.Sprintf("resolutions[%d]", i), "not_allowed", fmt.Sprintf("must be one of %v", Names)})
-		}
+		faults = append(faults, CheckResolution(fmt.Sprintf("resolutions[%d]", i), n)...)
 	}
 	return faults
+}
+
+// CheckResolution returns what is wrong with a resolution's name in a field.
+func CheckResolution(field string, n Name) []Fault {
+	if n.Valid() {
+		return nil
+	}
+	return []Fault{{field, "not_allowed", fmt.Sprintf("must be one of %v", Names)}}
 }
 
 // CheckThumbnails returns what is wrong with a list of timestamps.

@@ -34,8 +34,11 @@ type Plan struct {
 	Codec   Codec   `json:"codec,omitempty"`   // none means H264
 	Quality Quality `json:"quality,omitempty"` // none means Balanced
 
-	Renditions []Rendition `json:"renditions"` // largest first; each one is encoded once
-	Chunks     []Chunk     `json:"chunks"`     // in order of time; never empty
+	Renditions []Rendition `json:"renditions"` // of each round, largest first; each one is encoded once
+	// First is the index of the first rendition of the present round. Those before
+	// it were made in earlier ones; see After.
+	First      int         `json:"first,omitempty"`
+	Chunks     []Chunk     `json:"chunks"` // in order of time; never empty
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order asked for
 	Warnings   []Warning   `json:"warnings,omitempty"`   // what inspecting the file found; see Verdict
@@ -158,6 +161,35 @@ func (r Ratio) Ticks(seconds float64) float64 {
 // RenditionOf returns the index of the rendition that serves name, or -1.
 func (p *Plan) RenditionOf(name Name) int {
 	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
+}
+
+// After returns p as the next round of the work on a video: with the renditions
+// that were made before, so that an index never means another one.
+func (p *Plan) After(earlier *Plan) *Plan {
+	if earlier == nil {
+		return p
+	}
+	next := *p
+	next.First = len(earlier.Renditions)
+	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
+	return &next
+}
+
+// Round returns the plan as if the present round were the only one.
+func (p *Plan) Round() *Plan {
+	round := *p
+	round.Renditions, round.First = p.Renditions[p.First:], 0
+	return &round
+}
+
+// Without returns the plan with no rendition serving name.
+func (p *Plan) Without(name Name) *Plan {
+	other := *p
+	other.Renditions = slices.Clone(p.Renditions)
+	for i, r := range other.Renditions {
+		other.Renditions[i].Names = slices.DeleteFunc(slices.Clone(r.Names), func(n Name) bool { return n == name })
+	}
+	return &other
 }
 
 // Length returns how long chunk i plays.

@@ -20,12 +20,14 @@ var Statuses = []Status{PendingUpload, Processing, Ready, Fail}
 // guard their UPDATE statements with it, and storetest walks it in full, so the
 // database and this table cannot drift apart.
 //
-// A failed video may start again only while its upload was never accepted: its
-// owner uploads another file to the same address and completes once more.
+// A failed video starts again when its owner uploads another file to the same
+// address and completes once more, as long as no upload was accepted; or when one
+// of its resolutions is tried again. A ready video goes back to work when a
+// resolution is added to it or tried again; a ready resolution stays ready.
 var next = map[Status][]Status{
 	PendingUpload: {Processing, Fail},
 	Processing:    {Ready, Fail},
-	Ready:         {},
+	Ready:         {Processing},
 	Fail:          {Processing, Fail},
 }
 

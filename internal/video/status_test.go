@@ -18,7 +18,8 @@ func TestCanBecome(t *testing.T) {
 		{video.PendingUpload, video.Fail}:       "the upload was refused",
 		{video.Processing, video.Ready}:         "the work is done",
 		{video.Processing, video.Fail}:          "the work cannot be done",
-		{video.Fail, video.Processing}:          "a better file was uploaded",
+		{video.Ready, video.Processing}:         "another resolution was asked for",
+		{video.Fail, video.Processing}:          "a better file was uploaded, or it is tried again",
 		{video.Fail, video.Fail}:                "the next file was refused, too",
 	}
 	for _, from := range allStatuses {
@@ -48,7 +49,7 @@ func TestBefore(t *testing.T) {
 		want []video.Status
 	}{
 		{video.PendingUpload, nil},
-		{video.Processing, []video.Status{video.PendingUpload, video.Fail}},
+		{video.Processing, []video.Status{video.PendingUpload, video.Ready, video.Fail}},
 		{video.Ready, []video.Status{video.Processing}},
 		{video.Fail, []video.Status{video.PendingUpload, video.Processing, video.Fail}},
 		{"deleted", nil},

@@ -91,6 +91,19 @@ func (v *Video) Resolution(name Name) (Resolution, bool) {
 	return Resolution{}, false
 }
 
+// Unplanned lists the resolutions that are to be made and that no plan is about
+// yet: all of them before the first inspection, and later those that were added or
+// are to be tried again.
+func (v *Video) Unplanned() []Name {
+	var names []Name
+	for _, r := range v.Resolutions {
+		if r.Status == Processing && (v.Plan == nil || v.Plan.RenditionOf(r.Name) < 0) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // UploadOpen reports whether the upload address still accepts a file at now.
 func (v *Video) UploadOpen(now time.Time) bool {
 	return v.CompletedAt.IsZero() && now.Before(v.UploadExpiresAt)

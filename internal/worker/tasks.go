@@ -17,18 +17,15 @@ import (
 )
 
 func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	if len(v.Resolutions) == 0 {
+	names := v.Unplanned()
+	if len(names) == 0 {
 		return app.NoResolutionLeft()
 	}
 	job, err := w.job(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}
-	ask := media.Ask{Thumbnails: v.Thumbnails, Upscale: v.Upscale}
-	for _, r := range v.Resolutions {
-		ask.Names = append(ask.Names, r.Name)
-	}
-	plan, err := w.tools.Inspect(ctx, job, ask)
+	plan, err := w.tools.Inspect(ctx, job, media.Ask{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale})
 	if err != nil {
 		return conversion(err)
 	}
@@ -42,7 +39,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 		began = time.Now()
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.EncodeChunk(run, job, v.Plan, t.Number, report)
+		outputs, err = w.tools.EncodeChunk(run, job, v.Plan.Round(), t.Number, report)
 		return conversion(err)
 	})
 	if err != nil {
@@ -51,7 +48,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 	w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
 	pieces := make([]app.PieceFile, len(outputs))
 	for i, o := range outputs {
-		pieces[i] = app.PieceFile{Rendition: o.Rendition, Path: o.Path, Frames: o.Frames}
+		pieces[i] = app.PieceFile{Rendition: v.Plan.First + o.Rendition, Path: o.Path, Frames: o.Frames}
 	}
 	return w.app.FinishChunk(ctx, v.ID, t.Number, pieces)
 }
@@ -78,7 +75,7 @@ func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, di
 	err := w.withParts(ctx, t, v, dir, media.ThumbnailSpans(v.Plan), func(job media.Job) (err error) {
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.Thumbnails(run, job, v.Plan, report)
+		outputs, err = w.tools.Thumbnails(run, job, v.Plan.Round(), report)
 		return conversion(err)
 	})
 	if err != nil {
@@ -86,7 +83,7 @@ func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, di
 	}
 	files := make([]app.ThumbnailFile, len(outputs))
 	for i, o := range outputs {
-		files[i] = app.ThumbnailFile{Rendition: o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
+		files[i] = app.ThumbnailFile{Rendition: v.Plan.First + o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
 	}
 	return w.app.PublishThumbnails(ctx, v.ID, files)
 }

@@ -62,6 +62,8 @@ func (s *server) wantFailure(u upload, code, words string) {
 	}
 }
 
+// What was given up is made after all when its owner asks for it and the fault is
+// gone.
 func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, encodeRun, exitOne)
@@ -70,6 +72,20 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	s.wantFailure(u, "internal", "failed several times")
 	if n := g.runs(); n != tries {
 		t.Errorf("the encoder ran %d times; want %d", n, tries)
+	}
+	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
+
+	g.open()
+	for name, r := range s.read(u).Resolutions {
+		now := s.retry(r.ID)
+		if got := now.Resolutions[name]; now.Status != "processing" || got.Status != "processing" || got.Failure != nil {
+			t.Errorf("%s that is tried again is %s, %+v, of a video that is %s; want both processing", name, got.Status, got.Failure, now.Status)
+		}
+	}
+	for name, r := range s.waitReady(u).Resolutions {
+		if got := frameCount(t, r.VideoURL); got != tinyFrames {
+			t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
+		}
 	}
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }

@@ -31,7 +31,7 @@ type gate struct {
 // None of them starts a process: a child of the shell would outlive it.
 const (
 	hold    = `if [ -p "$dir/closed" ]; then read -r line < "$dir/closed"; fi` // until open is called
-	exitOne = `echo "nobody knows what this means" >&2; exit 1`
+	exitOne = `if [ -p "$dir/closed" ]; then echo "nobody knows what this means" >&2; exit 1; fi`
 )
 
 // newGate makes a gate for the runs whose arguments contain the pattern.

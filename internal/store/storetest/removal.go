@@ -14,6 +14,7 @@ func removalTests() []test {
 		{"a video that is being deleted is marked and listed", deletionIsMarked},
 		{"a removed video leaves nothing", removalLeavesNothing},
 		{"a removed resolution leaves the others", resolutionIsRemoved},
+		{"an added resolution comes last", resolutionIsAdded},
 		{"a video can lose its last resolution", lastResolutionIsRemoved},
 	}
 }
@@ -78,6 +79,20 @@ func resolutionIsRemoved(t *testing.T, st *store.Store) {
 	wantCode(t, err, video.NotFound, "resolution_not_found")
 	_, err = st.VideoOf(ctx, gone)
 	wantCode(t, err, video.NotFound, "resolution_not_found")
+	wantVideo(t, st, v)
+}
+
+func resolutionIsAdded(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	v := stored(t, st, video.Ready, "720p", "144p", "4k")
+	change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) })
+	v.Resolutions = v.Resolutions[1:]
+	for _, name := range []video.Name{"720p", "240p"} {
+		r := newVideo(name).Resolutions[0]
+		r.VideoID, r.Status, r.Failure = v.ID, video.Fail, &video.Failure{Code: video.Corrupt, Message: "It is broken."}
+		change(t, st, func(tx *store.Tx) error { return tx.InsertResolution(ctx, r) })
+		v.Resolutions = append(v.Resolutions, r)
+	}
 	wantVideo(t, st, v)
 }
 
