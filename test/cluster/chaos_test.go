@@ -53,13 +53,22 @@ func TestChaos(t *testing.T) {
 }
 
 // patronise sends an order, and the same again and again until it is over. A
-// fickle customer deletes every other film, half of them while they are in work.
-func (c *chaos) patronise(ctx context.Context, o *order, fickle bool, over <-chan struct{}) {
+// fickle customer deletes every other film, half of them while they are in work,
+// and wants one more resolution of the rest, before or after they are ready.
+func (c *chaos) patronise(ctx context.Context, first *order, fickle bool, over <-chan struct{}) {
 	for n := 0; n == 0 || !closed(over); n++ {
-		o = o.again()
+		o := first.again()
 		err := o.submit(ctx)
+		if err == nil && fickle && n%4 == 0 {
+			err = o.extend(ctx, oneMore)
+		}
 		if err == nil && (!fickle || n%4 != 1) {
 			err = o.await(ctx)
+		}
+		if err == nil && fickle && n%4 == 2 {
+			if err = o.extend(ctx, oneMore); err == nil {
+				err = o.await(ctx)
+			}
 		}
 		deleted := fickle && n%2 == 1
 		if err == nil && deleted {
@@ -80,6 +89,9 @@ func (c *chaos) patronise(ctx context.Context, o *order, fickle bool, over <-cha
 		}
 	}
 }
+
+// oneMore is a resolution that no film is ordered with.
+const oneMore = "360p"
 
 func closed(c <-chan struct{}) bool {
 	select {

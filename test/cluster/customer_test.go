@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -126,6 +127,19 @@ func rest(ctx context.Context) error {
 	case <-time.After(4 * pause):
 		return nil
 	}
+}
+
+// extend asks for one more resolution.
+func (o *order) extend(ctx context.Context, name string) error {
+	r, err := o.insist(ctx, http.MethodPost, "/api/video/"+o.upload.ID+"/resolutions", map[string]string{"resolution": name})
+	if err == nil {
+		err = r.decode(http.StatusCreated, &struct{}{})
+	}
+	if err != nil {
+		return fmt.Errorf("add %s to %s: %w", name, o.upload.ID, err)
+	}
+	o.Resolutions = append(slices.Clone(o.Resolutions), name)
+	return nil
 }
 
 // route is where the film is read.
