@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -95,7 +96,7 @@ func (a *App) openPlay(ctx context.Context, place string, id video.ID, file stri
 	if !ok {
 		return nil, noSuchFile()
 	}
-	o, err := a.blobs.Open(ctx, folder(place, id)+file)
+	o, err := a.openInTime(ctx, folder(place, id)+file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, a.whyMissing(ctx, place, id, name, thumbnail)
 	}
@@ -103,6 +104,22 @@ func (a *App) openPlay(ctx context.Context, place string, id video.ID, file stri
 		return nil, storageError("open "+file, err)
 	}
 	return o, nil
+}
+
+// openInTime opens an object of a storage that answers within lookLimit. The
+// object needs its context for as long as somebody watches, so a limit of time on
+// that would end the film.
+func (a *App) openInTime(ctx context.Context, key string) (blob.Object, error) {
+	ctx, cancel := context.WithCancel(ctx) // until the request ends
+	late := time.AfterFunc(lookLimit, cancel)
+	o, err := a.blobs.Open(ctx, key)
+	if late.Stop() {
+		return o, err
+	}
+	if err == nil { // in the very last moment
+		_ = o.Close() // nothing was read
+	}
+	return nil, fmt.Errorf("no answer for %s: %w", lookLimit, context.DeadlineExceeded)
 }
 
 func noSuchFile() *video.Error {

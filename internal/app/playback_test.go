@@ -39,6 +39,7 @@ func TestNobodyWaitsLongForAStorageThatIsSilent(t *testing.T) {
 		defer cancel()
 		for who, do := range map[string]func() error{
 			"a player":                 func() error { _, err := b.PublicAddress(ctx, id, "720p.mp4"); return err },
+			"a player who is served":   func() error { _, err := b.OpenPublic(ctx, id, "720p.mp4"); return err },
 			"who completes the upload": func() error { _, err := b.CompleteUpload(ctx, b.by, id); return err },
 		} {
 			began := time.Now()
