@@ -17,6 +17,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
+
+	"github.com/spool-video/spool/internal/clock"
 )
 
 const (
@@ -41,7 +43,8 @@ func (s *Store) connect(ctx context.Context, at address, opts Options) error {
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return fmt.Errorf("%s: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", at, err)
 	}
-	plain := httpClient(cfg)
+	theirs := &clock.Clock{Local: opts.Now}
+	plain := dated{httpClient(cfg), theirs}
 	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.UsePathStyle = at.pathStyle
 		o.HTTPClient = watched{plain, opts.StallTimeout}
@@ -51,6 +54,7 @@ func (s *Store) connect(ctx context.Context, at address, opts Options) error {
 	})
 	s.patient = func(o *sdk.Options) { o.HTTPClient = watched{plain, max(patience, opts.StallTimeout)} }
 	s.presign = sdk.NewPresignClient(s.client, func(o *sdk.PresignOptions) {
+		o.Presigner = newPresigner(theirs)
 		if at.publicEndpoint != "" {
 			o.ClientOptions = append(o.ClientOptions, func(o *sdk.Options) { o.BaseEndpoint = &at.publicEndpoint })
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/blob/s3"
 	"github.com/spool-video/spool/internal/blob/s3/s3test"
 )
 
@@ -198,5 +199,43 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 	_, errGet := s.PresignGet(t.Context(), "../key", time.Minute)
 	if !errors.Is(errPut, blob.ErrBadKey) || !errors.Is(errGet, blob.ErrBadKey) {
 		t.Errorf("with a bad key: %v, %v; want ErrBadKey", errPut, errGet)
+	}
+}
+
+// TestPresignedAddressesGoByTheClockOfTheServer has a machine sign whose own
+// clock is wrong by more than the addresses live.
+func TestPresignedAddressesGoByTheClockOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	bucket := server.Bucket(t)
+	for name, ahead := range map[string]time.Duration{"ahead": 7 * time.Minute, "behind": -7 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := quick(server)
+			options.Now = func() time.Time { return time.Now().Add(ahead) }
+			s, err := s3.Open(t.Context(), server.URL(bucket, name), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			upload, err := s.PresignPut(t.Context(), "film", "video/mp4", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, _, body := request(t, http.MethodPut, upload, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
+				t.Errorf("an upload at once is answered %d %s", status, body)
+			}
+			address, err := s.PresignGet(t.Context(), "film", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, _, body := request(t, http.MethodGet, address, ""); status != http.StatusOK || body != "the film" {
+				t.Errorf("a download at once is answered %d %s", status, body)
+			}
+			u, _ := url.Parse(address)
+			signed, err := time.Parse("20060102T150405Z", u.Query().Get("X-Amz-Date"))
+			if off := time.Since(signed); err != nil || off.Abs() > 30*time.Second {
+				t.Errorf("an address of a minute is signed as of %s ago, %v", off, err)
+			}
+		})
 	}
 }

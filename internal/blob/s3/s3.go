@@ -66,7 +66,7 @@ type Options struct {
 	StallTimeout time.Duration
 	// MaxBackoff is the longest pause between two tries; 0 means 5 seconds.
 	MaxBackoff time.Duration
-	// Now is the clock; nil means time.Now.
+	// Now is the clock of this machine; nil means time.Now.
 	Now func() time.Time
 }
 
