@@ -152,7 +152,7 @@ func newHandler(p *parts, c *Config) (http.Handler, error) {
 		return nil, err
 	}
 	edge.Register(mux)
-	delivery.Register(mux, p.app, delivery.Config{})
+	delivery.Register(mux, p.app, delivery.Config{Now: p.app.Now})
 	if err := console.Register(mux, console.Config{Places: []string{c.BaseURL, p.origin}}); err != nil {
 		return nil, err
 	}

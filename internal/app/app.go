@@ -47,7 +47,7 @@ type App struct {
 	reached func(Point)
 
 	redirect blob.Redirector // nil: films are served from here
-	clock    *clock          // nil: somebody else's is used
+	clock    *databaseClock  // nil: somebody else's is used
 }
 
 // Point is a place between two writes that belong together, where a crash
@@ -100,11 +100,11 @@ func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 		a.reached = func(Point) {}
 	}
 	if a.now == nil {
-		a.clock = &clock{ask: p.Store.Now}
+		a.clock = &databaseClock{ask: p.Store.Now}
 		if err := a.clock.adjust(ctx); err != nil {
 			return nil, err
 		}
-		a.now = a.clock.now
+		a.now = a.clock.Now
 	}
 	if cfg.Redirect {
 		a.redirect, _ = p.Blobs.(blob.Redirector)

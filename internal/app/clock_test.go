@@ -24,7 +24,7 @@ func TestTheDatabaseTellsTheTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &clock{ask: func(context.Context) (time.Time, error) {
+				c := &databaseClock{ask: func(context.Context) (time.Time, error) {
 					time.Sleep(tt.takes / 2)
 					now := time.Now().Add(tt.lead)
 					time.Sleep(tt.takes / 2)
@@ -33,7 +33,7 @@ func TestTheDatabaseTellsTheTime(t *testing.T) {
 				if err := c.adjust(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if got := time.Until(c.now()); got != tt.want {
+				if got := time.Until(c.Now()); got != tt.want {
 					t.Errorf("the clock is ahead by %s; want %s", got, tt.want)
 				}
 			})
@@ -45,7 +45,7 @@ func TestAClockThatCannotBeAskedGoesOn(t *testing.T) {
 	t.Parallel()
 	lead, gone := time.Hour, errors.New("gone")
 	var fault error
-	c := &clock{ask: func(context.Context) (time.Time, error) { return time.Now().Add(lead), fault }}
+	c := &databaseClock{ask: func(context.Context) (time.Time, error) { return time.Now().Add(lead), fault }}
 	if err := c.adjust(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAClockThatCannotBeAskedGoesOn(t *testing.T) {
 	if err := c.adjust(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("adjust = %v; want %v", err, gone)
 	}
-	if got := time.Until(c.now()).Round(time.Second); got != lead {
+	if got := time.Until(c.Now()).Round(time.Second); got != lead {
 		t.Errorf("the clock is ahead by %s; want %s as before", got, lead)
 	}
 }

@@ -43,9 +43,13 @@ const (
 	keptTelling = 500 // together with the others
 )
 
-// RecordRun keeps what a child process of a task did and cost.
+// RecordRun keeps what a child process of a task did and cost. When it began is
+// told by the clock of the machine that it ran on.
 func (a *App) RecordRun(ctx context.Context, t queue.Task, r video.Run) error {
 	r.Task, r.Number, r.Attempt = string(t.Kind), t.Number, t.Attempt
+	if a.clock != nil {
+		r.StartedAt = a.clock.At(r.StartedAt)
+	}
 	most := keptRuns
 	if r.Result != video.RunOK || t.Kind == queue.Measure {
 		most = keptTelling
