@@ -97,7 +97,7 @@ func (f *fleet) worker(options ...option) *node {
 // node prepares a process.
 func (f *fleet) node(role string, number int, options []option) *node {
 	f.t.Helper()
-	n := &node{t: f.t, name: fmt.Sprintf("%s %d", role, number), dir: filepath.Join(f.t.TempDir(), "data"), door: newDoor(f.t, f.s3)}
+	n := &node{t: f.t, name: fmt.Sprintf("%s %d", role, number), binary: lab.binary, dir: filepath.Join(f.t.TempDir(), "data"), door: newDoor(f.t, f.s3)}
 	n.env = map[string]string{
 		"SPOOL_ROLE":         role,
 		"SPOOL_LISTEN":       "127.0.0.1:0",

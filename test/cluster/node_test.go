@@ -22,13 +22,14 @@ import (
 
 // node is one process of a fleet, over all its lives.
 type node struct {
-	t    testing.TB
-	name string
-	dir  string // its data directory
-	env  map[string]string
-	door *door          // to the storage
-	line *pgtest.Proxy  // to the database; nil: straight
-	log  rig.Transcript // of all its lives
+	t      testing.TB
+	name   string
+	dir    string // its data directory
+	env    map[string]string
+	binary string
+	door   *door          // to the storage
+	line   *pgtest.Proxy  // to the database; nil: straight
+	log    rig.Transcript // of all its lives
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -42,7 +43,7 @@ func (n *node) launch() {
 	n.t.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cmd = exec.Command(lab.binary, "serve")
+	n.cmd = exec.Command(n.binary, "serve")
 	n.cmd.Dir = filepath.Dir(n.dir) // so that no spool.toml is found by chance
 	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SPOOL_DATA_DIR=" + n.dir}
 	for name, value := range n.env {
