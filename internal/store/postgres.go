@@ -63,6 +63,9 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	if err := checkSessions(ctx, config.ConnConfig); err != nil {
+		return nil, diagnose(config.ConnConfig, err)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
