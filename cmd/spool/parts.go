@@ -114,7 +114,7 @@ func openPostgres(ctx context.Context, address string) (*store.Store, error) {
 
 func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) error {
 	if c.StorageURL != "" {
-		bucket, err := s3.Open(ctx, c.StorageURL, s3.Options{})
+		bucket, err := openBucket(ctx, c.StorageURL, storagePatience, log)
 		if err != nil {
 			return err
 		}
@@ -134,6 +134,21 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 	p.closes = append(p.closes, files.Close)
 	p.blobs, p.tidy = files, func(ctx context.Context) { clearTemp(ctx, files, log) }
 	return nil
+}
+
+// storagePatience is how long a start waits for a storage that does not answer.
+// Requests that are part of the work are tried for longer.
+const storagePatience = 25 * time.Second
+
+// openBucket opens the storage, and says so in the log when it has to wait for it.
+func openBucket(ctx context.Context, url string, patience time.Duration, log *slog.Logger) (*s3.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	slow := time.AfterFunc(patience/5, func() {
+		log.WarnContext(ctx, "the start waits for the storage, which does not answer", "patience", patience.String())
+	})
+	defer slow.Stop()
+	return s3.Open(ctx, url, s3.Options{})
 }
 
 // Close closes everything, the last one first.

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,6 +76,9 @@ func diagnose(err error) string {
 		return "the server is in trouble"
 	case status != 0:
 		return "the server refused, or does not speak S3"
+	}
+	if _, silent := errors.AsType[*stalled](err); silent || errors.Is(err, context.DeadlineExceeded) {
+		return "the server does not answer: is the endpoint right, and does a firewall let us through?"
 	}
 	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
 		return "the server cannot be reached"
