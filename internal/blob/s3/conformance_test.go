@@ -30,6 +30,23 @@ func TestConformance(t *testing.T) {
 		}
 		blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, server, at(server.Bucket(t), "")) })
 	})
+	t.Run("in a host of its own", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("only the addresses are others")
+		}
+		bucket := server.Bucket(t)
+		blobtest.Run(t, func(t *testing.T) blob.Store { return openHost(t, server, bucket, strings.ToLower(rand.Text())) })
+	})
+}
+
+// openHost opens a bucket whose name is that of a host.
+func openHost(t *testing.T, server *s3test.Server, bucket, prefix string) *s3.Store {
+	t.Helper()
+	s, err := s3.Open(t.Context(), server.HostURL(bucket, prefix), s3.WithDial(quick(server), server.Dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // quick are options with which tests do not wait.

@@ -44,7 +44,7 @@ func (s *Store) connect(ctx context.Context, at address, opts Options) error {
 		return fmt.Errorf("%s: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", at, err)
 	}
 	theirs := &clock.Clock{Local: opts.Now}
-	plain := dated{httpClient(cfg), theirs}
+	plain := dated{httpClient(cfg, opts), theirs}
 	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.UsePathStyle = at.pathStyle
 		o.HTTPClient = watched{plain, opts.StallTimeout}
@@ -114,14 +114,19 @@ func isBrokenAnswer(err error) aws.Ternary {
 }
 
 // httpClient keeps what the configuration says about certificates (AWS_CA_BUNDLE).
-func httpClient(cfg aws.Config) sdk.HTTPClient {
+func httpClient(cfg aws.Config, opts Options) sdk.HTTPClient {
 	base, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
 	if !ok {
 		base = awshttp.NewBuildableClient()
 	}
 	return base.
 		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialTimeout }).
-		WithTransportOptions(func(t *http.Transport) { t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*idleConns, idleConns })
+		WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*idleConns, idleConns
+			if opts.dial != nil {
+				t.DialContext = opts.dial
+			}
+		})
 }
 
 // backoff is how long to wait before another try: up to twice as long each time,

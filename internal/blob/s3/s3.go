@@ -16,6 +16,7 @@ package s3
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +69,8 @@ type Options struct {
 	MaxBackoff time.Duration
 	// Now is the clock of this machine; nil means time.Now.
 	Now func() time.Time
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
 }
 
 // Store is a blob.Store in a bucket. Several processes may use one bucket and

@@ -40,6 +40,9 @@ type Server struct {
 // Region is where the server claims to be.
 const Region = "us-east-1"
 
+// Domain is where each bucket has a host of its own, for those who Dial.
+const Domain = "s3.spool.test"
+
 // Start runs a server, or skips the test when there is none to run.
 func Start(t testing.TB) *Server {
 	t.Helper()
@@ -85,7 +88,7 @@ func (s *Server) run(t testing.TB, path string) error {
 		return err
 	}
 	var output bytes.Buffer
-	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--health", "/health", "posix", s.Dir)
+	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--virtual-domain", Domain, "--health", "/health", "posix", s.Dir)
 	cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey}
 	cmd.Stdout, cmd.Stderr = &output, &output
 	exited, err := child.Start(cmd, syscall.SIGKILL)
@@ -161,6 +164,16 @@ func (s *Server) Bucket(t testing.TB) string {
 // URL is the storage URL of a prefix in a bucket of the server.
 func (s *Server) URL(bucket, prefix string) string {
 	return fmt.Sprintf("s3://%s/%s?region=%s&endpoint=%s&path_style=true", bucket, prefix, Region, s.Endpoint)
+}
+
+// HostURL is the storage URL of a prefix in a bucket with a host of its own.
+func (s *Server) HostURL(bucket, prefix string) string {
+	return fmt.Sprintf("s3://%s/%s?region=%s&endpoint=http://%s&path_style=false", bucket, prefix, Region, Domain)
+}
+
+// Dial connects to the server, whatever the name that it is called by.
+func (s *Server) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(s.Endpoint, "http://"))
 }
 
 // Environment are the AWS_* variables with which a program can use the server.
