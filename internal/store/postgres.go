@@ -106,8 +106,9 @@ func postgresConfig(address string) (*pgxpool.Config, error) {
 	}
 	config.ConnConfig.ConnectTimeout = connectionLimit
 	config.PingTimeout = connectionLimit / 2
-	config.ConnConfig.Tracer = limitedAnswers{}
+	config.ConnConfig.Tracer = watch{}
 	config.AfterConnect = withSettings(sessionSettings)
+	config.PrepareConn = canWrite
 	if params := config.ConnConfig.RuntimeParams; params["application_name"] == "" {
 		params["application_name"] = "spool"
 	}
@@ -182,28 +183,6 @@ func (c limitedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectionLimit)
 	defer cancel()
 	return c.Connector.Connect(ctx)
-}
-
-// limitedAnswers gives up when a statement is not answered for too long,
-// commits and rollbacks included. The server's own statement_timeout does not
-// help when it is the server that is gone.
-type limitedAnswers struct{}
-
-var _ pgx.QueryTracer = limitedAnswers{}
-
-type stopKey struct{}
-
-// TraceQueryStart returns the context that the statement runs with.
-func (limitedAnswers) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	ctx, stop := context.WithTimeout(ctx, answerLimit)
-	return context.WithValue(ctx, stopKey{}, stop)
-}
-
-// TraceQueryEnd is called when the last row has been read.
-func (limitedAnswers) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
-	if stop, ok := ctx.Value(stopKey{}).(context.CancelFunc); ok {
-		stop()
-	}
 }
 
 // Raw gives f the driver's connection of this transaction, for a queue that

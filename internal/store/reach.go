@@ -22,6 +22,7 @@ var reasons = map[string]string{
 	"3D000":    "there is no such database: create it, as docs/database.md shows",
 	"42501":    "its user may not create tables in it: make it the owner of the database",
 	"53300":    "all connections of the server are taken: raise its max_connections, or lower pool_max_conns in database_url",
+	pgReadOnly: "the server only reads, as a standby does: name the primary, or several hosts and target_session_attrs=read-write",
 	pgStarting: "the server is starting or stopping",
 }
 
