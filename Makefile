@@ -33,9 +33,10 @@ test: deps-test lint ## Check and test everything, as the continuous integration
 test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 	SPOOL_TEST_BACKEND=fleet $(GO) test -timeout 20m ./test/e2e
 
-# Faults for every change are the short run in test; this one has them all.
+# Faults for every change are the short run in test; this one has them all. For
+# one of them everything is built once more, on another time package.
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
-	$(GO) test -count=1 -parallel 4 -timeout 20m ./test/cluster
+	$(GO) test -count=1 -parallel 4 -timeout 30m ./test/cluster
 
 lint: ## Check formatting, go vet, staticcheck, import rules and sizes
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
