@@ -3,8 +3,8 @@
 #   install-deps.sh run    what the service needs: ffmpeg and ffprobe
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
 #                          for the race detector, a browser for the pages,
-#                          PostgreSQL and another clock for it, and an S3
-#                          server
+#                          PostgreSQL, another clock and a pooler for it, and
+#                          an S3 server
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
 set -eu
@@ -21,6 +21,10 @@ postgres() {
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing postgres postgresql
 }
 
+pooler() {
+	[ -x /usr/sbin/pgbouncer ] || missing pgbouncer pgbouncer
+}
+
 # A library that is loaded before others has no program of its own.
 faketime() {
 	ls /usr/lib*/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1 2>/dev/null | grep -q . || printf 'libfaketime '
@@ -29,7 +33,7 @@ faketime() {
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)" ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)" ;;
 cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
 *)
 	echo "usage: $0 run|test|cluster" >&2
