@@ -14,6 +14,7 @@ type State struct {
 	Video       video.Video
 	Progress    float64           // 0 to 1
 	Resolutions []ResolutionState // in the order asked for
+	Settled     bool              // nothing changes any more by itself, nor by uploading again
 }
 
 // ResolutionState is the same for one resolution.
@@ -33,6 +34,25 @@ func (a *App) VideoState(ctx context.Context, by Actor, id video.ID) (State, err
 		return State{}, err
 	}
 	return states[0], nil
+}
+
+// VideoStates returns what VideoState does for many videos at once; those that are
+// deleted are not among them. It asks nobody's leave: it is for telling those who
+// got a state from VideoState how the video goes on.
+func (a *App) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]State, error) {
+	videos, err := a.store.VideosByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	states, err := a.states(ctx, videos)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[video.ID]State, len(states))
+	for _, s := range states {
+		byID[s.Video.ID] = s
+	}
+	return byID, nil
 }
 
 // Page is a part of the list of videos.
@@ -70,6 +90,7 @@ func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error)
 	states := make([]State, len(videos))
 	for i, v := range videos {
 		states[i] = state(v, steps[v.ID])
+		states[i].Settled = v.Settled(a.now())
 	}
 	return states, nil
 }

@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -29,6 +29,28 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 	return queries{tx}.list(ctx, tenant, f, after, limit)
 }
 
+// VideosByID returns some videos, in no order and whoever's they are. It leaves out
+// what Videos leaves out, and what is not there. However many they are, it has
+// two statements.
+func (s *Store) VideosByID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() // there is nothing to commit
+	return queries{tx}.byID(ctx, ids)
+}
+
+// byID is VideosByID in a snapshot.
+func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
+	in, arg := anyOf(1, ids)
+	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)
+	if err != nil {
+		return nil, err
+	}
+	return q.withResolutions(ctx, videos)
+}
+
 // list is Videos in a snapshot, without which a video that was found could be
 // gone when it is read. It has two or three statements, however many videos there
 // are.
@@ -41,18 +63,24 @@ func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	if err != nil || len(videos) == 0 {
 		return nil, next, err
 	}
+	videos, err = q.withResolutions(ctx, videos)
+	return videos, next, err
+}
+
+// withResolutions adds to videos their resolutions, with one statement for all.
+func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]video.Video, error) {
 	ids := make([]video.ID, len(videos))
 	for i, v := range videos {
 		ids[i] = v.ID
 	}
 	resolutions, err := q.resolutions(ctx, ids)
 	if err != nil {
-		return nil, video.Place{}, err
+		return nil, err
 	}
 	for i, v := range videos {
 		videos[i].Resolutions = resolutions[v.ID]
 	}
-	return videos, next, nil
+	return videos, nil
 }
 
 // page reads a stretch of the list. It asks for one video too many, to know
@@ -74,8 +102,8 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
-	in, args := anyOf(1, ids)
-	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in+` ORDER BY created_at DESC, id DESC`, args...)
+	in, arg := anyOf(1, ids)
+	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in+` ORDER BY created_at DESC, id DESC`, arg)
 	return videos, next, err
 }
 
@@ -133,19 +161,15 @@ func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.
 	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
-// anyOf writes a list of ids as placeholders from $first on, with its arguments.
-// Lists have one of few lengths, the last id standing in for those that are
-// missing: a statement is planned anew for each length.
-func anyOf(first int, ids []video.ID) (string, []any) {
-	length := len(ids)
-	for _, l := range []int{video.MaxPage, video.DefaultPage, 1} {
-		if len(ids) <= l {
-			length = l
-		}
+// anyOf writes a list of ids as a subquery with one argument, $n: a statement is
+// planned anew for each number of arguments, and there may be thousands of ids.
+// They are the names in a JSON object, because json_each of an array is not the
+// same on every engine.
+func anyOf(n int, ids []video.ID) (in, arg string) {
+	names := make(map[video.ID]int, len(ids))
+	for _, id := range ids {
+		names[id] = 0
 	}
-	marks, args := make([]string, length), make([]any, length)
-	for i := range length {
-		marks[i], args[i] = "$"+strconv.Itoa(first+i), ids[min(i, len(ids)-1)]
-	}
-	return "(" + strings.Join(marks, ", ") + ")", args
+	text, _ := json.Marshal(names) // texts and numbers only: it cannot fail
+	return "(SELECT key FROM json_each($" + strconv.Itoa(n) + "))", string(text)
 }

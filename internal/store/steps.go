@@ -73,12 +73,12 @@ func (q queries) Sums(ctx context.Context, ids []video.ID, apart string) (map[vi
 	if len(ids) == 0 {
 		return sums, nil
 	}
-	in, args := anyOf(2, ids)
+	in, arg := anyOf(2, ids)
 	rows, err := q.db.QueryContext(ctx, `
 		SELECT video_id, kind, which, sum(weight), sum(weight * progress)
 		  FROM (SELECT video_id, kind, CASE WHEN kind = $1 THEN number ELSE 0 END AS which, weight, progress
 		          FROM step WHERE video_id IN `+in+`) AS part
-		 GROUP BY video_id, kind, which`, append([]any{apart}, args...)...)
+		 GROUP BY video_id, kind, which`, apart, arg)
 	if err != nil {
 		return nil, wrap("add steps up", err)
 	}

@@ -125,10 +125,10 @@ func failure(code, message sql.NullString) *video.Failure {
 
 // resolutions returns those of each of some videos, in the order asked for.
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
-	in, args := anyOf(1, ids)
+	in, arg := anyOf(1, ids)
 	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
 		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
-		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, args...)
+		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
 	all := make(map[video.ID][]video.Resolution, len(ids))
 	for _, r := range rows {
 		all[r.VideoID] = append(all[r.VideoID], r)

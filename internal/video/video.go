@@ -108,3 +108,9 @@ func (v *Video) Unplanned() []Name {
 func (v *Video) UploadOpen(now time.Time) bool {
 	return v.CompletedAt.IsZero() && now.Before(v.UploadExpiresAt)
 }
+
+// Settled reports whether the video stays as it is: it is ready, or failed in a
+// way that uploading again does not mend. It can be deleted all the same.
+func (v *Video) Settled(now time.Time) bool {
+	return v.Status == Ready || v.Status == Fail && !v.UploadOpen(now)
+}

@@ -25,6 +25,7 @@ func listTests() []test {
 		{"a list goes on while videos come and go", listGoesOn},
 		{"what is being deleted is not listed", doomedIsNotListed},
 		{"steps are added up", stepsAreAddedUp},
+		{"videos are read by their ids, thousands at once", videosByID},
 	}
 }
 
