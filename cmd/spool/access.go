@@ -63,10 +63,13 @@ func isPartOfPage(route string) bool {
 	return strings.HasPrefix(route, "/console/") || strings.HasPrefix(route, "/docs/")
 }
 
-// levelOf keeps playback, health checks and parts of pages out of an ordinary
-// log: they come by the thousand and say nothing, as long as they work.
+// isStream reports whether a route serves events.
+func isStream(route string) bool { return strings.HasSuffix(route, "/events") }
+
+// levelOf keeps playback, health checks, streams and parts of pages out of an
+// ordinary log: they come by the thousand and say nothing, as long as they work.
 func levelOf(route string, status int) slog.Level {
-	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isPartOfPage(route)) {
+	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isStream(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

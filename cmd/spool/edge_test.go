@@ -26,19 +26,18 @@ func runEdge(t *testing.T, options ...func(*Config)) *running {
 	for _, o := range options {
 		o(c)
 	}
-	p, err := c.openParts(t.Context(), log, metrics.New("test"))
+	c.APIKey = edgeKey
+	m := metrics.New("test")
+	p, err := c.openParts(t.Context(), log, m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	if _, err := p.app.Bootstrap(t.Context(), edgeKey); err != nil {
+	svc := new(service)
+	if err := c.prepareAnswers(t.Context(), svc, p, log, m); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := newHandler(p, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runServer(t, &service{handler: handler}, 10*time.Second)
+	return runServer(t, svc, 10*time.Second)
 }
 
 // ask sends a request as it is written, where a client of the library would

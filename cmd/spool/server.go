@@ -20,6 +20,7 @@ import (
 type service struct {
 	handler  http.Handler                // API, uploads and playback
 	ready    func(context.Context) error // whether the database and the storage answer
+	follow   func(context.Context)       // tell streams of events what happens; nil: there are none
 	start    func(context.Context) error // begin to take tasks
 	stop     func(context.Context) error // hand running tasks back to the queue
 	close    func() error                // after stop: nothing may be used any more
@@ -85,6 +86,7 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	if err := s.service.start(ctx); err != nil {
 		return errors.Join(fmt.Errorf("start the queue: %w", err), ln.Close(), s.service.close())
 	}
+	unfollow := s.follow(ctx)
 	broken := make(chan error, 1)
 	go func() { broken <- s.http.Serve(ln) }()
 
@@ -96,7 +98,23 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 		failure = fmt.Errorf("serve HTTP: %w", err)
 	}
 	s.shutDown(ctx)
+	unfollow()
 	return errors.Join(failure, s.service.close())
+}
+
+// follow tells streams of events what happens. They end as soon as new requests
+// are not accepted any more, since they would not end by themselves, and whoever
+// connects again gets to another process then. What it returns waits until
+// nobody uses the database for them.
+func (s *server) follow(ctx context.Context) (wait func()) {
+	if s.service.follow == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s.http.RegisterOnShutdown(cancel)
+	var following sync.WaitGroup
+	following.Go(func() { s.service.follow(ctx) })
+	return func() { cancel(); following.Wait() }
 }
 
 // shutDown ends requests and tasks, both at once, within the grace time. What

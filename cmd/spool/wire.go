@@ -44,7 +44,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	}()
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.app.Ready, close: p.Close}
 	if c.answers() {
-		if svc.handler, svc.firstKey, err = c.prepareAnswers(ctx, p, log); err != nil {
+		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
 			return nil, err
 		}
 	}
@@ -87,21 +87,27 @@ func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.M
 	return &workbench{tools, report}, err
 }
 
-// prepareAnswers returns what answers requests, and the API key that this very
+// prepareAnswers gives svc what answers requests, and the API key that this very
 // start made, if it did.
-func (c *Config) prepareAnswers(ctx context.Context, p *parts, log *slog.Logger) (_ http.Handler, firstKey string, err error) {
+func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log *slog.Logger, m *metrics.Metrics) error {
 	key, err := c.apiKey()
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	if key != "" && len(key) < 16 {
 		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(key))
 	}
-	if firstKey, err = p.app.Bootstrap(ctx, key); err != nil {
-		return nil, "", err
+	if svc.firstKey, err = p.app.Bootstrap(ctx, key); err != nil {
+		return err
 	}
-	handler, err := newHandler(p, c)
-	return handler, firstKey, err
+	edge, err := api.New(p.app, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit, Log: log})
+	if err != nil {
+		return err
+	}
+	m.WatchStreams(edge.OpenStreams)
+	svc.follow = edge.FollowVideos
+	svc.handler, err = newHandler(edge, p, c)
+	return err
 }
 
 func (c *Config) appConfig() app.Config {
@@ -145,12 +151,8 @@ func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox, log *slog
 
 // newHandler is the route table: the API with its description, uploads and
 // playback, and the console.
-func newHandler(p *parts, c *Config) (http.Handler, error) {
+func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
-	edge, err := api.New(p.app, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit})
-	if err != nil {
-		return nil, err
-	}
 	edge.Register(mux)
 	delivery.Register(mux, p.app, delivery.Config{Now: p.app.Now})
 	if err := console.Register(mux, console.Config{Places: []string{c.BaseURL, p.origin}}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -33,6 +34,7 @@ type Service interface {
 	PublicVideo(ctx context.Context, by app.Actor, id video.ID, base string) (app.Watch, error)
 	PrivateVideo(ctx context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error)
 	VideoState(ctx context.Context, by app.Actor, id video.ID) (app.State, error)
+	VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error)
 	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Place, limit int) (app.Page, error)
 	Report(ctx context.Context, by app.Actor, id video.ID) (app.Report, error)
 	DeleteVideo(ctx context.Context, by app.Actor, id video.ID) error
@@ -51,6 +53,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// RateLimit is how many requests a second each key may make; 0: no limit.
 	RateLimit float64
+	// Log is told at the debug level what streams of events meet with; nil: nobody.
+	Log *slog.Logger
 }
 
 // API serves the JSON interface.
@@ -60,11 +64,19 @@ type API struct {
 	limit   limiter
 	routes  http.Handler // everything below /api/, for requests with a valid key
 	spec    []byte       // openapi.json
+
+	followers *followers
 }
 
 // New returns the interface to service.
 func New(service Service, config Config) (*API, error) {
-	a := &API{service: service, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now}}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &API{
+		service: service, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
+		followers: newFollowers(service.VideoStates, config.Log),
+	}
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())
 	a.registerOperations(h)

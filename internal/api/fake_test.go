@@ -81,6 +81,15 @@ func (f *fakeService) VideoState(_ context.Context, by app.Actor, id video.ID) (
 	return f.state, f.err
 }
 
+// VideoStates tells that none of the videos is deleted, and nothing else is new.
+func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.ID]app.State, error) {
+	states := map[video.ID]app.State{}
+	for _, id := range ids {
+		states[id] = f.state
+	}
+	return states, f.err
+}
+
 // ListVideos tells of one video, unless it has no id.
 func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Place, limit int) (app.Page, error) {
 	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1

@@ -65,6 +65,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"create", "POST", "/api/video", validDraft},
 	{"list", "GET", "/api/video", ""},
 	{"state", "GET", "/api/video/" + testID, ""},
+	{"events", "GET", "/api/video/" + testID + "/events", ""},
 	{"complete", "POST", "/api/video/" + testID + "/complete-upload", ""},
 	{"public", "GET", "/api/video/" + testID + "/public", ""},
 	{"private", "GET", "/api/video/" + testID + "/private/60", ""},
@@ -124,6 +125,7 @@ func TestMalformedPath(t *testing.T) {
 	}{
 		{"POST", "/api/video/x/complete-upload", []problem.Fault{id}},
 		{"GET", "/api/video/x", []problem.Fault{id}},
+		{"GET", "/api/video/x/events", []problem.Fault{id}},
 		{"GET", "/api/video/x/public", []problem.Fault{id}},
 		{"DELETE", "/api/video/" + testID + "x", []problem.Fault{id}},
 		{"DELETE", "/api/video/resolution/x", []problem.Fault{id}},

@@ -94,6 +94,7 @@ var operations = map[string]struct {
 	"create":            {"/api/video", 201},
 	"list":              {"/api/video", 200},
 	"state":             {"/api/video/{id}", 200},
+	"events":            {"/api/video/{id}/events", 200},
 	"complete":          {"/api/video/{id}/complete-upload", 201},
 	"public":            {"/api/video/{id}/public", 200},
 	"private":           {"/api/video/{id}/private/{expirationSeconds}", 200},
@@ -107,6 +108,9 @@ func TestAnswersFitTheDescription(t *testing.T) {
 	doc := strictDescription(t)
 	bare := app.Report{Video: testVideo(true, video.PendingUpload)}
 	for _, op := range everyOperation {
+		if op.name == "events" {
+			continue // see TestEventsFitTheDescription
+		}
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{

@@ -33,6 +33,7 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, createOperation(r), a.createVideo)
 	register(h, listOperation(r), a.listVideos)
 	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), a.videoState)
+	register(h, eventsOperation(r), a.videoEvents)
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
 		requestBody[completion](r, false), 404, 413, 415, 422, 507), a.completeUpload)
 	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), a.publicVideo)

@@ -40,19 +40,15 @@ func (a *App) VideoState(ctx context.Context, by Actor, id video.ID) (State, err
 // deleted are not among them. It asks nobody's leave: it is for telling those who
 // got a state from VideoState how the video goes on.
 func (a *App) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]State, error) {
-	videos, err := a.store.VideosByID(ctx, ids)
+	videos, steps, err := a.store.VideosByID(ctx, ids, string(queue.Assemble))
 	if err != nil {
 		return nil, err
 	}
-	states, err := a.states(ctx, videos)
-	if err != nil {
-		return nil, err
+	states := make(map[video.ID]State, len(videos))
+	for _, v := range videos {
+		states[v.ID] = a.state(v, steps[v.ID])
 	}
-	byID := make(map[video.ID]State, len(states))
-	for _, s := range states {
-		byID[s.Video.ID] = s
-	}
-	return byID, nil
+	return states, nil
 }
 
 // Page is a part of the list of videos.
@@ -77,26 +73,19 @@ func (a *App) ListVideos(ctx context.Context, by Actor, f video.Filter, after vi
 
 // states adds to videos how far they have come, with one query for all of them.
 func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error) {
-	var atWork []video.ID
-	for _, v := range videos {
-		if v.Status == video.Processing {
-			atWork = append(atWork, v.ID)
-		}
-	}
-	steps, err := a.store.Sums(ctx, atWork, string(queue.Assemble))
+	steps, err := a.store.Sums(ctx, store.BeingProcessed(videos), string(queue.Assemble))
 	if err != nil {
 		return nil, err
 	}
 	states := make([]State, len(videos))
 	for i, v := range videos {
-		states[i] = state(v, steps[v.ID])
-		states[i].Settled = v.Settled(a.now())
+		states[i] = a.state(v, steps[v.ID])
 	}
 	return states, nil
 }
 
-func state(v video.Video, steps []store.Step) State {
-	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true })}
+func (a *App) state(v video.Video, steps []store.Step) State {
+	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(a.now())}
 	waiting := v.Unplanned()
 	for _, r := range v.Resolutions {
 		rendition := -1

@@ -123,6 +123,13 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	})
 }
 
+// WatchStreams shows how many streams of events are open, as open tells it.
+func (m *Metrics) WatchStreams(open func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "spool_event_streams", Help: "Streams of events that are open now.",
+	}, func() float64 { return float64(open()) }))
+}
+
 // RequestBegan counts a request as in flight until RequestEnded.
 func (m *Metrics) RequestBegan() { m.inFlight.Inc() }
 

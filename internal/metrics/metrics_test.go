@@ -32,6 +32,7 @@ func used(t *testing.T) *Metrics {
 	m.Served(2000)
 	m.VideoFinished(video.Ready, nil)
 	m.VideoFinished(video.Fail, video.Failf(video.Corrupt, "Broken."))
+	m.WatchStreams(func() int { return 5 })
 	m.WatchQueue(t.Context(), func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 	})
@@ -71,6 +72,7 @@ func TestEveryNumberIsShown(t *testing.T) {
 		`spool_http_requests_in_flight 1`,
 		`spool_http_requests_total{method="POST",route="/api/video",status="201"} 1`,
 		`spool_http_request_duration_seconds_count{method="POST",route="/api/video"} 1`,
+		`spool_event_streams 5`,
 		`spool_task_duration_seconds_sum{kind="encode",outcome="done"} 3`,
 		`spool_task_retries_total{kind="encode"} 1`,
 		`spool_encode_speed_ratio_sum 4`,

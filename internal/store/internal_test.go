@@ -83,7 +83,7 @@ func (e explain) look(ctx context.Context, query string, args []any) {
 			e.t.Fatal(err)
 		}
 		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT") // reads all for the first few
-		argument := strings.HasPrefix(detail, "SCAN json_each ") // a list of ids, not a table
+		argument := strings.HasPrefix(detail, "SCAN json_each ")                             // a list of ids, not a table
 		if strings.HasPrefix(detail, "SCAN ") && !argument || sorts {
 			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
 		}

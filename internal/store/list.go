@@ -29,19 +29,37 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 	return queries{tx}.list(ctx, tenant, f, after, limit)
 }
 
-// VideosByID returns some videos, in no order and whoever's they are. It leaves out
-// what Videos leaves out, and what is not there. However many they are, it has
-// two statements.
-func (s *Store) VideosByID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
+// VideosByID returns some videos, in no order and whoever's they are, with the
+// Sums of those at work. It leaves out what Videos leaves out, and what is not
+// there. However many they are, it has three statements, which see one snapshot:
+// a video that is finished meanwhile is not taken for one at its beginning.
+func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([]video.Video, map[video.ID][]Step, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	return queries{tx}.byID(ctx, ids)
+	q := queries{tx}
+	videos, err := q.byID(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	sums, err := q.Sums(ctx, BeingProcessed(videos), apart)
+	return videos, sums, err
 }
 
-// byID is VideosByID in a snapshot.
+// BeingProcessed returns the ids of those videos that are processed.
+func BeingProcessed(videos []video.Video) []video.ID {
+	var ids []video.ID
+	for _, v := range videos {
+		if v.Status == video.Processing {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
+// byID is VideosByID without the sums.
 func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
 	in, arg := anyOf(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)

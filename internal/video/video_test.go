@@ -132,3 +132,31 @@ func TestUploadOpen(t *testing.T) {
 		})
 	}
 }
+
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name      string
+		status    video.Status
+		completed time.Time
+		now       time.Time
+		want      bool
+	}{
+		{"nothing was uploaded", video.PendingUpload, time.Time{}, noon.Add(time.Hour), false},
+		{"at work", video.Processing, noon, noon.Add(time.Hour), false},
+		{"ready", video.Ready, noon, noon, true},
+		{"the upload was refused, and can be mended", video.Fail, time.Time{}, noon.Add(-time.Second), false},
+		{"the upload was refused, and the address has expired", video.Fail, time.Time{}, noon, true},
+		{"the file is to blame", video.Fail, noon.Add(-time.Minute), noon.Add(-time.Second), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := video.Video{Status: tt.status, UploadExpiresAt: noon, CompletedAt: tt.completed}
+			if got := v.Settled(tt.now); got != tt.want {
+				t.Errorf("Settled(%s) = %t, want %t", tt.now, got, tt.want)
+			}
+		})
+	}
+}
