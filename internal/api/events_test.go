@@ -38,15 +38,11 @@ func TestAStreamFromTheFirstMomentToTheLast(t *testing.T) {
 		r.accept(v)
 		s.want(video.Processing, 0)
 		r.progress(v, 0, 0.5)
-		second := time.Now()
 		s.want(video.Processing, 0.25)
 		for _, done := range []float64{0.6, 0.7, 0.8, 1} { // all within one second
 			r.progress(v, 0, done)
 		}
 		s.want(video.Processing, 0.5)
-		if pause := time.Since(second); pause > 2*lookEvery {
-			r.Errorf("two changes were told within %s, want at most %s", pause, 2*lookEvery)
-		}
 		r.finish(v)
 		last := s.want(video.Ready, 1)
 		s.wantEnd()

@@ -41,23 +41,18 @@ type followRig struct {
 	absent atomic.Bool // whether the database is away
 }
 
-// VideoStates counts how often the database is asked.
-func (r *followRig) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
-	r.looks.Add(1)
-	if r.absent.Load() {
-		return nil, errors.New("the database is away")
-	}
-	return r.app.VideoStates(ctx, ids)
-}
-
-// looking is the app with looks that the rig counts.
+// looking is the app, with a count of how often the database is asked.
 type looking struct {
 	*app.App
 	rig *followRig
 }
 
 func (l looking) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
-	return l.rig.VideoStates(ctx, ids)
+	l.rig.looks.Add(1)
+	if l.rig.absent.Load() {
+		return nil, errors.New("the database is away")
+	}
+	return l.App.VideoStates(ctx, ids)
 }
 
 type nobody struct{}

@@ -74,6 +74,9 @@ func (d *description) check(t testing.TB, method, path string, r reply) {
 		t.Fatalf("%s %s answers %d as %q, described is %v", method, path, r.status, kind, kinds)
 	}
 	schema := d.schema(t, append(place, "content", kind, "schema")...)
+	if kind == "text/event-stream" { // described is the data of its events, of which there is one
+		_, r.body, _ = bytes.Cut(r.body, []byte("data: "))
+	}
 	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.body))
 	if err != nil {
 		t.Fatalf("%s is not JSON: %v", r.body, err)
@@ -101,6 +104,7 @@ const (
 	completePath   = "/api/video/{id}/complete-upload"
 	publicPath     = "/api/video/{id}/public"
 	reportPath     = "/api/video/{id}/report"
+	eventsPath     = "/api/video/{id}/events"
 	privatePath    = "/api/video/{id}/private/{expirationSeconds}"
 	videoPath      = "/api/video/{id}"
 	resolutionPath = "/api/video/resolution/{id}"
@@ -144,6 +148,9 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 200, "GET", createPath, "", nil)
+		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")
+		last, _, _ = strings.Cut(last, "\n")
+		d.ask(s, 204, "GET", eventsPath, u.ID, nil, header{"Last-Event-ID", last})
 		d.ask(s, 201, "POST", completePath, u.ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
@@ -170,7 +177,7 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 200, "GET", publicPath, public.ID, nil) // of a video that failed
 	d.ask(s, 403, "GET", publicPath, private.ID, nil)
 	d.ask(s, 403, "GET", privatePath, public.ID, nil)
-	for _, path := range []string{publicPath, privatePath, reportPath, videoPath} {
+	for _, path := range []string{publicPath, privatePath, reportPath, videoPath, eventsPath} {
 		d.ask(s, 400, "GET", path, "42", nil)
 		d.ask(s, 404, "GET", path, nobody, nil)
 	}
