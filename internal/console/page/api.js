@@ -58,24 +58,36 @@ export function whenRefused(callback) {
 }
 
 // request asks the interface and returns the JSON that it answers.
-export async function request(method, path, { body, headers, signal } = {}) {
+export async function request(method, path, options = {}) {
+  const response = await answer(method, path, options);
+  const text = await arrived(response.text(), options.signal);
+  return text ? JSON.parse(text) : null;
+}
+
+// answer asks the interface and returns its answer, which is not read yet, unless
+// it is a refusal.
+export async function answer(method, path, { body, headers, signal } = {}) {
   const used = key();
   const options = { method, signal, cache: "no-store", credentials: "omit", headers: { "X-API-KEY": used, ...headers } };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
   }
-  let response, text;
-  try {
-    response = await fetch(new URL("api/" + path, document.baseURI), options);
-    text = await response.text();
-  } catch (error) {
-    throw signal?.aborted ? error : new Unreachable();
-  }
-  if (response.ok) return text ? JSON.parse(text) : null;
+  const response = await arrived(fetch(new URL("api/" + path, document.baseURI), options), signal);
+  if (response.ok) return response;
+  const text = await arrived(response.text(), signal);
   const refusal = new Refusal(response.status, parseProblem(text), response.headers.get("Retry-After"));
   if (refusal.status === 401 && used === key()) refused(refusal);
   throw refusal;
+}
+
+// arrived waits for something to come from the server.
+async function arrived(something, signal) {
+  try {
+    return await something;
+  } catch (error) {
+    throw signal?.aborted ? error : new Unreachable();
+  }
 }
 
 // pause ends with an error when signal is aborted.

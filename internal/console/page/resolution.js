@@ -7,8 +7,7 @@ import { bitrate, bytes, percent, size } from "./words.js";
 // Resolution shows a resolution and what can be done with it.
 export class Resolution {
   #address = "";
-  #life = 0;
-  #read = 0; // when the address was, in milliseconds
+  #expires = 0; // the address, in milliseconds; 0: never
 
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
@@ -32,9 +31,9 @@ export class Resolution {
         button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#said));
   }
 
-  // life is for how many seconds the address is signed; 0: it is permanent.
-  update(state, life) {
-    [this.#address, this.#life, this.#read] = [state.videoUrl, life, Date.now()];
+  // expires is until when the address is signed; 0: it is permanent.
+  update(state, expires) {
+    [this.#address, this.#expires] = [state.videoUrl, expires];
     badge(this.#badge, state.status);
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean).join(" · ");
     setText(this.#meta, words);
@@ -51,8 +50,8 @@ export class Resolution {
   async #copyAddress() {
     try {
       await copy(this.#address);
-      const end = new Date(this.#read + this.#life * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      setText(this.#said, this.#life ? `Copied; good until ${end}.` : "Copied.");
+      const end = new Date(this.#expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      setText(this.#said, this.#expires ? `Copied; good until ${end}.` : "Copied.");
     } catch (error) {
       setText(this.#said, error.message);
       announce(error.message);

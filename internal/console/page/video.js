@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { announce, ask, button, el, problemBox, setText } from "./dom.js";
+import { events } from "./events.js";
 import { badge } from "./list.js";
 import { Player } from "./player.js";
 import { Poller } from "./poll.js";
@@ -15,8 +16,11 @@ const addressLife = 3600; // seconds that addresses of private videos are signed
 export class VideoPage {
   #id;
   #deleted;
-  #poller;
-  #video = null; // as it was read last, with addresses
+  #poller; // looks while the server cannot tell
+  #stream = null; // of what the server tells
+  #streams = true; // whether streams get through to this page
+  #video = null; // as it was read or told last, with addresses
+  #readAt = 0; // the addresses, in milliseconds
   #filename = "";
   #rows = new Map(); // by name
 
@@ -58,7 +62,8 @@ export class VideoPage {
       this.#video = state;
       await this.#read();
       this.#body.hidden = false;
-      if (this.#working()) this.#poller.wake();
+      if (this.#waiting() && !document.hidden) this.#follow();
+      else if (this.#waiting()) this.#poller.wake(); // which waits until somebody looks
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
     }
@@ -66,27 +71,77 @@ export class VideoPage {
   }
 
   stop() {
+    this.#stream?.abort();
     this.#poller.stop();
     this.#player.stop();
   }
 
-  #working() {
-    return this.#video.status === "processing";
+  #waiting() {
+    return ["pending_upload", "processing"].includes(this.#video.status);
   }
 
   // read gets the video with its addresses and shows it.
   async #read() {
     const before = this.#video;
+    this.#readAt = Date.now();
     this.#video = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${addressLife}`}`);
     if (before.status !== this.#video.status) announce(`${this.#filename} is ${statuses[this.#video.status]}.`);
     this.#show();
+    this.#player.show(this.#video);
     return this.#video;
+  }
+
+  // follow shows what the server tells. Should the stream break, the poller finds
+  // out what is wrong, and has it begin anew.
+  async #follow() {
+    const turn = this.#stream = new AbortController();
+    let heard = false;
+    try {
+      for await (const { event, data } of events(`video/${this.#id}/events`, turn.signal)) {
+        heard = true;
+        if (event === "deleted") return this.#vanish();
+        await this.#hear(JSON.parse(data));
+      }
+    } catch {
+      this.#streams = heard || document.hidden; // nothing is lost: the next look sees everything
+    }
+    if (turn.signal.aborted) return;
+    if (this.#waiting()) this.#poller.wake();
+    else this.#loadReport();
+  }
+
+  // hear shows a state that the server told. It has no addresses; those that were
+  // read last stay, unless a status is another one or they grow old.
+  async #hear(state) {
+    const known = this.#video.resolutions;
+    const parts = (video) => Object.entries(video.resolutions).map(([name, r]) => `${name} ${r.status}`).join();
+    const old = Date.now() - this.#readAt > addressLife * 500; // half their life
+    if (old || state.status !== this.#video.status || parts(state) !== parts(this.#video)) return this.#read();
+    for (const [name, resolution] of Object.entries(state.resolutions)) {
+      const { videoUrl, thumbnailImageUrls } = known[name];
+      Object.assign(resolution, { videoUrl, thumbnailImageUrls });
+    }
+    this.#video = state;
+    this.#show();
+  }
+
+  // vanish tells that somebody else has deleted the video.
+  #vanish() {
+    if (this.gone) return;
+    this.#player.stop();
+    this.#body.hidden = true;
+    this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
 
   async #look() {
     await this.#read();
-    if (!this.#working()) this.#loadReport();
-    return this.#working();
+    if (!this.#waiting()) {
+      this.#loadReport();
+      return false;
+    }
+    if (!this.#streams) return this.#video.status === "processing";
+    this.#follow();
+    return false;
   }
 
   #show() {
@@ -102,7 +157,6 @@ export class VideoPage {
       ...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)),
       ...(video.status === "pending_upload" ? [el("p", { class: "empty" }, "No file has been uploaded for this video yet.")] : []));
     this.#showResolutions();
-    this.#player.show(video);
     this.#showMetadata();
   }
 
@@ -120,7 +174,7 @@ export class VideoPage {
         this.#rows.set(name, row);
         this.#resolutions.append(row.node);
       }
-      row.update(state, this.#video.isPublic ? 0 : addressLife);
+      row.update(state, this.#video.isPublic ? 0 : this.#readAt + addressLife * 1000);
     }
   }
 

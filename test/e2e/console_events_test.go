@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// asked counts the requests of the page for addresses that end so.
+func (c *console) asked(end string) (n int) {
+	type sent struct{ Request struct{ URL string } }
+	for _, r := range heard[sent](c.tab, "Network.requestWillBeSent") {
+		if strings.HasSuffix(r.Request.URL, end) {
+			n++
+		}
+	}
+	return n
+}
+
+// show opens the page of a video.
+func (c *console) show(u upload) { eval[any](c.tab, `location.hash = "#/video/`+u.ID+`"`) }
+
+// TestConsoleFollowsAVideo opens a video whose stream does not get through, which
+// is looked at instead, and one whose stream does.
+func TestConsoleFollowsAVideo(t *testing.T) {
+	t.Parallel()
+	work := newGate(t, encodeRun, hold)
+	c := openConsole(t, work.tools())
+	looked := c.submit(tinyVideo, clip(t, miniClip))
+	told := c.create(tinyVideo)
+	c.enter(apiKey)
+	c.waitText(".video .badge", "converting")
+
+	spoil(c.tab, rule{"GET", "/events", "Fetch.failRequest", map[string]any{"errorReason": "ConnectionReset"}})
+	c.show(looked)
+	c.waitText(".title .badge", "converting")
+	c.until("a second look", readyTimeout, func() bool { return c.asked(looked.ID+"/public") > 1 })
+	work.release()
+	c.waitText(".title .badge", "ready")
+	if n := c.asked(looked.ID + "/events"); n != 1 {
+		t.Errorf("%d streams were opened where they do not get through, want 1", n)
+	}
+	c.tab.call("Fetch.disable", nil, nil)
+
+	c.show(told)
+	c.waitText(".title .badge", "waiting for upload")
+	c.put(told, clip(t, miniClip))
+	c.complete(told.ID)
+	c.waitText(".title .badge", "ready")
+	if n := c.asked(told.ID + "/events"); n != 1 {
+		t.Errorf("%d streams were opened, want 1", n)
+	}
+	gone := c.create(tinyVideo)
+	c.show(gone)
+	c.waitText(".title .badge", "waiting for upload")
+	c.deleteVideo(gone.ID)
+	c.waitText("main .problem", "has been deleted")
+	c.wantHarmless()
+}
