@@ -17,7 +17,11 @@ const (
 	// lookEvery is how often videos that somebody follows are looked at, and so
 	// how often a stream can have news. It is how fast people can read a number.
 	lookEvery = time.Second
-	// maxFollowers is how many streams a process serves. Each costs some 40 KB,
+	// lookRest is how many times as long as a look took is rested after it. A
+	// database that has its hands full, or very many videos at work, are looked at
+	// less often.
+	lookRest = 4
+	// maxFollowers is how many streams a process serves. Each costs some 60 KB,
 	// most of it the connection's, and a little of every look; beyond this many
 	// another process serves them better.
 	maxFollowers = 4096
@@ -124,9 +128,10 @@ func (f *followers) run(ctx context.Context) {
 			return
 		}
 		for now := f.present(); len(now) > 0; now = f.present() {
+			began := time.Now()
 			f.tell(ctx, now)
 			select {
-			case <-time.After(lookEvery):
+			case <-time.After(max(lookEvery, lookRest*time.Since(began))):
 			case <-ctx.Done():
 				return
 			}

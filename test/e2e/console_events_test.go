@@ -23,6 +23,7 @@ func (c *console) show(u upload) { eval[any](c.tab, `location.hash = "#/video/`+
 // is looked at instead, and one whose stream does.
 func TestConsoleFollowsAVideo(t *testing.T) {
 	t.Parallel()
+	oneMachineOnly(t, "the page does the same there, and TestAVideoIsFollowed follows a video")
 	work := newGate(t, encodeRun, hold)
 	c := openConsole(t, work.tools())
 	looked := c.submit(tinyVideo, clip(t, miniClip))
