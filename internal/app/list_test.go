@@ -40,7 +40,16 @@ func TestAListTellsWhatReadsTell(t *testing.T) {
 	if len(page.Videos) != 5 || page.Next != (video.Place{}) {
 		t.Fatalf("%d videos, next %v; want 5 and none", len(page.Videos), page.Next)
 	}
+	var ids []video.ID
 	for _, listed := range page.Videos {
+		ids = append(ids, listed.Video.ID)
+	}
+	states, err := b.VideoStates(t.Context(), ids)
+	b.must(err)
+	for _, listed := range page.Videos {
+		if diff := cmp.Diff(listed, states[listed.Video.ID]); diff != "" {
+			t.Errorf("a video that is %s (-listed +told to those who follow it):\n%s", listed.Video.Status, diff)
+		}
 		read, err := b.VideoState(t.Context(), b.by, listed.Video.ID)
 		b.must(err)
 		if read.Video.Status != video.Processing {
