@@ -14,7 +14,7 @@ type State struct {
 	Video       video.Video
 	Progress    float64           // 0 to 1
 	Resolutions []ResolutionState // in the order asked for
-	Settled     bool              // nothing changes any more by itself, nor by uploading again
+	Settled     bool              // see video.Settled
 }
 
 // ResolutionState is the same for one resolution.

@@ -109,8 +109,9 @@ func (v *Video) UploadOpen(now time.Time) bool {
 	return v.CompletedAt.IsZero() && now.Before(v.UploadExpiresAt)
 }
 
-// Settled reports whether the video stays as it is: it is ready, or failed in a
-// way that uploading again does not mend. It can be deleted all the same.
+// Settled reports whether nothing happens to the video by itself any more: it is
+// ready, or failed in a way that uploading again does not mend. Somebody may still
+// delete it or want more of it.
 func (v *Video) Settled(now time.Time) bool {
 	return v.Status == Ready || v.Status == Fail && !v.UploadOpen(now)
 }
