@@ -72,7 +72,7 @@ func newFollowRig(t *testing.T) *followRig {
 	files, err := disk.Open(filepath.Join(dir, "objects"), disk.Options{})
 	r.must(err)
 	t.Cleanup(func() { files.Close() })
-	r.app, err = app.New(t.Context(), app.Config{UploadURLTTL: 5 * time.Minute, MaxUploadBytes: 1 << 20}, app.Parts{
+	r.app, err = app.New(t.Context(), app.Config{UploadURLTTL: time.Minute, MaxUploadBytes: 1 << 20}, app.Parts{
 		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Log: slog.New(slog.DiscardHandler), Observer: nobody{}, Now: time.Now,
 	})
 	r.must(err)
