@@ -108,6 +108,8 @@ const (
 	privatePath    = "/api/video/{id}/private/{expirationSeconds}"
 	videoPath      = "/api/video/{id}"
 	resolutionPath = "/api/video/resolution/{id}"
+	addPath        = "/api/video/{id}/resolutions"
+	retryPath      = "/api/video/resolution/{id}/retry"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -152,6 +154,8 @@ func describedSuccesses(s *server, d *description) {
 		last, _, _ = strings.Cut(last, "\n")
 		d.ask(s, 204, "GET", eventsPath, u.ID, nil, header{"Last-Event-ID", last})
 		d.ask(s, 201, "POST", completePath, u.ID, nil)
+		d.ask(s, 201, "POST", addPath, u.ID, addition{"144p"}) // which it has
+		d.ask(s, 200, "POST", retryPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
 		d.ask(s, 200, "GET", path, u.ID, nil)
