@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -50,6 +51,21 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 	if n := c.asked(told.ID + "/events"); n != 1 {
 		t.Errorf("%d streams were opened, want 1", n)
 	}
+	eval[any](c.tab, `document.querySelector("#more").value = "360p"`)
+	c.click("#add", "Add")
+	c.waitText(".resolution strong", "360p")
+	c.waitText(".title .badge", "ready")
+	c.tab.shoot("one more resolution")
+
+	broken := c.create(tinyVideo)
+	c.putBody(broken, bytes.NewReader([]byte("\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"+strings.Repeat("\x00", 1000))))
+	c.complete(broken.ID)
+	c.show(broken)
+	c.waitText(".title .badge", "failed")
+	c.click(".resolution button", "Try again")
+	c.until("another try", readyTimeout, func() bool { return c.asked("/retry") == 1 })
+	c.waitText(".title .badge", "failed")
+	c.tab.shoot("failed again")
 	gone := c.create(tinyVideo)
 	c.show(gone)
 	c.waitText(".title .badge", "waiting for upload")

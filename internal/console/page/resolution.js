@@ -4,6 +4,9 @@ import { announce, button, copy, el, setText } from "./dom.js";
 import { badge } from "./list.js";
 import { bitrate, bytes, percent, size } from "./words.js";
 
+// ofUpload are failures that only another upload mends.
+const ofUpload = ["upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video"];
+
 // Resolution shows a resolution and what can be done with it.
 export class Resolution {
   #address = "";
@@ -18,16 +21,18 @@ export class Resolution {
   #said = el("span", { class: "fine", role: "status" });
   #play;
   #copy;
+  #retry;
 
-  constructor(name, { play, remove }) {
+  constructor(name, { play, retry, remove }) {
     this.#play = button("Play", play, { "aria-label": `Play ${name}` });
     this.#copy = button("Copy address", () => this.#copyAddress(), { "aria-label": `Copy the address of ${name}` });
+    this.#retry = button("Try again", retry, { "aria-label": `Try ${name} again` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
     this.#work.append(this.#bar, this.#share);
     this.node = el("li", { class: "resolution" },
       el("div", { class: "line" }, el("strong", {}, name), this.#badge),
       this.#meta, this.#work, this.#failure,
-      el("p", { class: "actions" }, this.#play, this.#copy,
+      el("p", { class: "actions" }, this.#play, this.#copy, this.#retry,
         button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#said));
   }
 
@@ -44,6 +49,7 @@ export class Resolution {
     setText(this.#failure, state.failure?.message ?? "");
     this.#failure.hidden = !state.failure;
     this.#play.hidden = state.status !== "ready";
+    this.#retry.hidden = state.status !== "fail" || ofUpload.includes(state.failure?.code);
     this.#copy.hidden = state.status === "fail" || state.status === "pending_upload";
   }
 

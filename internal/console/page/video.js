@@ -1,4 +1,4 @@
-// One video: what it is, playing it, deleting it.
+// One video: what it is, playing it, making more of it, deleting it.
 
 import { request } from "./api.js";
 import { announce, ask, button, el, problemBox, setText } from "./dom.js";
@@ -8,7 +8,7 @@ import { Player } from "./player.js";
 import { Poller } from "./poll.js";
 import { showReport } from "./report.js";
 import { Resolution } from "./resolution.js";
-import { ago, length, moment, statuses } from "./words.js";
+import { ago, length, moment, resolutions, statuses } from "./words.js";
 
 const addressLife = 3600; // seconds that addresses of private videos are signed for
 
@@ -30,6 +30,9 @@ export class VideoPage {
   #notes = el("div");
   #player = new Player(() => this.#read());
   #resolutions = el("ul", { class: "resolutions" });
+  #more = el("select", { id: "more", "aria-label": "Another resolution" });
+  #add = el("form", { class: "actions add", onsubmit: (event) => { event.preventDefault(); this.#addResolution(this.#more.value); } },
+    this.#more, el("button", { type: "submit", id: "add" }, "Add"));
   #metadata = el("details", { class: "panel", hidden: true });
   #report = el("details", { class: "panel", ontoggle: () => this.#loadReport() });
   #reportBody = el("div");
@@ -45,7 +48,7 @@ export class VideoPage {
     this.#report.append(el("summary", {}, "Report"), this.#reportBody);
     this.#body = el("div", { class: "stack", hidden: true },
       this.#meta, this.#notes, this.#player.node,
-      el("section", { "aria-labelledby": "resolutions-title" }, el("h2", { id: "resolutions-title" }, "Resolutions"), this.#resolutions),
+      el("section", { "aria-labelledby": "resolutions-title" }, el("h2", { id: "resolutions-title" }, "Resolutions"), this.#resolutions, this.#add),
       this.#metadata, this.#report,
       el("p", { class: "actions" }, button("Delete video", () => this.#delete(), { class: "danger", id: "delete-video" })));
     this.node = el("article", { class: "stack" },
@@ -170,12 +173,23 @@ export class VideoPage {
     for (const [name, state] of all) {
       let row = this.#rows.get(name);
       if (!row) {
-        row = new Resolution(name, { play: () => this.#player.play(name), remove: () => this.#deleteResolution(name) });
+        row = new Resolution(name, {
+          play: () => this.#player.play(name), retry: () => this.#retryResolution(name), remove: () => this.#deleteResolution(name),
+        });
         this.#rows.set(name, row);
         this.#resolutions.append(row.node);
       }
       row.update(state, this.#video.isPublic ? 0 : this.#readAt + addressLife * 1000);
     }
+    this.#showMore(resolutions.filter((name) => !this.#video.resolutions[name]));
+  }
+
+  // showMore offers resolutions, and leaves the choice alone while it stays the
+  // same.
+  #showMore(names) {
+    this.#add.hidden = names.length === 0;
+    if ([...this.#more.options].map((option) => option.value).join() === names.join()) return;
+    this.#more.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
   }
 
   #showMetadata() {
@@ -192,6 +206,27 @@ export class VideoPage {
     } catch (error) {
       this.#reportBody.replaceChildren(problemBox(error, button("Try again", () => this.#loadReport())));
     }
+  }
+
+  #addResolution(name) {
+    return this.#make(`video/${this.#id}/resolutions`, { resolution: name }, `${name} is added.`);
+  }
+
+  #retryResolution(name) {
+    return this.#make(`video/resolution/${encodeURIComponent(this.#video.resolutions[name].id)}/retry`, undefined, `${name} is tried again.`);
+  }
+
+  // make has something made of the video, and follows it.
+  #make(path, body, words) {
+    return this.#try(async () => {
+      await request("POST", path, { body });
+      announce(words);
+      await this.#read();
+      if (!this.#waiting()) return;
+      this.#stream?.abort();
+      if (this.#streams) this.#follow();
+      else this.#poller.wake();
+    });
   }
 
   async #deleteResolution(name) {
