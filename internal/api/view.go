@@ -56,6 +56,7 @@ type videoView struct {
 	IsPublic       bool                   `json:"isPublic"`
 	CustomMetadata metadata               `json:"customMetadata" required:"false"`
 	Resolutions    byName[resolutionView] `json:"resolutions"`
+	HLSURL         string                 `json:"hlsUrl" required:"false" format:"uri" doc:"For players that choose among the resolutions as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
 	VideoCourse
 }
 
@@ -113,7 +114,7 @@ func viewWatch(w app.Watch) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
-		VideoCourse: viewVideoCourse(w.State),
+		HLSURL: w.HLS, VideoCourse: viewVideoCourse(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.Addresses[r.Name]
