@@ -13,18 +13,20 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// streamFiles stands for all files of a video's stream, present and to come: a
-// playlist names the others by addresses relative to its own, which then carry
-// the same signature. No file has this name.
-const streamFiles = "*"
-
 // playSubject is what a signed address is signed for: this very file, or the
-// whole stream that it is of.
-func playSubject(id video.ID, file string) string {
+// whole stream that it is of, whose playlists name the other files by addresses
+// relative to their own, which then carry the same signature.
+func playSubject(id video.ID, file string) (sign.Purpose, string) {
 	if isStreamFile(file) {
-		file = streamFiles
+		return sign.Stream, string(id)
 	}
-	return string(id) + "/" + file
+	return sign.Playback, string(id) + "/" + file
+}
+
+// checkPlay verifies the signed part of a playback address.
+func (a *App) checkPlay(ctx context.Context, token string, id video.ID, file string) error {
+	purpose, subject := playSubject(id, file)
+	return a.checkToken(ctx, purpose, subject, token)
 }
 
 // OpenPublic opens a file of a public video for playback: file is such as
@@ -36,7 +38,7 @@ func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (Content
 
 // OpenSigned opens a file of a private video for the holder of a signed address.
 func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file string) (Content, error) {
-	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+	if err := a.checkPlay(ctx, token, id, file); err != nil {
 		return nil, err
 	}
 	return a.openPlay(ctx, privatePlace, id, file)
@@ -69,7 +71,7 @@ func (a *App) SignedAddress(ctx context.Context, token string, id video.ID, file
 	if a.redirect == nil || isStreamFile(file) {
 		return "", nil
 	}
-	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+	if err := a.checkPlay(ctx, token, id, file); err != nil {
 		return "", err
 	}
 	// The storage counts whole seconds, from the beginning of the one in which it

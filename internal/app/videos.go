@@ -130,7 +130,8 @@ func (a *App) PrivateVideo(ctx context.Context, by Actor, id video.ID, ttl time.
 	}
 	expires := a.now().Add(ttl)
 	return a.watch(ctx, v, func(file string) string {
-		return base + "/v/" + a.ring.Sign(sign.Playback, playSubject(id, file), expires) + "/" + string(id) + "/" + file
+		purpose, subject := playSubject(id, file)
+		return base + "/v/" + a.ring.Sign(purpose, subject, expires) + "/" + string(id) + "/" + file
 	})
 }
 

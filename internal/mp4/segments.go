@@ -132,7 +132,7 @@ func (s *Segments) cut(pts []int64, end int64) error {
 		return errors.New("the track ends before its last segment starts")
 	}
 	s.close(&current, end, len(pts))
-	s.joinLast(length / 2)
+	s.joinLast(length / 4)
 	return nil
 }
 
