@@ -56,7 +56,7 @@ type videoView struct {
 	IsPublic       bool                   `json:"isPublic"`
 	CustomMetadata metadata               `json:"customMetadata" required:"false"`
 	Resolutions    byName[resolutionView] `json:"resolutions"`
-	HLSURL         string                 `json:"hlsUrl" required:"false" format:"uri" doc:"For players that choose among the resolutions as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
+	HLSURL         string                 `json:"hlsUrl,omitempty" format:"uri" doc:"For players that choose among the resolutions as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
 	VideoCourse
 }
 

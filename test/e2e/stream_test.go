@@ -1,0 +1,288 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// variant is what a master playlist says of a rendition.
+type variant struct {
+	bandwidth, average int
+	codecs, size, rate string
+	audio              bool
+	file               string
+}
+
+var (
+	variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-BANDWIDTH=(\d+),CODECS="([^"]*)",RESOLUTION=(\w+),FRAME-RATE=([0-9.]+)(,AUDIO="audio")?\n(\S+)\n`)
+	segmentLine = regexp.MustCompile(`#EXTINF:([0-9.]+),\n(\S+)\n`)
+	initLine    = regexp.MustCompile(`#EXT-X-MAP:URI="(\S+)"`)
+)
+
+// beside returns the address of another file of the same stream.
+func beside(url, file string) string { return url[:strings.LastIndex(url, "/")+1] + file }
+
+// fetch gets a file of a stream, from the server itself.
+func (s *server) fetch(url string) []byte {
+	s.t.Helper()
+	r := s.hop(url)
+	if r.status != http.StatusOK {
+		s.t.Fatalf("%s answers %d %s", url, r.status, r.body)
+	}
+	return r.body
+}
+
+func (s *server) variants(master string) []variant {
+	s.t.Helper()
+	var all []variant
+	for _, m := range variantLine.FindAllStringSubmatch(string(s.fetch(master)), -1) {
+		peak, _ := strconv.Atoi(m[1])
+		average, _ := strconv.Atoi(m[2])
+		all = append(all, variant{peak, average, m[3], m[4], m[5], m[6] != "", m[7]})
+	}
+	return all
+}
+
+// track is a media playlist with what it leads to.
+type track struct {
+	init     []byte
+	lengths  []string
+	segments [][]byte
+}
+
+func (s *server) track(url string) track {
+	s.t.Helper()
+	text := string(s.fetch(url))
+	if !strings.HasSuffix(text, "#EXT-X-ENDLIST\n") {
+		s.t.Errorf("the playlist has no end:\n%s", text)
+	}
+	t := track{init: s.fetch(beside(url, initLine.FindStringSubmatch(text)[1]))}
+	for _, m := range segmentLine.FindAllStringSubmatch(text, -1) {
+		t.lengths = append(t.lengths, m[1])
+		t.segments = append(t.segments, s.fetch(beside(url, m[2])))
+	}
+	return t
+}
+
+// peak returns the most bits a second that a segment takes.
+func (k track) peak(t testing.TB) float64 {
+	t.Helper()
+	var most float64
+	for i, segment := range k.segments {
+		most = max(most, float64(len(segment))*8/number(t, k.lengths[i]))
+	}
+	return most
+}
+
+// shown returns time and hash of each picture that a player shows.
+func shown(t testing.TB, url string) []string {
+	t.Helper()
+	out, err := output("ffmpeg", "-nostdin", "-v", "error", "-copyts", "-i", url, "-map", "0:v:0",
+		"-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "framemd5", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for line := range strings.Lines(out) {
+		if fields := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), " ", ""), ","); len(fields) == 6 {
+			all = append(all, fields[2]+" "+fields[5])
+		}
+	}
+	return all
+}
+
+// played returns time and hash of each packet of sound.
+func played(t testing.TB, url string) []string {
+	t.Helper()
+	out, err := output("ffprobe", "-v", "error", "-select_streams", "a:0", "-show_data_hash", "crc32",
+		"-show_entries", "packet=pts,data_hash", "-of", "compact=p=0", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`pts=-?\d+|CRC32:\w+`).FindAllString(out, -1)
+}
+
+// TestAStreamIsTheFilm reads streams as players do and wants every frame of the
+// film, at its time.
+func TestAStreamIsTheFilm(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tests := []struct {
+		name, clip  string
+		public      bool
+		resolutions []string
+		variants    int
+		segments    int // of pictures
+		sound       bool
+	}{
+		{"some seconds with sound", middleClip, false, []string{"144p", "240p"}, 2, 2, true},
+		{"uneven times, asked for larger than it is", variableClip, true, []string{"240p", "1080p"}, 1, 1, true},
+		{"no sound", silentClip, true, []string{"144p"}, 1, 1, false},
+		{"a single picture", stillClip, true, []string{"144p"}, 1, 1, false},
+		{"an edit list, and more sound than pictures", cutClip, true, []string{"144p"}, 1, 1, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			w := s.publish(newVideo{Filename: tt.clip, Resolutions: tt.resolutions, IsPublic: tt.public}, clip(t, tt.clip))
+			all := s.variants(w.HLSURL)
+			if len(all) != tt.variants {
+				t.Fatalf("the stream has %d variants, want %d: %+v", len(all), tt.variants, all)
+			}
+			var sound track
+			if tt.sound {
+				sound = s.track(beside(w.HLSURL, "audio.m3u8"))
+			}
+			var lengths []string
+			for _, v := range all {
+				pictures := s.track(beside(w.HLSURL, v.file))
+				if lengths != nil && !slices.Equal(lengths, pictures.lengths) || len(pictures.segments) != tt.segments {
+					t.Errorf("%s has segments of %v s, another has %v", v.file, pictures.lengths, lengths)
+				}
+				lengths = pictures.lengths
+				checkVariant(t, v, w.Resolutions[strings.TrimSuffix(v.file, ".m3u8")], pictures, sound)
+				checkFrames(t, w.HLSURL, v, w.Resolutions[strings.TrimSuffix(v.file, ".m3u8")].VideoURL)
+			}
+		})
+	}
+}
+
+// checkVariant holds what is said of a variant against what it is.
+func checkVariant(t testing.TB, v variant, r resolution, pictures, sound track) {
+	t.Helper()
+	peak := pictures.peak(t) + sound.peak(t)
+	if float64(v.bandwidth)+2 < peak || v.average > v.bandwidth {
+		t.Errorf("%s says that it needs %d bits a second, %d on average; it takes up to %.0f", v.file, v.bandwidth, v.average, peak)
+	}
+	want := `^avc1\.6400[0-9a-f]{2}$`
+	if sound.segments != nil {
+		want = `^avc1\.6400[0-9a-f]{2},mp4a\.40\.2$`
+	}
+	if !regexp.MustCompile(want).MatchString(v.codecs) || v.size != fmt.Sprintf("%dx%d", r.Width, r.Height) || v.audio != (sound.segments != nil) {
+		t.Errorf("the variant is %+v, the film %dx%d", v, r.Width, r.Height)
+	}
+	for i, segment := range pictures.segments {
+		file := filepath.Join(t.TempDir(), "segment.mp4")
+		if err := os.WriteFile(file, slices.Concat(pictures.init, segment), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := output("ffprobe", "-v", "error", "-show_entries", "packet=flags", "-read_intervals", "%+#1", "-of", "csv=p=0", file)
+		if err != nil || !strings.HasPrefix(out, "K") {
+			t.Errorf("segment %d alone begins with %q, %v; want a keyframe", i, out, err)
+		}
+	}
+}
+
+// checkFrames compares the stream of a resolution with its film.
+func checkFrames(t testing.TB, master string, v variant, film string) {
+	t.Helper()
+	got, want := shown(t, beside(master, v.file)), shown(t, film)
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("%s shows %d pictures, the film %d, or at other times:\n%v\n%v", v.file, len(got), len(want), got, want)
+	}
+	if !v.audio {
+		return
+	}
+	if got, want := played(t, beside(master, "audio.m3u8")), played(t, film); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("the sound has %d packets, that of the film %d, or at other times:\n%v\n%v", len(got)/2, len(want)/2, got, want)
+	}
+}
+
+// TestAStreamComesAndGoesWithItsFilms: renditions are offered when they can be
+// played, and are dead when their deletion is confirmed.
+func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true})
+	master := s.read(u).HLSURL
+	for _, file := range []string{"master.m3u8", "144p.m3u8", "144p-0.m4s", "audio.m3u8"} {
+		r := s.get(beside(master, file))
+		r.problem(t, http.StatusNotFound, "not_ready")
+		if r.header.Get("Retry-After") == "" {
+			t.Errorf("%s does not say when to ask again", file)
+		}
+	}
+	s.put(u, clip(t, tinyClip))
+	s.complete(u.ID)
+	w := s.waitReady(u)
+	if w.HLSURL != master || len(s.variants(master)) != 2 {
+		t.Fatalf("the stream of a ready video is %s with %+v, it was announced as %s", w.HLSURL, s.variants(master), master)
+	}
+	small := []string{"144p.m3u8", "144p-init.mp4", "144p-0.m4s"}
+	rest := []string{"240p.m3u8", "240p-init.mp4", "240p-0.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
+	all := append(slices.Clone(small), rest...)
+	for _, file := range all {
+		s.fetch(beside(master, file))
+	}
+	s.deleteResolution(w.Resolutions["144p"].ID)
+	for _, file := range small {
+		s.get(beside(master, file)).problem(t, http.StatusNotFound, "not_found")
+	}
+	if left := s.variants(master); len(left) != 1 || left[0].file != "240p.m3u8" {
+		t.Errorf("after a deletion the variants are %+v", left)
+	}
+	for _, file := range rest { // the sound now comes from the other film
+		s.fetch(beside(master, file))
+	}
+	s.deleteVideo(u.ID)
+	for _, file := range append(all, "master.m3u8") {
+		s.get(beside(master, file)).problem(t, http.StatusNotFound, "not_found")
+	}
+}
+
+// TestFilesOfStreamsAreServedLikeFilms asks for a segment in all the ways that
+// players do, and for what is none.
+func TestFilesOfStreamsAreServedLikeFilms(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}
+	private := s.publish(ask, clip(t, miniClip))
+	ask.IsPublic = true
+	public := s.publish(ask, clip(t, miniClip))
+	for name, master := range map[string]string{"public": public.HLSURL, "private": private.HLSURL} {
+		for _, file := range []string{"master.m3u8", "144p.m3u8", "144p-init.mp4", "144p-0.m4s", "audio-0.m4s"} {
+			t.Run(name+" "+file, func(t *testing.T) {
+				s, url := s.in(t), beside(master, file)
+				whole := s.hop(url)
+				if !strings.HasPrefix(whole.header.Get("Cache-Control"), name+", max-age=") {
+					t.Errorf("Cache-Control is %q", whole.header.Get("Cache-Control"))
+				}
+				checkHead(t, s, url, whole)
+				if len(whole.body) > 600 {
+					checkRanges(t, s, url, whole.body)
+				}
+				checkRefusedRanges(t, s, url, len(whole.body))
+				checkCORS(t, s, url)
+				if r := s.get(url, header{"If-None-Match", whole.header.Get("ETag")}); r.status != http.StatusNotModified {
+					t.Errorf("the same ETag is answered %d", r.status)
+				}
+			})
+		}
+	}
+	for _, file := range []string{"144p-1.m4s", "144p--1.m4s", "144p-00.m4s", "144p-x.m4s", "240p.m3u8", "999p-0.m4s", "audio.mp4",
+		"144p-99999999999999999999.m4s", "master.m3u8%2F..%2F144p.m3u8", "..%2F..%2Fspool.db", "Master.m3u8", "144p.m3u8%00"} {
+		s.get(beside(public.HLSURL, file)).problem(t, http.StatusNotFound, "not_found")
+	}
+	a := takeApart(t, private.HLSURL)
+	for name, changed := range map[string]address{
+		"the film":           {a.base, a.token, a.id, "144p.mp4"},
+		"another video":      {a.base, a.token, public.ID, "master.m3u8"},
+		"a changed token":    {a.base, a.token + "x", a.id, "144p-0.m4s"},
+		"the film's token":   {a.base, takeApart(t, private.Resolutions["144p"].VideoURL).token, a.id, "144p-0.m4s"},
+		"a name of no file":  {a.base, a.token, a.id, "144p-00.m4s"},
+		"a file of another ": {a.base, a.token, public.ID, "144p-0.m4s"},
+	} {
+		r := s.get(changed.String())
+		t.Run(name, func(t *testing.T) { r.problem(t, http.StatusForbidden, "url_invalid") })
+	}
+	s.get(a.base+"/"+a.id+"/master.m3u8").problem(t, http.StatusNotFound, "not_found")
+	s.get(a.base+"/"+a.id+"/144p-0.m4s").problem(t, http.StatusNotFound, "not_found")
+}
