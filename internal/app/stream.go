@@ -22,7 +22,7 @@ const shelfLimit = 64 << 20
 // and can be deleted.
 func Changes(file string) bool {
 	f, ok := stream.Parse(file)
-	return ok && f.Kind == stream.Master
+	return ok && (f.Kind == stream.Master || f.Kind == stream.Manifest)
 }
 
 // openStream makes a file of a stream. Whatever is in memory, the storage is
@@ -33,12 +33,8 @@ func (a *App) openStream(ctx context.Context, place string, id video.ID, f strea
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	if f.Kind == stream.Master {
-		films, err := a.films(ctx, place, id)
-		if err != nil {
-			return nil, err
-		}
-		return newPage(stream.MasterPlaylist(films), time.Time{}), nil
+	if f.Kind == stream.Master || f.Kind == stream.Manifest {
+		return a.openOverview(ctx, place, id, f.Kind)
 	}
 	film, track, err := a.openTrack(ctx, place, id, f.Track)
 	if err != nil {
@@ -49,6 +45,20 @@ func (a *App) openStream(ctx context.Context, place string, id video.ID, f strea
 		return newPage(track.Init, film.Info().Modified), nil
 	}
 	return newPage(stream.MediaPlaylist(f.Track, track), film.Info().Modified), nil
+}
+
+// openOverview makes the list of what there is. It has no time of change: when a
+// film is deleted, it is as old as it was.
+func (a *App) openOverview(ctx context.Context, place string, id video.ID, k stream.Kind) (Content, error) {
+	films, err := a.films(ctx, place, id)
+	if err != nil {
+		return nil, err
+	}
+	text := stream.MasterPlaylist(films)
+	if k == stream.Manifest {
+		text, err = stream.DASHManifest(films)
+	}
+	return newPage(text, time.Time{}), err
 }
 
 // openSegment returns a segment whose media are read from the film as they are

@@ -43,7 +43,7 @@ func TestAStreamIsThereAsLongAsItsFilm(t *testing.T) {
 	film := makeFilm(t)
 	id := b.create(video.Draft{IsPublic: true}).Video.ID
 	key := "public/" + string(id) + "/720p.mp4"
-	names := []string{"master.m3u8", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "720p-1.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
+	names := []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "720p-1.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
 	for range 2 { // the second time, its index is known
 		for _, name := range names {
 			_, err := b.OpenPublic(t.Context(), id, name)
@@ -135,7 +135,7 @@ func TestOneSignatureOpensTheStreamAndNothingElse(t *testing.T) {
 		return strings.Split(u.Path, "/")[2]
 	}
 	stream, single := token(w.HLS), token(w.Addresses["720p"].Film)
-	files := []string{"master.m3u8", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "audio.m3u8", "audio-0.m4s"}
+	files := []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "audio.m3u8", "audio-0.m4s"}
 	for _, file := range files {
 		o, err := b.OpenSigned(t.Context(), stream, v.ID, file)
 		if err != nil {

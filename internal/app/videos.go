@@ -93,7 +93,7 @@ func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string
 // Watch is a video as its viewers need it: with addresses.
 type Watch struct {
 	State
-	HLS       string                   // where the stream of all resolutions begins
+	HLS, DASH string                   // where the stream of all resolutions begins
 	Addresses map[video.Name]Addresses // of every resolution
 }
 
@@ -140,7 +140,7 @@ func (a *App) watch(ctx context.Context, v video.Video, address func(file string
 	if err != nil {
 		return Watch{}, err
 	}
-	w := Watch{State: states[0], HLS: address(stream.MasterFile), Addresses: map[video.Name]Addresses{}}
+	w := Watch{State: states[0], HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Addresses: map[video.Name]Addresses{}}
 	for _, r := range v.Resolutions {
 		to := Addresses{Film: address(filmFile(r.Name))}
 		for i := range v.Thumbnails {

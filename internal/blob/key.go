@@ -25,6 +25,8 @@ func ContentType(key string) string {
 		return "image/jpeg"
 	case ".m3u8":
 		return "application/vnd.apple.mpegurl"
+	case ".mpd":
+		return "application/dash+xml"
 	case ".m4s":
 		return "video/iso.segment"
 	}

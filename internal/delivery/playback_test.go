@@ -61,6 +61,7 @@ func TestFilesOfAStream(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, contentType, cache string }{
 		{"master.m3u8", "application/vnd.apple.mpegurl", "max-age=10"},
+		{"manifest.mpd", "application/dash+xml", "max-age=10"},
 		{"720p.m3u8", "application/vnd.apple.mpegurl", "max-age=3600"},
 		{"audio-init.mp4", "video/mp4", "max-age=3600"},
 		{"720p-17.m4s", "video/iso.segment", "max-age=3600"},

@@ -9,8 +9,9 @@ import (
 type Kind int
 
 const (
-	Master   Kind = iota // HLS: which renditions there are
-	Playlist             // HLS: which segments one of them has
+	Master   Kind = iota // which renditions there are, for HLS
+	Manifest             // the same, with all their segments, for DASH
+	Playlist             // which segments one of them has, for HLS
 	Init                 // what its decoder is set up with
 	Segment
 )
@@ -19,13 +20,16 @@ const (
 // resolutions whose pictures they are, such as "720p".
 const Sound = "audio"
 
-// MasterFile is where a player of HLS begins.
-const MasterFile = "master.m3u8"
+// MasterFile is where a player of HLS begins, ManifestFile one of DASH.
+const (
+	MasterFile   = "master.m3u8"
+	ManifestFile = "manifest.mpd"
+)
 
 // File is the name of a file of a stream, taken apart.
 type File struct {
 	Kind   Kind
-	Track  string // of everything but Master
+	Track  string // of everything but Master and Manifest
 	Number int    // of a segment, counted from 0
 }
 
@@ -37,6 +41,9 @@ var trackFile = regexp.MustCompile(`^(` + Sound + `|[0-9]+[pk])(?:(\.m3u8)|(-ini
 func Parse(name string) (File, bool) {
 	if name == MasterFile {
 		return File{Kind: Master}, true
+	}
+	if name == ManifestFile {
+		return File{Kind: Manifest}, true
 	}
 	m := trackFile.FindStringSubmatch(name)
 	switch {

@@ -10,6 +10,7 @@ func TestParse(t *testing.T) {
 		ok   bool
 	}{
 		{"master.m3u8", File{Kind: Master}, true},
+		{"manifest.mpd", File{Kind: Manifest}, true},
 		{"720p.m3u8", File{Kind: Playlist, Track: "720p"}, true},
 		{"audio.m3u8", File{Kind: Playlist, Track: "audio"}, true},
 		{"4k-init.mp4", File{Kind: Init, Track: "4k"}, true},

@@ -91,6 +91,9 @@ func shown(t testing.TB, url string) []string {
 	}
 	var all []string
 	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
 		if fields := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), " ", ""), ","); len(fields) == 6 {
 			all = append(all, fields[2]+" "+fields[5])
 		}
@@ -148,8 +151,16 @@ func TestAStreamIsTheFilm(t *testing.T) {
 					t.Errorf("%s has segments of %v s, another has %v", v.file, pictures.lengths, lengths)
 				}
 				lengths = pictures.lengths
-				checkVariant(t, v, w.Resolutions[strings.TrimSuffix(v.file, ".m3u8")], pictures, sound)
-				checkFrames(t, w.HLSURL, v, w.Resolutions[strings.TrimSuffix(v.file, ".m3u8")].VideoURL)
+				r := w.Resolutions[strings.TrimSuffix(v.file, ".m3u8")]
+				checkVariant(t, v, r, pictures, sound)
+				want := perform(t, r.VideoURL, r.VideoURL, v.audio)
+				want.check(t, v.file, perform(t, beside(w.HLSURL, v.file), beside(w.HLSURL, "audio.m3u8"), v.audio))
+				if v == all[0] { // the first that a manifest names
+					want.check(t, "the manifest", perform(t, w.DASHURL, w.DASHURL, v.audio))
+				}
+			}
+			if tt.clip == middleClip {
+				t.Run("in a browser", func(t *testing.T) { playInBrowser(t, w) })
 			}
 		})
 	}
@@ -169,30 +180,38 @@ func checkVariant(t testing.TB, v variant, r resolution, pictures, sound track) 
 	if !regexp.MustCompile(want).MatchString(v.codecs) || v.size != fmt.Sprintf("%dx%d", r.Width, r.Height) || v.audio != (sound.segments != nil) {
 		t.Errorf("the variant is %+v, the film %dx%d", v, r.Width, r.Height)
 	}
-	for i, segment := range pictures.segments {
+	for i, segment := range pictures.segments[1:] { // all have seen that the first can be decoded
 		file := filepath.Join(t.TempDir(), "segment.mp4")
 		if err := os.WriteFile(file, slices.Concat(pictures.init, segment), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, err := output("ffprobe", "-v", "error", "-show_entries", "packet=flags", "-read_intervals", "%+#1", "-of", "csv=p=0", file)
 		if err != nil || !strings.HasPrefix(out, "K") {
-			t.Errorf("segment %d alone begins with %q, %v; want a keyframe", i, out, err)
+			t.Errorf("segment %d alone begins with %q, %v; want a keyframe", i+1, out, err)
 		}
 	}
 }
 
-// checkFrames compares the stream of a resolution with its film.
-func checkFrames(t testing.TB, master string, v variant, film string) {
+// performance is all that is seen and heard.
+type performance struct{ pictures, sound []string }
+
+func perform(t testing.TB, pictures, sound string, heard bool) performance {
 	t.Helper()
-	got, want := shown(t, beside(master, v.file)), shown(t, film)
-	if !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("%s shows %d pictures, the film %d, or at other times:\n%v\n%v", v.file, len(got), len(want), got, want)
+	p := performance{pictures: shown(t, pictures)}
+	if heard {
+		p.sound = played(t, sound)
 	}
-	if !v.audio {
-		return
+	return p
+}
+
+// check compares a stream with its film.
+func (p performance) check(t testing.TB, name string, got performance) {
+	t.Helper()
+	if len(p.pictures) == 0 || !slices.Equal(got.pictures, p.pictures) {
+		t.Errorf("%s shows %d pictures, the film %d, or at other times:\n%v\n%v", name, len(got.pictures), len(p.pictures), got.pictures, p.pictures)
 	}
-	if got, want := played(t, beside(master, "audio.m3u8")), played(t, film); !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("the sound has %d packets, that of the film %d, or at other times:\n%v\n%v", len(got)/2, len(want)/2, got, want)
+	if !slices.Equal(got.sound, p.sound) {
+		t.Errorf("%s has %d packets of sound, the film %d, or at other times:\n%v\n%v", name, len(got.sound)/2, len(p.sound)/2, got.sound, p.sound)
 	}
 }
 
@@ -203,7 +222,7 @@ func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
 	s := start(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true})
 	master := s.read(u).HLSURL
-	for _, file := range []string{"master.m3u8", "144p.m3u8", "144p-0.m4s", "audio.m3u8"} {
+	for _, file := range []string{"master.m3u8", "manifest.mpd", "144p.m3u8", "144p-0.m4s", "audio.m3u8"} {
 		r := s.get(beside(master, file))
 		r.problem(t, http.StatusNotFound, "not_ready")
 		if r.header.Get("Retry-After") == "" {
@@ -219,6 +238,7 @@ func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
 	small := []string{"144p.m3u8", "144p-init.mp4", "144p-0.m4s"}
 	rest := []string{"240p.m3u8", "240p-init.mp4", "240p-0.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
 	all := append(slices.Clone(small), rest...)
+	all = append(all, "master.m3u8", "manifest.mpd")
 	for _, file := range all {
 		s.fetch(beside(master, file))
 	}
@@ -233,7 +253,7 @@ func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
 		s.fetch(beside(master, file))
 	}
 	s.deleteVideo(u.ID)
-	for _, file := range append(all, "master.m3u8") {
+	for _, file := range all {
 		s.get(beside(master, file)).problem(t, http.StatusNotFound, "not_found")
 	}
 }
@@ -248,7 +268,7 @@ func TestFilesOfStreamsAreServedLikeFilms(t *testing.T) {
 	ask.IsPublic = true
 	public := s.publish(ask, clip(t, miniClip))
 	for name, master := range map[string]string{"public": public.HLSURL, "private": private.HLSURL} {
-		for _, file := range []string{"master.m3u8", "144p.m3u8", "144p-init.mp4", "144p-0.m4s", "audio-0.m4s"} {
+		for _, file := range []string{"master.m3u8", "manifest.mpd", "144p.m3u8", "144p-init.mp4", "144p-0.m4s", "audio-0.m4s"} {
 			t.Run(name+" "+file, func(t *testing.T) {
 				s, url := s.in(t), beside(master, file)
 				whole := s.hop(url)
