@@ -33,8 +33,9 @@ func TestDASHManifest(t *testing.T) {
    <Representation id="audio" bandwidth="?" codecs="mp4a.40.2" audioSamplingRate="48000">
     <SegmentTemplate timescale="48000" initialization="$RepresentationID$-init.mp4" media="$RepresentationID$-$Number$.m4s" startNumber="0">
      <SegmentTimeline>
-      <S t="0" d="191488"></S>
-      <S d="240512"></S>
+      <S t="0" d="192512"></S>
+      <S d="191488"></S>
+      <S d="48000"></S>
      </SegmentTimeline>
     </SegmentTemplate>
    </Representation>
