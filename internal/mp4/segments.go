@@ -4,6 +4,8 @@ import (
 	"errors"
 	"iter"
 	"math"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
 // segmentLength is how long a segment is meant to last, in seconds. Films have a
@@ -20,6 +22,7 @@ type Segments struct {
 	Codecs []string // as RFC 6381 writes them, such as "avc1.64001f"
 
 	Width, Height int   // of a picture
+	Channels      int   // of sound
 	Timescale     int64 // ticks a second
 
 	id      uint32 // of the track
@@ -58,6 +61,9 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 		s.id = 1
 	}
 	s.Width, s.Height = pictureSize(t.entries[0])
+	if e, ok := t.entries[0].(*mp4ff.AudioSampleEntryBox); ok {
+		s.Channels = int(e.ChannelCount)
+	}
 	var err error
 	if s.Codecs, err = codecNames(t.entries); err != nil {
 		return nil, err

@@ -36,7 +36,13 @@ type representation struct {
 	Height       int             `xml:"height,attr,omitempty"`
 	FrameRate    string          `xml:"frameRate,attr,omitempty"`
 	SamplingRate int64           `xml:"audioSamplingRate,attr,omitempty"`
+	Channels     *channels       `xml:"AudioChannelConfiguration"`
 	Template     segmentTemplate `xml:"SegmentTemplate"`
+}
+
+type channels struct {
+	Scheme string `xml:"schemeIdUri,attr"`
+	Count  int    `xml:"value,attr"`
 }
 
 type segmentTemplate struct {
@@ -71,7 +77,7 @@ func DASHManifest(films []Film) ([]byte, error) {
 	if sound != nil {
 		heard := measure(sound)
 		r := represent(Sound, sound, heard)
-		r.SamplingRate = sound.Timescale
+		r.SamplingRate, r.Channels = sound.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", sound.Channels}
 		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
 		length = max(length, heard.length)
 	}

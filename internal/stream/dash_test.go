@@ -31,6 +31,7 @@ func TestDASHManifest(t *testing.T) {
   </AdaptationSet>
   <AdaptationSet contentType="audio" mimeType="audio/mp4" segmentAlignment="true" startWithSAP="1">
    <Representation id="audio" bandwidth="?" codecs="mp4a.40.2" audioSamplingRate="48000">
+    <AudioChannelConfiguration schemeIdUri="urn:mpeg:dash:23003:3:audio_channel_configuration:2011" value="2"></AudioChannelConfiguration>
     <SegmentTemplate timescale="48000" initialization="$RepresentationID$-init.mp4" media="$RepresentationID$-$Number$.m4s" startNumber="0">
      <SegmentTimeline>
       <S t="0" d="192512"></S>

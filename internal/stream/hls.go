@@ -26,7 +26,8 @@ func MasterPlaylist(films []Film) []byte {
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-INDEPENDENT-SEGMENTS\n", hlsVersion)
 	group := ""
 	if sound != nil {
-		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,URI=%q\n", Sound, "Sound", playlistFile(Sound))
+		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
+			Sound, "Sound", sound.Channels, playlistFile(Sound))
 		group = fmt.Sprintf(",AUDIO=%q", Sound)
 	}
 	for _, v := range variants {

@@ -108,7 +108,7 @@ func TestMasterPlaylist(t *testing.T) {
 			if !strings.HasPrefix(text, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n") {
 				t.Errorf("the playlist begins with %.60q", text)
 			}
-			if strings.Contains(text, `URI="audio.m3u8"`) != (tt.films[0].Index.Sound != nil) {
+			if strings.Contains(text, `CHANNELS="2",URI="audio.m3u8"`) != (tt.films[0].Index.Sound != nil) {
 				t.Errorf("the sound is not told as it is:\n%s", text)
 			}
 			var got []string
