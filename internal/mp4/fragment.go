@@ -53,10 +53,10 @@ func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
 	moof := s.emptyMoof(number, f)
 	run := moof.Traf.Trun
 	run.Samples = make([]mp4ff.Sample, 0, f.samples)
-	sync, _ := slices.BinarySearch(s.sync, uint32(f.first+1))
-	for i, x := range s.samples[f.first : f.first+f.samples] {
+	sync, _ := slices.BinarySearch(s.sync, uint32(f.sample+1))
+	for i, x := range s.samples[f.sample : f.sample+f.samples] {
 		flags := mp4ff.NonSyncSampleFlags
-		if s.sync == nil || sync < len(s.sync) && s.sync[sync] == uint32(f.first+i+1) {
+		if s.sync == nil || sync < len(s.sync) && s.sync[sync] == uint32(f.sample+i+1) {
 			flags = mp4ff.SyncSampleFlags
 			sync++
 		}

@@ -48,11 +48,27 @@ type Segment struct {
 	Frames     int
 	Size       int64 // bytes, as it is sent
 
-	first   int   // sample
-	decoded int64 // when the first sample is decoded, on the media's own time line
-	span    int   // in which the first sample lies
-	skipped int   // samples of that span that come before
-	at      int64 // where the first sample lies
+	mark // where it begins
+}
+
+// mark is a place between two samples.
+type mark struct {
+	sample  int   // the one that follows
+	decoded int64 // when that one is decoded, on the media's own time line
+	span    int   // in which it lies
+	skipped int   // samples of the span that come before it
+	at      int64 // where it lies in the file
+}
+
+// pass moves m behind the sample that follows it.
+func (s *Segments) pass(m *mark) {
+	x := s.samples[m.sample]
+	m.sample, m.decoded = m.sample+1, m.decoded+int64(x.duration)
+	m.skipped, m.at = m.skipped+1, m.at+int64(x.size)
+	if m.skipped == s.spans[m.span].samples && m.span+1 < len(s.spans) {
+		m.span, m.skipped = m.span+1, 0
+		m.at = s.spans[m.span].offset
+	}
 }
 
 func newSegments(t *track, movieScale uint32) (*Segments, error) {
@@ -112,39 +128,36 @@ func (s *Segments) readSamples(t *track) error {
 // film share decide, so they are cut at the same moments. Encoders put a keyframe
 // at the frame nearest to its time, which may be a tick too early.
 func (s *Segments) cut(pts []int64, end int64) error {
+	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
+		return errors.New("the track does not start with a keyframe")
+	}
 	length, slack := segmentLength*s.Timescale, s.Timescale/100
-	current := Segment{}
-	var decoded int64
-	next := s.syncNumbers()
-	key, more := next()
-	place := s.walkSpans()
+	m := mark{at: s.spans[0].offset}
+	current := Segment{mark: m}
+	keys := 0 // met so far
 	for i, p := range pts {
-		span, skipped, at := place(i)
-		if more && key == i {
+		if s.sync == nil || keys < len(s.sync) && s.sync[keys] == uint32(i+1) {
+			keys++
 			begins := max(p, 0)
-			if i == 0 {
-				current = Segment{span: span, skipped: skipped, at: at}
-			} else if (begins+slack)/length > (current.Start+slack)/length && begins-current.Start >= length/2 {
-				s.close(&current, begins, i)
-				current = Segment{Start: begins, first: i, decoded: decoded, span: span, skipped: skipped, at: at}
+			if (begins+slack)/length > (current.Start+slack)/length && begins-current.Start >= length/2 {
+				s.add(current, begins, i)
+				current = Segment{Start: begins, mark: m}
 			}
-			key, more = next()
-		} else if i == 0 {
-			return errors.New("the track does not start with a keyframe")
 		}
-		decoded += int64(s.samples[i].duration)
+		s.pass(&m)
 	}
 	if end <= current.Start {
 		return errors.New("the track ends before its last segment starts")
 	}
-	s.close(&current, end, len(pts))
+	s.add(current, end, len(pts))
 	s.joinLast(length / 4)
 	return nil
 }
 
-func (s *Segments) close(c *Segment, end int64, samples int) {
-	c.End, c.Frames = end, samples-c.first
-	s.list = append(s.list, *c)
+// add adds a segment that ends before a sample.
+func (s *Segments) add(g Segment, end int64, sample int) {
+	g.End, g.Frames = end, sample-g.sample
+	s.list = append(s.list, g)
 }
 
 // joinLast makes a short rest part of the segment before it.
@@ -158,42 +171,6 @@ func (s *Segments) joinLast(least int64) {
 	s.list[n-2].End, s.list[n-2].Frames = last.End, s.list[n-2].Frames+last.Frames
 }
 
-// syncNumbers returns a function that returns the index of one sample after the
-// other that can be decoded alone.
-func (s *Segments) syncNumbers() func() (int, bool) {
-	n := -1
-	return func() (int, bool) {
-		n++
-		if s.sync == nil {
-			return n, n < len(s.samples)
-		}
-		if n >= len(s.sync) {
-			return 0, false
-		}
-		return int(s.sync[n]) - 1, true
-	}
-}
-
-// walkSpans returns a function that, asked for one sample after the other, says
-// where it lies.
-func (s *Segments) walkSpans() func(i int) (span, skipped int, at int64) {
-	span, skipped, at := 0, 0, int64(0)
-	if len(s.spans) > 0 {
-		at = s.spans[0].offset
-	}
-	return func(i int) (int, int, int64) {
-		if i > 0 {
-			skipped++
-			at += int64(s.samples[i-1].size)
-			if skipped == s.spans[span].samples {
-				span, skipped = span+1, 0
-				at = s.spans[span].offset
-			}
-		}
-		return span, skipped, at
-	}
-}
-
 // List returns the segments in their order.
 func (s *Segments) List() []Segment { return s.list }
 
@@ -202,40 +179,39 @@ type Range struct{ From, To int64 }
 
 // fragment is a run of samples with one decoder set-up.
 type fragment struct {
-	first, samples int
-	entry          int
-	decoded        int64
-	media          int64 // bytes
-	ranges         []Range
+	mark    // where it begins
+	samples int
+	entry   int
+	media   int64 // bytes
+	ranges  []Range
 }
 
 // fragments yields the parts of a segment. It is one, unless the set-up of the
 // decoder changes in the middle.
 func (s *Segments) fragments(n int) iter.Seq[fragment] {
 	return func(yield func(fragment) bool) {
-		g := s.list[n]
-		next, left, at, skipped, decoded := g.first, g.Frames, g.at, g.skipped, g.decoded
-		f := fragment{first: next, entry: s.spans[g.span].entry, decoded: decoded}
-		for i := g.span; left > 0; i++ {
-			here := s.spans[i]
-			if i > g.span {
-				at, skipped = here.offset, 0
-			}
-			if here.entry != f.entry {
+		m := s.list[n].mark
+		f := fragment{mark: m, entry: s.spans[m.span].entry}
+		for range s.list[n].Frames {
+			if entry := s.spans[m.span].entry; entry != f.entry {
 				if !yield(f) {
 					return
 				}
-				f = fragment{first: next, entry: here.entry, decoded: decoded}
+				f = fragment{mark: m, entry: entry}
 			}
-			count := min(left, here.samples-skipped)
-			from := at
-			for _, x := range s.samples[next : next+count] {
-				at += int64(x.size)
-				decoded += int64(x.duration)
-			}
-			f.samples, f.media, f.ranges = f.samples+count, f.media+at-from, append(f.ranges, Range{from, at})
-			next, left = next+count, left-count
+			f.add(Range{m.at, m.at + int64(s.samples[m.sample].size)})
+			s.pass(&m)
 		}
 		yield(f)
 	}
+}
+
+// add adds the bytes of a sample.
+func (f *fragment) add(r Range) {
+	f.samples, f.media = f.samples+1, f.media+r.To-r.From
+	if n := len(f.ranges); n > 0 && f.ranges[n-1].To == r.From {
+		f.ranges[n-1].To = r.To
+		return
+	}
+	f.ranges = append(f.ranges, r)
 }
