@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -78,4 +79,30 @@ func soundName(e *mp4ff.AudioSampleEntryBox) (string, error) {
 		return "", fmt.Errorf("read the set-up of the sound: %w", err)
 	}
 	return fmt.Sprintf("mp4a.%x.%d", d.ObjectType, c.ObjectType), nil
+}
+
+// parameterSets returns, for each decoder set-up, what it takes to begin with it
+// in the middle of a film: the parameter sets of H.264 and HEVC, as samples hold
+// them. Keyframes of AV1 bring theirs along.
+func parameterSets(entries []mp4ff.Box) [][]byte {
+	sets := make([][]byte, len(entries))
+	for i, entry := range entries {
+		e, ok := entry.(*mp4ff.VisualSampleEntryBox)
+		if !ok {
+			continue
+		}
+		var units [][]byte
+		switch e.Type() {
+		case "avc1":
+			units = slices.Concat(e.AvcC.SPSnalus, e.AvcC.PPSnalus)
+		case "hvc1":
+			for _, a := range e.HvcC.NaluArrays {
+				units = append(units, a.Nalus...)
+			}
+		}
+		for _, u := range units {
+			sets[i] = append(binary.BigEndian.AppendUint32(sets[i], uint32(len(u))), u...)
+		}
+	}
+	return sets
 }

@@ -62,14 +62,30 @@ func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
 		}
 		run.Samples = append(run.Samples, mp4ff.Sample{Flags: flags, Dur: x.duration, Size: x.size, CompositionTimeOffset: x.offset})
 	}
-	large := f.media+boxHeader > math.MaxUint32
-	run.DataOffset = int32(int64(moof.Size()) + mdatHeader(f.media))
+	setup := s.setup(f)
+	run.Samples[0].Size += uint32(len(setup))
+	media := f.media + int64(len(setup))
+	run.DataOffset = int32(int64(moof.Size()) + mdatHeader(media))
 	var b bytes.Buffer
 	if err := moof.Encode(&b); err != nil {
 		return nil, err
 	}
-	err := mp4ff.EncodeHeaderWithSize("mdat", uint64(mdatHeader(f.media)+f.media), large, &b)
-	return b.Bytes(), err
+	if err := mp4ff.EncodeHeaderWithSize("mdat", uint64(mdatHeader(media)+media), mdatHeader(media) == largeBoxHeader, &b); err != nil {
+		return nil, err
+	}
+	b.Write(setup)
+	return b.Bytes(), nil
+}
+
+// setup returns what comes before the first sample of a fragment, of a film
+// whose pieces were not encoded alike. Fragments could point to one of several
+// set-ups, but not every player goes there; all of them read what comes with the
+// pictures.
+func (s *Segments) setup(f fragment) []byte {
+	if s.setups == nil {
+		return nil
+	}
+	return s.setups[f.entry]
 }
 
 // headSize returns the size of what head returns.
@@ -78,7 +94,8 @@ func (s *Segments) headSize(f fragment) int64 {
 	if s.picture {
 		entry = pictureEntry
 	}
-	return int64(s.emptyMoof(0, f).Size()) + entry*int64(f.samples) + mdatHeader(f.media)
+	setup := int64(len(s.setup(f)))
+	return int64(s.emptyMoof(0, f).Size()) + entry*int64(f.samples) + mdatHeader(setup+f.media) + setup
 }
 
 func mdatHeader(media int64) int64 {
@@ -93,8 +110,6 @@ func mdatHeader(media int64) int64 {
 // that says so.
 func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 	tfhd := mp4ff.CreateTfhd(s.id)
-	tfhd.Flags |= mp4ff.TfhdSampleDescriptionIndexPresentFlag
-	tfhd.SampleDescriptionIndex = uint32(f.entry + 1)
 	run := mp4ff.CreateTrun(0)
 	run.Flags = pictureRun
 	if !s.picture {
@@ -115,10 +130,10 @@ func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 }
 
 // buildInit makes the file that sets a decoder up: the film's own description of
-// the track, its edit list included, without samples. A duration of zero in the
+// the track, its edit list and its first set-up included, without samples. A duration of zero in the
 // edit list means: all that is to come.
 func (s *Segments) buildInit(t *track, movieScale uint32) ([]byte, error) {
-	r := &reel{scale: t.scale, width: t.width, height: t.height, entries: t.entries,
+	r := &reel{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
 		edit: edit{mediaTime: t.edit.mediaTime}, stts: &mp4ff.SttsBox{}}
 	trak, err := r.buildTrak(s.id, movieScale, nil, false)
 	if err != nil {

@@ -27,7 +27,8 @@ type Segments struct {
 
 	id      uint32 // of the track
 	picture bool
-	delay   int64 // ticks before the first sample, which no edit list has to tell
+	setups  [][]byte // what the first sample after a change of the decoder set-up begins with; nil if there is one set-up
+	delay   int64    // ticks before the first sample, which no edit list has to tell
 	samples []sample
 	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
 	spans   []span
@@ -83,6 +84,9 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	var err error
 	if s.Codecs, err = codecNames(t.entries); err != nil {
 		return nil, err
+	}
+	if len(t.entries) > 1 {
+		s.setups = parameterSets(t.entries)
 	}
 	if s.Init, err = s.buildInit(t, movieScale); err != nil {
 		return nil, err
@@ -182,7 +186,7 @@ type fragment struct {
 	mark    // where it begins
 	samples int
 	entry   int
-	media   int64 // bytes
+	media   int64 // bytes, of ranges
 	ranges  []Range
 }
 

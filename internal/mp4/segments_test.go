@@ -101,6 +101,28 @@ func TestSegmentsAreTheFilm(t *testing.T) {
 	}
 }
 
+// TestASegmentMayNeedTwoSetups joins pieces that were encoded differently, in the
+// middle of a segment.
+func TestASegmentMayNeedTwoSetups(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	pieces := []Piece{open(t, encode(t, source, 0, 3*scale)), open(t, encode(t, source, 3*scale, end, "-profile:v", "baseline"))}
+	film, _ := write(t, pieces, nil)
+	x := readIndex(t, film)
+	if got := x.Pictures.Codecs; len(got) != 2 || !strings.HasPrefix(got[0], "avc1.64") || !strings.HasPrefix(got[1], "avc1.42") {
+		t.Errorf("the codecs are %q, want those of both pieces", got)
+	}
+	raw := render(t, open(t, film), x.Pictures, 0)
+	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Pictures.List()) != 1 || int64(len(raw)) != x.Pictures.List()[0].Size {
+		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Pictures.List()), n, len(raw), x.Pictures.List()[0].Size)
+	}
+	// Of the film, ffmpeg's parser grumbles; see TestPiecesEncodedDifferentlyStillPlay.
+	got, want := pictures(t, fragmented(t, film, x.Pictures)), pictures(t, film, "-v", "fatal")
+	if !maps.Equal(got, want) {
+		t.Errorf("the segment shows %d pictures, the film %d, or others", len(got), len(want))
+	}
+}
+
 // checkSegments compares the segments of a film with the film.
 func checkSegments(t *testing.T, film string, x *Index) {
 	t.Helper()
