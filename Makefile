@@ -5,7 +5,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Packages in which goroutines meet; the race detector pays there.
-RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/...
+RACE    = ./cmd/... ./internal/app/... ./internal/blob/... ./internal/delivery/... ./internal/queue/... ./internal/sign/... ./internal/store/... ./internal/stream/...
 
 MUTANTS ?= 2000
 

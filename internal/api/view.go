@@ -56,6 +56,8 @@ type videoView struct {
 	IsPublic       bool                   `json:"isPublic"`
 	CustomMetadata metadata               `json:"customMetadata" required:"false"`
 	Resolutions    byName[resolutionView] `json:"resolutions"`
+	HLSURL         string                 `json:"hlsUrl,omitempty" format:"uri" doc:"For players that change the resolution as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
+	DASHURL        string                 `json:"dashUrl,omitempty" format:"uri" doc:"The same for players of MPEG-DASH."`
 	VideoCourse
 }
 
@@ -113,7 +115,7 @@ func viewWatch(w app.Watch) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
-		VideoCourse: viewVideoCourse(w.State),
+		HLSURL: w.HLS, DASHURL: w.DASH, VideoCourse: viewVideoCourse(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.Addresses[r.Name]

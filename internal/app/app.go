@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/sign"
 	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/stream"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -47,6 +48,7 @@ type App struct {
 	reached func(Point)
 
 	redirect blob.Redirector // nil: films are served from here
+	shelf    *stream.Shelf   // indexes of films that are streamed
 	clock    *databaseClock  // nil: somebody else's is used
 }
 
@@ -94,7 +96,7 @@ type Parts struct {
 func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 	a := &App{
 		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, admit: p.Admit, log: p.Log, observe: p.Observer,
-		now: p.Now, newID: newUUID, reached: p.Reached,
+		now: p.Now, newID: newUUID, reached: p.Reached, shelf: stream.NewShelf(shelfLimit),
 	}
 	if a.reached == nil {
 		a.reached = func(Point) {}

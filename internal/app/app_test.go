@@ -257,7 +257,7 @@ func wantCode(t *testing.T, err error, kind video.Kind, code string) {
 	}
 }
 
-func readAll(t *testing.T, o blob.Object) string {
+func readAll(t *testing.T, o io.ReadCloser) string {
 	t.Helper()
 	defer o.Close()
 	text, err := io.ReadAll(o)

@@ -9,22 +9,36 @@ import (
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/stream"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// playSubject is what a signed address is signed for: this very file.
-func playSubject(id video.ID, file string) string { return string(id) + "/" + file }
+// playSubject is what a signed address is signed for: this very file, or the
+// whole stream that it is of, whose playlists name the other files by addresses
+// relative to their own, which then carry the same signature.
+func playSubject(id video.ID, file string) (sign.Purpose, string) {
+	if isStreamFile(file) {
+		return sign.Stream, string(id)
+	}
+	return sign.Playback, string(id) + "/" + file
+}
+
+// checkPlay verifies the signed part of a playback address.
+func (a *App) checkPlay(ctx context.Context, token string, id video.ID, file string) error {
+	purpose, subject := playSubject(id, file)
+	return a.checkToken(ctx, purpose, subject, token)
+}
 
 // OpenPublic opens a file of a public video for playback: file is such as
-// "720p.mp4" or "720p-0.jpg". A file that does not exist yet is not_ready; one
-// that never will is not_found.
-func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error) {
+// "720p.mp4", "720p-0.jpg" or a file of the stream. A file that does not exist
+// yet is not_ready; one that never will is not_found.
+func (a *App) OpenPublic(ctx context.Context, id video.ID, file string) (Content, error) {
 	return a.openPlay(ctx, publicPlace, id, file)
 }
 
 // OpenSigned opens a file of a private video for the holder of a signed address.
-func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file string) (blob.Object, error) {
-	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+func (a *App) OpenSigned(ctx context.Context, token string, id video.ID, file string) (Content, error) {
+	if err := a.checkPlay(ctx, token, id, file); err != nil {
 		return nil, err
 	}
 	return a.openPlay(ctx, privatePlace, id, file)
@@ -45,7 +59,7 @@ const lookLimit = 5 * time.Second
 // PublicAddress returns where the storage itself serves a file of a public
 // video, for GET only. It is "" where the storage does not: OpenPublic does.
 func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (string, error) {
-	if a.redirect == nil {
+	if a.redirect == nil || isStreamFile(file) {
 		return "", nil
 	}
 	return a.playAddress(ctx, publicPlace, id, file, redirectLife)
@@ -54,10 +68,10 @@ func (a *App) PublicAddress(ctx context.Context, id video.ID, file string) (stri
 // SignedAddress is PublicAddress for the holder of a signed address. Neither
 // outlives the other.
 func (a *App) SignedAddress(ctx context.Context, token string, id video.ID, file string) (string, error) {
-	if a.redirect == nil {
+	if a.redirect == nil || isStreamFile(file) {
 		return "", nil
 	}
-	if err := a.checkToken(ctx, sign.Playback, playSubject(id, file), token); err != nil {
+	if err := a.checkPlay(ctx, token, id, file); err != nil {
 		return "", err
 	}
 	// The storage counts whole seconds, from the beginning of the one in which it
@@ -91,7 +105,17 @@ func (a *App) playAddress(ctx context.Context, place string, id video.ID, file s
 	return address, nil
 }
 
-func (a *App) openPlay(ctx context.Context, place string, id video.ID, file string) (blob.Object, error) {
+// isStreamFile reports whether a file is made when it is asked for: the storage
+// has no such object to serve.
+func isStreamFile(file string) bool {
+	_, ok := stream.Parse(file)
+	return ok
+}
+
+func (a *App) openPlay(ctx context.Context, place string, id video.ID, file string) (Content, error) {
+	if f, ok := stream.Parse(file); ok {
+		return a.openStream(ctx, place, id, f)
+	}
 	name, thumbnail, ok := parsePlayFile(file)
 	if !ok {
 		return nil, noSuchFile()
@@ -126,6 +150,10 @@ func noSuchFile() *video.Error {
 	return &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is no such file."}
 }
 
+func notReady() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "This file is not ready yet.", RetryAfter: 2 * time.Second}
+}
+
 // whyMissing says why a file cannot be played: only then is a query worth its
 // time.
 func (a *App) whyMissing(ctx context.Context, place string, id video.ID, name video.Name, thumbnail int) error {
@@ -138,7 +166,7 @@ func (a *App) whyMissing(ctx context.Context, place string, id video.ID, name vi
 		return noSuchFile()
 	}
 	if !r.Status.Finished() {
-		return &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "This file is not ready yet.", RetryAfter: 2 * time.Second}
+		return notReady()
 	}
 	return noSuchFile()
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,13 @@ func (deaf) Open(ctx context.Context, _ string) (blob.Object, error) {
 	return nil, ctx.Err()
 }
 
+func (deaf) List(ctx context.Context, _ string) iter.Seq2[blob.Info, error] {
+	return func(yield func(blob.Info, error) bool) {
+		<-ctx.Done()
+		yield(blob.Info{}, ctx.Err())
+	}
+}
+
 func (deaf) PresignGet(context.Context, string, time.Duration) (string, error) {
 	return "https://bucket.example.com/film", nil
 }
@@ -37,7 +45,14 @@ func TestNobodyWaitsLongForAStorageThatIsSilent(t *testing.T) {
 		// What waits for a minute is the test's own end, for one who would wait for ever.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
+		open := func(file string) func() error {
+			return func() error { _, err := b.OpenPublic(ctx, id, file); return err }
+		}
 		for who, do := range map[string]func() error{
+			"who asks for a stream":    open("master.m3u8"),
+			"who asks for a playlist":  open("720p.m3u8"),
+			"who asks for a segment":   open("720p-0.m4s"),
+			"who asks for sound":       open("audio-0.m4s"),
 			"a player":                 func() error { _, err := b.PublicAddress(ctx, id, "720p.mp4"); return err },
 			"a player who is served":   func() error { _, err := b.OpenPublic(ctx, id, "720p.mp4"); return err },
 			"who completes the upload": func() error { _, err := b.CompleteUpload(ctx, b.by, id); return err },

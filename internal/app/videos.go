@@ -9,6 +9,7 @@ import (
 
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/sign"
+	"github.com/spool-video/spool/internal/stream"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -92,6 +93,7 @@ func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string
 // Watch is a video as its viewers need it: with addresses.
 type Watch struct {
 	State
+	HLS, DASH string                   // where the stream of all resolutions begins
 	Addresses map[video.Name]Addresses // of every resolution
 }
 
@@ -128,7 +130,8 @@ func (a *App) PrivateVideo(ctx context.Context, by Actor, id video.ID, ttl time.
 	}
 	expires := a.now().Add(ttl)
 	return a.watch(ctx, v, func(file string) string {
-		return base + "/v/" + a.ring.Sign(sign.Playback, playSubject(id, file), expires) + "/" + string(id) + "/" + file
+		purpose, subject := playSubject(id, file)
+		return base + "/v/" + a.ring.Sign(purpose, subject, expires) + "/" + string(id) + "/" + file
 	})
 }
 
@@ -137,7 +140,7 @@ func (a *App) watch(ctx context.Context, v video.Video, address func(file string
 	if err != nil {
 		return Watch{}, err
 	}
-	w := Watch{State: states[0], Addresses: map[video.Name]Addresses{}}
+	w := Watch{State: states[0], HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Addresses: map[video.Name]Addresses{}}
 	for _, r := range v.Resolutions {
 		to := Addresses{Film: address(filmFile(r.Name))}
 		for i := range v.Thumbnails {

@@ -117,6 +117,26 @@ type Prepared interface {
 	Discard()
 }
 
+// Spanner is an Object of which a part can be asked for with a single request.
+// Where reading at a place is free, as on a local disk, it is not needed: see Span.
+type Spanner interface {
+	// Span reads the part; nothing is asked for before the first Read.
+	Span(Range) io.ReadCloser
+}
+
+// Span reads a part of an object that is open, in one go.
+func Span(o Object, r Range) io.ReadCloser {
+	if s, ok := o.(Spanner); ok {
+		return s.Span(r)
+	}
+	return section{io.NewSectionReader(o, r.From, r.To-r.From)}
+}
+
+// section can be closed, and be sought in.
+type section struct{ *io.SectionReader }
+
+func (section) Close() error { return nil }
+
 // Range is a part of an object: the bytes From up to, but not with, To.
 type Range struct{ From, To int64 }
 

@@ -23,6 +23,12 @@ func ContentType(key string) string {
 		return "video/mp4"
 	case ".jpg":
 		return "image/jpeg"
+	case ".m3u8":
+		return "application/vnd.apple.mpegurl"
+	case ".mpd":
+		return "application/dash+xml"
+	case ".m4s":
+		return "video/iso.segment"
 	}
 	return "application/octet-stream"
 }

@@ -9,19 +9,18 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // Service is what delivery asks of package app.
 type Service interface {
 	ReceiveUpload(ctx context.Context, in app.Incoming) (etag string, err error)
-	OpenPublic(ctx context.Context, id video.ID, file string) (blob.Object, error)
+	OpenPublic(ctx context.Context, id video.ID, file string) (app.Content, error)
 	// PublicAddress and SignedAddress return where a GET is to be sent instead,
 	// or "" when the file is to be opened and served.
 	PublicAddress(ctx context.Context, id video.ID, file string) (string, error)
 	SignedAddress(ctx context.Context, token string, id video.ID, file string) (string, error)
-	OpenSigned(ctx context.Context, token string, id video.ID, file string) (blob.Object, error)
+	OpenSigned(ctx context.Context, token string, id video.ID, file string) (app.Content, error)
 }
 
 // Config is what can be set. The zero value is right outside of tests.

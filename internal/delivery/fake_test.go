@@ -40,12 +40,12 @@ func (f *fakeService) ReceiveUpload(_ context.Context, in app.Incoming) (string,
 	return f.receive(in)
 }
 
-func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (blob.Object, error) {
+func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (app.Content, error) {
 	f.id, f.file = id, file
 	return f.open()
 }
 
-func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (blob.Object, error) {
+func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (app.Content, error) {
 	f.token, f.id, f.file = token, id, file
 	return f.open()
 }
@@ -58,7 +58,7 @@ func (f *fakeService) SignedAddress(_ context.Context, _ string, _ video.ID, _ s
 	return f.address, nil
 }
 
-func (f *fakeService) open() (blob.Object, error) {
+func (f *fakeService) open() (app.Content, error) {
 	if f.err != nil {
 		return nil, f.err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/blob"
 	"github.com/spool-video/spool/internal/problem"
 	"github.com/spool-video/spool/internal/sign"
@@ -16,6 +17,10 @@ import (
 // in the end.
 const maxCache = time.Hour
 
+// listCache is maxCache for what does change: soon after a resolution is ready,
+// whoever begins to watch should be offered it.
+const listCache = 10 * time.Second
+
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
@@ -24,10 +29,10 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	file, cache := r.PathValue("file"), cacheControl("public", maxCache)
+	file, cache := r.PathValue("file"), cacheControl("public", r.PathValue("file"), maxCache)
 	address, err := d.service.PublicAddress(r.Context(), id, file)
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (blob.Object, error) { return d.service.OpenPublic(r.Context(), id, file) })
+		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -38,10 +43,10 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
-	cache := cacheControl("private", sign.Expiry(token).Sub(d.now()))
+	cache := cacheControl("private", file, sign.Expiry(token).Sub(d.now()))
 	address, err := d.service.SignedAddress(r.Context(), token, signedID(r), file)
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (blob.Object, error) { return d.service.OpenSigned(r.Context(), token, signedID(r), file) })
+		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenSigned(r.Context(), token, signedID(r), file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -61,7 +66,7 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 }
 
 // play opens a file and sends it. The error says why it could not be opened.
-func play(w http.ResponseWriter, r *http.Request, cache string, open func() (blob.Object, error)) error {
+func play(w http.ResponseWriter, r *http.Request, cache string, open func() (app.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
@@ -77,13 +82,18 @@ func allowPlayers(h http.Header) {
 	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
 }
 
-func cacheControl(who string, life time.Duration) string {
-	life = max(0, min(life, maxCache))
+// cacheControl says who may keep a file, for no longer than its address lives.
+func cacheControl(who, file string, life time.Duration) string {
+	longest := maxCache
+	if app.Changes(file) {
+		longest = listCache
+	}
+	life = max(0, min(life, longest))
 	return fmt.Sprintf("%s, max-age=%d", who, int(life.Seconds()))
 }
 
 // serve sends an object, or the part of it that was asked for.
-func serve(w http.ResponseWriter, r *http.Request, object blob.Object, file, cache string) {
+func serve(w http.ResponseWriter, r *http.Request, object app.Content, file, cache string) {
 	info, h := object.Info(), w.Header()
 	h.Set("Content-Type", blob.ContentType(file))
 	h.Set("Content-Disposition", "inline")

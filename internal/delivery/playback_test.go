@@ -57,6 +57,26 @@ func TestPlaySignedIsCachedNoLongerThanItsAddressLives(t *testing.T) {
 	}
 }
 
+func TestFilesOfAStream(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ file, contentType, cache string }{
+		{"master.m3u8", "application/vnd.apple.mpegurl", "max-age=10"},
+		{"manifest.mpd", "application/dash+xml", "max-age=10"},
+		{"720p.m3u8", "application/vnd.apple.mpegurl", "max-age=3600"},
+		{"audio-init.mp4", "video/mp4", "max-age=3600"},
+		{"720p-17.m4s", "video/iso.segment", "max-age=3600"},
+	}
+	for _, tt := range tests {
+		h := newHandler(playing(t, []byte(digits)), Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
+		for path, who := range map[string]string{"/v/" + testID + "/": "public, ", "/v/1090000000.k1.sig/" + testID + "/": "private, "} {
+			w := do(h, "GET", path+tt.file, "Range", "bytes=2-3")
+			if w.Code != 206 || w.Body.String() != "23" || w.Header().Get("Content-Type") != tt.contentType || w.Header().Get("Cache-Control") != who+tt.cache {
+				t.Errorf("%s: answer is %d %q with %v; want 206 of %s, %s", path+tt.file, w.Code, w.Body, w.Header(), tt.contentType, who+tt.cache)
+			}
+		}
+	}
+}
+
 func TestPlayersAreSentToTheStorageWhereItServesItself(t *testing.T) {
 	t.Parallel()
 	const bucket = "https://bucket.example/key?X-Amz-Signature=x"

@@ -12,10 +12,11 @@ import (
 // a small piece quickly.
 var codecs = []struct {
 	entry, setup string // names of the boxes
+	name         string // as browsers are asked for it
 	args         []string
 }{
-	{"hvc1", "hvcC", []string{"-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-forced-idr", "1", "-x265-params", "log-level=none:info=0:open-gop=0"}},
-	{"av01", "av1C", []string{"-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-crf", "40", "-b:v", "0"}},
+	{"hvc1", "hvcC", "hvc1.1.6.L30.90", []string{"-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-forced-idr", "1", "-x265-params", "log-level=none:info=0:open-gop=0"}},
+	{"av01", "av1C", "av01.0.00M.08", []string{"-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-crf", "40", "-b:v", "0"}},
 }
 
 func TestPiecesOfOtherCodecs(t *testing.T) {
@@ -39,6 +40,11 @@ func TestPiecesOfOtherCodecs(t *testing.T) {
 			}
 			checkDecodeOrder(t, packets(t, film))
 			checkPictures(t, film, paths)
+			x := readIndex(t, film)
+			if got := x.Pictures.Codecs; len(got) != 1 || got[0] != c.name {
+				t.Errorf("the codec is called %q, want %q", got, c.name)
+			}
+			checkSegments(t, film, x)
 			if n := setups(t, film); n != 1 {
 				t.Errorf("the film has %d decoder set-ups, want one for pieces encoded alike", n)
 			}

@@ -156,6 +156,7 @@ func probe(raw []byte) {
 	p := Piece{bytes.NewReader(raw), int64(len(raw))}
 	_, _ = Inspect(p)
 	_ = Verify(p, Summary{})
+	cutUp(raw)
 	var film bytes.Buffer
 	s, err := Assemble(&film, []Piece{p}, nil, 0)
 	if err == nil {
@@ -164,6 +165,48 @@ func probe(raw []byte) {
 		}
 	}
 	_, _ = Assemble(io.Discard, []Piece{p}, &p, 0)
+}
+
+// cutUp reads the index of a film and makes every segment of it.
+func cutUp(raw []byte) {
+	x, err := ReadIndex(Piece{bytes.NewReader(raw), int64(len(raw))})
+	if err != nil {
+		return
+	}
+	for _, s := range []*Segments{x.Pictures, x.Sound} {
+		if s == nil {
+			continue
+		}
+		var end int64
+		for n, g := range s.List() {
+			parts, err := s.Segment(n)
+			if err != nil {
+				panic(fmt.Sprintf("segment %d: %v", n, err))
+			}
+			size := int64(0)
+			for _, p := range parts {
+				if p.From < 0 || p.To > int64(len(raw)) {
+					panic(fmt.Sprintf("segment %d reaches from %d to %d", n, p.From, p.To))
+				}
+				size += p.Size()
+			}
+			if size != g.Size || g.Start != end || g.End <= g.Start {
+				panic(fmt.Sprintf("segment %d has %d bytes and is announced as %+v", n, size, g))
+			}
+			end = g.End
+		}
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x08moov"))
+	piece := tinyPiece(f)
+	var film bytes.Buffer
+	if _, err := Assemble(&film, []Piece{{bytes.NewReader(piece), int64(len(piece))}}, nil, 0); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(film.Bytes())
+	f.Fuzz(func(_ *testing.T, raw []byte) { cutUp(raw) })
 }
 
 func FuzzRead(f *testing.F) {

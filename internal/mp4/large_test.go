@@ -105,6 +105,15 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	if stbl := moov.Trak.Mdia.Minf.Stbl; stbl.Co64 == nil || stbl.Stco != nil || boxes[2].header != largeBoxHeader {
 		t.Errorf("offsets wide: %t, header of the media: %d bytes", stbl.Co64 != nil, boxes[2].header)
 	}
+	x, err := ReadIndex(film)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := x.Pictures.List()
+	parts, err := x.Pictures.Segment(len(list) - 1)
+	if err != nil || len(list) != 50 || parts[len(parts)-1].To != s.Size {
+		t.Errorf("the last of %d segments is %+v, %v; want 50 that end at byte %d", len(list), parts[1:], err, s.Size)
+	}
 }
 
 func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
@@ -199,5 +208,26 @@ func BenchmarkTables(b *testing.B) {
 		if _, err := Assemble(io.Discard, pieces, nil, 0); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkIndex reads the index of a film of ten hours.
+func BenchmarkIndex(b *testing.B) {
+	f, err := plan([]*reel{fakeReel(b, tinyPiece(b), 0, 24*36000, 10000)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var head bytes.Buffer
+	if err := f.writeHead(&head); err != nil {
+		b.Fatal(err)
+	}
+	film := Piece{mirage{head.Bytes()}, f.size()}
+	b.ReportAllocs()
+	for b.Loop() {
+		x, err := ReadIndex(film)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(x.Footprint()), "B-kept")
 	}
 }

@@ -20,7 +20,8 @@ type Purpose string
 
 const (
 	Upload   Purpose = "upload"
-	Playback Purpose = "playback"
+	Playback Purpose = "playback" // of one file
+	Stream   Purpose = "stream"   // of all files that a video is streamed with
 )
 
 var (

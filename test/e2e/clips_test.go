@@ -22,6 +22,8 @@ const (
 	ladenClip      = "laden.mov"      // with timecode, place, title, cover picture and mono sound
 	clapClip       = "clap.mp4"       // black and silent, until at second 1 it is neither
 	lateClip       = "late.mkv"       // the same, with sound that exists only from second 0.5
+	stillClip      = "still.mp4"      // a single picture, without sound
+	cutClip        = "cut.mp4"        // begins in the middle by its edit list, and has more sound than pictures
 	streamClip     = "stream.ts"      // the same as a transport stream, whose clock does not begin at 0
 )
 
@@ -52,6 +54,8 @@ var recipes = map[string]string{
 	clapClip: "-f lavfi -i color=white:size=320x180:rate=25 -f lavfi -i aevalsrc='if(gte(t,1),sin(2764*t),0)':s=48000 -t 2 " +
 		"-vf drawbox=c=black:t=fill:enable='lt(t,1)' -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	lateClip:   "-i @" + clapClip + " -ss 0.5 -i @" + clapClip + " -map 0:v -map 1:a -c:v copy -c:a pcm_s16le -af asetpts=PTS+0.5/TB",
+	stillClip:  "-f lavfi -i testsrc2=size=320x180:rate=25 -frames:v 1 -c:v libx264 -preset ultrafast -pix_fmt yuv420p",
+	cutClip:    "-ss 0.7 -t 4.3 -i @" + middleClip + " -filter_complex [0:a]apad=whole_dur=6[a] -map 0:v -map [a] -c:v copy -c:a aac",
 	streamClip: "-i @" + clapClip + " -c:v copy -c:a mp2 -muxdelay 3",
 }
 

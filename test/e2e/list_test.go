@@ -164,6 +164,7 @@ func (s *server) checkListed(u upload) {
 		s.t.Errorf("listed is %s, its state %s", got, want)
 	}
 	read := s.read(u)
+	read.HLSURL, read.DASHURL = "", ""
 	for name, r := range read.Resolutions {
 		r.VideoURL, r.ThumbnailImageURLs = "", nil
 		read.Resolutions[name] = r

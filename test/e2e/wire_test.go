@@ -44,6 +44,8 @@ type watch struct {
 	IsPublic        bool                  `json:"isPublic"`
 	CustomMetadata  json.RawMessage       `json:"customMetadata"`
 	Resolutions     map[string]resolution `json:"resolutions"`
+	HLSURL          string                `json:"hlsUrl"`
+	DASHURL         string                `json:"dashUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Failure         *failure              `json:"failure"`

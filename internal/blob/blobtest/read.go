@@ -16,6 +16,7 @@ var readCases = []testCase{
 	{"Stat of a missing object is fs.ErrNotExist", statMissing},
 	{"an open object reads, seeks and reads at ranges", objectReads},
 	{"an open object reads at the borders of ranges", objectReadsAtBorders},
+	{"spans of an open object are read apart from each other", spans},
 	{"reading at a range does not move the position", readAtKeepsPosition},
 	{"two readers of one object do not disturb each other", twoReaders},
 }
@@ -128,4 +129,27 @@ var pingCases = []testCase{
 			t.Errorf("Ping = %v", err)
 		}
 	}},
+}
+
+func spans(t *testing.T, s blob.Store) {
+	want := noise(1, 100_000)
+	put(t, s, "key", want)
+	o := openObject(t, s, "key")
+	first, second := blob.Span(o, blob.Range{From: 10, To: 90_000}), blob.Span(o, blob.Range{From: 50_000, To: 100_000})
+	half := make([]byte, 40_000)
+	if _, err := io.ReadFull(first, half); err != nil || string(half) != want[10:40_010] {
+		t.Errorf("the first half of a span is read with %v", err)
+	}
+	for r, want := range map[io.ReadCloser]string{first: want[40_010:90_000], second: want[50_000:]} {
+		if got, err := io.ReadAll(r); err != nil || string(got) != want {
+			t.Errorf("a span gives %d bytes, %v; want %d", len(got), err, len(want))
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	unread := blob.Span(o, blob.Range{From: 0, To: 5})
+	if err := unread.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -188,3 +188,15 @@ func (o *object) Close() error {
 	o.closed, o.window = true, window{}
 	return nil
 }
+
+// Span reads a part with one request, apart from all other reads.
+func (o *object) Span(r blob.Range) io.ReadCloser {
+	return span{&stream{version: o.version, ctx: o.ctx, off: r.From, end: min(r.To, o.info.Size)}}
+}
+
+type span struct{ *stream }
+
+func (s span) Close() error {
+	s.stream.Close()
+	return nil
+}

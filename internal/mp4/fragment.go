@@ -1,0 +1,157 @@
+package mp4
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// Part is a piece of a segment: bytes that were made up for it, or a range of
+// the film's file.
+type Part struct {
+	Bytes []byte
+	Range
+}
+
+// Size returns how many bytes of the segment the part is.
+func (p Part) Size() int64 { return int64(len(p.Bytes)) + p.To - p.From }
+
+// Segment returns what the n-th segment, counted from 0, consists of.
+func (s *Segments) Segment(n int) ([]Part, error) {
+	if n < 0 || n >= len(s.list) {
+		return nil, fmt.Errorf("the track has %d segments, and no %d", len(s.list), n)
+	}
+	var parts []Part
+	for f := range s.fragments(n) {
+		head, err := s.head(uint32(n+1), f)
+		if err != nil {
+			return nil, fmt.Errorf("make the head of segment %d: %w", n, err)
+		}
+		parts = append(parts, Part{Bytes: head})
+		for _, r := range f.ranges {
+			parts = append(parts, Part{Range: r})
+		}
+	}
+	return parts, nil
+}
+
+// What a run of samples says of each. Every sample of sound can be decoded alone
+// and is shown when it is decoded.
+const (
+	soundRun   = mp4ff.TrunDataOffsetPresentFlag | mp4ff.TrunSampleDurationPresentFlag | mp4ff.TrunSampleSizePresentFlag
+	pictureRun = soundRun | mp4ff.TrunSampleFlagsPresentFlag | mp4ff.TrunSampleCompositionTimeOffsetPresentFlag
+
+	soundEntry   = 8 // bytes a sample
+	pictureEntry = 16
+)
+
+// head returns the boxes before the media of a fragment.
+func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
+	moof := s.emptyMoof(number, f)
+	run := moof.Traf.Trun
+	run.Samples = make([]mp4ff.Sample, 0, f.samples)
+	sync, _ := slices.BinarySearch(s.sync, uint32(f.sample+1))
+	for i, x := range s.samples[f.sample : f.sample+f.samples] {
+		flags := mp4ff.NonSyncSampleFlags
+		if s.sync == nil || sync < len(s.sync) && s.sync[sync] == uint32(f.sample+i+1) {
+			flags = mp4ff.SyncSampleFlags
+			sync++
+		}
+		run.Samples = append(run.Samples, mp4ff.Sample{Flags: flags, Dur: x.duration, Size: x.size, CompositionTimeOffset: x.offset})
+	}
+	setup := s.setup(f)
+	run.Samples[0].Size += uint32(len(setup))
+	media := f.media + int64(len(setup))
+	run.DataOffset = int32(int64(moof.Size()) + mdatHeader(media))
+	var b bytes.Buffer
+	if err := moof.Encode(&b); err != nil {
+		return nil, err
+	}
+	if err := mp4ff.EncodeHeaderWithSize("mdat", uint64(mdatHeader(media)+media), mdatHeader(media) == largeBoxHeader, &b); err != nil {
+		return nil, err
+	}
+	b.Write(setup)
+	return b.Bytes(), nil
+}
+
+// setup returns what comes before the first sample of a fragment, of a film
+// whose pieces were not encoded alike. Fragments could point to one of several
+// set-ups, but not every player goes there; all of them read what comes with the
+// pictures.
+func (s *Segments) setup(f fragment) []byte {
+	if s.setups == nil {
+		return nil
+	}
+	return s.setups[f.entry]
+}
+
+// headSize returns the size of what head returns.
+func (s *Segments) headSize(f fragment) int64 {
+	entry := int64(soundEntry)
+	if s.picture {
+		entry = pictureEntry
+	}
+	setup := int64(len(s.setup(f)))
+	return int64(s.emptyMoof(0, f).Size()) + entry*int64(f.samples) + mdatHeader(setup+f.media) + setup
+}
+
+func mdatHeader(media int64) int64 {
+	if media+boxHeader > math.MaxUint32 {
+		return largeBoxHeader
+	}
+	return boxHeader
+}
+
+// emptyMoof describes a fragment without its samples. What comes before the first
+// sample of the film is added to the times, because browsers ignore an edit list
+// that says so.
+func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
+	tfhd := mp4ff.CreateTfhd(s.id)
+	run := mp4ff.CreateTrun(0)
+	run.Flags = pictureRun
+	if !s.picture {
+		run.Flags = soundRun
+		tfhd.Flags |= mp4ff.TfhdDefaultSampleFlagsPresentFlag
+		tfhd.DefaultSampleFlags = mp4ff.SyncSampleFlags
+	}
+	tfdt := &mp4ff.TfdtBox{Version: 1}
+	tfdt.SetBaseMediaDecodeTime(uint64(f.decoded + s.delay))
+
+	traf, moof := &mp4ff.TrafBox{}, &mp4ff.MoofBox{}
+	for _, b := range []mp4ff.Box{tfhd, tfdt, run} {
+		_ = traf.AddChild(b) // fails for boxes of encryption only
+	}
+	_ = moof.AddChild(mp4ff.CreateMfhd(number))
+	_ = moof.AddChild(traf)
+	return moof
+}
+
+// buildInit makes the file that sets a decoder up: the film's own description of
+// the track, its edit list and its first set-up included, without samples. A duration of zero in the
+// edit list means: all that is to come.
+func (s *Segments) buildInit(t *track, movieScale uint32) ([]byte, error) {
+	r := &reel{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
+		edit: edit{mediaTime: t.edit.mediaTime}, stts: &mp4ff.SttsBox{}}
+	trak, err := r.buildTrak(s.id, movieScale, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	mvhd := mp4ff.CreateMvhd()
+	mvhd.Timescale, mvhd.NextTrackID = movieScale, s.id+1
+	mvex := mp4ff.NewMvexBox()
+	mvex.AddChild(mp4ff.CreateTrex(s.id))
+	moov := mp4ff.NewMoovBox()
+	moov.AddChild(mvhd)
+	moov.AddChild(trak)
+	moov.AddChild(mvex)
+
+	var b bytes.Buffer
+	if err := mp4ff.NewFtyp("iso6", 0x200, []string{"iso6", "mp41"}).Encode(&b); err != nil {
+		return nil, err
+	}
+	err = moov.Encode(&b)
+	return b.Bytes(), err
+}

@@ -1,0 +1,221 @@
+package mp4
+
+import (
+	"errors"
+	"iter"
+	"math"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// segmentLength is how long a segment is meant to last, in seconds. Films have a
+// keyframe about every two seconds; a shorter segment would cost more requests,
+// a longer one would make players slow to start and to switch.
+//
+// Numbers in addresses count segments: whoever changes how films are cut has to
+// change the addresses too, or a playlist kept by a cache would mean other media.
+const segmentLength = 4
+
+// Segments is one track of a film, cut into parts that can be decoded alone.
+type Segments struct {
+	Init   []byte   // what a decoder is set up with: a file without samples
+	Codecs []string // as RFC 6381 writes them, such as "avc1.64001f"
+
+	Width, Height int   // of a picture
+	Channels      int   // of sound
+	Timescale     int64 // ticks a second
+
+	id      uint32 // of the track
+	picture bool
+	setups  [][]byte // what the first sample after a change of the decoder set-up begins with; nil if there is one set-up
+	delay   int64    // ticks before the first sample, which no edit list has to tell
+	samples []sample
+	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
+	spans   []span
+	list    []Segment
+}
+
+// sample is what a segment says about one.
+type sample struct {
+	size     uint32
+	duration uint32
+	offset   int32 // from decoding to showing
+}
+
+// Segment is a stretch of a track. Its times are on the film's time line, in
+// ticks: the first begins at zero, and each where the one before ends.
+type Segment struct {
+	Start, End int64
+	Frames     int
+	Size       int64 // bytes, as it is sent
+
+	mark // where it begins
+}
+
+// mark is a place between two samples.
+type mark struct {
+	sample  int   // the one that follows
+	decoded int64 // when that one is decoded, on the media's own time line
+	span    int   // in which it lies
+	skipped int   // samples of the span that come before it
+	at      int64 // where it lies in the file
+}
+
+// pass moves m behind the sample that follows it.
+func (s *Segments) pass(m *mark) {
+	x := s.samples[m.sample]
+	m.sample, m.decoded = m.sample+1, m.decoded+int64(x.duration)
+	m.skipped, m.at = m.skipped+1, m.at+int64(x.size)
+	if m.skipped == s.spans[m.span].samples && m.span+1 < len(s.spans) {
+		m.span, m.skipped = m.span+1, 0
+		m.at = s.spans[m.span].offset
+	}
+}
+
+func newSegments(t *track, movieScale uint32) (*Segments, error) {
+	s := &Segments{Timescale: int64(t.scale), id: 2, picture: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
+	if s.picture {
+		s.id = 1
+	}
+	s.Width, s.Height = pictureSize(t.entries[0])
+	if e, ok := t.entries[0].(*mp4ff.AudioSampleEntryBox); ok {
+		s.Channels = int(e.ChannelCount)
+	}
+	var err error
+	if s.Codecs, err = codecNames(t.entries); err != nil {
+		return nil, err
+	}
+	if len(t.entries) > 1 {
+		s.setups = parameterSets(t.entries)
+	}
+	if s.Init, err = s.buildInit(t, movieScale); err != nil {
+		return nil, err
+	}
+	if err := s.readSamples(t); err != nil {
+		return nil, err
+	}
+	if err := s.cut(t.pts, t.edit.delay+t.edit.length); err != nil {
+		return nil, err
+	}
+	for i := range s.list {
+		for f := range s.fragments(i) {
+			s.list[i].Size += s.headSize(f) + f.media
+		}
+	}
+	return s, nil
+}
+
+// readSamples keeps what the tables say about each sample. Of composition offsets
+// there is no table any more, but when each sample is shown.
+func (s *Segments) readSamples(t *track) error {
+	s.samples = make([]sample, 0, len(t.sizes))
+	var decoded int64
+	for i, count := range t.stts.SampleCount {
+		for range count {
+			n := len(s.samples)
+			offset := t.pts[n] - t.edit.delay + t.edit.mediaTime - decoded
+			if offset < math.MinInt32 || offset > math.MaxInt32 {
+				return errors.New("a sample is shown too long after it is decoded")
+			}
+			s.samples = append(s.samples, sample{t.sizes[n], t.stts.SampleTimeDelta[i], int32(offset)})
+			decoded += int64(t.stts.SampleTimeDelta[i])
+		}
+	}
+	if decoded > maxTicks {
+		return errors.New("the track is too long")
+	}
+	return nil
+}
+
+// cut decides where segments begin: at the first keyframe of each stretch of
+// segmentLength on the film's time line. The keyframes that all renditions of a
+// film share decide, so they are cut at the same moments. Encoders put a keyframe
+// at the frame nearest to its time, which may be a tick too early.
+func (s *Segments) cut(pts []int64, end int64) error {
+	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
+		return errors.New("the track does not start with a keyframe")
+	}
+	length, slack := segmentLength*s.Timescale, s.Timescale/100
+	m := mark{at: s.spans[0].offset}
+	current := Segment{mark: m}
+	keys := 0 // met so far
+	for i, p := range pts {
+		if s.sync == nil || keys < len(s.sync) && s.sync[keys] == uint32(i+1) {
+			keys++
+			begins := max(p, 0)
+			if (begins+slack)/length > (current.Start+slack)/length && begins-current.Start >= length/2 {
+				s.add(current, begins, i)
+				current = Segment{Start: begins, mark: m}
+			}
+		}
+		s.pass(&m)
+	}
+	if end <= current.Start {
+		return errors.New("the track ends before its last segment starts")
+	}
+	s.add(current, end, len(pts))
+	s.joinLast(length / 4)
+	return nil
+}
+
+// add adds a segment that ends before a sample.
+func (s *Segments) add(g Segment, end int64, sample int) {
+	g.End, g.Frames = end, sample-g.sample
+	s.list = append(s.list, g)
+}
+
+// joinLast makes a short rest part of the segment before it.
+func (s *Segments) joinLast(least int64) {
+	n := len(s.list)
+	if n < 2 || s.list[n-1].End-s.list[n-1].Start >= least {
+		return
+	}
+	last := s.list[n-1]
+	s.list = s.list[:n-1]
+	s.list[n-2].End, s.list[n-2].Frames = last.End, s.list[n-2].Frames+last.Frames
+}
+
+// List returns the segments in their order.
+func (s *Segments) List() []Segment { return s.list }
+
+// Range is a part of a film's file: the bytes From up to, but not with, To.
+type Range struct{ From, To int64 }
+
+// fragment is a run of samples with one decoder set-up.
+type fragment struct {
+	mark    // where it begins
+	samples int
+	entry   int
+	media   int64 // bytes, of ranges
+	ranges  []Range
+}
+
+// fragments yields the parts of a segment. It is one, unless the set-up of the
+// decoder changes in the middle.
+func (s *Segments) fragments(n int) iter.Seq[fragment] {
+	return func(yield func(fragment) bool) {
+		m := s.list[n].mark
+		f := fragment{mark: m, entry: s.spans[m.span].entry}
+		for range s.list[n].Frames {
+			if entry := s.spans[m.span].entry; entry != f.entry {
+				if !yield(f) {
+					return
+				}
+				f = fragment{mark: m, entry: entry}
+			}
+			f.add(Range{m.at, m.at + int64(s.samples[m.sample].size)})
+			s.pass(&m)
+		}
+		yield(f)
+	}
+}
+
+// add adds the bytes of a sample.
+func (f *fragment) add(r Range) {
+	f.samples, f.media = f.samples+1, f.media+r.To-r.From
+	if n := len(f.ranges); n > 0 && f.ranges[n-1].To == r.From {
+		f.ranges[n-1].To = r.To
+		return
+	}
+	f.ranges = append(f.ranges, r)
+}

@@ -1,0 +1,159 @@
+package mp4
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readIndex(t testing.TB, path string) *Index {
+	t.Helper()
+	x, err := ReadIndex(open(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// render returns a segment as it is sent.
+func render(t testing.TB, film Piece, s *Segments, n int) []byte {
+	t.Helper()
+	parts, err := s.Segment(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, p := range parts {
+		b.Write(p.Bytes)
+		media := make([]byte, p.To-p.From)
+		if err := film.readFull(media, p.From); err != nil {
+			t.Fatal(err)
+		}
+		b.Write(media)
+	}
+	return b.Bytes()
+}
+
+// fragmented writes the segments of a track, all of them or just one, behind
+// its set-up.
+func fragmented(t testing.TB, path string, s *Segments, only ...int) string {
+	t.Helper()
+	if len(only) == 0 {
+		for n := range s.List() {
+			only = append(only, n)
+		}
+	}
+	b := bytes.Clone(s.Init)
+	for _, n := range only {
+		b = append(b, render(t, open(t, path), s, n)...)
+	}
+	out := filepath.Join(t.TempDir(), "fragmented.mp4")
+	if err := os.WriteFile(out, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestSegmentsAreTheFilm cuts films of every kind and wants each frame back, at
+// its time.
+func TestSegmentsAreTheFilm(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		vary    bool
+		borders []int64
+		extra   []string
+		late    float64 // when the sound starts
+		sound   float64 // how long it lasts; 0 means none
+		cuts    int     // segments of pictures
+	}{
+		{"several pieces, with sound", false, []int64{0, 2 * scale, 4 * scale, end}, nil, 0, 6, 2},
+		{"uneven times and many B-frames", true, []int64{0, end}, []string{"-bf", "8", "-g", "20"}, 0, 0, 2},
+		{"sound that starts late and lasts longer", false, []int64{0, end}, []string{"-g", "24"}, 0.5, 9, 2},
+		{"pictures that start late, sound that is shorter", false, []int64{scale, 3 * scale, end}, nil, 0, 1, 1},
+		{"a single picture", false, []int64{0, 512}, nil, 0, 0, 1},
+	}
+	sources := map[bool]string{false: makeSource(t, false), true: makeSource(t, true)}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source := sources[tt.vary]
+			var pieces []Piece
+			for i := range tt.borders[1:] {
+				pieces = append(pieces, open(t, encode(t, source, tt.borders[i], tt.borders[i+1], tt.extra...)))
+			}
+			var sound *Piece
+			if tt.sound > 0 {
+				p := open(t, makeSound(t, tt.late, tt.sound))
+				sound = &p
+			}
+			film, _ := write(t, pieces, sound)
+			x := readIndex(t, film)
+			if len(x.Pictures.List()) != tt.cuts || (x.Sound != nil) != (sound != nil) {
+				t.Errorf("the film has %d segments of pictures and sound %v, want %d and %v", len(x.Pictures.List()), x.Sound != nil, tt.cuts, sound != nil)
+			}
+			checkSegments(t, film, x)
+		})
+	}
+}
+
+// TestASegmentMayNeedTwoSetups joins pieces that were encoded differently, in the
+// middle of a segment.
+func TestASegmentMayNeedTwoSetups(t *testing.T) {
+	t.Parallel()
+	source := makeSource(t, false)
+	pieces := []Piece{open(t, encode(t, source, 0, 3*scale)), open(t, encode(t, source, 3*scale, end, "-profile:v", "baseline"))}
+	film, _ := write(t, pieces, nil)
+	x := readIndex(t, film)
+	if got := x.Pictures.Codecs; len(got) != 2 || !strings.HasPrefix(got[0], "avc1.64") || !strings.HasPrefix(got[1], "avc1.42") {
+		t.Errorf("the codecs are %q, want those of both pieces", got)
+	}
+	raw := render(t, open(t, film), x.Pictures, 0)
+	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Pictures.List()) != 1 || int64(len(raw)) != x.Pictures.List()[0].Size {
+		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Pictures.List()), n, len(raw), x.Pictures.List()[0].Size)
+	}
+	// Of the film, ffmpeg's parser grumbles; see TestPiecesEncodedDifferentlyStillPlay.
+	got, want := pictures(t, fragmented(t, film, x.Pictures)), pictures(t, film, "-v", "fatal")
+	if !maps.Equal(got, want) {
+		t.Errorf("the segment shows %d pictures, the film %d, or others", len(got), len(want))
+	}
+}
+
+// checkSegments compares the segments of a film with the film.
+func checkSegments(t *testing.T, film string, x *Index) {
+	t.Helper()
+	whole := fragmented(t, film, x.Pictures)
+	if got, want := pictures(t, whole), pictures(t, film); !maps.Equal(got, want) {
+		t.Errorf("the segments show %d pictures at %v, the film %d at %v", len(got), times(packets(t, whole)), len(want), times(packets(t, film)))
+	}
+	for n, g := range x.Pictures.List() {
+		if size := len(render(t, open(t, film), x.Pictures, n)); int64(size) != g.Size {
+			t.Errorf("segment %d has %d bytes, announced are %d", n, size, g.Size)
+		}
+		alone := packets(t, fragmented(t, film, x.Pictures, n))
+		if len(alone) != g.Frames || !strings.HasPrefix(alone[0].Flags, "K") {
+			t.Errorf("segment %d has %d pictures, the first marked %q; want %d from a keyframe on", n, len(alone), alone[0].Flags, g.Frames)
+		}
+		if pts := times(alone); n > 0 && pts[0] != g.Start || pts[0] < g.Start || pts[len(pts)-1] >= g.End {
+			t.Errorf("segment %d shows pictures from %d to %d, announced is %d to %d", n, pts[0], pts[len(pts)-1], g.Start, g.End)
+		}
+	}
+	if x.Sound != nil {
+		got, want := soundTimes(t, fragmented(t, film, x.Sound)), soundTimes(t, film)
+		if !slices.Equal(got, want) {
+			t.Errorf("the sound of the segments is\n%v, that of the film\n%v", got, want)
+		}
+	}
+}
+
+// soundTimes returns when each packet of sound is heard, and its bytes' hash.
+func soundTimes(t testing.TB, path string) []string {
+	t.Helper()
+	raw := capture(t, "ffprobe", []string{"-v", "warning", "-select_streams", "a:0", "-show_data_hash", "crc32",
+		"-show_entries", "packet=pts,dts,data_hash", "-of", "csv=p=0", path})
+	return strings.Fields(strings.ReplaceAll(raw, ",\n,", ",")) // what is said of the encoder's delay
+}

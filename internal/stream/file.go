@@ -1,0 +1,65 @@
+package stream
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// Kind is what a file of a stream is for.
+type Kind int
+
+const (
+	Master   Kind = iota // which renditions there are, for HLS
+	Manifest             // the same, with all their segments, for DASH
+	Playlist             // which segments one of them has, for HLS
+	Init                 // what its decoder is set up with
+	Segment
+)
+
+// Sound is the track that all renditions share; the others are called as the
+// resolutions whose pictures they are, such as "720p".
+const Sound = "audio"
+
+// MasterFile is where a player of HLS begins, ManifestFile one of DASH.
+const (
+	MasterFile   = "master.m3u8"
+	ManifestFile = "manifest.mpd"
+)
+
+// File is the name of a file of a stream, taken apart.
+type File struct {
+	Kind   Kind
+	Track  string // of everything but Master and Manifest
+	Number int    // of a segment, counted from 0
+}
+
+var trackFile = regexp.MustCompile(`^(` + Sound + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+
+// Parse takes a file's name apart. It reports whether a stream can have such a
+// file. The names are those that the playlists have in them, and no others: a
+// second name of the same segment would be a second copy in every cache.
+func Parse(name string) (File, bool) {
+	if name == MasterFile {
+		return File{Kind: Master}, true
+	}
+	if name == ManifestFile {
+		return File{Kind: Manifest}, true
+	}
+	m := trackFile.FindStringSubmatch(name)
+	switch {
+	case m == nil:
+		return File{}, false
+	case m[2] != "":
+		return File{Kind: Playlist, Track: m[1]}, true
+	case m[3] != "":
+		return File{Kind: Init, Track: m[1]}, true
+	}
+	n, err := strconv.Atoi(m[4])
+	return File{Kind: Segment, Track: m[1], Number: n}, err == nil && strconv.Itoa(n) == m[4]
+}
+
+func playlistFile(track string) string { return track + ".m3u8" }
+
+func initFile(track string) string { return track + "-init.mp4" }
+
+func segmentFile(track string, n int) string { return track + "-" + strconv.Itoa(n) + ".m4s" }
