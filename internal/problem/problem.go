@@ -36,6 +36,7 @@ var statuses = map[video.Kind]int{
 	video.NotFound:            http.StatusNotFound,
 	video.NotAllowed:          http.StatusMethodNotAllowed,
 	video.Conflict:            http.StatusConflict,
+	video.Locked:              http.StatusLocked,
 	video.TooLarge:            http.StatusRequestEntityTooLarge,
 	video.UnsupportedMedia:    http.StatusUnsupportedMediaType,
 	video.Unprocessable:       http.StatusUnprocessableEntity,
@@ -50,6 +51,7 @@ var statuses = map[video.Kind]int{
 // not say how long.
 var patience = map[int]time.Duration{
 	http.StatusTooManyRequests:     time.Second,
+	http.StatusLocked:              time.Second,
 	http.StatusServiceUnavailable:  5 * time.Second,
 	http.StatusInsufficientStorage: time.Minute,
 }
@@ -195,7 +197,7 @@ func title(code string) string {
 // addresses carry, so that it can be logged and shown: whoever holds the whole
 // path holds the file.
 func redactPath(path string) string {
-	for _, prefix := range []string{"/v/", "/upload/"} {
+	for _, prefix := range []string{"/v/", "/upload/tus/", "/upload/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
 		if !ok {
 			continue

@@ -162,6 +162,7 @@ func TestRedactPath(t *testing.T) {
 		{"signed playback", "/v/17.k1.c2ln/" + id + "/720p.mp4", "/v/…/" + id + "/720p.mp4"},
 		{"public playback", "/v/" + id + "/720p.mp4", "/v/" + id + "/720p.mp4"},
 		{"upload", "/upload/17.k1.c2ln/" + id, "/upload/…/" + id},
+		{"upload in pieces", "/upload/tus/17.k1.c2ln/" + id, "/upload/tus/…/" + id},
 		{"cut short", "/upload/17.k1.c2ln", "/upload/…"},
 		{"a token where an id belongs", "/v/17.k1.c2ln/720p.mp4", "/v/…/720p.mp4"},
 		{"no token", "/v/", "/v/"},

@@ -20,6 +20,7 @@ type Purpose string
 
 const (
 	Upload   Purpose = "upload"
+	Resume   Purpose = "resume"   // an upload in pieces
 	Playback Purpose = "playback" // of one file
 	Stream   Purpose = "stream"   // of all files that a video is streamed with
 )

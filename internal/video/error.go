@@ -16,6 +16,7 @@ const (
 	NotFound            Kind = "not_found"
 	NotAllowed          Kind = "not_allowed" // the method, on this path
 	Conflict            Kind = "conflict"
+	Locked              Kind = "locked" // somebody else is just at it
 	TooLarge            Kind = "too_large"
 	UnsupportedMedia    Kind = "unsupported_media"
 	Unprocessable       Kind = "unprocessable"
