@@ -51,3 +51,14 @@ func (t *Tx) ExtendUpload(ctx context.Context, id video.ID, until time.Time) err
 		millis(until), id, video.PendingUpload)
 	return err
 }
+
+// KeepUploadOpen has a video wait for its upload until a later time, also one
+// that failed because of an upload before. One that was given up stays so.
+func (t *Tx) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time) error {
+	_, err := t.affected(ctx, "keep upload open", `
+		UPDATE video SET upload_expires_at = $1
+		 WHERE id = $2 AND upload_expires_at < $1 AND completed_at IS NULL AND deleted_at IS NULL
+		   AND (failure_code IS NULL OR failure_code <> $3)`,
+		millis(until), id, video.UploadExpired)
+	return err
+}
