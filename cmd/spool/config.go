@@ -39,35 +39,37 @@ type Location struct {
 type Config struct {
 	Location
 
-	Listen         string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	BaseURL        string        `name:"base-url" placeholder:"URL" help:"What addresses handed to clients start with; empty means: derived from each request."`
-	TrustedProxies []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are believed."`
-	RateLimit      float64       `default:"0" placeholder:"N" help:"API requests a second that each key may make; 0 means no limit."`
-	APIKey         string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
-	APIKeyFile     string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
-	StorageURL     string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1; empty means the data directory."`
-	Playback       string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket, proxy serves them from here."`
-	Role           string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
-	UploadURLTTL   time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
-	MaxUploadBytes byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted, such as 5GiB or 500MB."`
-	MinFree        byteSize      `default:"16MiB" placeholder:"SIZE" help:"Storage that uploads and tasks leave free; when it is short, uploads get 507 and tasks wait."`
-	AbandonedAfter time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
-	KeepSource     bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale        bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`
-	Quality        string        `default:"balanced" placeholder:"QUALITY" help:"What processor time is spent on: fast, balanced or small; the slower, the smaller the files."`
-	Codec          string        `default:"h264" placeholder:"CODEC" help:"How pictures are compressed: h264, which plays everywhere, hevc or av1."`
-	Encoder        string        `default:"software" placeholder:"KIND" help:"What compresses them: software, or the hardware nvenc, qsv or vaapi, or auto, the first hardware that works. Software steps in where hardware does not work."`
-	MeasureQuality bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for their reports."`
-	Workers        int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
-	Threads        int           `default:"0" placeholder:"N" help:"Threads of the decoder and of each encoder of a task; 0 means one per core, at most 4."`
-	StallTimeout   time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	Sandbox        string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network; off only where the kernel cannot do that."`
-	FFmpeg         string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
-	FFprobe        string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace          time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
-	Drain          time.Duration `default:"0s" placeholder:"DURATION" help:"How long a stop goes on answering while /readyz says 503, for load balancers that are slow to notice; a part of the grace time."`
-	LogFormat      string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
-	LogLevel       slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	BaseURL           string        `name:"base-url" placeholder:"URL" help:"What addresses handed to clients start with; empty means: derived from each request."`
+	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are believed."`
+	RateLimit         float64       `default:"0" placeholder:"N" help:"API requests a second that each key may make; 0 means no limit."`
+	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
+	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1; empty means the data directory."`
+	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket, proxy serves them from here."`
+	Role              string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
+	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
+	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long an address for a resumable upload lives, 60s to 168h."`
+	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
+	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Storage that uploads and tasks leave free; when it is short, uploads get 507 and tasks wait."`
+	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
+	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale           bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`
+	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"What processor time is spent on: fast, balanced or small; the slower, the smaller the files."`
+	Codec             string        `default:"h264" placeholder:"CODEC" help:"How pictures are compressed: h264, which plays everywhere, hevc or av1."`
+	Encoder           string        `default:"software" placeholder:"KIND" help:"What compresses them: software, or the hardware nvenc, qsv or vaapi, or auto, the first hardware that works. Software steps in where hardware does not work."`
+	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for their reports."`
+	Workers           int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
+	Threads           int           `default:"0" placeholder:"N" help:"Threads of the decoder and of each encoder of a task; 0 means one per core, at most 4."`
+	StallTimeout      time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network; off only where the kernel cannot do that."`
+	FFmpeg            string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe           string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
+	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a stop goes on answering while /readyz says 503, for load balancers that are slow to notice; a part of the grace time."`
+	LogFormat         string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel          slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // faults returns what is wrong with the location, one sentence each.
@@ -138,6 +140,9 @@ func (c *Config) fleetFaults() []string {
 		if c.MaxUploadBytes > s3.MaxPut {
 			faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: object storage takes at most %d in one upload.", c.MaxUploadBytes, int64(s3.MaxPut)))
 		}
+		if c.MaxResumableBytes > s3.MaxObject {
+			faults = append(faults, fmt.Sprintf("max_resumable_bytes is %d: object storage takes at most %d as one object.", c.MaxResumableBytes, int64(s3.MaxObject)))
+		}
 	}
 	faults = append(faults, oneOf("role", c.Role, []string{"all", "api", "worker"})...)
 	faults = append(faults, oneOf("playback", c.Playback, []string{"redirect", "proxy"})...)
@@ -187,6 +192,7 @@ func (c *Config) rangeFaults() []string {
 		}
 	}
 	duration("upload_url_ttl", c.UploadURLTTL, time.Minute, 7*24*time.Hour)
+	duration("resumable_url_ttl", c.ResumableURLTTL, time.Minute, 7*24*time.Hour)
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
 	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)
@@ -196,9 +202,13 @@ func (c *Config) rangeFaults() []string {
 	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", c.RateLimit))
 	}
-	if c.MaxUploadBytes < 1 {
-		faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: it must be at least 1.", c.MaxUploadBytes))
+	size := func(name string, n byteSize) {
+		if n < 1 {
+			faults = append(faults, fmt.Sprintf("%s is %d: it must be at least 1.", name, n))
+		}
 	}
+	size("max_upload_bytes", c.MaxUploadBytes)
+	size("max_resumable_bytes", c.MaxResumableBytes)
 	return faults
 }
 

@@ -20,13 +20,15 @@ import (
 	"github.com/spool-video/spool/internal/queue/local"
 	"github.com/spool-video/spool/internal/queue/river"
 	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/tus"
 )
 
 // The data directory holds these and the lock file, and nothing else does.
 const (
-	databaseFile  = "spool.db"
-	objectsFolder = "objects"
-	scratchFolder = "scratch"
+	databaseFile   = "spool.db"
+	objectsFolder  = "objects"
+	scratchFolder  = "scratch"
+	incomingFolder = "incoming" // parts of uploads on their way to a bucket
 )
 
 // parts is what the service stands on: SQLite, the local disk and a queue in
@@ -121,7 +123,7 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 		if p.origin, err = bucket.Origin(ctx); err != nil {
 			return err
 		}
-		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, bucket, log) }
+		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, log) }
 		return nil
 	}
 	if c.DatabaseURL != "" {
@@ -149,6 +151,19 @@ func openBucket(ctx context.Context, url string, patience time.Duration, log *sl
 	})
 	defer slow.Stop()
 	return s3.Open(ctx, url, s3.Options{})
+}
+
+// gatherPieces returns where the pieces of resumable uploads are put together.
+func (p *parts) gatherPieces(c *Config) (tus.Storage, error) {
+	bucket, ok := p.blobs.(*s3.Store)
+	if !ok {
+		return tus.Disk(filepath.Join(c.DataDir, objectsFolder))
+	}
+	at := bucket.Access()
+	return tus.Bucket(tus.BucketConfig{
+		Client: at.Client, Patient: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+		MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),
+	})
 }
 
 // Close closes everything, the last one first.
@@ -179,18 +194,15 @@ func clearTemp(ctx context.Context, files *disk.Store, log *slog.Logger) {
 const (
 	abortEvery = 24 * time.Hour
 	askEvery   = time.Hour
-	// staleUpload is the age at which an upload in parts is surely a dead
-	// process's: a living one would have to write one object for so long.
-	staleUpload = 48 * time.Hour
 )
 
 // abortUploads removes the parts of uploads that were never finished, which
 // cost money and are not visible. One process of the fleet does it once a day,
 // whichever asks first.
-func (p *parts) abortUploads(ctx context.Context, bucket *s3.Store, log *slog.Logger) {
+func (p *parts) abortUploads(ctx context.Context, log *slog.Logger) {
 	for {
 		if p.app.MyTurn(ctx, "abort uploads", abortEvery) {
-			abortStale(ctx, bucket, log)
+			p.abortUnfinished(ctx, log)
 		}
 		select {
 		case <-time.After(askEvery):
@@ -200,8 +212,8 @@ func (p *parts) abortUploads(ctx context.Context, bucket *s3.Store, log *slog.Lo
 	}
 }
 
-func abortStale(ctx context.Context, bucket *s3.Store, log *slog.Logger) {
-	if n, err := bucket.AbortStale(ctx, staleUpload); err != nil {
+func (p *parts) abortUnfinished(ctx context.Context, log *slog.Logger) {
+	if n, err := p.app.AbortUnfinished(ctx); err != nil {
 		log.WarnContext(ctx, "could not remove the parts of unfinished uploads", "err", err)
 	} else if n > 0 {
 		log.InfoContext(ctx, "parts of unfinished uploads removed", "uploads", n)

@@ -21,6 +21,7 @@ type service struct {
 	handler  http.Handler                // API, uploads and playback
 	ready    func(context.Context) error // whether the database and the storage answer
 	follow   func(context.Context)       // tell streams of events what happens; nil: there are none
+	hurry    func()                      // end requests that may go on for hours, and lose nothing by it; nil: there are none
 	start    func(context.Context) error // begin to take tasks
 	stop     func(context.Context) error // hand running tasks back to the queue
 	close    func() error                // after stop: nothing may be used any more
@@ -85,6 +86,9 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	if err := s.service.start(ctx); err != nil {
 		return errors.Join(fmt.Errorf("start the queue: %w", err), ln.Close(), s.service.close())
+	}
+	if s.service.hurry != nil {
+		s.http.RegisterOnShutdown(s.service.hurry)
 	}
 	unfollow := s.follow(ctx)
 	broken := make(chan error, 1)

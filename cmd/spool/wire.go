@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/sandbox"
 	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/tus"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/worker"
 )
@@ -105,14 +106,16 @@ func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log
 		return err
 	}
 	m.WatchStreams(edge.OpenStreams)
-	svc.follow = edge.FollowVideos
+	svc.follow, svc.hurry = edge.FollowVideos, p.app.InterruptUploads
 	svc.handler, err = newHandler(edge, p, c)
 	return err
 }
 
 func (c *Config) appConfig() app.Config {
 	return app.Config{
-		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes), AbandonedAfter: c.AbandonedAfter, MinFree: int64(c.MinFree),
+		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes),
+		ResumableURLTTL: c.ResumableURLTTL, MaxResumableBytes: int64(c.MaxResumableBytes),
+		AbandonedAfter: c.AbandonedAfter, MinFree: int64(c.MinFree),
 		KeepSource: c.KeepSource, Upscale: c.Upscale, MeasureQuality: c.MeasureQuality, Redirect: c.Playback == "redirect",
 	}
 }
@@ -155,6 +158,13 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
 	delivery.Register(mux, p.app, delivery.Config{Now: p.app.Now})
+	pieces, err := p.gatherPieces(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := tus.Register(mux, p.app, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
+		return nil, err
+	}
 	if err := console.Register(mux, console.Config{Places: []string{c.BaseURL, p.origin}}); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ func (c *Config) base(r *http.Request) (string, error) {
 	return scheme + "://" + host, nil
 }
 
+// Base returns what addresses in the answer to r start with.
+func (a *API) Base(r *http.Request) (string, error) { return a.config.base(r) }
+
 func (c *Config) trusts(peer string) bool {
 	ap, err := netip.ParseAddrPort(peer)
 	if err != nil {

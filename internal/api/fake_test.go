@@ -58,7 +58,7 @@ func (f *fakeService) Authenticate(_ context.Context, secret string) (app.Actor,
 func (f *fakeService) CreateVideo(_ context.Context, by app.Actor, d video.Draft, base string) (app.Upload, error) {
 	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
 	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)
-	return app.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
+	return app.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, TusURL: base + "/upload/tus/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
 }
 
 func (f *fakeService) CompleteUpload(_ context.Context, by app.Actor, id video.ID) (video.Video, error) {

@@ -22,7 +22,8 @@ func TestCreateVideo(t *testing.T) {
 
 	const want = `{"id":"` + testID + `","uploadUrl":"http://example.com/upload/17.k1.sig/` + testID + `","contentType":"video/mp4",` +
 		`"isPublic":false,"resolutions":{"720p":{"status":"pending_upload"},"144p":{"status":"pending_upload"},"720p":{"status":"pending_upload"}},` +
-		`"uploadExpiresAt":"2030-01-02T12:00:00Z","maxUploadBytes":5368709120}`
+		`"uploadExpiresAt":"2030-01-02T12:00:00Z","maxUploadBytes":5368709120,` +
+		`"tusUrl":"http://example.com/upload/tus/17.k1.sig/` + testID + `"}`
 	if w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d %s\nwant 201 %s", w.Code, w.Body, want)
 	}

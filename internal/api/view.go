@@ -34,7 +34,8 @@ type upload struct {
 	IsPublic        bool                     `json:"isPublic"`
 	Resolutions     byName[resolutionStatus] `json:"resolutions"`
 	UploadExpiresAt time.Time                `json:"uploadExpiresAt" doc:"When uploadUrl stops working."`
-	MaxUploadBytes  int64                    `json:"maxUploadBytes" doc:"The largest file that is accepted."`
+	MaxUploadBytes  int64                    `json:"maxUploadBytes" doc:"The largest file that is accepted in one PUT."`
+	TusURL          string                   `json:"tusUrl" format:"uri" doc:"For an upload in pieces that can be resumed, with tus 1.0, instead of uploadUrl."`
 }
 
 // completedUpload answers a complete request.
@@ -99,7 +100,7 @@ func viewUpload(u app.Upload) upload {
 	return upload{
 		ID: v.ID, UploadURL: u.URL, ContentType: v.ContentType, IsPublic: v.IsPublic,
 		Resolutions:     viewStatuses(v.Resolutions),
-		UploadExpiresAt: v.UploadExpiresAt.UTC(), MaxUploadBytes: u.MaxBytes,
+		UploadExpiresAt: v.UploadExpiresAt.UTC(), MaxUploadBytes: u.MaxBytes, TusURL: u.TusURL,
 	}
 }
 

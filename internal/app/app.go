@@ -22,14 +22,16 @@ import (
 
 // Config is what an operator may choose.
 type Config struct {
-	UploadURLTTL   time.Duration // how long an upload address lives
-	MaxUploadBytes int64         // largest file accepted
-	MinFree        int64         // bytes of storage that uploads and tasks leave free
-	AbandonedAfter time.Duration // after the address expired, until an upload is given up
-	KeepSource     bool          // keep the uploaded file when all resolutions are done
-	Upscale        bool          // blow small sources up unless a client says otherwise
-	MeasureQuality bool          // compare finished films with their source
-	Redirect       bool          // send players to the storage, where it can serve them
+	UploadURLTTL      time.Duration // how long an upload address lives
+	MaxUploadBytes    int64         // largest file accepted in one request
+	ResumableURLTTL   time.Duration // how long an address for an upload in pieces lives
+	MaxResumableBytes int64         // largest file accepted in pieces
+	MinFree           int64         // bytes of storage that uploads and tasks leave free
+	AbandonedAfter    time.Duration // after the address expired, until an upload is given up
+	KeepSource        bool          // keep the uploaded file when all resolutions are done
+	Upscale           bool          // blow small sources up unless a client says otherwise
+	MeasureQuality    bool          // compare finished films with their source
+	Redirect          bool          // send players to the storage, where it can serve them
 }
 
 // App is the service behind the HTTP edge and the workers.
@@ -47,6 +49,7 @@ type App struct {
 	newID   func() string
 	reached func(Point)
 
+	holds    *holds          // of uploads in pieces
 	redirect blob.Redirector // nil: films are served from here
 	shelf    *stream.Shelf   // indexes of films that are streamed
 	clock    *databaseClock  // nil: somebody else's is used
@@ -96,7 +99,7 @@ type Parts struct {
 func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 	a := &App{
 		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, admit: p.Admit, log: p.Log, observe: p.Observer,
-		now: p.Now, newID: newUUID, reached: p.Reached, shelf: stream.NewShelf(shelfLimit),
+		now: p.Now, newID: newUUID, reached: p.Reached, shelf: stream.NewShelf(shelfLimit), holds: newHolds(p.Store),
 	}
 	if a.reached == nil {
 		a.reached = func(Point) {}

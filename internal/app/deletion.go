@@ -42,6 +42,10 @@ func (a *App) condemn(ctx context.Context, id video.ID) error {
 		if err := tx.MarkDeleted(ctx, id, a.now()); err != nil {
 			return err
 		}
+		if err := tx.WantLease(ctx, id); err != nil {
+			return err
+		}
+		tx.OnCommit(func() { a.holds.stop(id) })
 		return a.retire(ctx, tx, id, afterDeletion)
 	})
 }

@@ -12,7 +12,9 @@ import (
 
 // Every object lies in one of these places, followed by its video's id:
 //
-//	upload/{video}/file            what the client PUT, until it is verified
+//	upload/{video}/file            what the client uploaded, until it is verified
+//	upload/{video}/file.info       what is known about an upload in pieces
+//	upload/{video}/file.part       its bytes, as far as they are no part of a larger whole
 //	source/{video}/{random}        the verified file; never written again
 //	work/{video}/…                 pieces of a transcoding under way
 //	public/{video}/720p.mp4        what is played, of public videos
@@ -39,6 +41,14 @@ var places = []string{uploadPlace, sourcePlace, workPlace, publicPlace, privateP
 func folder(place string, id video.ID) string { return place + "/" + string(id) + "/" }
 
 func uploadKey(id video.ID) string { return folder(uploadPlace, id) + "file" }
+
+// recordKey is where an upload in pieces is described.
+func recordKey(id video.ID) string { return uploadKey(id) + ".info" }
+
+// uploadKeys are all that an upload may leave.
+func uploadKeys(id video.ID) []string {
+	return []string{uploadKey(id), recordKey(id), uploadKey(id) + ".part"}
+}
 
 func pieceKey(id video.ID, chunk, rendition int) string {
 	return fmt.Sprintf("%schunk-%d-%d.mp4", folder(workPlace, id), chunk, rendition)

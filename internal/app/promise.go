@@ -55,7 +55,8 @@ func (a *App) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, p sto
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
 			Msg: "An earlier request with this Idempotency-Key asked for something else; use a key of its own for each video."}
 	}
-	if earlier.Status == video.PendingUpload {
+	// A resumable upload may have longer already.
+	if earlier.Status == video.PendingUpload && earlier.UploadExpiresAt.Before(v.UploadExpiresAt) {
 		earlier.UploadExpiresAt = v.UploadExpiresAt
 		err = tx.ExtendUpload(ctx, earlier.ID, earlier.UploadExpiresAt)
 	}

@@ -68,6 +68,9 @@ func (a *App) Purge(ctx context.Context, id video.ID) error {
 
 // removeAll removes every object of a deleted video, and then its row.
 func (a *App) removeAll(ctx context.Context, id video.ID) error {
+	if err := a.abortParts(ctx, id); err != nil {
+		return err
+	}
 	for _, place := range places {
 		if _, err := blob.DeletePrefix(ctx, a.blobs, folder(place, id)); err != nil {
 			return storageError("remove "+place+" objects", err)

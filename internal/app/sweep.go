@@ -98,6 +98,9 @@ func (a *App) sweepAndLog(ctx context.Context) {
 	if err := a.forgetPromises(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not forget old promises", "err", err)
 	}
+	if err := a.store.ForgetLeases(ctx); err != nil {
+		a.log.WarnContext(ctx, "could not forget who held uploads", "err", err)
+	}
 	r, err := a.Sweep(ctx)
 	if _, shared := errors.AsType[sharedError](err); shared {
 		a.log.ErrorContext(ctx, "nothing is swept", "err", err)
@@ -137,10 +140,7 @@ func (a *App) expire(ctx context.Context, id video.ID, f *video.Failure) error {
 		return err // completed or deleted in the last moment
 	}
 	a.observe.VideoFinished(video.Fail, f)
-	if err := a.blobs.Delete(ctx, uploadKey(id)); err != nil {
-		return storageError("remove expired upload", err)
-	}
-	return nil
+	return a.DiscardUpload(ctx, id)
 }
 
 // SweepReport says what a sweep found.

@@ -39,7 +39,7 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 			Msg: fmt.Sprintf("Send this file with the header Content-Type: %s", v.ContentType)}
 	}
 	if in.Length > a.cfg.MaxUploadBytes {
-		return "", a.tooLarge(in.Length)
+		return "", tooLarge(in.Length, a.cfg.MaxUploadBytes)
 	}
 	if err := a.room(in.Length); err != nil {
 		return "", err
@@ -50,18 +50,20 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	}
 	a.reached(UploadStored)
 	a.observe.Uploaded(info.Size)
-	// The video may have been completed with an earlier file, or deleted, while
-	// the bytes were arriving. Then this file is nobody's.
-	_, err = a.openForUpload(ctx, v.ID)
+	return info.ETag, a.inTime(ctx, v.ID)
+}
+
+// inTime removes a file that has come too late: the video may have been
+// completed with an earlier one, or deleted, while the bytes were arriving. Then
+// this file is nobody's.
+func (a *App) inTime(ctx context.Context, id video.ID) error {
+	_, err := a.openForUpload(ctx, id)
 	if kind := video.KindOf(err); kind == video.Conflict || kind == video.NotFound {
-		if gone := a.blobs.Delete(context.WithoutCancel(ctx), uploadKey(v.ID)); gone != nil {
-			return "", storageError("remove late upload", gone)
+		if gone := a.blobs.Delete(context.WithoutCancel(ctx), uploadKeys(id)...); gone != nil {
+			return storageError("remove late upload", gone)
 		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return info.ETag, nil
+	return err
 }
 
 // openForUpload returns a video that still accepts a file.
@@ -91,9 +93,9 @@ func (a *App) checkToken(ctx context.Context, p sign.Purpose, subject, token str
 	}
 }
 
-func (a *App) tooLarge(size int64) *video.Error {
+func tooLarge(size, limit int64) *video.Error {
 	return &video.Error{Kind: video.TooLarge, Code: "file_too_large",
-		Msg: fmt.Sprintf("The file has %d bytes; at most %d are accepted.", size, a.cfg.MaxUploadBytes)}
+		Msg: fmt.Sprintf("The file has %d bytes; at most %d are accepted.", size, limit)}
 }
 
 // limitedBody passes a request's body on and fails as soon as it is longer than
@@ -187,16 +189,16 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 	if err != nil {
 		return false, err // the copy stays: whether the commit took effect is not known, and the sweep knows later
 	}
-	leftover := pinned.Key // another call was faster: this copy is nobody's
+	leftover := []string{pinned.Key} // another call was faster: this copy is nobody's
 	if accepted {
 		if _, past := a.blobs.(blob.Presigner); past {
-			a.observe.Uploaded(pinned.Size) // the bytes went past the server
+			a.observe.Uploaded(pinned.Size) // most of such bytes go past the server
 		}
 		a.reached(UploadAccepted)
-		leftover = uploadKey(id)
+		leftover = uploadKeys(id)
 	}
-	if err := a.blobs.Delete(ctx, leftover); err != nil {
-		a.log.WarnContext(ctx, "could not remove an object; the sweep will", "key", leftover, "err", err)
+	if err := a.blobs.Delete(ctx, leftover...); err != nil {
+		a.log.WarnContext(ctx, "could not remove objects; the sweep will", "keys", leftover, "err", err)
 	}
 	return accepted, nil
 }
@@ -215,11 +217,14 @@ func (a *App) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	}
 	defer o.Close()
 	info := o.Info()
+	limit, err := a.sizeLimit(ctx, id, info.Size)
 	switch {
+	case err != nil:
+		return blob.Info{}, err
 	case info.Size == 0:
 		return blob.Info{}, video.Failf(video.UploadEmpty, "The uploaded file is empty.")
-	case info.Size > a.cfg.MaxUploadBytes:
-		return blob.Info{}, video.Failf(video.FileTooLarge, "The file has %d bytes; at most %d are accepted.", info.Size, a.cfg.MaxUploadBytes)
+	case info.Size > limit:
+		return blob.Info{}, video.Failf(video.FileTooLarge, "The file has %d bytes; at most %d are accepted.", info.Size, limit)
 	}
 	head := make([]byte, min(info.Size, headSize))
 	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -243,6 +248,9 @@ func (a *App) refuse(ctx context.Context, v video.Video, f *video.Failure) error
 		return err
 	})
 	if err != nil || !refused {
+		return err
+	}
+	if err := a.forgetRefused(ctx, v.ID, f); err != nil {
 		return err
 	}
 	a.observe.VideoFinished(video.Fail, f)

@@ -17,6 +17,7 @@ import (
 type Upload struct {
 	Video    video.Video
 	URL      string
+	TusURL   string // for an upload in pieces
 	MaxBytes int64
 	Repeated bool // an earlier request with the same key made the video
 }
@@ -48,7 +49,7 @@ func (a *App) CreateVideo(ctx context.Context, by Actor, d video.Draft, base str
 			return Upload{}, err
 		}
 	}
-	return Upload{Video: stored, URL: address, MaxBytes: a.cfg.MaxUploadBytes, Repeated: repeated}, nil
+	return Upload{Video: stored, URL: address, TusURL: a.resumableURL(stored.ID, base), MaxBytes: a.cfg.MaxUploadBytes, Repeated: repeated}, nil
 }
 
 // draw makes the video that a draft asks for.

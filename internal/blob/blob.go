@@ -137,6 +137,16 @@ type section struct{ *io.SectionReader }
 
 func (section) Close() error { return nil }
 
+// Aborter is a Store in which objects are written in parts that nobody sees, and
+// that stay when nobody completes them. Where a write leaves at most a file that
+// the next start removes, as on a local disk, it is not needed.
+type Aborter interface {
+	// AbortUnfinished takes back the parts of unfinished objects whose key starts
+	// with prefix, and for which drop returns true, given when they were begun. It
+	// returns how many objects there were.
+	AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error)
+}
+
 // Range is a part of an object: the bytes From up to, but not with, To.
 type Range struct{ From, To int64 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,7 +193,7 @@ func expectedETag(parts []types.CompletedPart) string {
 }
 
 // end takes the parts back unless they have become an object. What it fails to
-// take back, AbortStale will.
+// take back, AbortUnfinished will.
 func (u *multipart) end() {
 	patience := time.AfterFunc(settleTimeout, u.stop)
 	u.flight.Wait()
@@ -215,19 +216,25 @@ func (s *Store) abort(ctx context.Context, fullKey, id *string) error {
 	return err
 }
 
-// AbortStale takes back the parts of writes that began before olderThan ago and
-// were never completed, because a process was killed. It returns how many
-// writes there were. olderThan must be longer than the longest upload takes.
-func (s *Store) AbortStale(ctx context.Context, olderThan time.Duration) (int, error) {
-	count, limit := 0, s.now().Add(-olderThan)
-	pages := sdk.NewListMultipartUploadsPaginator(s.client, &sdk.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix})
+// AbortUnfinished takes back the parts of writes that were never completed,
+// because a process was killed or because a client never sent the rest.
+func (s *Store) AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error) {
+	count := 0
+	pages := sdk.NewListMultipartUploadsPaginator(s.client, &sdk.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: s.full(prefix)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return count, fmt.Errorf("list unfinished uploads: %w", err)
 		}
 		for _, u := range page.Uploads {
-			if _, ours := s.keyOf(u.Key); !ours || !aws.ToTime(u.Initiated).Before(limit) {
+			key, ours := s.keyOf(u.Key)
+			if !ours || !strings.HasPrefix(key, prefix) {
+				continue
+			}
+			if gone, err := drop(key, aws.ToTime(u.Initiated)); err != nil || !gone {
+				if err != nil {
+					return count, err
+				}
 				continue
 			}
 			if err := s.abort(ctx, u.Key, u.UploadId); err != nil {

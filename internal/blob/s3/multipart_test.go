@@ -139,7 +139,7 @@ func TestReaderThatPanicsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAbortStaleTakesBackOldUploadsOfOurs(t *testing.T) {
+func TestAbortUnfinishedTakesBackWhatItIsToldTo(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
 	bucket := server.Bucket(t)
@@ -148,22 +148,29 @@ func TestAbortStaleTakesBackOldUploadsOfOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	later := quick(server)
-	later.Now = func() time.Time { return time.Now().Add(25 * time.Hour) }
-	s, err := s3.Open(t.Context(), server.URL(bucket, "spool"), later)
+	s, err := s3.Open(t.Context(), server.URL(bucket, "spool"), quick(server))
 	if err != nil {
 		t.Fatal(err)
 	}
+	older := func(age time.Duration) func(string, time.Time) (bool, error) {
+		return func(_ string, begun time.Time) (bool, error) { return time.Since(begun) > age, nil }
+	}
+	fault := errors.New("the database does not answer")
 	for _, tt := range []struct {
-		olderThan     time.Duration
+		prefix        string
+		drop          func(key string, begun time.Time) (bool, error)
 		aborted, left int
+		err           error
 	}{
-		{26 * time.Hour, 0, 6},
-		{24 * time.Hour, 3, 3},
-		{24 * time.Hour, 0, 3},
+		{"", older(time.Hour), 0, 6, nil},
+		{"", func(string, time.Time) (bool, error) { return true, fault }, 0, 6, fault},
+		{"c", older(-time.Hour), 0, 6, nil},
+		{"a/", older(-time.Hour), 2, 4, nil},
+		{"", older(-time.Hour), 1, 3, nil},
+		{"", older(-time.Hour), 0, 3, nil},
 	} {
-		if n, err := s.AbortStale(t.Context(), tt.olderThan); err != nil || n != tt.aborted {
-			t.Errorf("AbortStale(%s) = %d, %v; want %d", tt.olderThan, n, err, tt.aborted)
+		if n, err := s.AbortUnfinished(t.Context(), tt.prefix, tt.drop); !errors.Is(err, tt.err) || n != tt.aborted {
+			t.Errorf("AbortUnfinished(%q) = %d, %v; want %d, %v", tt.prefix, n, err, tt.aborted, tt.err)
 		}
 		if n := unfinished(t, server, bucket); n != tt.left {
 			t.Errorf("%d unfinished uploads are left; want %d", n, tt.left)

@@ -33,10 +33,14 @@ var (
 	_ blob.Redirector  = (*Store)(nil)
 	_ blob.PartFetcher = (*Store)(nil)
 	_ blob.Preparer    = (*Store)(nil)
+	_ blob.Aborter     = (*Store)(nil)
 )
 
 // MaxPut is the largest object that clients can upload with one request.
 const MaxPut = 5 << 30
+
+// MaxObject is the largest object that S3 keeps.
+const MaxObject = 5 << 40
 
 const (
 	mib = 1 << 20

@@ -1,0 +1,150 @@
+package tus
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/tus/tusd/v2/pkg/handler"
+)
+
+// Storage is where pieces are gathered: Disk or Bucket.
+type Storage interface {
+	// create begins an upload that becomes the object info.ID.
+	create(ctx context.Context, info handler.FileInfo) (handler.Upload, error)
+	// open returns an upload that was begun, or handler.ErrNotFound. One whose
+	// bytes are not where they were gathered any more is as long as it should be.
+	open(ctx context.Context, key string) (handler.Upload, error)
+	// room returns an error while there is none for a piece of length bytes.
+	room(s Service, length int64) error
+	// file returns where a whole upload waits to be put in place, or "" where it
+	// is there by itself.
+	file(info handler.FileInfo) string
+	// gone reports whether an error means that the bytes are not there.
+	gone(err error) bool
+}
+
+// finishPatience is how long putting an upload in place may take: some servers
+// move every byte for it. It goes on without its client, who will ask again.
+const finishPatience = 15 * time.Minute
+
+// core is the store that tusd works on. Each video has one upload.
+type core struct {
+	service Service
+	storage Storage
+}
+
+// NewUpload begins the upload of a video anew.
+func (c *core) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upload, error) {
+	x := exchangeOf(ctx)
+	length := info.Size
+	if info.SizeIsDeferred {
+		length = -1
+	}
+	if err := c.service.BeginResumable(ctx, x.right, length); err != nil {
+		return nil, x.fail(err)
+	}
+	info.ID, info.MetaData = x.right.Key, nil
+	inner, err := c.storage.create(ctx, info)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	return &upload{Upload: inner, core: c, x: x}, nil
+}
+
+// GetUpload returns the upload that the address of the request is for.
+func (c *core) GetUpload(ctx context.Context, _ string) (handler.Upload, error) {
+	x := exchangeOf(ctx)
+	inner, err := c.storage.open(ctx, x.right.Key)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	return &upload{Upload: inner, core: c, x: x}, nil
+}
+
+func (c *core) AsTerminatableUpload(u handler.Upload) handler.TerminatableUpload { return u.(*upload) }
+
+func (c *core) AsLengthDeclarableUpload(u handler.Upload) handler.LengthDeclarableUpload {
+	return u.(*upload)
+}
+
+// upload is one of tusd's own, with two more promises: it says that all bytes
+// have come only when the file is in place, and its errors go into the answer.
+type upload struct {
+	handler.Upload
+	*core
+	x       *exchange
+	arrived bool // the file was found in place
+}
+
+// GetInfo describes the upload. Where all bytes are there and the file is not in
+// place, because the process was killed or the storage failed at that moment, it
+// is put there now: a client that reads a full offset does not come back.
+func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
+	info, err := u.Upload.GetInfo(ctx)
+	if err != nil {
+		return info, u.x.fail(err)
+	}
+	if info.SizeIsDeferred || info.Offset < info.Size || info.Size == 0 || u.arrived {
+		return info, nil
+	}
+	size, err := u.service.ArrivedBytes(ctx, u.x.right.Video)
+	if err == nil && size != info.Size {
+		err = u.finish(ctx, info)
+	}
+	u.arrived = err == nil
+	return info, u.x.fail(err)
+}
+
+// WriteChunk adds a piece.
+func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (int64, error) {
+	if err := u.storage.room(u.service, u.x.length); err != nil {
+		return 0, u.x.fail(err)
+	}
+	n, err := u.Upload.WriteChunk(ctx, offset, src)
+	return n, u.x.fail(err)
+}
+
+// FinishUpload puts the file in place.
+func (u *upload) FinishUpload(ctx context.Context) error {
+	info, err := u.Upload.GetInfo(ctx)
+	if err == nil {
+		err = u.finish(ctx, info)
+	}
+	return u.x.fail(err)
+}
+
+func (u *upload) finish(ctx context.Context, info handler.FileInfo) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishPatience)
+	defer cancel()
+	err := u.Upload.FinishUpload(ctx)
+	if u.storage.gone(err) { // the answer to an earlier try may have been lost
+		var size int64
+		if size, err = u.service.ArrivedBytes(ctx, u.x.right.Video); err == nil && size != info.Size {
+			return handler.ErrNotFound
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = u.service.FinishResumable(ctx, u.x.right.Video, u.storage.file(info))
+	if u.storage.gone(err) {
+		return handler.ErrNotFound
+	}
+	return err
+}
+
+// Terminate drops the upload.
+func (u *upload) Terminate(ctx context.Context) error {
+	return u.x.fail(u.service.DiscardUpload(ctx, u.x.right.Video))
+}
+
+// DeclareLength tells how long the file is after all.
+func (u *upload) DeclareLength(ctx context.Context, length int64) error {
+	inner, ok := u.Upload.(handler.LengthDeclarableUpload)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return u.x.fail(inner.DeclareLength(ctx, length))
+}

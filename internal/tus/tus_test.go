@@ -1,0 +1,226 @@
+package tus_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	onBoth(t, checkRefusals)
+}
+
+func checkRefusals(t *testing.T, b *bench) {
+	whole := film(3000)
+	begun, fresh := b.begin(whole), b.create(whole)
+	begun.patch(0, 1000)
+	swapped, forged, other := *begun, *begun, *begun
+	swapped.address = strings.Replace(begun.address, string(begun.id), string(fresh.id), 1)
+	forged.address = strings.Replace(begun.address, "/upload/tus/1", "/upload/tus/2", 1)
+	other.address = strings.Replace(begun.address, string(begun.id), "no-id", 1)
+	length := func(n int) []string { return []string{"Upload-Length", strconv.Itoa(n)} }
+
+	tests := []struct {
+		name    string
+		at      *upload
+		method  string
+		headers []string
+		body    []byte
+		status  int
+		code    string
+	}{
+		{"the address of another video", &swapped, "POST", length(1000), nil, http.StatusForbidden, "url_invalid"},
+		{"another expiry", &forged, "PATCH", piece(1000), whole[1000:], http.StatusForbidden, "url_invalid"},
+		{"no id", &other, "DELETE", nil, nil, http.StatusForbidden, "url_invalid"},
+		{"a piece before the upload was begun", fresh, "PATCH", piece(0), whole, http.StatusNotFound, "upload_not_found"},
+		{"a file over the limit", fresh, "POST", length(limit + 1), nil, http.StatusRequestEntityTooLarge, "file_too_large"},
+		{"a length that is none", fresh, "POST", length(-1), nil, http.StatusBadRequest, "invalid_request"},
+		{"no length", fresh, "POST", nil, nil, http.StatusBadRequest, "invalid_request"},
+		{"a part of a concatenation", fresh, "POST", append(length(10), "Upload-Concat", "partial"), nil, http.StatusBadRequest, "concatenation_unsupported"},
+		{"another version of tus", begun, "PATCH", append(piece(1000), "Tus-Resumable", "0.2.2"), whole[1000:], http.StatusPreconditionFailed, "tus_version_unsupported"},
+		{"another content type", begun, "PATCH", append(piece(1000), "Content-Type", "video/mp4"), whole[1000:], http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		{"an offset too far", begun, "PATCH", piece(1001), whole[1001:], http.StatusConflict, "offset_mismatch"},
+		{"an offset that was passed", begun, "PATCH", piece(0), whole, http.StatusConflict, "offset_mismatch"},
+		{"no offset", begun, "PATCH", append(piece(0), "Upload-Offset", ""), whole, http.StatusBadRequest, "invalid_request"},
+		{"more than was announced", begun, "PATCH", piece(1000), whole, http.StatusRequestEntityTooLarge, "file_too_large"},
+		{"a length that is known already", begun, "PATCH", append(piece(1000), length(1500)...), whole[1000:1500], http.StatusBadRequest, "invalid_request"},
+		{"another method in disguise", begun, "POST", []string{"X-HTTP-Method-Override", "GET"}, nil, http.StatusBadRequest, "invalid_request"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.at.send(tt.method, bytes.NewReader(tt.body), tt.headers...).wantProblem(t, tt.status, tt.code)
+		})
+	}
+	begun.wantOffset(1000)
+	fresh.wantGone()
+	begun.patch(1000, len(whole))
+	begun.wantWhole()
+}
+
+func TestAnUploadIsOverWhenItsVideoHasAFileOrIsGone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		kept, gone := b.begin(film(3000)), b.begin(film(3000))
+		gone.patch(0, 1000)
+		b.must(b.DeleteVideo(t.Context(), b.by, gone.id))
+		if left := gone.stored(); len(left) > 0 {
+			t.Errorf("after its deletion the video has %q", left)
+		}
+		kept.patch(0, 3000)
+		kept.patch(3000, 3000) // of which the first answer was lost
+		kept.wantWhole()
+		for _, method := range []string{"POST", "PATCH", "DELETE"} {
+			headers := append(piece(1000), "Upload-Length", "3000")
+			kept.send(method, nil, headers...).wantProblem(t, http.StatusConflict, "upload_closed")
+			gone.send(method, nil, headers...).wantProblem(t, http.StatusNotFound, "video_not_found")
+		}
+	})
+}
+
+// TestAnUploadBeginsAnew when its client wants that, and when the first file was
+// no good.
+func TestAnUploadBeginsAnew(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		u := b.begin(make([]byte, 5000))
+		u.patch(0, 4000)
+		u.post()
+		u.wantOffset(0)
+		if a := u.send("DELETE", nil); a.status != http.StatusNoContent {
+			t.Errorf("DELETE answers %d %s; want 204", a.status, a.body)
+		}
+		u.wantGone()
+		if left := u.stored(); len(left) > 0 || b.parts() != 0 {
+			t.Errorf("of an upload that was dropped, %q and %d objects in parts are left", left, b.parts())
+		}
+		u.post()
+		u.patch(0, 5000)
+		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.Unprocessable {
+			t.Errorf("completing what is no video: %v", err)
+		}
+		u.wantGone() // else a client would take the next file for sent
+		u.whole = film(6000)
+		u.post()
+		u.patch(0, 6000)
+		u.wantWhole()
+	})
+}
+
+func TestAFileInPiecesMayBeLargerThanOneInOneRequest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		for _, size := range []int{1, 2000, 2001, 11 * mib} {
+			u := b.begin(film(max(size, 100))[:size])
+			u.patch(0, size)
+			u.wantOffset(size)
+			if size > 100 {
+				u.wantWhole()
+			}
+		}
+		u := b.create(nil) // the same size, in one request
+		_, err := b.blobs.Put(t.Context(), "upload/"+string(u.id)+"/file", bytes.NewReader(film(2001)))
+		b.must(err)
+		u.wantGone()
+		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.TooLarge {
+			t.Errorf("completing an upload of one request that is too large: %v", err)
+		}
+	})
+}
+
+func TestAnEmptyUploadIsAnEmptyFile(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		u := b.begin(nil)
+		u.wantOffset(0)
+		_, err := b.CompleteUpload(t.Context(), b.by, u.id)
+		if err == nil || !strings.Contains(err.Error(), "upload_empty") {
+			t.Errorf("completing an empty upload: %v; want upload_empty", err)
+		}
+	})
+}
+
+// TestTheLengthMayComeWithTheLastPiece, the first with POST, and PATCH may be a
+// POST in disguise.
+func TestTheLengthMayComeWithTheLastPiece(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		u := b.create(film(9 * mib))
+		first := append(piece(0), "Upload-Defer-Length", "1")
+		if a := u.send("POST", bytes.NewReader(u.whole[:7*mib]), first...); a.status != http.StatusCreated || a.Get("Upload-Offset") != strconv.Itoa(7*mib) {
+			t.Fatalf("POST with the first piece answers %d %v %s; want 201 and the offset", a.status, a.Header, a.body)
+		}
+		if a := u.send("HEAD", nil); a.Get("Upload-Defer-Length") != "1" || a.Get("Upload-Offset") != strconv.Itoa(7*mib) {
+			t.Errorf("HEAD answers %d %v", a.status, a.Header)
+		}
+		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); err == nil || !strings.Contains(err.Error(), "upload_missing") {
+			t.Errorf("completing half an upload: %v; want upload_missing", err)
+		}
+		long := append(piece(7*mib), "Upload-Length", strconv.Itoa(limit+1))
+		u.send("PATCH", bytes.NewReader(u.whole[7*mib:]), long...).wantProblem(t, http.StatusRequestEntityTooLarge, "file_too_large")
+		last := append(piece(7*mib), "Upload-Length", strconv.Itoa(len(u.whole)), "X-HTTP-Method-Override", "PATCH")
+		if a := u.send("POST", bytes.NewReader(u.whole[7*mib:]), last...); a.status != http.StatusNoContent {
+			t.Fatalf("the last piece is answered %d %s; want 204", a.status, a.body)
+		}
+		u.wantWhole()
+	})
+}
+
+// TestALaterRequestEndsAnEarlierOne whose connection may be dead, and which would
+// keep its client out.
+func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		u := b.begin(film(3 * mib))
+		body, connection := io.Pipe()
+		defer connection.Close()
+		began, ended := make(chan struct{}), make(chan struct{})
+		b.held = func() { close(began) }
+		go func() {
+			defer close(ended)
+			defer body.Close()
+			// The server may hang up before the client has read the answer.
+			if a, err := u.trySend("PATCH", body, piece(0)...); err == nil {
+				a.wantProblem(t, http.StatusConflict, "upload_interrupted")
+			}
+		}()
+		<-began
+		_, err := connection.Write(u.whole[:mib])
+		b.must(err)
+		b.held = nil
+		asked := time.Now()
+		at, err := strconv.Atoi(u.send("HEAD", nil).Get("Upload-Offset"))
+		if took := time.Since(asked); err != nil || at > mib || took >= stall {
+			t.Fatalf("the offset is %d (%v), after %s; want up to %d, before the first request has timed out", at, err, took, mib)
+		}
+		<-ended
+		u.patch(at, len(u.whole))
+		u.wantWhole()
+	})
+}
+
+func TestPagesOfOtherOriginsMayUpload(t *testing.T) {
+	t.Parallel()
+	u := onDisk(t).begin(make([]byte, 10))
+	a := u.send("OPTIONS", nil, "Origin", "https://app.example", "Access-Control-Request-Method", "PATCH")
+	want := map[string]string{
+		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "PATCH", "Access-Control-Allow-Headers": "Upload-Offset",
+		"Tus-Version": "1.0.0", "Tus-Extension": "creation", "Tus-Max-Size": strconv.Itoa(limit),
+	}
+	for name, part := range want {
+		if !strings.Contains(a.Get(name), part) {
+			t.Errorf("OPTIONS answers with %s: %q; want %q in it", name, a.Get(name), part)
+		}
+	}
+	for _, a := range []reply{u.send("HEAD", nil), u.send("PATCH", nil)} {
+		if a.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.Get("Access-Control-Expose-Headers"), "Upload-Offset") {
+			t.Errorf("a page may not read the answer %d %v", a.status, a.Header)
+		}
+	}
+}
