@@ -29,7 +29,7 @@ export class Refusal extends Error {
     this.faults = problem?.errors ?? [];
     this.requestId = problem?.requestId ?? "";
     this.retryAfter = Number(retryAfter) || 0; // seconds
-    this.passing = [429, 502, 503, 504, 507].includes(status);
+    this.passing = [423, 429, 502, 503, 504, 507].includes(status);
   }
 }
 

@@ -1,8 +1,13 @@
-// One file on its way to the server: create the video, PUT the file, complete
+// One file on its way to the server: create the video, send the file, complete
 // the upload.
 
-import { Refusal, Unreachable, newKey, parseProblem, patiently, request } from "./api.js";
-import { bytes } from "./words.js";
+import { newKey, patiently, request } from "./api.js";
+import { sendInPieces } from "./pieces.js";
+import { send } from "./send.js";
+
+// large files are sent so that they can go on where they broke off. Small ones go
+// straight to where they are kept.
+const large = 64 << 20;
 
 // Transfer tells each of its steps to its observer, which has:
 //
@@ -34,7 +39,7 @@ export class Transfer {
       const upload = await this.#create(signal);
       if (accepted(upload)) return this.#observer.completed(upload.id);
       this.#observer.told("Uploading");
-      await put(upload, this.#file, signal, (n) => this.#observer.sent(n));
+      await this.#send(upload, signal);
       this.#observer.told("Checking the file");
       await this.#ask("POST", `video/${upload.id}/complete-upload`, {}, signal);
       this.#observer.completed(upload.id);
@@ -53,11 +58,15 @@ export class Transfer {
     const upload = await this.#ask("POST", "video", { body: this.#draft, headers: { "Idempotency-Key": this.#name } }, signal);
     this.#id = upload.id;
     this.#observer.created(upload.id);
-    if (this.#file.size > upload.maxUploadBytes) {
-      // The server would say so too, but most browsers do not listen before they have sent everything.
-      throw new Refusal(413, { detail: `The file has ${bytes(this.#file.size)}; this server takes up to ${bytes(upload.maxUploadBytes)}.` });
-    }
     return upload;
+  }
+
+  #send(upload, signal) {
+    const sent = (n) => this.#observer.sent(n);
+    if (this.#file.size > Math.min(large, upload.maxUploadBytes)) {
+      return sendInPieces(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.told(text));
+    }
+    return send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
   }
 
   #ask(method, path, options, signal) {
@@ -87,33 +96,4 @@ export class Transfer {
 // last answer was lost.
 function accepted(upload) {
   return Object.values(upload.resolutions).some(({ status }) => status === "processing" || status === "ready");
-}
-
-// put sends the file. Only XMLHttpRequest tells how far it is.
-function put(upload, file, signal, sent) {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const xhr = new XMLHttpRequest();
-    xhr.open("PUT", upload.uploadUrl);
-    xhr.setRequestHeader("Content-Type", upload.contentType);
-    xhr.upload.addEventListener("progress", (event) => sent(event.loaded));
-    xhr.addEventListener("load", () => (xhr.status === 200 ? resolve() : reject(refusalOf(xhr))));
-    xhr.addEventListener("error", () => reject(new Unreachable(whyBroken(upload.uploadUrl))));
-    xhr.addEventListener("abort", () => reject(signal.reason));
-    signal.addEventListener("abort", () => xhr.abort(), { once: true });
-    xhr.send(file);
-  });
-}
-
-function refusalOf(xhr) {
-  const problem = parseProblem(xhr.responseText) ?? { detail: `The storage did not take the file; it answered ${xhr.status}.` };
-  return new Refusal(xhr.status, problem, xhr.getResponseHeader("Retry-After"));
-}
-
-// whyBroken: a browser does not tell a page whether the connection broke or the
-// storage does not allow the page to upload.
-function whyBroken(address) {
-  const { origin } = new URL(address, document.baseURI);
-  if (origin === location.origin) return "The upload broke off.";
-  return `The upload broke off. If it always does, ${origin} has no CORS rule that lets pages of ${location.origin} upload.`;
 }
