@@ -28,6 +28,7 @@ type upload struct {
 	Resolutions     statuses  `json:"resolutions"`
 	UploadExpiresAt time.Time `json:"uploadExpiresAt"`
 	MaxUploadBytes  int64     `json:"maxUploadBytes"`
+	TusURL          string    `json:"tusUrl"`
 }
 
 // completed is the answer to a complete request.
