@@ -195,6 +195,9 @@ func TestEachFault(t *testing.T) {
 		{"an unknown quality", sources{args: []string{"--quality=best"}}, "fast, balanced or small"},
 		{"an unknown codec", sources{args: []string{"--codec=vp9"}}, "h264, hevc or av1"},
 		{"an unknown encoder", sources{args: []string{"--encoder=gpu"}}, "software, nvenc, qsv, vaapi or auto"},
+		{"resumable uploads that S3 does not keep", sources{args: []string{"--storage-url=s3://bucket?region=x", "--max-resumable-bytes=6TiB"}}, "as one object"},
+		{"an address for resumable uploads of eight days", sources{args: []string{"--resumable-url-ttl=192h"}}, "resumable_url_ttl"},
+		{"no room for any resumable upload", sources{args: []string{"--max-resumable-bytes=0"}}, "max_resumable_bytes"},
 		{"an upload address of eight days", sources{args: []string{"--upload-url-ttl=192h"}}, "168h0m0s"},
 		{"no room for any upload", sources{args: []string{"--max-upload-bytes=0"}}, "at least 1"},
 		{"a duration without its unit", sources{file: "grace = 20"}, "a duration such as"},
@@ -293,7 +296,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	}
 	want := &Config{
 		Location: Location{DataDir: "./data"},
-		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30,
+		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, MeasureQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
 		Quality: "balanced", Codec: "h264", Encoder: "software", Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
