@@ -2,6 +2,7 @@ package tus_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -48,6 +49,7 @@ type bench struct {
 	faults *faults    // of the bucket
 	parts  func() int // objects in parts that the bucket has
 	held   func()     // called when a request has the upload for itself; may be nil
+	full   error      // while it is not nil, there is no room for pieces
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -111,6 +113,7 @@ type faults struct {
 	*sdk.Client
 	part     func(number int32) error // before a part is sent
 	complete func(done func() error) error
+	record   func(key string) // before an object is written that is no part
 }
 
 var _ s3store.S3API = (*faults)(nil)
@@ -122,6 +125,13 @@ func (f *faults) UploadPart(ctx context.Context, in *sdk.UploadPartInput, opts .
 		}
 	}
 	return f.Client.UploadPart(ctx, in, opts...)
+}
+
+func (f *faults) PutObject(ctx context.Context, in *sdk.PutObjectInput, opts ...func(*sdk.Options)) (*sdk.PutObjectOutput, error) {
+	if f.record != nil {
+		f.record(*in.Key)
+	}
+	return f.Client.PutObject(ctx, in, opts...)
 }
 
 func (f *faults) CompleteMultipartUpload(ctx context.Context, in *sdk.CompleteMultipartUploadInput, opts ...func(*sdk.Options)) (out *sdk.CompleteMultipartUploadOutput, err error) {
@@ -136,7 +146,8 @@ func (f *faults) CompleteMultipartUpload(ctx context.Context, in *sdk.CompleteMu
 	return out, done()
 }
 
-// watched tells the bench when an upload is held.
+// watched tells the bench when an upload is held, and is told when there is no
+// room.
 type watched struct {
 	*app.App
 	bench *bench
@@ -148,6 +159,14 @@ func (w watched) HoldUpload(ctx context.Context, id video.ID, stop func()) (app.
 		w.bench.held()
 	}
 	return h, err
+}
+
+func (w watched) RoomForPiece(length int64) error {
+	return cmp.Or(w.bench.full, w.App.RoomForPiece(length))
+}
+
+func (w watched) RoomBeside(need int64, free uint64) error {
+	return cmp.Or(w.bench.full, w.App.RoomBeside(need, free))
 }
 
 type deaf struct{}

@@ -3,10 +3,14 @@ package tus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/tus/tusd/v2/pkg/handler"
+
+	"github.com/spool-video/spool/internal/video"
 )
 
 // Storage is where pieces are gathered: Disk or Bucket.
@@ -91,14 +95,20 @@ func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 	}
 	size, err := u.service.ArrivedBytes(ctx, u.x.right.Video)
 	if err == nil && size != info.Size {
-		err = u.finish(ctx, info)
+		err = u.finish(ctx)
 	}
 	u.arrived = err == nil
 	return info, u.x.fail(err)
 }
 
-// WriteChunk adds a piece.
+// WriteChunk adds a piece. The limit is checked here as well: while the length of
+// the file is not known, tusd takes as much as a request says that it brings. It
+// also adds that to the offset, and a sum that overflows is below any length.
 func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (int64, error) {
+	if u.x.length > u.x.right.Limit-offset {
+		return 0, u.x.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
+			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.x.right.Limit)})
+	}
 	if err := u.storage.room(u.service, u.x.length); err != nil {
 		return 0, u.x.fail(err)
 	}
@@ -107,18 +117,12 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 }
 
 // FinishUpload puts the file in place.
-func (u *upload) FinishUpload(ctx context.Context) error {
-	info, err := u.Upload.GetInfo(ctx)
-	if err == nil {
-		err = u.finish(ctx, info)
-	}
-	return u.x.fail(err)
-}
+func (u *upload) FinishUpload(ctx context.Context) error { return u.x.fail(u.finish(ctx)) }
 
-func (u *upload) finish(ctx context.Context, info handler.FileInfo) error {
+func (u *upload) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishPatience)
 	defer cancel()
-	err := u.Upload.FinishUpload(ctx)
+	info, err := u.join(ctx)
 	if u.storage.gone(err) { // the answer to an earlier try may have been lost
 		var size int64
 		if size, err = u.service.ArrivedBytes(ctx, u.x.right.Video); err == nil && size != info.Size {
@@ -133,6 +137,28 @@ func (u *upload) finish(ctx context.Context, info handler.FileInfo) error {
 		return handler.ErrNotFound
 	}
 	return err
+}
+
+// join makes one of all pieces. It goes by what the storage has: tusd wants an
+// upload finished also after a write that failed. And bytes that do not fill a
+// part become one with the next write only; when the length came without any
+// bytes, that is the empty one here.
+func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
+	inner, err := u.storage.open(ctx, u.x.right.Key)
+	if err != nil {
+		return handler.FileInfo{}, err
+	}
+	info, err := inner.GetInfo(ctx)
+	if err == nil && info.Offset != info.Size {
+		err = handler.ErrMismatchOffset
+	}
+	if err == nil {
+		_, err = inner.WriteChunk(ctx, info.Offset, http.NoBody)
+	}
+	if err == nil {
+		err = inner.FinishUpload(ctx)
+	}
+	return info, err
 }
 
 // Terminate drops the upload.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,5 +78,7 @@ type placed struct {
 
 func (p placed) GetInfo(context.Context) (handler.FileInfo, error) { return p.info, nil }
 
-// FinishUpload is asked for when the file is not in place after all.
-func (p placed) FinishUpload(context.Context) error { return fs.ErrNotExist }
+// WriteChunk is asked for when the file is not in place after all.
+func (p placed) WriteChunk(context.Context, int64, io.Reader) (int64, error) {
+	return 0, fs.ErrNotExist
+}

@@ -29,8 +29,8 @@ type exchangeKey struct{}
 // exchangeOf finds the exchange again in what tusd calls.
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
-// fail keeps an error for the answer. tusd would put its text there, with the
-// paths that are in it.
+// fail keeps the first error for the answer: what comes after follows from it.
+// tusd would put its text there, with the paths that are in it.
 func (x *exchange) fail(err error) error {
 	if _, said := errors.AsType[handler.Error](err); said || err == nil {
 		return err
@@ -38,7 +38,9 @@ func (x *exchange) fail(err error) error {
 	if _, classified := errors.AsType[*video.Error](err); !classified {
 		err = storageError(err)
 	}
-	x.err = err
+	if x.err == nil {
+		x.err = err
+	}
 	return err
 }
 
