@@ -19,6 +19,8 @@ type Resumable struct {
 	Key     string    // of the object that the pieces shall become
 	Expires time.Time // of the right
 	Limit   int64     // the largest file
+
+	waits time.Time // until when the video waits for it
 }
 
 func (a *App) resumableURL(id video.ID, base string) string {
@@ -39,7 +41,7 @@ func (a *App) OpenResumable(ctx context.Context, token string, id video.ID) (Res
 	if v.Failure != nil && v.Failure.Code == video.UploadExpired {
 		return Resumable{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "This upload was given up because nothing came; create a new video."}
 	}
-	return Resumable{Video: id, Key: uploadKey(id), Expires: sign.Expiry(token), Limit: a.cfg.MaxResumableBytes}, nil
+	return Resumable{Video: id, Key: uploadKey(id), Expires: sign.Expiry(token), Limit: a.cfg.MaxResumableBytes, waits: v.UploadExpiresAt}, nil
 }
 
 // BeginResumable prepares for a file of length bytes, or of an unknown length if
@@ -52,11 +54,20 @@ func (a *App) BeginResumable(ctx context.Context, r Resumable, length int64) err
 	if err := a.room(length); err != nil {
 		return err
 	}
-	err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.KeepUploadOpen(ctx, r.Video, r.Expires) })
-	if err != nil {
+	if err := a.ContinueResumable(ctx, r); err != nil {
 		return err
 	}
 	return a.DiscardUpload(ctx, r.Video)
+}
+
+// ContinueResumable has the video wait for an upload that was begun for as long
+// as this address lives. One from a repeated create request lives longer than the
+// one that the upload was begun with.
+func (a *App) ContinueResumable(ctx context.Context, r Resumable) error {
+	if !r.waits.Before(r.Expires) {
+		return nil
+	}
+	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.KeepUploadOpen(ctx, r.Video, r.Expires) })
 }
 
 // RoomForPiece returns an error while the storage has no room for so many bytes.
@@ -89,7 +100,7 @@ func (a *App) FinishResumable(ctx context.Context, id video.ID, file string) err
 		a.observe.Uploaded(info.Size)
 	}
 	a.reached(UploadStored)
-	return a.inTime(ctx, id)
+	return a.InTime(ctx, id)
 }
 
 // DiscardUpload removes everything that was uploaded for a video and not yet

@@ -100,6 +100,24 @@ func TestARepeatedCreateDoesNotShortenAResumableUpload(t *testing.T) {
 	}
 }
 
+// TestAnUploadThatGoesOnAtALaterAddress lives as long as that address.
+func TestAnUploadThatGoesOnAtALaterAddress(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, resumable, func(c *app.Config) { c.AbandonedAfter = time.Hour })
+	d := video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"240p"}, Key: "again"}
+	b.begin(b.create(d))
+	b.pass(23 * time.Hour)
+	later := b.create(d)
+	r, err := b.OpenResumable(t.Context(), tusToken(later), later.Video.ID)
+	b.must(err)
+	b.must(b.ContinueResumable(t.Context(), r))
+	b.pass(47 * time.Hour) // of the 48 that it was told
+	b.tend()
+	if _, err := b.OpenResumable(t.Context(), tusToken(later), later.Video.ID); err != nil || len(b.keys()) != 2 {
+		t.Errorf("an hour before its end the address is refused with %v, and %q are stored; want the record and the bytes", err, b.keys())
+	}
+}
+
 func TestAddressesOfOneKindAreNoneOfTheOther(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, resumable)

@@ -50,17 +50,17 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	}
 	a.reached(UploadStored)
 	a.observe.Uploaded(info.Size)
-	return info.ETag, a.inTime(ctx, v.ID)
+	return info.ETag, a.InTime(ctx, v.ID)
 }
 
-// inTime removes a file that has come too late: the video may have been
-// completed with an earlier one, or deleted, while the bytes were arriving. Then
-// this file is nobody's.
-func (a *App) inTime(ctx context.Context, id video.ID) error {
+// InTime removes what has come too late: the video may have been completed with
+// an earlier file, or deleted, while the bytes were arriving. Then they are
+// nobody's, and it says why.
+func (a *App) InTime(ctx context.Context, id video.ID) error {
 	_, err := a.openForUpload(ctx, id)
 	if kind := video.KindOf(err); kind == video.Conflict || kind == video.NotFound {
-		if gone := a.blobs.Delete(context.WithoutCancel(ctx), uploadKeys(id)...); gone != nil {
-			return storageError("remove late upload", gone)
+		if left := a.DiscardUpload(context.WithoutCancel(ctx), id); left != nil {
+			return left
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package tus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,9 @@ func (c *core) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Up
 	}
 	info.ID, info.MetaData = x.right.Key, nil
 	inner, err := c.storage.create(ctx, info)
+	if err == nil {
+		err = c.service.InTime(ctx, x.right.Video)
+	}
 	if err != nil {
 		return nil, x.fail(err)
 	}
@@ -61,6 +65,9 @@ func (c *core) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Up
 func (c *core) GetUpload(ctx context.Context, _ string) (handler.Upload, error) {
 	x := exchangeOf(ctx)
 	inner, err := c.storage.open(ctx, x.right.Key)
+	if err == nil {
+		err = c.service.ContinueResumable(ctx, x.right)
+	}
 	if err != nil {
 		return nil, x.fail(err)
 	}
@@ -113,7 +120,7 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 		return 0, u.x.fail(err)
 	}
 	n, err := u.Upload.WriteChunk(ctx, offset, src)
-	return n, u.x.fail(err)
+	return n, u.x.fail(cmp.Or(u.service.InTime(ctx, u.x.right.Video), err))
 }
 
 // FinishUpload puts the file in place.

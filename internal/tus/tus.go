@@ -29,9 +29,11 @@ type Service interface {
 	OpenResumable(ctx context.Context, token string, id video.ID) (app.Resumable, error)
 	HoldUpload(ctx context.Context, id video.ID, stop func()) (app.Hold, error)
 	BeginResumable(ctx context.Context, r app.Resumable, length int64) error
+	ContinueResumable(ctx context.Context, r app.Resumable) error
 	RoomForPiece(length int64) error
 	RoomBeside(need int64, free uint64) error
 	ArrivedBytes(ctx context.Context, id video.ID) (int64, error)
+	InTime(ctx context.Context, id video.ID) error
 	FinishResumable(ctx context.Context, id video.ID, file string) error
 	DiscardUpload(ctx context.Context, id video.ID) error
 }
