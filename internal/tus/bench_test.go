@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ type bench struct {
 	parts  func() int // objects in parts that the bucket has
 	held   func()     // called when a request has the upload for itself; may be nil
 	full   error      // while it is not nil, there is no room for pieces
+
+	lost atomic.Bool // requests lose what they hold
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -111,7 +114,7 @@ func onBucket(t *testing.T) *bench {
 // faults is a bucket that fails as a test wants it.
 type faults struct {
 	*sdk.Client
-	part     func(number int32) error // before a part is sent
+	part     func(ctx context.Context, number int32) error // before a part is sent
 	complete func(done func() error) error
 	record   func(key string) // before an object is written that is no part
 }
@@ -120,7 +123,7 @@ var _ s3store.S3API = (*faults)(nil)
 
 func (f *faults) UploadPart(ctx context.Context, in *sdk.UploadPartInput, opts ...func(*sdk.Options)) (*sdk.UploadPartOutput, error) {
 	if f.part != nil {
-		if err := f.part(*in.PartNumber); err != nil {
+		if err := f.part(ctx, *in.PartNumber); err != nil {
 			return nil, err
 		}
 	}
@@ -158,6 +161,7 @@ func (w watched) HoldUpload(ctx context.Context, id video.ID, stop func()) (app.
 	if err == nil && w.bench.held != nil {
 		w.bench.held()
 	}
+	h.Lasts = func() bool { return !w.bench.lost.Load() }
 	return h, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
@@ -106,9 +107,14 @@ func hasCode(err error, code string) bool {
 // errLost means that another process may be writing to the upload by now.
 var errLost = errors.New("the right to write to the upload has ended")
 
+// lookEvery is how soon a write on its way is called off after the right to it has
+// ended: sooner than another process can have it.
+const lookEvery = 500 * time.Millisecond
+
 // orderly sees to it that what tusd writes to a bucket during one request never
 // makes the upload look longer than it is: after a part that failed come no
-// more, and nothing is written when the right to do so has ended.
+// more, and nothing is written, nor arrives late, when the right to do so has
+// ended.
 //
 // Bytes that do not fill a part are an object of their own. tusd removes it as
 // soon as it has read it, and writes a new one when the request ends; if the
@@ -123,15 +129,34 @@ type orderly struct {
 	stale  *s3.DeleteObjectInput
 }
 
-func (o *orderly) check() error {
+// begin returns the context of a write, which ends with the right to write. The
+// caller calls end when it is over.
+func (o *orderly) begin(ctx context.Context) (_ context.Context, end func(), err error) {
 	if o.failed == nil && !o.lasts() {
 		o.failed = errLost
 	}
-	return o.failed
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if !o.lasts() {
+					cancel(errLost)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }, o.failed
 }
 
 func (o *orderly) UploadPart(ctx context.Context, in *s3.UploadPartInput, opts ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
-	if err := o.check(); err != nil {
+	ctx, end, err := o.begin(ctx)
+	defer end()
+	if err != nil {
 		return nil, err
 	}
 	if o.stale != nil {
@@ -154,14 +179,13 @@ func (o *orderly) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput, op
 }
 
 func (o *orderly) PutObject(ctx context.Context, in *s3.PutObjectInput, opts ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
-	if !isPart(in.Key) {
-		return o.S3API.PutObject(ctx, in, opts...)
-	}
-	if err := o.check(); err != nil {
+	ctx, end, err := o.begin(ctx)
+	defer end()
+	if err != nil {
 		return nil, err
 	}
 	out, err := o.S3API.PutObject(ctx, in, opts...)
-	if err == nil {
+	if err == nil && isPart(in.Key) {
 		o.stale = nil // the new one has taken its place
 	}
 	return out, err

@@ -2,6 +2,7 @@ package tus_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -20,7 +21,7 @@ func TestAPartThatFails(t *testing.T) {
 	u := b.begin(film(22 * mib))
 	u.patch(0, mib) // which waits to become a part
 	failed := 0
-	b.faults.part = func(number int32) error {
+	b.faults.part = func(_ context.Context, number int32) error {
 		if number == 2 && failed == 0 {
 			failed++
 			return errFault
@@ -30,6 +31,26 @@ func TestAPartThatFails(t *testing.T) {
 	u.send("PATCH", bytes.NewReader(u.whole[mib:]), piece(mib)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
 	u.wantOffset(5 * mib)
 	u.patch(5*mib, len(u.whole))
+	u.wantWhole()
+}
+
+// TestAPartThatIsOnItsWay when the upload becomes another process's must not
+// arrive: that one may have begun to write the same bytes, and they would count
+// twice.
+func TestAPartThatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(6 * mib))
+	b.faults.part = func(ctx context.Context, _ int32) error {
+		b.lost.Store(true)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	u.send("PATCH", bytes.NewReader(u.whole), piece(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+	b.lost.Store(false)
+	b.faults.part = nil
+	u.wantOffset(0)
+	u.patch(0, len(u.whole))
 	u.wantWhole()
 }
 
