@@ -122,7 +122,8 @@ func (a *App) abortParts(ctx context.Context, id video.ID) error {
 		return nil
 	}
 	all := func(string, time.Time) (bool, error) { return true, nil }
-	if _, err := parts.AbortUnfinished(ctx, folder(uploadPlace, id), all); err != nil {
+	// The whole key, and not its folder: MinIO lists parts of one object only.
+	if _, err := parts.AbortUnfinished(ctx, uploadKey(id), all); err != nil {
 		return storageError("take back parts of an upload", err)
 	}
 	return nil

@@ -174,7 +174,7 @@ var refusals = map[string]video.Error{
 	handler.ErrNotFound.ErrorCode:           {Kind: video.NotFound, Code: "upload_not_found", Msg: "No upload was begun at this address; begin one with POST."},
 	handler.ErrMismatchOffset.ErrorCode:     {Kind: video.Conflict, Code: "offset_mismatch", Msg: "The upload does not stand at this offset. Ask for it with HEAD."},
 	handler.ErrMaxSizeExceeded.ErrorCode:    {Kind: video.TooLarge, Code: "file_too_large", Msg: "The file is larger than is accepted."},
-	handler.ErrSizeExceeded.ErrorCode:       {Kind: video.TooLarge, Code: "file_too_large", Msg: "This is more than the Upload-Length that was announced."},
+	handler.ErrSizeExceeded.ErrorCode:       {Kind: video.TooLarge, Code: "file_too_large", Msg: "This is more than was announced with Upload-Length, or than is accepted."},
 	handler.ErrUnexpectedEOF.ErrorCode:      interrupted,
 	handler.ErrReadTimeout.ErrorCode:        interrupted,
 	handler.ErrConnectionReset.ErrorCode:    interrupted,

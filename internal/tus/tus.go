@@ -204,6 +204,7 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 	case "DELETE":
 		s.tusd.DelFile(w, r)
 	default:
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "ERR_METHOD: X-HTTP-Method-Override names a method that it does not have") // kept for the answer
 	}
 }
