@@ -18,7 +18,6 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/tus/tusd/v2/pkg/s3store"
 
 	"github.com/spool-video/spool/internal/app"
 	"github.com/spool-video/spool/internal/blob"
@@ -92,7 +91,7 @@ func onBucket(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	at := files.Access()
-	b := &bench{t: t, blobs: files, faults: &faults{Client: at.Client}}
+	b := &bench{t: t, blobs: files, faults: &faults{Client: at.Client, bucket: name}}
 	pieces, err := tus.Bucket(tus.BucketConfig{
 		Client: b.faults, Patient: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
@@ -109,44 +108,6 @@ func onBucket(t *testing.T) *bench {
 	}
 	b.serve(pieces)
 	return b
-}
-
-// faults is a bucket that fails as a test wants it.
-type faults struct {
-	*sdk.Client
-	part     func(ctx context.Context, number int32) error // before a part is sent
-	complete func(done func() error) error
-	record   func(key string) // before an object is written that is no part
-}
-
-var _ s3store.S3API = (*faults)(nil)
-
-func (f *faults) UploadPart(ctx context.Context, in *sdk.UploadPartInput, opts ...func(*sdk.Options)) (*sdk.UploadPartOutput, error) {
-	if f.part != nil {
-		if err := f.part(ctx, *in.PartNumber); err != nil {
-			return nil, err
-		}
-	}
-	return f.Client.UploadPart(ctx, in, opts...)
-}
-
-func (f *faults) PutObject(ctx context.Context, in *sdk.PutObjectInput, opts ...func(*sdk.Options)) (*sdk.PutObjectOutput, error) {
-	if f.record != nil {
-		f.record(*in.Key)
-	}
-	return f.Client.PutObject(ctx, in, opts...)
-}
-
-func (f *faults) CompleteMultipartUpload(ctx context.Context, in *sdk.CompleteMultipartUploadInput, opts ...func(*sdk.Options)) (out *sdk.CompleteMultipartUploadOutput, err error) {
-	done := func() error {
-		out, err = f.Client.CompleteMultipartUpload(ctx, in, opts...)
-		return err
-	}
-	if f.complete != nil {
-		err = f.complete(done)
-		return out, err
-	}
-	return out, done()
 }
 
 // watched tells the bench when an upload is held, and is told when there is no

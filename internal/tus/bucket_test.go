@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
 	"github.com/spool-video/spool/internal/blob"
 )
 
@@ -51,6 +54,25 @@ func TestAPartThatIsOnItsWay(t *testing.T) {
 	b.faults.part = nil
 	u.wantOffset(0)
 	u.patch(0, len(u.whole))
+	u.wantWhole()
+}
+
+// TestAPartThatArrivesLate was given up by its sender, and comes when its first
+// bytes have been sent again. They must not count twice.
+func TestAPartThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(12 * mib))
+	u.patch(0, mib)
+	open, err := b.faults.ListMultipartUploads(t.Context(), &sdk.ListMultipartUploadsInput{Bucket: &b.faults.bucket})
+	b.must(err)
+	_, err = b.faults.Client.UploadPart(t.Context(), &sdk.UploadPartInput{
+		Bucket: &b.faults.bucket, Key: open.Uploads[0].Key, UploadId: open.Uploads[0].UploadId, PartNumber: aws.Int32(1), Body: bytes.NewReader(u.whole[:5*mib]),
+	})
+	b.must(err)
+	u.wantOffset(mib)
+	u.patch(mib, 2*mib)
+	u.patch(2*mib, len(u.whole))
 	u.wantWhole()
 }
 
