@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spool-video/spool/internal/blob"
@@ -26,6 +27,37 @@ func (a *App) room(need int64) error {
 		return storageError("measure free space", err)
 	}
 	return a.fits(need, free)
+}
+
+// roomEvery is how many bytes are taken between two looks at the room.
+const roomEvery = 1 << 20
+
+// WhileRoom reads from r as long as the reserve is not touched. When an upload
+// begins there may be room for it, and for every other that begins then.
+func (a *App) WhileRoom(r io.Reader) io.Reader {
+	if _, ok := a.blobs.(spacer); !ok {
+		return r
+	}
+	return &rationed{r: r, room: func() error { return a.room(0) }}
+}
+
+// rationed asks for room now and then.
+type rationed struct {
+	r    io.Reader
+	room func() error
+	left int64 // bytes until it asks again
+}
+
+func (b *rationed) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		if err := b.room(); err != nil {
+			return 0, err
+		}
+		b.left = roomEvery
+	}
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
+	return n, err
 }
 
 // fits compares what is needed with what is free beside the reserve. The reserve

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bytes"
+	"io"
 	"testing"
 
 	"github.com/spool-video/spool/internal/blob"
@@ -44,6 +46,45 @@ func TestRoomOnTheMachineThatWorks(t *testing.T) {
 			err := a.RoomFor(t.Context(), tt.task, v, tt.scratch)
 			if full := video.KindOf(err) == video.InsufficientStorage; full != tt.full || (err != nil) != full {
 				t.Errorf("RoomFor = %v; want full: %v", err, tt.full)
+			}
+		})
+	}
+}
+
+// filling is a storage on this machine that is full at the third look.
+type filling struct {
+	here
+	looks *int
+}
+
+func (f filling) Free() (uint64, error) {
+	if *f.looks++; *f.looks > 2 {
+		return 49, nil
+	}
+	return 50, nil
+}
+
+func TestReadingWhileThereIsRoom(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		blobs blob.Store
+		size  int64
+		want  int64
+		full  bool
+	}{
+		{"enough for all", filling{looks: new(int)}, 1.5 * roomEvery, 1.5 * roomEvery, false},
+		{"others fill the disk", filling{looks: new(int)}, 10 * roomEvery, 2 * roomEvery, true},
+		{"a storage elsewhere", elsewhere{}, 10 * roomEvery, 10 * roomEvery, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := &App{cfg: Config{MinFree: 50}, blobs: tt.blobs}
+			film := bytes.NewReader(make([]byte, tt.size))
+			got, err := io.Copy(io.Discard, struct{ io.Reader }{a.WhileRoom(struct{ io.Reader }{film})})
+			if full := video.KindOf(err) == video.InsufficientStorage; got != tt.want || full != tt.full || (err != nil) != full {
+				t.Errorf("%d bytes are read (%v); want %d, full: %v", got, err, tt.want, tt.full)
 			}
 		})
 	}

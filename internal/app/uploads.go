@@ -44,7 +44,8 @@ func (a *App) ReceiveUpload(ctx context.Context, in Incoming) (etag string, err 
 	if err := a.room(in.Length); err != nil {
 		return "", err
 	}
-	info, err := a.blobs.Put(ctx, uploadKey(v.ID), &limitedBody{r: in.Body, left: a.cfg.MaxUploadBytes, limit: a.cfg.MaxUploadBytes})
+	body := a.WhileRoom(&limitedBody{r: in.Body, left: a.cfg.MaxUploadBytes, limit: a.cfg.MaxUploadBytes})
+	info, err := a.blobs.Put(ctx, uploadKey(v.ID), body)
 	if err != nil {
 		return "", uploadError(err)
 	}

@@ -46,10 +46,11 @@ type bench struct {
 	blobs  blob.Store
 	by     app.Actor
 	url    string
-	faults *faults    // of the bucket
-	parts  func() int // objects in parts that the bucket has
-	held   func()     // called when a request has the upload for itself; may be nil
-	full   error      // while it is not nil, there is no room for pieces
+	faults *faults       // of the bucket
+	parts  func() int    // objects in parts that the bucket has
+	held   func()        // called when a request has the upload for itself; may be nil
+	full   error         // while it is not nil, there is no room for pieces
+	left   func() uint64 // what the disk has left; nil: as much as it has
 
 	lost atomic.Bool // requests lose what they hold
 }
@@ -77,9 +78,23 @@ func onDisk(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, blobs: files, parts: func() int { return 0 }}
+	b := &bench{t: t, parts: func() int { return 0 }}
+	b.blobs = measured{files, b}
 	b.serve(pieces)
 	return b
+}
+
+// measured is a disk that has as much room as a test wants.
+type measured struct {
+	*disk.Store
+	bench *bench
+}
+
+func (m measured) Free() (uint64, error) {
+	if m.bench.left != nil {
+		return m.bench.left(), nil
+	}
+	return m.Store.Free()
 }
 
 func onBucket(t *testing.T) *bench {
@@ -147,7 +162,7 @@ func (b *bench) serve(pieces tus.Storage) {
 	b.t.Cleanup(func() { db.Close() })
 	b.must(db.Migrate(b.t.Context(), "queue", local.Migrations))
 	b.App, err = app.New(b.t.Context(), app.Config{
-		UploadURLTTL: time.Hour, MaxUploadBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit, AbandonedAfter: time.Hour,
+		UploadURLTTL: time.Hour, MaxUploadBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit, AbandonedAfter: time.Hour, MinFree: 1,
 	}, app.Parts{
 		Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Admit: media.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: deaf{},

@@ -119,7 +119,7 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 	if err := u.storage.room(u.service, u.x.length); err != nil {
 		return 0, u.x.fail(err)
 	}
-	n, err := u.Upload.WriteChunk(ctx, offset, src)
+	n, err := u.Upload.WriteChunk(ctx, offset, u.service.WhileRoom(src))
 	return n, u.x.fail(cmp.Or(u.service.InTime(ctx, u.x.right.Video), err))
 }
 

@@ -32,6 +32,7 @@ type Service interface {
 	ContinueResumable(ctx context.Context, r app.Resumable) error
 	RoomForPiece(length int64) error
 	RoomBeside(need int64, free uint64) error
+	WhileRoom(src io.Reader) io.Reader
 	ArrivedBytes(ctx context.Context, id video.ID) (int64, error)
 	InTime(ctx context.Context, id video.ID) error
 	FinishResumable(ctx context.Context, id video.ID, file string) error

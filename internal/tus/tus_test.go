@@ -205,6 +205,32 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 	})
 }
 
+// TestADiskThatFillsUp while pieces come: others write to it as well. What has
+// come by then stays.
+func TestADiskThatFillsUp(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	u := b.begin(film(5 * mib))
+	looks := 0
+	b.left = func() uint64 {
+		if looks++; looks > 3 {
+			return 0
+		}
+		return limit
+	}
+	// The server may hang up before the client has sent everything.
+	if a, err := u.trySend("PATCH", bytes.NewReader(u.whole), piece(0)...); err == nil {
+		a.wantProblem(t, http.StatusInsufficientStorage, "insufficient_storage")
+	}
+	b.left = nil
+	at, err := strconv.Atoi(u.send("HEAD", nil).Get("Upload-Offset"))
+	if err != nil || at < mib || at > 3*mib {
+		t.Fatalf("the offset is %d (%v); want what came before the disk was full", at, err)
+	}
+	u.patch(at, len(u.whole))
+	u.wantWhole()
+}
+
 func TestPagesOfOtherOriginsMayUpload(t *testing.T) {
 	t.Parallel()
 	u := onDisk(t).begin(make([]byte, 10))
