@@ -103,7 +103,7 @@ start_nginx() {
 		  server {
 		    listen 127.0.0.1:$port;
 		    location / {
-		      proxy_pass http://spool;
+		      proxy_pass http://spool; proxy_http_version 1.1;
 		      proxy_set_header Host \$http_host;
 		      proxy_request_buffering off; proxy_buffering off; client_max_body_size 0;
 		      proxy_connect_timeout 2s;
