@@ -9,12 +9,17 @@ import (
 )
 
 // Fault counts a failure of unknown cause. It reports true when there were so
-// many that another try is not worth it.
+// many that another try is not worth it. One of a task that nobody wants any more
+// does not count: the count is part of a step, and a step that is never done would
+// keep its video at work for ever.
 func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, err error) {
 	err = a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, t.Video)
-		if err != nil || v.Status != video.Processing && t.Kind != queue.Measure {
-			return err // given up because of another task
+		if err != nil {
+			return err
+		}
+		if steps, err := tx.Steps(ctx, t.Video); err != nil || !open(t, v, steps) {
+			return err
 		}
 		n, err := tx.CountFault(ctx, t.Video, string(t.Kind), t.Number)
 		giveUp = n >= most

@@ -156,13 +156,8 @@ func bitrate(size int64, d time.Duration) int64 {
 // unless more resolutions are to be made meanwhile.
 func (a *App) retireIfDone(ctx context.Context, tx *store.Tx, id video.ID) error {
 	steps, err := tx.Steps(ctx, id)
-	if err != nil {
+	if err != nil || underWay(steps) {
 		return err
-	}
-	for _, s := range steps {
-		if !s.Done {
-			return nil
-		}
 	}
 	v, err := tx.Video(ctx, id)
 	if err != nil {

@@ -64,7 +64,5 @@ func due(v video.Video, steps []store.Step) []queue.Task {
 		return assembleTasks(v, films)
 	}
 	_, tasks := layOut(v, v.Plan)
-	return slices.DeleteFunc(tasks, func(t queue.Task) bool {
-		return !slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(t.Kind) && s.Number == t.Number && !s.Done })
-	})
+	return slices.DeleteFunc(tasks, func(t queue.Task) bool { return !open(t, v, steps) })
 }

@@ -156,13 +156,13 @@ func (a *App) nextRound(ctx context.Context, tx *store.Tx, v video.Video) error 
 }
 
 // underWay reports whether a round is between its inspection and its end.
-func underWay(steps []store.Step) bool {
-	for _, s := range steps {
-		if !s.Done && s.Kind != string(queue.Inspect) {
-			return true
-		}
-	}
-	return false
+func underWay(steps []store.Step) bool { return slices.ContainsFunc(steps, holdsUp) }
+
+// holdsUp reports whether a round cannot end before a step is done. The inspection
+// comes before it and the comparison after it, so a row that trouble with one of
+// these has left says nothing about a round.
+func holdsUp(s store.Step) bool {
+	return !s.Done && s.Kind != string(queue.Inspect) && s.Kind != string(queue.Measure)
 }
 
 // covers reports whether a plan is about a resolution that another one is about

@@ -46,22 +46,17 @@ func (a *App) Working(ctx context.Context, t queue.Task) (video.Video, bool, err
 	if !v.DeletedAt.IsZero() || v.CompletedAt.IsZero() || v.Status == video.Fail {
 		return v, false, nil
 	}
-	if t.Kind == queue.Inspect {
-		return v, len(v.Unplanned()) > 0, nil
-	}
-	wanted, err := a.wanted(ctx, t)
-	return v, wanted, err
+	steps, err := a.store.Steps(ctx, t.Video)
+	return v, open(t, v, steps), err
 }
 
-// wanted reports whether the step that a task does is still open.
-func (a *App) wanted(ctx context.Context, t queue.Task) (bool, error) {
-	steps, err := a.store.Steps(ctx, t.Video)
-	for _, s := range steps {
-		if s.Kind == string(t.Kind) && s.Number == t.Number {
-			return !s.Done, err
-		}
+// open reports whether what a task does is still to be done. Its worker may have
+// slept through the end of its step, or of its round.
+func open(t queue.Task, v video.Video, steps []store.Step) bool {
+	if t.Kind == queue.Inspect {
+		return len(v.Unplanned()) > 0 && !underWay(steps)
 	}
-	return false, err
+	return slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(t.Kind) && s.Number == t.Number && !s.Done })
 }
 
 // Planned stores what inspecting a file decided and queues all that follows, in
@@ -243,7 +238,7 @@ func assemblies(steps []store.Step) (films []int, last bool) {
 	last = true
 	for _, s := range steps {
 		switch {
-		case s.Done:
+		case !holdsUp(s):
 		case s.Kind == string(queue.Assemble):
 			films = append(films, s.Number)
 		default:
