@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/store"
@@ -86,21 +87,35 @@ func (a *App) videoOf(ctx context.Context, by Actor, do Scope, id video.Resoluti
 	return v, err
 }
 
-// removeFiles removes what people play of a resolution.
+// removeFiles removes what people play of a resolution, unless one of the same
+// name was added meanwhile: then who added it has removed them.
 func (a *App) removeFiles(ctx context.Context, v video.Video, id video.ResolutionID) error {
-	for _, r := range v.Resolutions {
-		if r.ID != id {
-			continue
-		}
-		keys := []string{playFolder(v) + filmFile(r.Name)}
-		for i := range v.Thumbnails {
-			keys = append(keys, playFolder(v)+thumbnailFile(r.Name, i))
-		}
-		if err := a.blobs.Delete(ctx, keys...); err != nil {
-			return storageError("remove resolution", err)
-		}
+	i := slices.IndexFunc(v.Resolutions, func(r video.Resolution) bool { return r.ID == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	name, condemned := v.Resolutions[i].Name, true
+	err := a.ifWanted(ctx, v.ID, func(tx *store.Tx) error {
+		condemned = false
+		now, err := tx.Video(ctx, v.ID)
+		if _, again := now.Resolution(name); err != nil || again {
+			return err
+		}
+		return a.removeWhile(ctx, tx, playFiles(v, name))
+	})
+	if err == nil && condemned { // nothing is added to a video that is being deleted
+		return a.removeKeys(ctx, playFiles(v, name))
+	}
+	return err
+}
+
+// playFiles returns the keys of all that people play of a resolution.
+func playFiles(v video.Video, name video.Name) []string {
+	keys := []string{playFolder(v) + filmFile(name)}
+	for i := range v.Thumbnails {
+		keys = append(keys, playFolder(v)+thumbnailFile(name, i))
+	}
+	return keys
 }
 
 // forget removes a resolution's row, gives its video the status that follows

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
@@ -46,21 +47,27 @@ func (a *App) Purge(ctx context.Context, id video.ID) error {
 	if err := a.queue.Quiet(quiet, id, queue.Purge, queue.Measure); err != nil && ctx.Err() != nil {
 		return err
 	}
-	o, err := a.ownerOf(ctx, id)
+	o, err := ownerOf(ctx, a.store, id)
 	if err != nil {
 		return err
 	}
 	if !o.exists {
 		return a.removeAll(ctx, id)
 	}
+	var keys []string
 	for _, place := range places {
 		for info, err := range a.blobs.List(ctx, folder(place, id)) {
 			if err != nil {
 				return storageError("list objects", err)
 			}
-			if _, err := a.removeUnowned(ctx, o, info); err != nil {
-				return err
+			if !a.owns(o, info.Key) {
+				keys = append(keys, info.Key)
 			}
+		}
+	}
+	for batch := range slices.Chunk(keys, removalBatch) {
+		if _, err := a.removeUnowned(ctx, o, batch...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -85,17 +92,61 @@ func (a *App) removeWork(ctx context.Context, id video.ID) error {
 	return err
 }
 
-// removeUnowned removes an object that its video has no use for, and reports
-// whether it did.
-func (a *App) removeUnowned(ctx context.Context, o owner, info blob.Info) (bool, error) {
-	place, _, rest, _ := parseKey(info.Key)
-	if a.owns(o, place, info.Key, rest) {
-		return false, nil
+const (
+	// removalBatch is how many objects are removed under one lock.
+	removalBatch = 100
+	// removalHold is how long a video stays locked for a storage that does not
+	// remove what it should.
+	removalHold = 20 * time.Second
+)
+
+// removeUnowned removes objects that their video has no use for, and returns how
+// many there were. What a video has no use for may get one again: a resolution is
+// added, and the next round needs the source, has pieces, or a film of a name that
+// there was before. So what is known about the owner is only good enough to keep an
+// object; before one is removed, the owner is looked at again under its lock.
+func (a *App) removeUnowned(ctx context.Context, o owner, keys ...string) (int, error) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return a.owns(o, key) })
+	if len(keys) == 0 {
+		return 0, nil
 	}
-	if err := a.blobs.Delete(ctx, info.Key); err != nil {
-		return false, storageError("remove object", err)
+	if !o.exists { // it never comes back
+		if err := a.removeKeys(ctx, keys); err != nil {
+			return 0, err
+		}
+		return len(keys), nil
 	}
-	return true, nil
+	removed := 0
+	err := a.ifWanted(ctx, o.id, func(tx *store.Tx) error {
+		now, err := ownerOf(ctx, tx, o.id)
+		if err != nil {
+			return err
+		}
+		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return a.owns(now, key) })
+		if err := a.removeWhile(ctx, tx, still); err != nil {
+			return err
+		}
+		removed = len(still)
+		return nil
+	})
+	return removed, err
+}
+
+// removeWhile removes objects of a video that tx has locked.
+func (a *App) removeWhile(ctx context.Context, tx *store.Tx, keys []string) error {
+	ctx, cancel := context.WithTimeout(ctx, removalHold)
+	defer cancel()
+	return tx.While(ctx, func(ctx context.Context) error { return a.removeKeys(ctx, keys) })
+}
+
+func (a *App) removeKeys(ctx context.Context, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if err := a.blobs.Delete(ctx, keys...); err != nil {
+		return storageError("remove objects", err)
+	}
+	return nil
 }
 
 // owner is what the database says about a video that objects belong to.
@@ -107,9 +158,15 @@ type owner struct {
 	measuring bool // its films are still to be compared with the source
 }
 
-func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
+// rows are what the database has, seen from a transaction or from outside.
+type rows interface {
+	Video(context.Context, video.ID) (video.Video, error)
+	Steps(context.Context, video.ID) ([]store.Step, error)
+}
+
+func ownerOf(ctx context.Context, db rows, id video.ID) (owner, error) {
 	o := owner{id: id}
-	v, err := a.store.Video(ctx, id)
+	v, err := db.Video(ctx, id)
 	if err != nil {
 		if video.KindOf(err) == video.NotFound {
 			err = nil
@@ -117,7 +174,7 @@ func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
 		return o, err
 	}
 	o.video, o.exists = v, v.DeletedAt.IsZero()
-	steps, err := a.store.Steps(ctx, id)
+	steps, err := db.Steps(ctx, id)
 	for _, s := range steps {
 		measure := s.Kind == string(queue.Measure)
 		o.measuring = o.measuring || measure && !s.Done
@@ -128,10 +185,11 @@ func (a *App) ownerOf(ctx context.Context, id video.ID) (owner, error) {
 
 // owns reports whether an object still has a use for its owner. It is the one
 // rule about what is kept: purges and sweeps remove the rest.
-func (a *App) owns(o owner, place, key, rest string) bool {
+func (a *App) owns(o owner, key string) bool {
 	if !o.exists {
 		return false
 	}
+	place, _, rest, _ := parseKey(key)
 	v := o.video
 	working := v.Status == video.Processing || o.working
 	open := v.CompletedAt.IsZero() && a.now().Before(v.UploadExpiresAt.Add(a.cfg.AbandonedAfter))

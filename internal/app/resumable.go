@@ -170,15 +170,15 @@ func (a *App) AbortUnfinished(ctx context.Context) (int, error) {
 		return 0, shared
 	}
 	n, err := parts.AbortUnfinished(ctx, "", func(key string, begun time.Time) (bool, error) {
-		place, id, rest, ok := parseKey(key)
+		place, id, _, ok := parseKey(key)
 		if !ok || place != uploadPlace {
 			return a.now().Sub(begun) > staleWrite, nil
 		}
 		if shared != nil {
 			return false, nil
 		}
-		o, err := a.ownerOf(ctx, id)
-		return err == nil && !a.owns(o, place, key, rest), err
+		o, err := ownerOf(ctx, a.store, id)
+		return err == nil && !a.owns(o, key), err
 	})
 	if err != nil {
 		return n, fmt.Errorf("take back parts of unfinished objects: %w", err)

@@ -45,6 +45,14 @@ func (a *App) addResolution(ctx context.Context, tx *store.Tx, id video.ID, name
 	if _, has := v.Resolution(name); has {
 		return nil // another request was faster
 	}
+	if err := a.stillKept(ctx, tx, v); err != nil {
+		return err
+	}
+	if !v.CompletedAt.IsZero() { // there may have been one of this name, whose deletion is not through
+		if err := a.removeWhile(ctx, tx, playFiles(v, name)); err != nil {
+			return err
+		}
+	}
 	r := video.Resolution{ID: video.ResolutionID(a.newID()), VideoID: id, Name: name, Status: v.Status, Failure: v.Failure}
 	if !v.CompletedAt.IsZero() {
 		r.Status, r.Failure = video.Processing, nil
@@ -96,6 +104,9 @@ func (a *App) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID, i
 			return &video.Error{Kind: video.Conflict, Code: "upload_failed",
 				Msg: "What failed is the upload. Upload the file and complete it again, or create another video."}
 		}
+		if err := a.stillKept(ctx, tx, v); err != nil {
+			return err
+		}
 		if err := tx.MoveResolution(ctx, id, video.Processing, nil); err != nil {
 			return err
 		}
@@ -121,6 +132,13 @@ func (a *App) sourceKept(ctx context.Context, v video.Video) error {
 		return storageError("look for the source", err)
 	}
 	return nil
+}
+
+// stillKept is sourceKept under the lock of the video, without which no source is
+// removed. Whoever asks has asked before, so that a storage that does not answer
+// keeps no lock.
+func (a *App) stillKept(ctx context.Context, tx *store.Tx, v video.Video) error {
+	return tx.While(ctx, func(ctx context.Context) error { return a.sourceKept(ctx, v) })
 }
 
 // takeUp puts a resolution that is in processing on the list of the next round. v

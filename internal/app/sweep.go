@@ -187,20 +187,18 @@ func (a *App) sweepPlace(ctx context.Context, place string, r *SweepReport) erro
 			continue
 		}
 		if last.id != id {
-			if last, err = a.ownerOf(ctx, id); err != nil {
+			if last, err = ownerOf(ctx, a.store, id); err != nil {
 				return err
 			}
 		}
-		removed, err := a.removeUnowned(ctx, last, info)
+		removed, err := a.removeUnowned(ctx, last, info.Key)
 		if err != nil {
 			r.failures = append(r.failures, err)
 		}
 		if len(r.failures) == maxSweepFailures {
 			return errors.Join(r.failures...)
 		}
-		if removed {
-			r.Removed++
-		}
+		r.Removed += removed
 	}
 	return nil
 }
