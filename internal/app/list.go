@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/store"
@@ -86,32 +85,34 @@ func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error)
 
 func (a *App) state(v video.Video, steps []store.Step) State {
 	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(a.now())}
-	waiting := v.Unplanned()
 	for _, r := range v.Resolutions {
 		rendition := -1
 		if v.Plan != nil {
 			rendition = v.Plan.RenditionOf(r.Name)
 		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
-			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool {
-				return concerns(s, rendition) && !slices.Contains(waiting, r.Name)
-			}),
+			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return concerns(s, rendition) }),
 		})
 	}
 	return s
 }
 
 // concerns reports whether a rendition waits for a step: all but the assembly of
-// others, because every chunk task makes all renditions.
+// others, because every chunk task makes all renditions. One that is in no plan
+// yet, which is -1, waits for none.
 func concerns(s store.Step, rendition int) bool {
-	return s.Kind != string(queue.Assemble) || s.Number == rendition
+	return rendition >= 0 && (s.Kind != string(queue.Assemble) || s.Number == rendition)
 }
 
 // progress is how much of the work of the chosen steps is done. Less than all
-// of it shows as less than 1, whatever the rounding.
+// of it shows as less than 1, whatever the rounding. The steps are nothing to a
+// resolution that failed: they are those of others, in a later round.
 func progress(s video.Status, steps []store.Step, chosen func(store.Step) bool) float64 {
-	if s == video.Ready {
+	switch s {
+	case video.Ready:
 		return 1
+	case video.Fail:
+		return 0
 	}
 	var done, all float64
 	for _, st := range steps {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spool-video/spool/internal/queue"
 	"github.com/spool-video/spool/internal/store"
@@ -29,7 +30,8 @@ func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, e
 }
 
 // GiveUp turns what is unfinished of a video to fail, stops its other tasks and
-// has its left-overs removed.
+// has its left-overs removed. What waits for the end of a round was not tried yet:
+// it gets its own.
 func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
 	var finished video.Status
 	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
@@ -37,14 +39,19 @@ func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
 		if err != nil {
 			return err
 		}
-		for i, r := range v.Resolutions {
-			if r.Status.Finished() {
-				continue
-			}
-			if err := tx.MoveResolution(ctx, r.ID, video.Fail, f); err != nil {
-				return err
-			}
-			v.Resolutions[i].Status = video.Fail
+		steps, err := tx.Steps(ctx, id)
+		if err != nil {
+			return err
+		}
+		var waiting []video.Name
+		if underWay(steps) {
+			waiting = v.Unplanned()
+		}
+		if err := failUnfinished(ctx, tx, v, waiting, f); err != nil {
+			return err
+		}
+		if len(waiting) > 0 {
+			return a.nextRound(ctx, tx, v)
 		}
 		if finished, err = a.settle(ctx, tx, v, f); err != nil {
 			return err
@@ -58,6 +65,21 @@ func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
 		a.finished(ctx, id, finished, f)
 	}
 	return err
+}
+
+// failUnfinished turns the resolutions of a video to fail that have not come to
+// their end, except some.
+func failUnfinished(ctx context.Context, tx *store.Tx, v video.Video, except []video.Name, f *video.Failure) error {
+	for i, r := range v.Resolutions {
+		if r.Status.Finished() || slices.Contains(except, r.Name) {
+			continue
+		}
+		if err := tx.MoveResolution(ctx, r.ID, video.Fail, f); err != nil {
+			return err
+		}
+		v.Resolutions[i].Status = video.Fail
+	}
+	return nil
 }
 
 // finished tells the operator that a video has come to its end; s is "" when it

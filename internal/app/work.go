@@ -270,9 +270,14 @@ func verdict(p *video.Plan, steps []store.Step) []video.Warning {
 	return p.Verdict(frames, sound)
 }
 
-// warn replaces the warnings about a video, which hardly any has.
+// warn replaces the warnings about a video, which hardly any has. Those about
+// films of earlier rounds stay: they are as true as they were.
 func warn(ctx context.Context, tx *store.Tx, v video.Video, all []video.Warning) error {
-	if len(all) == 0 && len(v.Warnings) == 0 {
+	if slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready }) {
+		fresh := slices.DeleteFunc(slices.Clone(all), func(w video.Warning) bool { return slices.Contains(v.Warnings, w) })
+		all = slices.Concat(v.Warnings, fresh)
+	}
+	if slices.Equal(all, v.Warnings) {
 		return nil
 	}
 	return tx.SetWarnings(ctx, v.ID, all)
