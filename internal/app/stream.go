@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/blob"
@@ -101,30 +102,68 @@ func (a *App) findSegment(ctx context.Context, place string, id video.ID, f stre
 
 // openTrack opens the film that has a track, and finds the track in its index.
 func (a *App) openTrack(ctx context.Context, place string, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
-	var film blob.Object
-	var err error
 	if name == stream.Sound {
-		film, err = a.openAnyFilm(ctx, place, id)
-	} else if n := video.Name(name); n.Valid() {
-		film, err = a.openFilm(ctx, place, id, n)
-	} else {
-		err = noSuchFile()
+		return a.openSound(ctx, place, id)
 	}
+	n := video.Name(name)
+	if !n.Valid() {
+		return nil, nil, noSuchFile()
+	}
+	film, err := a.openFilm(ctx, place, id, n)
 	if err != nil {
 		return nil, nil, err
 	}
 	index, err := a.index(ctx, film)
-	if err == nil && name != stream.Sound {
-		return film, index.Pictures, nil
+	if err != nil {
+		film.Close()
+		return nil, nil, err
 	}
-	if err == nil && index.Sound != nil {
-		return film, index.Sound, nil
+	return film, index.Pictures, nil
+}
+
+// openSound opens a film to take the sound from, which is the same in all of
+// them, but for those whose sound could not be made. The smallest has the fewest
+// other bytes in between. One whose index is known is likely to be there: that
+// saves a request.
+func (a *App) openSound(ctx context.Context, place string, id video.ID) (blob.Object, *mp4.Segments, error) {
+	known := slices.DeleteFunc(slices.Clone(video.Names), func(n video.Name) bool { return !a.shelf.Has(folder(place, id) + filmFile(n)) })
+	film, sound, err := a.openFirstSound(ctx, place, id, known)
+	if video.KindOf(err) != video.NotFound {
+		return film, sound, err
 	}
-	film.Close()
-	if err == nil { // the film is silent
-		err = noSuchFile()
+	found, err := a.findFilms(ctx, place, id)
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, err
+	var others []video.Name
+	for _, f := range found {
+		if !slices.Contains(known, f.name) {
+			others = append(others, f.name)
+		}
+	}
+	return a.openFirstSound(ctx, place, id, others)
+}
+
+// openFirstSound opens the first film that is there and has sound.
+func (a *App) openFirstSound(ctx context.Context, place string, id video.ID, names []video.Name) (blob.Object, *mp4.Segments, error) {
+	for _, n := range names {
+		film, err := a.blobs.Open(ctx, folder(place, id)+filmFile(n))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, nil, storageError("open film", err)
+		}
+		index, err := a.index(ctx, film)
+		if err == nil && index.Sound != nil {
+			return film, index.Sound, nil
+		}
+		film.Close()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, noSuchFile()
 }
 
 func (a *App) openFilm(ctx context.Context, place string, id video.ID, n video.Name) (blob.Object, error) {
@@ -136,28 +175,6 @@ func (a *App) openFilm(ctx context.Context, place string, id video.ID, n video.N
 		return nil, storageError("open film", err)
 	}
 	return film, nil
-}
-
-// openAnyFilm opens a film to take the sound from, which is the same in all of
-// them. The smallest has the fewest other bytes in between. One whose index is
-// known is likely to be there: that saves a request.
-func (a *App) openAnyFilm(ctx context.Context, place string, id video.ID) (blob.Object, error) {
-	for _, n := range video.Names {
-		key := folder(place, id) + filmFile(n)
-		if !a.shelf.Has(key) {
-			continue
-		}
-		if film, err := a.blobs.Open(ctx, key); err == nil {
-			return film, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, storageError("open film", err)
-		}
-	}
-	found, err := a.findFilms(ctx, place, id)
-	if err != nil {
-		return nil, err
-	}
-	return a.openFilm(ctx, place, id, found[0].name)
 }
 
 // whyNoFilm says why a video has nothing to stream.

@@ -17,9 +17,17 @@ import (
 
 // makeFilm has ffmpeg make a small film with its tables first.
 func makeFilm(t *testing.T) []byte {
+	return runFFmpeg(t, "-f lavfi -i testsrc2=s=64x36:r=25:d=5 -f lavfi -i sine=r=48000:d=5 -c:a aac")
+}
+
+func makeSilentFilm(t *testing.T) []byte {
+	return runFFmpeg(t, "-f lavfi -i testsrc2=s=32x18:r=25:d=5")
+}
+
+func runFFmpeg(t *testing.T, args string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "film.mp4")
-	args := "-v error -f lavfi -i testsrc2=s=64x36:r=25:d=5 -f lavfi -i sine=r=48000:d=5 -c:v libx264 -preset ultrafast -g 50 -pix_fmt yuv420p -c:a aac -movflags +faststart"
+	args = "-v error " + args + " -c:v libx264 -preset ultrafast -g 50 -pix_fmt yuv420p -movflags +faststart"
 	if out, err := exec.CommandContext(t.Context(), "ffmpeg", append(strings.Fields(args), path)...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, out)
 	}
@@ -162,4 +170,28 @@ func TestOneSignatureOpensTheStreamAndNothingElse(t *testing.T) {
 	b.pass(time.Hour)
 	_, err = b.OpenSigned(t.Context(), stream, v.ID, "720p-0.m4s")
 	wantCode(t, err, video.Forbidden, "url_expired")
+}
+
+// The sound of one round may be damaged by bad luck, and that of another not.
+func TestOneSilentFilmDoesNotMakeTheStreamSilent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.create(video.Draft{IsPublic: true}).Video.ID
+	folder := "public/" + string(id) + "/"
+	b.putFilm(folder+"240p.mp4", makeSilentFilm(t))
+	b.putFilm(folder+"720p.mp4", makeFilm(t))
+	for range 2 { // the second time, both indexes are known
+		for _, name := range []string{"audio.m3u8", "audio-init.mp4", "audio-0.m4s", "240p-0.m4s"} {
+			o, err := b.OpenPublic(t.Context(), id, name)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			b.must(o.Close())
+		}
+		o, err := b.OpenPublic(t.Context(), id, "master.m3u8")
+		b.must(err)
+		if text := readAll(t, o); !strings.Contains(text, `URI="audio.m3u8"`) {
+			t.Errorf("the list has no sound:\n%s", text)
+		}
+	}
 }

@@ -64,16 +64,21 @@ type timelineRun struct {
 // DASH. The segments are the same.
 func DASHManifest(films []Film) ([]byte, error) {
 	variants, sound := variantsOf(films)
-	pictures := adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1}
+	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
 	var length float64
+	codecs := map[string]int{} // the sets that have them: players change within a set only
 	for _, v := range variants {
 		p := v.Index.Pictures
 		r := represent(v.Name, p, v.measures)
 		r.Width, r.Height, r.FrameRate = p.Width, p.Height, fmt.Sprintf("%.0f/1000", math.Round(v.rate*1000))
-		pictures.Representations = append(pictures.Representations, r)
+		set, there := codecs[codecOf(p)]
+		if !there {
+			set, codecs[codecOf(p)] = len(m.Sets), len(m.Sets)
+			m.Sets = append(m.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
+		}
+		m.Sets[set].Representations = append(m.Sets[set].Representations, r)
 		length = max(length, v.length)
 	}
-	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S", Sets: []adaptationSet{pictures}}
 	if sound != nil {
 		heard := measure(sound)
 		r := represent(Sound, sound, heard)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spool-video/spool/internal/mp4"
 )
@@ -21,20 +22,35 @@ type variant struct {
 }
 
 // variantsOf returns the films that differ, the one that needs the least first.
-// Films of one size are one encode under several names, and count once. The sound
-// is that of the first film: all have the same.
+// Films of one size and codec are one encode under several names, or as good as
+// that, and count once. All films have the same sound, but for those whose sound
+// could not be made.
 func variantsOf(films []Film) (all []variant, sound *mp4.Segments) {
-	seen := map[[2]int]bool{}
+	type kind struct {
+		width, height int
+		codec         string
+	}
+	seen := map[kind]bool{}
 	for _, f := range films {
 		p := f.Index.Pictures
-		size := [2]int{p.Width, p.Height}
-		if !seen[size] {
+		k := kind{p.Width, p.Height, codecOf(p)}
+		if !seen[k] {
 			all = append(all, variant{f, measure(p)})
 		}
-		seen[size] = true
+		seen[k] = true
+		if sound == nil {
+			sound = f.Index.Sound
+		}
 	}
 	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(a.peak, b.peak) })
-	return all, films[0].Index.Sound
+	return all, sound
+}
+
+// codecOf returns the codec of a track without its profile, such as "avc1". It is
+// another one where the settings were changed before a resolution was added.
+func codecOf(s *mp4.Segments) string {
+	codec, _, _ := strings.Cut(s.Codecs[0], ".")
+	return codec
 }
 
 // measures of a track, as it is sent.
