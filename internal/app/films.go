@@ -72,7 +72,7 @@ func (a *App) films(ctx context.Context, place string, id video.ID) ([]stream.Fi
 // indexOf returns the index of a film that was just listed, and opens the film
 // only when nobody knows its index yet.
 func (a *App) indexOf(ctx context.Context, info blob.Info) (*mp4.Index, error) {
-	return a.shelf.Get(ctx, info.Key, info.ETag, func() (*mp4.Index, error) {
+	return a.shelved(ctx, info, func() (*mp4.Index, error) {
 		film, err := a.blobs.Open(ctx, info.Key)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -86,8 +86,17 @@ func (a *App) indexOf(ctx context.Context, info blob.Info) (*mp4.Index, error) {
 }
 
 func (a *App) index(ctx context.Context, film blob.Object) (*mp4.Index, error) {
-	info := film.Info()
-	return a.shelf.Get(ctx, info.Key, info.ETag, func() (*mp4.Index, error) { return readIndex(film) })
+	return a.shelved(ctx, film.Info(), func() (*mp4.Index, error) { return readIndex(film) })
+}
+
+// shelved returns the index of a film, and reads it if nobody has it. Who runs out
+// of time while others read has waited for the storage as they have.
+func (a *App) shelved(ctx context.Context, info blob.Info, read func() (*mp4.Index, error)) (*mp4.Index, error) {
+	index, err := a.shelf.Get(ctx, info.Key, info.ETag, read)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, storageError("wait for the index of a film", err)
+	}
+	return index, err
 }
 
 // readIndex tells a storage that does not answer from a film that is damaged:

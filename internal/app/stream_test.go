@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/url"
@@ -9,9 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/blob"
+	"github.com/spool-video/spool/internal/blob/disk"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -194,4 +198,40 @@ func TestOneSilentFilmDoesNotMakeTheStreamSilent(t *testing.T) {
 			t.Errorf("the list has no sound:\n%s", text)
 		}
 	}
+}
+
+// muteStore opens films, and is silent when they are read.
+type muteStore struct{ *disk.Store }
+
+func (m muteStore) Open(ctx context.Context, key string) (blob.Object, error) {
+	o, err := m.Store.Open(ctx, key)
+	return muteObject{o, ctx}, err
+}
+
+type muteObject struct {
+	blob.Object
+	ctx context.Context
+}
+
+func (m muteObject) ReadAt([]byte, int64) (int, error) {
+	<-m.ctx.Done()
+	return 0, context.Cause(m.ctx)
+}
+
+// All who wait are told that the storage is to blame, also those who wait for the
+// index that somebody else is reading.
+func TestAStorageThatIsSilentIsUnavailableToAll(t *testing.T) {
+	t.Parallel()
+	b := newBenchOn(t, func(s *disk.Store) blob.Store { return muteStore{s} })
+	id := b.create(video.Draft{IsPublic: true}).Video.ID
+	b.putFilm("public/"+string(id)+"/720p.mp4", beginsLikeVideo)
+	var asking sync.WaitGroup
+	for _, name := range []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "audio.m3u8", "audio-0.m4s"} {
+		asking.Go(func() {
+			if _, err := b.OpenPublic(t.Context(), id, name); codeOf(err) != "storage_unavailable" {
+				t.Errorf("%s: %v; want storage_unavailable", name, err)
+			}
+		})
+	}
+	asking.Wait()
 }
