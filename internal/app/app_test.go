@@ -217,6 +217,20 @@ func (b *bench) must(err error) {
 	}
 }
 
+// GiveUp gives a video up because of whatever task is to be done for it.
+func (b *bench) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
+	b.t.Helper()
+	task := queue.Task{Kind: queue.Inspect, Video: id}
+	steps, err := b.store.Steps(ctx, id)
+	b.must(err)
+	for _, s := range steps {
+		if !s.Done {
+			task.Kind, task.Number = queue.Kind(s.Kind), s.Number
+		}
+	}
+	return b.App.GiveUp(ctx, task, f)
+}
+
 // keys lists all objects.
 func (b *bench) keys() []string {
 	b.t.Helper()

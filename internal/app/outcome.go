@@ -29,18 +29,18 @@ func (a *App) Fault(ctx context.Context, t queue.Task, most int) (giveUp bool, e
 	return giveUp, err
 }
 
-// GiveUp turns what is unfinished of a video to fail, stops its other tasks and
-// has its left-overs removed. What waits for the end of a round was not tried yet:
-// it gets its own.
-func (a *App) GiveUp(ctx context.Context, id video.ID, f *video.Failure) error {
-	var finished video.Status
+// GiveUp turns what is unfinished of a video to fail because of a task, stops its
+// other tasks and has its left-overs removed. What waits for the end of a round
+// was not tried yet: it gets its own.
+func (a *App) GiveUp(ctx context.Context, t queue.Task, f *video.Failure) error {
+	id, finished := t.Video, video.Status("")
 	err := a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
 		if err != nil {
 			return err
 		}
 		steps, err := tx.Steps(ctx, id)
-		if err != nil {
+		if err != nil || !open(t, v, steps) { // another worker did the task meanwhile
 			return err
 		}
 		var waiting []video.Name

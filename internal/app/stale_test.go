@@ -82,3 +82,16 @@ func TestRowsThatStaleTasksLeftHoldNothingUp(t *testing.T) {
 		}
 	}
 }
+
+// A worker that was thought dead comes back with a task that another has done.
+func TestAStaleTaskGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := b.processing(video.Draft{Resolutions: []video.Name{"720p"}})
+	b.transcode(v.ID, plan("720p"))
+	for _, k := range []queue.Kind{queue.Inspect, queue.Encode} {
+		b.must(b.App.GiveUp(t.Context(), queue.Task{Kind: k, Video: v.ID}, video.Failf(video.Corrupt, "It is broken.")))
+	}
+	b.publish(v.ID, 0)
+	b.wantStatuses(v.ID, "ready: 720p ready")
+}

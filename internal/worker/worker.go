@@ -209,7 +209,7 @@ func (w *Worker) giveUp(ctx context.Context, t queue.Task, f *video.Failure) err
 	case queue.Measure:
 		return w.app.SkipMeasuring(ctx, t.Video)
 	}
-	return w.app.GiveUp(ctx, t.Video, f)
+	return w.app.GiveUp(ctx, t, f)
 }
 
 // conversionError is an error of package media or mp4: the file may be to blame.
