@@ -82,7 +82,7 @@ type totalsView struct {
 	WallSeconds  float64  `json:"wallSeconds" doc:"Runs overlap, so this can be more than totalSeconds."`
 	CPUSeconds   float64  `json:"cpuSeconds"`
 	QueueSeconds *float64 `json:"queueSeconds,omitempty" doc:"From the completed upload to the first run."`
-	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed."`
+	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if more was made of it later, until that was."`
 }
 
 type outputView struct {

@@ -130,7 +130,12 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	case "", H264:
 		add("The outputs are H.264 in MP4 with the index in front.", "Every browser, phone and television plays that, and can begin before the file is loaded.")
 	default:
-		add(fmt.Sprintf("The outputs are %s in MP4 with the index in front.", strings.ToUpper(string(p.Codec))), "This server is set to it. Not every player can decode it.")
+		add(fmt.Sprintf("The outputs are %s in MP4 with the index in front.", codecName(p.Codec)), "This server is set to it. Not every player can decode it.")
+	}
+	for _, r := range p.Renditions {
+		if len(r.Names) > 0 && r.Codec != "" && r.Codec != cmp.Or(p.Codec, H264) {
+			add(fmt.Sprintf("%s, made before, stays %s.", join(r.Names), codecName(r.Codec)), "This server was set to that when it was made.")
+		}
 	}
 	if len(p.Chunks) == 1 {
 		add("The film is encoded in one piece.", "It is short, or its container has no index that can be trusted to cut it exactly.")
@@ -146,6 +151,14 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	}
 	add(fmt.Sprintf("The film is encoded in %d pieces, which begin at second %s.", len(p.Chunks), strings.Join(starts, ", ")),
 		"Pieces can be encoded at the same time, and a crash costs one of them at most. They begin at keyframes of the file.")
+}
+
+// codecName is what people call a codec.
+func codecName(c Codec) string {
+	if c == H264 {
+		return "H.264"
+	}
+	return strings.ToUpper(string(c))
 }
 
 func (p *Plan) decideSound(add func(what, why string)) {

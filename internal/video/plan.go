@@ -1,6 +1,7 @@
 package video
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -85,6 +86,8 @@ type Rendition struct {
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
 	Names  []Name `json:"names"`
+	// Codec is that of an earlier round, where it was not Plan.Codec.
+	Codec Codec `json:"codec,omitempty"`
 }
 
 // Chunk is a stretch of the film that one task encodes. Times are integers in
@@ -172,6 +175,11 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	next := *p
 	next.First = len(earlier.Renditions)
 	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
+	if before := cmp.Or(earlier.Codec, H264); before != cmp.Or(p.Codec, H264) {
+		for i, r := range earlier.Renditions {
+			next.Renditions[i].Codec = cmp.Or(r.Codec, before)
+		}
+	}
 	return &next
 }
 
