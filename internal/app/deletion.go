@@ -146,6 +146,9 @@ func (a *App) forget(ctx context.Context, vid video.ID, id video.ResolutionID) e
 			}
 			return a.measureIfReady(ctx, tx, vid)
 		}
+		if err := a.skipRound(ctx, tx, v); err != nil {
+			return err
+		}
 		return a.enqueuePurge(ctx, tx, vid, afterDeletion)
 	})
 	if err == nil {

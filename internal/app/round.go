@@ -173,6 +173,19 @@ func (a *App) nextRound(ctx context.Context, tx *store.Tx, v video.Video) error 
 	return a.queue.Enqueue(ctx, tx, inspection(v.ID, v.Tenant))
 }
 
+// skipRound begins the next round if nobody waits for the one under way any more.
+func (a *App) skipRound(ctx context.Context, tx *store.Tx, v video.Video) error {
+	waiting := v.Unplanned()
+	awaited := func(r video.Resolution) bool { return !r.Status.Finished() && !slices.Contains(waiting, r.Name) }
+	if len(waiting) == 0 || slices.ContainsFunc(v.Resolutions, awaited) {
+		return nil
+	}
+	if steps, err := tx.Steps(ctx, v.ID); err != nil || !underWay(steps) {
+		return err
+	}
+	return a.nextRound(ctx, tx, v)
+}
+
 // underWay reports whether a round is between its inspection and its end.
 func underWay(steps []store.Step) bool { return slices.ContainsFunc(steps, holdsUp) }
 

@@ -301,3 +301,22 @@ func TestWarningsOutliveTheirRound(t *testing.T) {
 		t.Errorf("warnings = %v; want %v, which is still true of one film", got, silent)
 	}
 }
+
+// Nobody waits for a round all of whose resolutions were deleted.
+func TestDeletingAllOfARoundBeginsTheNext(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := b.processing(video.Draft{Resolutions: []video.Name{"8k", "720p"}})
+	b.must(b.Planned(t.Context(), v.ID, plan("8k", "720p")))
+	b.add(v.ID, "240p")
+	b.must(b.DeleteResolution(t.Context(), b.by, v.Resolutions[0].ID))
+	if n := b.waiting(); n[queue.Encode] != 2 {
+		t.Errorf("tasks = %v; want the round to go on for 720p", n)
+	}
+	b.must(b.DeleteResolution(t.Context(), b.by, v.Resolutions[1].ID))
+	if n := b.waiting(); n[queue.Encode] != 0 || n[queue.Inspect] != 1 {
+		t.Errorf("tasks = %v; want the round of 240p to begin", n)
+	}
+	b.finish(v.ID)
+	b.wantStatuses(v.ID, "ready: 240p ready")
+}
