@@ -2,6 +2,7 @@ package media
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +34,11 @@ func (t *Tools) Measure(ctx context.Context, job Job, p *video.Plan, films []Fil
 	if len(films) == 0 {
 		return nil, nil
 	}
+	// Each size is scaled from the one before it. Films of several rounds come in
+	// the order of their rounds.
+	films = slices.SortedStableFunc(slices.Values(films), func(a, b Film) int {
+		return cmp.Compare(p.Renditions[b.Rendition].Height, p.Renditions[a.Rendition].Height)
+	})
 	if err := writeLook(job, p); err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}

@@ -2,6 +2,7 @@ package media
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,5 +227,22 @@ func TestReadStats(t *testing.T) {
 		if s := fmt.Sprint(got, " ", err); strings.Join(strings.Fields(s), " ") != want {
 			t.Errorf("readStats(%q) = %s; want %s", text, s, want)
 		}
+	}
+}
+
+// A resolution that was added before the others were measured may be larger.
+func TestMeasureTakesFilmsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	tools := shortCuts(newTools(t))
+	job := newJob(t, clip(t, "a.mp4", "testsrc2=s=640x360:r=25:d=3", "-an", "-g", "50"))
+	plan, films := finished(t, tools, job, "144p", "360p")
+	want, err := tools.Measure(t.Context(), job, plan, films, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(films)
+	got, err := tools.Measure(t.Context(), job, plan, films, nil)
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("likeness of the smaller film first is %v, %v; want %v", got, err, want)
 	}
 }
