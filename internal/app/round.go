@@ -186,12 +186,15 @@ func (a *App) skipRound(ctx context.Context, tx *store.Tx, v video.Video) error 
 	return a.nextRound(ctx, tx, v)
 }
 
-// underWay reports whether a round is between its inspection and its end.
-func underWay(steps []store.Step) bool { return slices.ContainsFunc(steps, holdsUp) }
+// underWay reports whether a round is between its inspection and its end, which
+// is when the last film is assembled.
+func underWay(steps []store.Step) bool {
+	return slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(queue.Assemble) && !s.Done })
+}
 
-// holdsUp reports whether a round cannot end before a step is done. The inspection
-// comes before it and the comparison after it, so a row that trouble with one of
-// these has left says nothing about a round.
+// holdsUp reports whether the films of a round cannot be assembled before a step is
+// done. The inspection comes before the round and the comparison after it, so a row
+// that trouble with one of these has left says nothing about a round.
 func holdsUp(s store.Step) bool {
 	return !s.Done && s.Kind != string(queue.Inspect) && s.Kind != string(queue.Measure)
 }

@@ -56,13 +56,16 @@ func TestTroubleWithStaleTasksIsNotCounted(t *testing.T) {
 // Binaries from before counted them, and may run beside this one.
 func TestRowsThatStaleTasksLeftHoldNothingUp(t *testing.T) {
 	t.Parallel()
-	for _, k := range []queue.Kind{queue.Inspect, queue.Measure} {
+	for _, k := range []queue.Kind{queue.Inspect, queue.Measure, queue.Encode} {
 		for _, before := range []bool{true, false} {
+			if k == queue.Encode && !before {
+				continue
+			}
 			b := newBench(t)
 			v := b.processing(video.Draft{Resolutions: []video.Name{"720p"}})
 			leave := func() {
 				b.must(b.store.InTx(t.Context(), func(tx *store.Tx) error {
-					_, err := tx.CountFault(t.Context(), v.ID, string(k), 0)
+					_, err := tx.CountFault(t.Context(), v.ID, string(k), 7)
 					return err
 				}))
 			}

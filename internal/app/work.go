@@ -72,7 +72,7 @@ func (a *App) Planned(ctx context.Context, id video.ID, p *video.Plan) error {
 		}
 		p := p.After(v.Plan)
 		steps, tasks := layOut(v, p)
-		if _, err := tx.FinishStep(ctx, id, string(queue.Inspect), 0, 0, a.now()); err != nil {
+		if err := tx.DropSteps(ctx, id); err != nil { // of the inspection, and what stale tasks have left
 			return err
 		}
 		if err := tx.SetPlan(ctx, id, p); err != nil {
