@@ -97,7 +97,7 @@ const (
 	removalBatch = 100
 	// removalHold is how long a video stays locked for a storage that does not
 	// remove what it should.
-	removalHold = 20 * time.Second
+	removalHold = 10 * time.Second
 )
 
 // removeUnowned removes objects that their video has no use for, and returns how
