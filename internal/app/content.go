@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -39,9 +38,8 @@ func (page) Close() error { return nil }
 // segment is a file of a stream that is read from a film.
 type segment struct {
 	*stream.Reader
-	film   blob.Object
-	info   blob.Info
-	cancel context.CancelFunc // of the context that film was opened with
+	film blob.Object
+	info blob.Info
 }
 
 func newSegment(film blob.Object, parts []mp4.Part) *segment {
@@ -58,6 +56,5 @@ func newSegment(film blob.Object, parts []mp4.Part) *segment {
 func (s *segment) Info() blob.Info { return s.info }
 
 func (s *segment) Close() error {
-	defer s.cancel()
 	return errors.Join(s.Reader.Close(), s.film.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"time"
 
@@ -120,7 +121,7 @@ func (a *App) openPlay(ctx context.Context, place string, id video.ID, file stri
 	if !ok {
 		return nil, noSuchFile()
 	}
-	o, err := a.openInTime(ctx, folder(place, id)+file)
+	o, err := inTime(ctx, func(ctx context.Context) (blob.Object, error) { return a.blobs.Open(ctx, folder(place, id)+file) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, a.whyMissing(ctx, place, id, name, thumbnail)
 	}
@@ -130,20 +131,21 @@ func (a *App) openPlay(ctx context.Context, place string, id video.ID, file stri
 	return o, nil
 }
 
-// openInTime opens an object of a storage that answers within lookLimit. The
-// object needs its context for as long as somebody watches, so a limit of time on
-// that would end the film.
-func (a *App) openInTime(ctx context.Context, key string) (blob.Object, error) {
+// inTime opens something in a storage that answers within lookLimit. What is open
+// needs its context for as long as somebody watches, so a limit of time on that
+// would end the film.
+func inTime[C io.Closer](ctx context.Context, open func(context.Context) (C, error)) (C, error) {
 	ctx, cancel := context.WithCancel(ctx) // until the request ends
 	late := time.AfterFunc(lookLimit, cancel)
-	o, err := a.blobs.Open(ctx, key)
+	c, err := open(ctx)
 	if late.Stop() {
-		return o, err
+		return c, err
 	}
 	if err == nil { // in the very last moment
-		_ = o.Close() // nothing was read
+		_ = c.Close() // nothing was read
 	}
-	return nil, fmt.Errorf("no answer for %s: %w", lookLimit, context.DeadlineExceeded)
+	var none C
+	return none, fmt.Errorf("no answer for %s: %w", lookLimit, context.DeadlineExceeded)
 }
 
 func noSuchFile() *video.Error {

@@ -65,22 +65,14 @@ func (a *App) openOverview(ctx context.Context, place string, id video.ID, k str
 // openSegment returns a segment whose media are read from the film as they are
 // sent. The storage is given little time to begin, and all it needs to go on.
 func (a *App) openSegment(ctx context.Context, place string, id video.ID, f stream.File) (Content, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(lookLimit, cancel)
-	s, err := a.findSegment(ctx, place, id, f)
-	inTime := late.Stop()
-	if err == nil && inTime {
-		s.cancel = cancel
-		return s, nil
+	s, err := inTime(ctx, func(ctx context.Context) (*segment, error) { return a.findSegment(ctx, place, id, f) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, storageError("open film", err)
 	}
-	cancel()
-	if s != nil {
-		s.film.Close()
+	if err != nil {
+		return nil, err
 	}
-	if !inTime {
-		err = storageError("open film", context.DeadlineExceeded)
-	}
-	return nil, err
+	return s, nil
 }
 
 func (a *App) findSegment(ctx context.Context, place string, id video.ID, f stream.File) (*segment, error) {
