@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // access logs and counts every request. It tells the pattern of a route, never

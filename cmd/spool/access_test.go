@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // logged sends one request through the access log, in front of a mux with

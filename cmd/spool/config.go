@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/blob/s3"
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/sandbox"
-	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -2,7 +2,7 @@
 
 package main
 
-import "github.com/spool-video/spool/internal/app"
+import "github.com/spool-video/spool/internal/service/app"
 
 // crashPoint returns nil: an ordinary build never stops by itself.
 func crashPoint() func(app.Point) { return nil }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/service/app"
 )
 
 // crashPoint makes the process die as by kill -9 when it reaches the point that

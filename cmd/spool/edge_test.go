@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 const edgeKey = "edge-key-0123456789abcdef"

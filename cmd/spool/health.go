@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spool-video/spool/internal/problem"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // probes are the routes that machines ask over and over.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 

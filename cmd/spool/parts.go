@@ -11,16 +11,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/blob"
-	"github.com/spool-video/spool/internal/blob/disk"
-	"github.com/spool-video/spool/internal/blob/s3"
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/queue/local"
-	"github.com/spool-video/spool/internal/queue/river"
-	"github.com/spool-video/spool/internal/store"
-	"github.com/spool-video/spool/internal/tus"
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/web/tus"
 )
 
 // The data directory holds these and the lock file, and nothing else does.

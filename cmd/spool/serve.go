@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 type serveCommand struct{ Config }

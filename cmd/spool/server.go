@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spool-video/spool/internal/delivery"
-	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/problem"
+	"github.com/spool-video/spool/internal/web/delivery"
+	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // service is what the parts, wired together, offer to the process that runs

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/queue/river"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/river"
 )
 
 type workersCommand struct {

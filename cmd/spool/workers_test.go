@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
 )
 
 // Videos that were made in the same minute share the beginning of their ids.

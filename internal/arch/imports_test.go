@@ -22,7 +22,29 @@ type pkg struct {
 	Imports    []string
 }
 
-// rule says what some packages may not import.
+// wings says which wings of internal/ each wing may import, beside itself. The
+// arrows point one way: cmd → web, worker → service → backend, engine → video.
+var wings = map[string][]string{
+	"web":     {"service", "backend", "video"},
+	"worker":  {"service", "engine", "backend", "video"},
+	"service": {"engine", "backend", "video"},
+	"engine":  {"video"},
+	"backend": {"video"},
+	"video":   {},
+	"arch":    {},
+}
+
+// wingOf returns the folder of internal/ that a package lies in, or "".
+func wingOf(importPath string) string {
+	rest, ok := strings.CutPrefix(importPath, module+"/internal/")
+	if !ok {
+		return ""
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return first
+}
+
+// rule says what some packages may not import although their wing may.
 type rule struct {
 	packages  []string // below internal/, each with everything below it
 	forbidden func(imported string) bool
@@ -44,10 +66,10 @@ func anyOf(names ...string) func(string) bool {
 	}
 }
 
-// below forbids implementations, but not the contract they implement.
-func below(names ...string) func(string) bool {
+// implementations forbids the packages below a contract, but not the contract.
+func implementations(contracts ...string) func(string) bool {
 	return func(imported string) bool {
-		return slices.ContainsFunc(names, func(n string) bool {
+		return slices.ContainsFunc(contracts, func(n string) bool {
 			return strings.HasPrefix(imported, module+"/internal/"+n+"/")
 		})
 	}
@@ -63,28 +85,20 @@ func notStandard(imported string) bool {
 var rules = []rule{
 	{[]string{"video"}, notStandard,
 		"video holds the words that everyone speaks: it stands on the standard library only, so that anyone can import it"},
-	{[]string{"mp4"}, ours,
-		"mp4 turns pieces into a film: it knows files and nothing of a service"},
-	{[]string{"sign"}, ours,
+	{[]string{"engine/mp4"}, ours,
+		"mp4 reads and writes files: it knows nothing of a service"},
+	{[]string{"service/auth/sign"}, ours,
 		"sign is a small piece of cryptography that must be readable on its own"},
-	{[]string{"stream"}, func(imported string) bool { return ours(imported) && !anyOf("mp4")(imported) },
-		"stream turns films into playlists and segments: it knows films and nothing of a service"},
-	{[]string{"media"}, anyOf("store", "blob", "queue", "app", "api", "delivery", "tus", "worker"),
-		"media knows local paths only: what touches hostile files must not reach the database or the storage"},
-	{[]string{"store", "blob", "queue"}, anyOf("app", "api", "delivery", "tus", "worker", "media"),
-		"back ends are dumb: policy is written once, above them, in app"},
-	{[]string{"api", "tus", "console"}, anyOf("store", "blob", "queue", "media", "worker"),
-		"the edge asks app, so that every rule is written once"},
-	{[]string{"console"}, anyOf("app", "api", "delivery", "tus"),
+	{[]string{"engine/stream"}, func(imported string) bool { return ours(imported) && !anyOf("engine/mp4")(imported) },
+		"stream turns MP4 files into playlists and segments: it knows nothing of a service"},
+	{[]string{"web/api", "web/tus", "web/console"}, anyOf("backend/store", "backend/blob", "backend/queue"),
+		"the edge asks the services, so that every rule is written once"},
+	{[]string{"web/console"}, anyOf("service", "web/api", "web/delivery", "web/tus"),
 		"the console is a client of the API like any other: a right of its own would be one that nobody checks"},
-	{[]string{"delivery", "worker"}, anyOf("store"),
-		"what may be read or changed is decided in app"},
-	{[]string{"delivery", "worker"}, below("blob", "queue"),
+	{[]string{"web", "worker"}, anyOf("backend/store"),
+		"what may be read or changed is decided in service"},
+	{[]string{"web", "worker", "service"}, implementations("backend/blob", "backend/queue"),
 		"only the contracts blob and queue may be used here; which implementation runs is decided in cmd/spool"},
-	{[]string{"app"}, below("blob", "queue"),
-		"app speaks to contracts; which implementation runs is decided in cmd/spool"},
-	{[]string{"app"}, anyOf("api", "delivery", "tus", "worker", "media"),
-		"app is asked by the edges and must not know them"},
 }
 
 // vague lists package names that do not say what a package owns.
@@ -101,6 +115,9 @@ func breaches(packages []pkg) []string {
 			if within(imported, module+"/cmd") {
 				found = append(found, fmt.Sprintf("%s imports %s: cmd is the wiring at the top, and nobody builds on it", p.ImportPath, imported))
 			}
+			if from, to := wingOf(p.ImportPath), wingOf(imported); from != "" && to != "" && from != to && !slices.Contains(wings[from], to) {
+				found = append(found, fmt.Sprintf("%s must not import %s: the arrows are cmd → web, worker → service → backend, engine → video", p.ImportPath, imported))
+			}
 			for _, r := range rules {
 				if anyOf(r.packages...)(p.ImportPath) && r.forbidden(imported) && !sameFamily(p.ImportPath, imported) {
 					found = append(found, fmt.Sprintf("%s must not import %s: %s", p.ImportPath, imported, r.why))
@@ -111,15 +128,14 @@ func breaches(packages []pkg) []string {
 	return found
 }
 
-// sameFamily reports whether two packages lie in the same folder of internal/:
-// an implementation may import its contract and its own parts.
+// sameFamily reports whether two packages lie in the same folder of a wing: an
+// implementation may import its contract and its own parts.
 func sameFamily(a, b string) bool {
-	top := func(p string) string {
-		p, _ = strings.CutPrefix(p, module+"/internal/")
-		first, _, _ := strings.Cut(p, "/")
-		return first
+	family := func(p string) string {
+		parts := strings.SplitN(strings.TrimPrefix(p, module+"/internal/"), "/", 3)
+		return strings.Join(parts[:min(len(parts), 2)], "/")
 	}
-	return ours(a) && ours(b) && top(a) == top(b)
+	return ours(a) && ours(b) && family(a) == family(b)
 }
 
 func TestImportRules(t *testing.T) {
@@ -162,33 +178,37 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		want           string // in the sentence; "" means allowed
 	}{
 		{"internal/video", "github.com/google/uuid", "standard library only"},
-		{"internal/video", module + "/internal/queue", "standard library only"},
+		{"internal/video", module + "/internal/backend/queue", "the arrows are"},
 		{"internal/video", "encoding/json", ""},
-		{"internal/mp4", module + "/internal/video", "nothing of a service"},
-		{"internal/mp4", "github.com/Eyevinn/mp4ff/mp4", ""},
-		{"internal/stream", module + "/internal/mp4", ""},
-		{"internal/stream", module + "/internal/blob", "nothing of a service"},
-		{"internal/media/sandbox", module + "/internal/blob", "local paths only"},
-		{"internal/media", module + "/internal/media/sandbox", ""},
-		{"internal/api", module + "/internal/store", "asks app"},
-		{"internal/api", module + "/internal/queue", "asks app"},
-		{"internal/api", module + "/internal/app", ""},
-		{"internal/tus", module + "/internal/blob/s3", "asks app"},
-		{"internal/tus", module + "/internal/app", ""},
-		{"internal/console", module + "/internal/app", "a client of the API"},
-		{"internal/console", module + "/internal/problem", ""},
-		{"internal/delivery", module + "/internal/blob", ""},
-		{"internal/delivery", module + "/internal/blob/disk", "only the contracts"},
-		{"internal/worker", module + "/internal/queue", ""},
-		{"internal/worker", module + "/internal/queue/local", "only the contracts"},
-		{"internal/worker", module + "/internal/store", "decided in app"},
-		{"internal/app", module + "/internal/store", ""},
-		{"internal/app", module + "/internal/blob/disk", "app speaks to contracts"},
-		{"internal/queue/local", module + "/internal/queue", ""},
-		{"internal/queue/local", module + "/internal/app", "dumb"},
-		{"internal/app", module + "/cmd/spool", "nobody builds on it"},
-		{"internal/app/utils", "fmt", "does not say what it owns"},
-		{"internal/apiary", module + "/internal/store", ""},
+		{"internal/engine/mp4", module + "/internal/video", "nothing of a service"},
+		{"internal/engine/mp4", "github.com/Eyevinn/mp4ff/mp4", ""},
+		{"internal/engine/stream", module + "/internal/engine/mp4", ""},
+		{"internal/engine/stream", module + "/internal/video", "nothing of a service"},
+		{"internal/engine/sandbox", module + "/internal/backend/blob", "the arrows are"},
+		{"internal/engine/media", module + "/internal/engine/sandbox", ""},
+		{"internal/web/api", module + "/internal/backend/store", "asks the services"},
+		{"internal/web/api", module + "/internal/backend/queue", "asks the services"},
+		{"internal/web/api", module + "/internal/service/catalog", ""},
+		{"internal/web/api", module + "/internal/engine/probe", "the arrows are"},
+		{"internal/web/api", module + "/internal/worker", "the arrows are"},
+		{"internal/web/tus", module + "/internal/backend/blob/s3", "asks the services"},
+		{"internal/web/tus", module + "/internal/service/uploads", ""},
+		{"internal/web/console", module + "/internal/service/catalog", "a client of the API"},
+		{"internal/web/console", module + "/internal/web/problem", ""},
+		{"internal/web/delivery", module + "/internal/backend/blob", ""},
+		{"internal/web/delivery", module + "/internal/backend/blob/disk", "only the contracts"},
+		{"internal/worker", module + "/internal/backend/queue", ""},
+		{"internal/worker", module + "/internal/backend/queue/local", "only the contracts"},
+		{"internal/worker", module + "/internal/backend/store", "decided in service"},
+		{"internal/worker", module + "/internal/web/metrics", "the arrows are"},
+		{"internal/service/catalog", module + "/internal/backend/store", ""},
+		{"internal/service/catalog", module + "/internal/backend/blob/disk", "only the contracts"},
+		{"internal/service/catalog", module + "/internal/web/problem", "the arrows are"},
+		{"internal/backend/queue/local", module + "/internal/backend/queue", ""},
+		{"internal/backend/queue/local", module + "/internal/service/catalog", "the arrows are"},
+		{"internal/backend/blob/s3", module + "/internal/engine/mp4", "the arrows are"},
+		{"internal/service/catalog", module + "/cmd/spool", "nobody builds on it"},
+		{"internal/service/utils", "fmt", "does not say what it owns"},
 	}
 	for _, tt := range tests {
 		found := strings.Join(breaches([]pkg{{ImportPath: module + "/" + tt.from, Imports: []string{tt.imported}}}), "\n")

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/media"
 )
 
 // A running task writes its progress after firstBeat, and then more and more

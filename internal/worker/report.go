@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/media"
 	"github.com/spool-video/spool/internal/video"
 )
 

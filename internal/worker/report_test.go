@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/blob"
-	"github.com/spool-video/spool/internal/blob/disk"
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/queue/local"
-	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 // bench is a worker on real parts.

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/spool-video/spool/internal/blob/s3"
-	"github.com/spool-video/spool/internal/blob/s3/s3test"
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/store"
+	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/blob/s3"
-	"github.com/spool-video/spool/internal/blob/s3/s3test"
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/video"
 )
 

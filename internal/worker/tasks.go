@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/mp4"
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -16,11 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/room"
+	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -49,7 +48,7 @@ const (
 
 // Observer is told how tasks went.
 type Observer interface {
-	TaskDone(k queue.Kind, o metrics.Outcome, took time.Duration)
+	TaskDone(k queue.Kind, o queue.Outcome, took time.Duration)
 	TaskRetried(k queue.Kind)
 	Encoded(film, took time.Duration)
 }
@@ -73,13 +72,13 @@ func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 	}
 	began := time.Now()
 	v, wanted, err := w.app.Working(ctx, t)
-	outcome := metrics.Failed
+	outcome := queue.OutcomeFailed
 	switch {
 	case err != nil:
 	case !wanted:
-		outcome = metrics.Cancelled
+		outcome = queue.OutcomeCancelled
 	default:
-		outcome = metrics.Done
+		outcome = queue.OutcomeDone
 		if err = w.do(ctx, t, v); err != nil {
 			outcome, err = w.failed(ctx, t, err)
 		}
@@ -124,7 +123,7 @@ func (w *Worker) workplace(ctx context.Context, t queue.Task, v video.Video) (st
 	if err := os.MkdirAll(w.scratch, 0o700); err != nil {
 		return "", scratchError{err}
 	}
-	free, err := room.Free(w.scratch)
+	free, err := diskspace.Free(w.scratch)
 	if err != nil {
 		return "", scratchError{err}
 	}
@@ -159,26 +158,26 @@ func (w *Worker) workIn(ctx context.Context, dir string, t queue.Task, v video.V
 
 // failed decides what follows from a task's error. It returns the error that
 // the queue shall see: nil when the task is over, however it went.
-func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (metrics.Outcome, error) {
+func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Outcome, error) {
 	switch {
 	case errors.Is(context.Cause(ctx), queue.ErrStopping):
-		return metrics.Stopped, queue.ErrStopping
+		return queue.OutcomeStopped, queue.ErrStopping
 	case ctx.Err() != nil, errors.Is(err, queue.ErrCancelled): // the latter from the heartbeat
-		return metrics.Cancelled, nil
+		return queue.OutcomeCancelled, nil
 	}
 	failure, hopeless := errors.AsType[*video.Failure](err)
 	if !hopeless && ours(err) {
-		return metrics.Failed, fmt.Errorf("%w: %w", queue.ErrUnwell, err) // the queue logs it and tries again
+		return queue.OutcomeFailed, fmt.Errorf("%w: %w", queue.ErrUnwell, err) // the queue logs it and tries again
 	}
 	if !hopeless {
 		giveUp, countErr := w.app.Fault(ctx, t, mostFaults(err))
 		if countErr != nil || !giveUp {
-			return metrics.Failed, errors.Join(err, countErr)
+			return queue.OutcomeFailed, errors.Join(err, countErr)
 		}
 		failure = explain(err)
 	}
 	w.log.InfoContext(ctx, "task given up", "task", t.String(), "code", failure.Code, "err", err)
-	return metrics.GivenUp, w.giveUp(ctx, t, failure)
+	return queue.OutcomeGivenUp, w.giveUp(ctx, t, failure)
 }
 
 // mostFaults is how often a task may fail with an error that is not ours before

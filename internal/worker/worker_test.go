@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spool-video/spool/internal/app"
-	"github.com/spool-video/spool/internal/blob"
-	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 // TestClocksDiffer runs a fleet whose database lives seven minutes in the future

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 )
 
 // door is how one process, or the customers, reach the S3 server. Each has its

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/spool-video/spool/internal/blob/s3/s3test"
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 // apiKey is the bootstrap key of every fleet.

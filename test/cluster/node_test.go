@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/child"
 	"github.com/spool-video/spool/test/rig"
 )

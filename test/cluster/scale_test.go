@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/media"
+	"github.com/spool-video/spool/internal/engine/media"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/rig"
 )

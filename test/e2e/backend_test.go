@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/blob/s3/s3test"
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 // onFleet reports whether the tests run on the back ends of many machines,

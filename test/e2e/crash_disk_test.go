@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/room"
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -70,7 +70,7 @@ func takeAllBut(t testing.TB, dir string, left uint64) {
 	}
 	defer f.Close()
 	for {
-		free, err := room.Free(dir)
+		free, err := diskspace.Free(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

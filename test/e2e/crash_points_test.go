@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/app"
+	"github.com/spool-video/spool/internal/service/app"
 )
 
 // tinyFrames is how many pictures tinyClip has.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/mp4"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/video"
 )
 

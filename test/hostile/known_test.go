@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 // TestTheKnownExploit examines the file that made this kind of attack known: an

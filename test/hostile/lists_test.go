@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 // lists returns all that tries to reach the bait.

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 // roleVariable makes the program of these tests an examiner; its value says

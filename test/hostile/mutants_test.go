@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 const (

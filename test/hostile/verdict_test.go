@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spool-video/spool/internal/media"
-	"github.com/spool-video/spool/internal/sandbox"
+	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 // Run builds the program, with these flags, and runs the tests of a package two

@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/queue/local"
-	"github.com/spool-video/spool/internal/queue/river"
-	"github.com/spool-video/spool/internal/store"
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/queue"
-	"github.com/spool-video/spool/internal/queue/river"
-	"github.com/spool-video/spool/internal/store"
-	"github.com/spool-video/spool/internal/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/video"
 )
 

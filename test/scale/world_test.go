@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/queue"
+	"github.com/spool-video/spool/internal/backend/queue"
 )
 
 // stuck is how long nothing may happen, in real time, before a test gives up.

@@ -1,0 +1,111 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// Copy gives the object's file a second name.
+func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.link(ctx, from, to, etag)
+	if cannotLink(err) {
+		info, err = s.duplicate(ctx, from, to, etag)
+	}
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("copy object %s to %s: %w", from, to, err)
+	}
+	return info, nil
+}
+
+func (s *Store) link(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	// A missing source must not cost its target a new folder.
+	if _, err := s.statVersion(from, etag); err != nil {
+		return blob.Info{}, err
+	}
+	temp := s.tempName(path.Dir(to))
+	info, err := s.linkVia(temp, from, to, etag)
+	if err != nil {
+		s.discard(temp)
+		return blob.Info{}, err
+	}
+	return info, s.syncNearest(path.Dir(to))
+}
+
+// replacedTries is how often linking is tried again that failed because a writer
+// replaced the object at that very moment: Linux looks the file up first, and
+// finds then that it has lost its name.
+const replacedTries = 10
+
+// linkVia links from to temp, looks whether that is the right version, and only
+// then lets it take the place of to.
+func (s *Store) linkVia(temp, from, to, etag string) (blob.Info, error) {
+	err := s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
+	for range replacedTries {
+		if !isMissing(err) {
+			break
+		}
+		if _, gone := s.statVersion(from, etag); gone != nil {
+			return blob.Info{}, gone
+		}
+		err = s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
+	}
+	if err != nil {
+		return blob.Info{}, explain(err)
+	}
+	info, err := s.statVersion(temp, etag)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	if err := s.root.Rename(temp, to); err != nil {
+		return blob.Info{}, explain(err)
+	}
+	// Where temp and to were one file already, rename has done nothing at all,
+	// and temp is still there.
+	if err := s.root.Remove(temp); err != nil && !isMissing(err) {
+		return blob.Info{}, err
+	}
+	info.Key = to
+	return info, nil
+}
+
+func (s *Store) statVersion(name, etag string) (blob.Info, error) {
+	info, err := s.stat(name)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	if etag != "" && info.ETag != etag {
+		return blob.Info{}, blob.ErrChanged
+	}
+	return info, nil
+}
+
+// duplicate copies the bytes, inside the kernel where it can.
+func (s *Store) duplicate(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	o, err := s.open(from)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	defer o.Close()
+	if etag != "" && o.info.ETag != etag {
+		return blob.Info{}, blob.ErrChanged
+	}
+	return s.put(ctx, to, o.File)
+}
+
+// cannotLink reports whether err means that the file system has no more links
+// for this file, or none at all.
+func cannotLink(err error) bool {
+	return errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EPERM) ||
+		errors.Is(err, syscall.EXDEV) || errors.Is(err, errors.ErrUnsupported)
+}

@@ -1,0 +1,125 @@
+// Package disk keeps objects as files below one folder. The path of a file is
+// its object's key, so an operator can read a store with ordinary tools.
+//
+// A file is never changed once it has its final name: a write makes a new inode
+// and renames it into place. That is why a reader keeps the version it opened,
+// why Copy and Fetch may use hard links, and why an inode can serve as ETag.
+//
+// Names that start with a dot are no keys; writes in progress use them.
+//
+// Since a key is a path, no key can be a folder of another: while "a" exists,
+// writing "a/b" is ErrBadKey, and the other way round.
+package disk
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/diskspace"
+)
+
+const (
+	fileMode = 0o600
+	dirMode  = 0o700
+)
+
+var _ blob.Store = (*Store)(nil)
+
+// Options are what a Store may be given beside its folder.
+type Options struct {
+	// Now is the clock that stamps objects; nil means time.Now. It should be
+	// finer than a write takes: see etag.
+	Now func() time.Time
+}
+
+// Store is a blob.Store in a folder. The folder belongs to one Store at a time.
+type Store struct {
+	dir  string // absolute; for the calls that os.Root does not have
+	root *os.Root
+	now  func() time.Time
+
+	run   string // part of the names of temporary files of this Store alone
+	temps atomic.Uint64
+
+	// folders is held for writing while folders come and go, for reading while
+	// a name is made in one. So a folder that is seen is safely on disk, and
+	// does not vanish between being made and being used.
+	folders sync.RWMutex
+}
+
+// Open returns the store in dir, which is made if it does not exist.
+func Open(dir string, opts Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if err := makeRoot(dir); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{dir: dir, root: root, now: opts.Now, run: rand.Text()}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// Ping reports whether the folder is there.
+func (s *Store) Ping(context.Context) error {
+	_, err := os.Stat(s.dir)
+	return err
+}
+
+// Close releases the folder. Objects that are open stay readable.
+func (s *Store) Close() error { return s.root.Close() }
+
+// Free returns how many bytes can still be stored.
+func (s *Store) Free() (uint64, error) { return diskspace.Free(s.dir) }
+
+// local returns the path of key for the calls that os.Root does not have. Only
+// checked keys may be given, for nothing else keeps the path inside the store.
+func (s *Store) local(key string) string {
+	return filepath.Join(s.dir, filepath.FromSlash(key))
+}
+
+func describe(key string, fi fs.FileInfo) blob.Info {
+	return blob.Info{Key: key, Size: fi.Size(), ETag: etag(fi), Modified: fi.ModTime()}
+}
+
+// etag is the same for all links of an inode. The inode alone would not do: the
+// file system gives its number to the next file when the last link is gone. Nor
+// would the kernel's time stamp, which stands still for milliseconds; so writes
+// set the time themselves, to the nanosecond.
+func etag(fi fs.FileInfo) string {
+	return fmt.Sprintf("%x-%x-%x", inode(fi), fi.ModTime().UnixNano(), fi.Size())
+}
+
+// isMissing reports whether err says that there is no such file. A file in the
+// place of a folder (ENOTDIR) means that too: nothing is below it.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// explain gives the errors of a write the meaning they have in the contract.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: %w", blob.ErrFull, err)
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EEXIST):
+		return fmt.Errorf("%w: one key would be the folder of another: %w", blob.ErrBadKey, err)
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package disk
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// List walks the part of the tree that can hold the prefix.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+	return func(yield func(blob.Info, error) bool) {
+		start := path.Dir(prefix)
+		if start != "." && blob.CheckKey(start) != nil {
+			return // no key starts like this
+		}
+		visit := func(name string, d fs.DirEntry) error {
+			if d.IsDir() {
+				return enter(name+"/", prefix)
+			}
+			if !d.Type().IsRegular() || !strings.HasPrefix(name, prefix) {
+				return nil
+			}
+			info, err := s.stat(name)
+			if isMissing(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if !yield(info, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		}
+		err := s.walk(ctx, start, func(name string, d fs.DirEntry) error {
+			if blob.CheckKey(name) == nil {
+				return visit(name, d)
+			}
+			return skip(d)
+		})
+		if err != nil {
+			yield(blob.Info{}, fmt.Errorf("list objects %q: %w", prefix, err))
+		}
+	}
+}
+
+// enter decides whether a folder can hold keys that start with prefix.
+func enter(dir, prefix string) error {
+	if strings.HasPrefix(dir, prefix) || strings.HasPrefix(prefix, dir) {
+		return nil
+	}
+	return fs.SkipDir
+}
+
+// skip passes over what is not ours, such as a disk's lost+found.
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// walk calls visit for everything below start. What vanishes meanwhile is
+// passed over.
+func (s *Store) walk(ctx context.Context, start string, visit func(string, fs.DirEntry) error) error {
+	return fs.WalkDir(s.root.FS(), start, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isMissing(err):
+			return nil
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		}
+		return visit(name, d)
+	})
+}

@@ -1,0 +1,143 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// object is an open file. It embeds *os.File, and so is a syscall.Conn:
+// http.ServeContent hands it to the kernel (sendfile) when the response writer
+// lets it.
+type object struct {
+	*os.File
+	info blob.Info
+}
+
+func (o object) Info() blob.Info { return o.info }
+
+// Open returns the object. It stays readable as it was when it is replaced or
+// deleted.
+func (s *Store) Open(_ context.Context, key string) (blob.Object, error) {
+	if err := blob.CheckKey(key); err != nil {
+		return nil, err
+	}
+	o, err := s.open(key)
+	if err != nil {
+		return nil, fmt.Errorf("open object %s: %w", key, err)
+	}
+	return o, nil
+}
+
+func (s *Store) open(key string) (object, error) {
+	f, err := s.root.Open(key)
+	if err != nil {
+		return object{}, readError(err)
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		f.Close()
+		return object{}, err
+	}
+	return object{File: f, info: describe(key, fi)}, nil
+}
+
+// Stat describes an object.
+func (s *Store) Stat(_ context.Context, key string) (blob.Info, error) {
+	if err := blob.CheckKey(key); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.stat(key)
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("stat object %s: %w", key, err)
+	}
+	return info, nil
+}
+
+// stat describes the file called name, which may be a temporary one.
+func (s *Store) stat(name string) (blob.Info, error) {
+	fi, err := s.root.Lstat(name)
+	if err != nil {
+		return blob.Info{}, readError(err)
+	}
+	if !fi.Mode().IsRegular() {
+		return blob.Info{}, fs.ErrNotExist
+	}
+	return describe(name, fi), nil
+}
+
+// Fetch links the object to the local file path, or copies it where that is
+// impossible.
+func (s *Store) Fetch(ctx context.Context, key, etag, path string) error {
+	if err := blob.CheckKey(key); err != nil {
+		return err
+	}
+	o, err := s.open(key)
+	if err != nil {
+		return fmt.Errorf("fetch object %s: %w", key, err)
+	}
+	defer o.Close()
+	if etag != "" && o.info.ETag != etag {
+		return fmt.Errorf("fetch object %s: %w", key, blob.ErrChanged)
+	}
+	if err := s.deliver(ctx, o, path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			// It is path's folder that is missing; the object is there.
+			return fmt.Errorf("fetch object %s: %v", key, err)
+		}
+		return fmt.Errorf("fetch object %s: %w", key, err)
+	}
+	return nil
+}
+
+// deliver makes the very version that o has open available as the file path.
+func (s *Store) deliver(ctx context.Context, o object, path string) error {
+	err := os.Link(s.local(o.info.Key), path)
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err == nil {
+		if isSame(o.File, path) {
+			return nil
+		}
+		// Another version took the key after o was opened.
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return copyOut(ctx, o.File, path)
+}
+
+func isSame(f *os.File, path string) bool {
+	a, errA := f.Stat()
+	b, errB := os.Lstat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// copyOut copies f to the new file path, whole or not at all.
+func copyOut(ctx context.Context, f *os.File, path string) error {
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	err = transferFile(ctx, out, f)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// readError makes every way of not being there fs.ErrNotExist.
+func readError(err error) error {
+	if isMissing(err) && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package disk
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// tempPrefix starts the name of every temporary file. Because of its dot, none
+// of them can be a key.
+const tempPrefix = ".tmp-"
+
+// ownTemps starts the names of this Store's temporary files.
+func (s *Store) ownTemps() string { return tempPrefix + s.run + "-" }
+
+// Delete removes the objects and the folders that they leave empty.
+func (s *Store) Delete(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		if err := blob.CheckKey(key); err != nil {
+			return err
+		}
+	}
+	touched := make(map[string]bool)
+	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("delete objects: %w", err)
+		}
+		if err := s.unlink(key); err != nil {
+			return fmt.Errorf("delete object %s: %w", key, err)
+		}
+		touched[path.Dir(key)] = true
+	}
+	return s.settle(touched)
+}
+
+func (s *Store) unlink(key string) error {
+	// Remove would take an empty folder as well, and a folder is not the object.
+	fi, err := s.root.Lstat(key)
+	if err == nil && !fi.IsDir() {
+		err = s.root.Remove(key)
+	}
+	if isMissing(err) {
+		return nil
+	}
+	return err
+}
+
+// settle prunes the folders from which names are gone, and makes that last. A
+// folder is written even if nothing was removed from it just now: the caller may
+// be repeating a Delete that failed after its removal.
+func (s *Store) settle(dirs map[string]bool) error {
+	left := make(map[string]bool)
+	for dir := range dirs {
+		left[s.prune(dir)] = true
+	}
+	for dir := range left {
+		if err := s.syncNearest(dir); err != nil {
+			return fmt.Errorf("make a deletion last: %w", err)
+		}
+	}
+	return nil
+}
+
+// CleanTemp removes what a crash has left: temporary files of earlier Stores in
+// this folder, whose number it returns, and empty folders. Writes of this Store
+// may go on meanwhile.
+func (s *Store) CleanTemp(ctx context.Context) (int, error) {
+	var removed int
+	var dirs []string
+	err := s.walk(ctx, ".", func(name string, d fs.DirEntry) error {
+		base := d.Name()
+		switch {
+		case d.IsDir() && blob.CheckKey(name) == nil:
+			dirs = append(dirs, name)
+			return nil
+		case !d.Type().IsRegular(), !strings.HasPrefix(base, tempPrefix), strings.HasPrefix(base, s.ownTemps()):
+			return skip(d)
+		}
+		if err := s.root.Remove(name); err != nil && !isMissing(err) {
+			return err
+		}
+		removed++
+		return nil
+	})
+	if err != nil {
+		return removed, fmt.Errorf("clean temporary files: %w", err)
+	}
+	for _, dir := range slices.Backward(dirs) { // children before parents
+		s.prune(dir)
+	}
+	return removed, nil
+}

@@ -1,0 +1,160 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// Put stores what r yields. Until r has ended and everything is on disk, the
+// bytes are in a temporary file beside the final name.
+func (s *Store) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
+	if err := blob.CheckKey(key); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.put(ctx, key, r)
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("put object %s: %w", key, err)
+	}
+	return info, nil
+}
+
+func (s *Store) put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	temp := s.tempName(path.Dir(key))
+	f, err := s.create(temp)
+	if err != nil {
+		s.discard(temp)
+		return blob.Info{}, explain(err)
+	}
+	stored := false
+	defer func() { // a panic of r must not leave the file behind either
+		if !stored {
+			f.Close()
+			s.discard(temp)
+		}
+	}()
+
+	if err := transfer(ctx, f, r); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.seal(f, temp, key)
+	if err != nil {
+		return blob.Info{}, explain(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	if err := s.root.Rename(temp, key); err != nil {
+		return blob.Info{}, explain(err)
+	}
+	stored = true
+	// A Delete may have removed the object and its folder by now.
+	return info, s.syncNearest(path.Dir(key))
+}
+
+// seal stamps the finished file, brings it to disk and closes it.
+func (s *Store) seal(f *os.File, temp, key string) (blob.Info, error) {
+	now := s.now()
+	if err := s.root.Chtimes(temp, now, now); err != nil {
+		return blob.Info{}, err
+	}
+	if err := f.Sync(); err != nil {
+		return blob.Info{}, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return blob.Info{}, err
+	}
+	return describe(key, fi), f.Close()
+}
+
+// PutFile renames the file into the store. Where that is impossible, because it
+// lies on another file system or shares its inode with another name, its bytes
+// are copied.
+func (s *Store) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
+	if err := blob.CheckKey(key); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.putFile(ctx, key, file)
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("put file as object %s: %w", key, err)
+	}
+	return info, nil
+}
+
+func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	f, fi, err := blob.OpenRegular(file)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	defer f.Close()
+	if links(fi) > 1 { // stamping it would change the other name's ETag
+		return s.putAndRemove(ctx, key, f)
+	}
+	info, err := s.adopt(key, f)
+	if errors.Is(err, syscall.EXDEV) {
+		return s.putAndRemove(ctx, key, f)
+	}
+	return info, err
+}
+
+// adopt moves the file f into place under key.
+func (s *Store) adopt(key string, f *os.File) (blob.Info, error) {
+	now := s.now()
+	if err := errors.Join(f.Chmod(fileMode), os.Chtimes(f.Name(), now, now), f.Sync()); err != nil {
+		return blob.Info{}, explain(err)
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return blob.Info{}, err
+	}
+	dir := path.Dir(key)
+	err = s.inFolder(dir, func() error { return os.Rename(f.Name(), s.local(key)) })
+	if err != nil {
+		s.prune(dir)
+		return blob.Info{}, explain(err)
+	}
+	return describe(key, fi), s.syncNearest(dir)
+}
+
+func (s *Store) putAndRemove(ctx context.Context, key string, f *os.File) (blob.Info, error) {
+	info, err := s.put(ctx, key, f)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	return info, os.Remove(f.Name())
+}
+
+// create makes a new file for writing.
+func (s *Store) create(name string) (f *os.File, err error) {
+	err = s.inFolder(path.Dir(name), func() error {
+		f, err = s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		return err
+	})
+	return f, err
+}
+
+// tempName returns a new name in dir that is no key.
+func (s *Store) tempName(dir string) string {
+	return path.Join(dir, s.ownTemps()+strconv.FormatUint(s.temps.Add(1), 10))
+}
+
+// discard removes a temporary file and the folders that were made for it. What
+// it fails to remove, CleanTemp will.
+func (s *Store) discard(temp string) {
+	_ = s.root.Remove(temp)
+	s.prune(path.Dir(temp))
+}

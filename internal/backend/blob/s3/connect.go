@@ -1,0 +1,153 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/spool-video/spool/internal/backend/clock"
+)
+
+const (
+	// maxTries is how often a request is sent before its error counts.
+	maxTries = 5
+
+	// patience is how long a server may work on a copy, or on putting parts
+	// together, without a sign of life: some move every byte.
+	patience = 15 * time.Minute
+
+	dialTimeout = 10 * time.Second
+	// idleConns keeps connections of parallel parts and readers for the next.
+	idleConns = 64
+)
+
+// connect makes the clients.
+func (s *Store) connect(ctx context.Context, at address, opts Options) error {
+	cfg, err := load(ctx, at, opts)
+	if err != nil {
+		return err
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return fmt.Errorf("%s: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", at, err)
+	}
+	theirs := &clock.Clock{Local: opts.Now}
+	plain := dated{httpClient(cfg, opts), theirs}
+	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
+		o.UsePathStyle = at.pathStyle
+		o.HTTPClient = watched{plain, opts.StallTimeout}
+		if at.endpoint != "" {
+			o.BaseEndpoint = &at.endpoint
+		}
+	})
+	s.patient = func(o *sdk.Options) { o.HTTPClient = watched{plain, max(patience, opts.StallTimeout)} }
+	s.presign = sdk.NewPresignClient(s.client, func(o *sdk.PresignOptions) {
+		o.Presigner = newPresigner(theirs)
+		if at.publicEndpoint != "" {
+			o.ClientOptions = append(o.ClientOptions, func(o *sdk.Options) { o.BaseEndpoint = &at.publicEndpoint })
+		}
+	})
+	return nil
+}
+
+// load reads the usual AWS_* variables and files.
+func load(ctx context.Context, at address, opts Options) (aws.Config, error) {
+	cfg, err := config.LoadDefaultConfig(ctx,
+		// Newer checksums by default are refused by servers that do not know them.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+		config.WithLogger(logging.Nop{}), // what matters is in the errors
+		config.WithRetryer(func() aws.Retryer { return retryer(opts.MaxBackoff) }),
+	)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("read the AWS_* settings: %w", err)
+	}
+	if opts.Credentials != nil {
+		cfg.Credentials = aws.NewCredentialsCache(opts.Credentials)
+	}
+	switch {
+	case at.region != "":
+		cfg.Region = at.region
+	case cfg.Region == "" && at.endpoint != "":
+		cfg.Region = "us-east-1" // what servers that have no regions expect
+	case cfg.Region == "":
+		return aws.Config{}, errors.New("the region of the bucket is not known: add ?region= to the storage URL, or set AWS_REGION")
+	}
+	return cfg, nil
+}
+
+func retryer(maxBackoff time.Duration) aws.Retryer {
+	pause := backoff{most: maxBackoff}
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = maxTries
+		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(isBrokenAnswer), retry.RetryableErrorCode{Codes: passing})
+		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
+			return pause.after(attempt), nil
+		})
+	})
+}
+
+// passing are errors beside Amazon's that are gone at the next try: versitygw
+// says this when a deletion removed the folder that it was just writing to.
+var passing = map[string]struct{}{"ExistingObjectIsDirectory": {}}
+
+// isBrokenAnswer reports whether the server has answered, but the answer did not
+// come through whole. All our requests may be made twice.
+func isBrokenAnswer(err error) aws.Ternary {
+	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
+	if unreadable || errors.Is(err, io.ErrUnexpectedEOF) {
+		return aws.TrueTernary
+	}
+	return aws.UnknownTernary
+}
+
+// httpClient keeps what the configuration says about certificates (AWS_CA_BUNDLE).
+func httpClient(cfg aws.Config, opts Options) sdk.HTTPClient {
+	base, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
+	if !ok {
+		base = awshttp.NewBuildableClient()
+	}
+	return base.
+		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialTimeout }).
+		WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*idleConns, idleConns
+			if opts.dial != nil {
+				t.DialContext = opts.dial
+			}
+		})
+}
+
+// backoff is how long to wait before another try: up to twice as long each time,
+// and never the same for two clients that failed together.
+type backoff struct{ most time.Duration }
+
+const firstPause = 100 * time.Millisecond
+
+func (b backoff) after(attempt int) time.Duration {
+	limit := min(b.most, firstPause<<min(attempt, 16))
+	return limit/2 + rand.N(limit/2+1)
+}
+
+// wait pauses before another try, or returns the error of ctx.
+func (b backoff) wait(ctx context.Context, attempt int) error {
+	t := time.NewTimer(b.after(attempt))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

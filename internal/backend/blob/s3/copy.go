@@ -1,0 +1,106 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// copyTries is how often a copy of any version starts anew because the source
+// was replaced meanwhile.
+const copyTries = 5
+
+// Copy lets the server copy the object.
+func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := s.copy(ctx, from, to, etag)
+	for range copyTries {
+		if etag != "" || !errors.Is(err, blob.ErrChanged) {
+			break
+		}
+		info, err = s.copy(ctx, from, to, etag)
+	}
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("copy object %s to %s: %w", from, to, err)
+	}
+	return info, nil
+}
+
+// copy copies the version that it finds first, so that the size it reports is
+// that of what was copied.
+func (s *Store) copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	source, err := s.stat(ctx, from)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	if etag != "" && source.ETag != etag {
+		return blob.Info{}, blob.ErrChanged
+	}
+	if source.Size > s.maxCopy {
+		return s.copyParts(ctx, source, to)
+	}
+	ctx, cancel := settled(ctx)
+	defer cancel()
+	out, err := s.client.CopyObject(ctx, &sdk.CopyObjectInput{
+		Bucket: &s.bucket, Key: s.full(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
+		// The type belongs to the new key, which may have another extension.
+		MetadataDirective: types.MetadataDirectiveReplace, ContentType: contentType(to),
+	}, s.patient)
+	if err != nil {
+		return blob.Info{}, explain(err)
+	}
+	if out.CopyObjectResult == nil {
+		return blob.Info{}, errors.New("the server did not describe the copy")
+	}
+	return describe(to, source.Size, out.CopyObjectResult.ETag, out.CopyObjectResult.LastModified), nil
+}
+
+// copySource needs no escapes: a key has only letters, digits and marks that
+// mean themselves in a URL.
+func (s *Store) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.full(key)) }
+
+// copyParts copies an object that is too large for one request.
+func (s *Store) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
+	u, err := s.beginCopy(ctx, source, to)
+	if err != nil {
+		return blob.Info{}, err
+	}
+	defer u.end()
+	return u.complete()
+}
+
+// beginCopy has an object copied in parts. It returns when the last part is on
+// its way.
+func (s *Store) beginCopy(ctx context.Context, source blob.Info, to string) (*multipart, error) {
+	u, err := s.begin(ctx, to, fileFlight)
+	if err != nil {
+		return nil, err
+	}
+	part := sizeOfParts(source.Size, s.copyPart)
+	for off := int64(0); off < source.Size; off += part {
+		end := min(off+part, source.Size)
+		u.add(end-off, func() {}, func(ctx context.Context, number int32) (*string, error) {
+			out, err := s.client.UploadPartCopy(ctx, &sdk.UploadPartCopyInput{
+				Bucket: &s.bucket, Key: s.full(to), UploadId: u.id, PartNumber: &number,
+				CopySource: s.copySource(source.Key), CopySourceIfMatch: quoted(source.ETag),
+				CopySourceRange: aws.String(byteRange(off, end)),
+			}, s.patient)
+			if err != nil {
+				return nil, err
+			}
+			if out.CopyPartResult == nil {
+				return nil, errors.New("the server did not describe the copy")
+			}
+			return out.CopyPartResult.ETag, nil
+		})
+	}
+	return u, nil
+}

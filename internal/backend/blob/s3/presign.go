@@ -1,0 +1,68 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+// maxTTL is the longest life that S3 gives a signed address. One that was signed
+// with the credentials of a role ends with them, often within hours.
+const maxTTL = 7 * 24 * time.Hour
+
+// PresignPut returns an address at the public endpoint.
+func (s *Store) PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error) {
+	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+		return "", err
+	}
+	if contentType == "" {
+		return "", fmt.Errorf("presign upload of %s: no content type", key)
+	}
+	req, err := s.presign.PresignPutObject(ctx, &sdk.PutObjectInput{
+		Bucket: &s.bucket, Key: s.full(key), ContentType: &contentType,
+	}, sdk.WithPresignExpires(ttl))
+	if err != nil {
+		return "", fmt.Errorf("presign upload of %s: %w", key, err)
+	}
+	return req.URL, nil
+}
+
+// PresignGet returns an address at the public endpoint.
+func (s *Store) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
+	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+		return "", err
+	}
+	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key)}, sdk.WithPresignExpires(ttl))
+	if err != nil {
+		return "", fmt.Errorf("presign download of %s: %w", key, err)
+	}
+	return req.URL, nil
+}
+
+// Origin returns the scheme and host of all addresses that PresignPut and
+// PresignGet return, such as https://files.example.com. It is read off such an
+// address, because the host may have the bucket's name in it.
+func (s *Store) Origin(ctx context.Context) (string, error) {
+	address, err := s.PresignGet(ctx, "origin", time.Second)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("read a presigned address: %w", bare(err))
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func checkTTL(ttl time.Duration) error {
+	if ttl < time.Second || ttl > maxTTL {
+		return fmt.Errorf("a signed address can live from 1s to %s, not %s", maxTTL, ttl)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+// Package s3 keeps objects in a bucket of Amazon S3, or of a server that speaks
+// its protocol, below one prefix. The key of an object in the bucket is the
+// prefix and the key.
+//
+// S3 makes most of the contract true by itself: an object appears when its last
+// byte has arrived, and an ETag names a version. What this package adds is that
+// large objects are written in parts, which are taken back when a write fails,
+// and that all reads of an open object ask for the version that was opened, so
+// that a connection may break and a replaced object never mixes with the old.
+//
+// Only what every server understands is used: no ACLs, no checksum headers
+// beyond those that S3 requires, and parts of one size. On its way, a body is
+// guarded by TLS or, over plain HTTP, by its SHA-256, which is signed.
+package s3
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+var (
+	_ blob.Store       = (*Store)(nil)
+	_ blob.Presigner   = (*Store)(nil)
+	_ blob.Redirector  = (*Store)(nil)
+	_ blob.PartFetcher = (*Store)(nil)
+	_ blob.Preparer    = (*Store)(nil)
+	_ blob.Aborter     = (*Store)(nil)
+)
+
+// MaxPut is the largest object that clients can upload with one request.
+const MaxPut = 5 << 30
+
+// MaxObject is the largest object that S3 keeps.
+const MaxObject = 5 << 40
+
+const (
+	mib = 1 << 20
+
+	// minPart and maxParts are limits of S3 for the parts of one object.
+	minPart  = 5 * mib
+	maxParts = 10_000
+
+	// defaultPart lets an object of unknown length grow to 156 GiB.
+	defaultPart = 16 * mib
+
+	// maxCopy is the largest object that S3 copies with one request.
+	maxCopy = MaxPut
+	// copyPart is the size of the parts in which larger ones are copied.
+	copyPart = 512 * mib
+)
+
+// Options are what a Store may be given beside its URL. The zero value is good.
+type Options struct {
+	// Credentials sign the requests; nil means those of the usual AWS_*
+	// variables, files and roles.
+	Credentials aws.CredentialsProvider
+	// PartSize is the size of the parts of large objects, at least 5 MiB; 0 means
+	// 16 MiB. A Put holds up to three parts in memory.
+	PartSize int64
+	// StallTimeout ends a request on which no byte moves for so long, so that it
+	// is tried again; 0 means 30 seconds.
+	StallTimeout time.Duration
+	// MaxBackoff is the longest pause between two tries; 0 means 5 seconds.
+	MaxBackoff time.Duration
+	// Now is the clock of this machine; nil means time.Now.
+	Now func() time.Time
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
+}
+
+// Store is a blob.Store in a bucket. Several processes may use one bucket and
+// prefix at the same time.
+type Store struct {
+	bucket string
+	prefix string // empty, or ends with a slash
+	where  string // the bucket and its endpoint, for people
+
+	client  *sdk.Client
+	patient func(*sdk.Options) // for requests that a server may take minutes to answer
+	presign *sdk.PresignClient // for addresses that clients outside can reach
+	pause   backoff
+	now     func() time.Time
+
+	partSize int64
+	buffers  sync.Pool // of *[]byte, partSize long
+	maxCopy  int64
+	copyPart int64
+}
+
+// Open returns the store at url, which is such as
+//
+//	s3://bucket/prefix?region=eu-central-1
+//	s3://bucket?endpoint=http://minio:9000&public_endpoint=https://files.example.com&path_style=true
+//
+// and asks the server whether it can be used. The error says what is wrong.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	at, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	if opts.PartSize < minPart {
+		return nil, fmt.Errorf("parts of %d bytes are too small: S3 wants at least %d", opts.PartSize, minPart)
+	}
+	s := &Store{
+		bucket: at.bucket, prefix: at.prefix, where: at.String(),
+		pause: backoff{most: opts.MaxBackoff}, now: opts.Now,
+		partSize: opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
+	}
+	s.buffers.New = func() any { b := make([]byte, s.partSize); return &b }
+	if err := s.connect(ctx, at, opts); err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.PartSize == 0 {
+		o.PartSize = defaultPart
+	}
+	if o.StallTimeout == 0 {
+		o.StallTimeout = 30 * time.Second
+	}
+	if o.MaxBackoff == 0 {
+		o.MaxBackoff = 5 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Ping lists at most one object. Unlike a HEAD of the bucket, a refused list
+// comes with a reason.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := s.client.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{
+		Bucket: &s.bucket, Prefix: &s.prefix, MaxKeys: aws.Int32(1),
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", s.where, diagnose(err), err)
+	}
+	return nil
+}
+
+// full returns the key in the bucket.
+func (s *Store) full(key string) *string { return aws.String(s.prefix + key) }
+
+// describe makes an Info from what the server says about an object.
+func describe(key string, size int64, etag *string, modified *time.Time) blob.Info {
+	return blob.Info{Key: key, Size: size, ETag: unquote(etag), Modified: aws.ToTime(modified)}
+}
+
+// unquote returns the bare ETag. Some proxies mark those of a server as weak, which
+// the server itself would not recognize.
+func unquote(etag *string) string {
+	return strings.Trim(strings.TrimPrefix(aws.ToString(etag), "W/"), `"`)
+}
+
+// quoted returns an ETag as a condition, or no condition for an empty one.
+func quoted(etag string) *string {
+	if etag == "" {
+		return nil
+	}
+	return aws.String(`"` + etag + `"`)
+}

@@ -1,0 +1,17 @@
+// Package diskspace tells how much a disk still holds.
+package diskspace
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Free returns how many bytes an ordinary user can still write below a folder.
+func Free(dir string) (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, fmt.Errorf("measure free space of %s: %w", dir, err)
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize), nil
+}

@@ -1,0 +1,28 @@
+package life
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Names returns the names of a video's tasks. find selects the kind and the
+// number of each.
+func Names(ctx context.Context, tx queue.Tx, id video.ID, find string, args ...any) ([]queue.Name, error) {
+	rows, err := tx.QueryContext(ctx, find, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list the tasks of video %s: %w", id, err)
+	}
+	defer rows.Close()
+	var names []queue.Name
+	for rows.Next() {
+		n := queue.Name{Video: id}
+		if err := rows.Scan(&n.Kind, &n.Number); err != nil {
+			return nil, fmt.Errorf("list the tasks of video %s: %w", id, err)
+		}
+		names = append(names, n)
+	}
+	return names, rows.Err()
+}

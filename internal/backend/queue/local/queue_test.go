@@ -1,0 +1,175 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/life"
+)
+
+// claimOne claims a task as the dispatcher does, and stops short of running it.
+func (r *rig) claimOne() claimed {
+	r.Helper()
+	c, found, err := r.q.claim(r.Context(), r.q.now(), nil)
+	if err != nil || !found {
+		r.Fatalf("claim: found %t, %v", found, err)
+	}
+	return c
+}
+
+func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		happens func(*rig)
+		state   string // of the row afterwards
+	}{
+		{"a cancelled task is never begun", func(r *rig) { r.cancel(film) }, ""},
+		{"a stopped queue hands the task back unbegun", func(r *rig) { _ = r.q.Stop(r.Context()) }, "ready"},
+		{"a cancel that ends another run leaves this one alone", func(r *rig) { r.q.stopRuns([]int64{1000}) }, "ran"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+			c := r.claimOne()
+			tt.happens(r)
+			ran := false
+			r.q.begin(t.Context(), c, func(context.Context, queue.Task) error { ran = true; return nil })
+			if err := r.q.Quiet(t.Context(), film); err != nil {
+				t.Fatal(err)
+			}
+			state, attempt := r.row()
+			if ran {
+				state = "ran"
+			}
+			if state != tt.state || attempt != 0 {
+				t.Errorf("the task is %q at attempt %d, want %q at 0", state, attempt, tt.state)
+			}
+			if len(r.q.doomed) != 0 {
+				t.Errorf("doomed still holds %v", r.q.doomed)
+			}
+		})
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		prepare func(*rig)
+		n       int
+		want    error // nil: any
+	}{
+		{"no workers at all", func(*rig) {}, 0, nil},
+		{"a second start", func(r *rig) { r.start(1, nil) }, 1, nil},
+		{"a start after the stop", func(r *rig) { _ = r.q.Stop(r.Context()) }, 1, queue.ErrStopping},
+		{"a database that does not answer", func(r *rig) { r.breakWrites("UPDATE"); r.markRunning() }, 1, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			tt.prepare(r)
+			err := r.q.Start(t.Context(), tt.n, nil)
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("start returned %v, want an error like %v", err, tt.want)
+			}
+		})
+	}
+}
+
+// markRunning inserts a task that a dead process was running.
+func (r *rig) markRunning() {
+	r.Helper()
+	r.exec(`INSERT INTO task (kind, video_id, number, priority, run_at, state, attempt, enqueued_at)
+	        VALUES ('encode', $1, 0, 0, 0, 'running', 1, 0)`, film)
+}
+
+func TestStartMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.markRunning()
+	r.breakWrites("UPDATE")
+	if err := r.q.Start(t.Context(), 1, nil); err == nil {
+		t.Fatal("start succeeded on a broken database")
+	}
+	r.mend()
+	ran := make(chan struct{})
+	r.start(1, func(context.Context, queue.Task) error { close(ran); return nil })
+	<-ran
+}
+
+func TestRetryComesAtItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.q.life = life.New(r.q.log, func() float64 { return 0.5 })
+		begun := make(chan time.Time)
+		r.start(1, func(_ context.Context, t queue.Task) error {
+			begun <- time.Now()
+			if t.Attempt == 10 {
+				return nil
+			}
+			return errors.New("no luck")
+		})
+		r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+		last := <-begun
+		for failures := 1; failures < 10; failures++ {
+			now := <-begun
+			pause, want := now.Sub(last), queue.Backoff(failures)
+			if pause < want || pause > want+2*time.Millisecond {
+				t.Errorf("pause after failure %d was %v, want %v", failures, pause, want)
+			}
+			last = now
+		}
+	})
+}
+
+func TestClockSetBackDelaysNoNewTask(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+	r.q.now = func() time.Time { return time.Now().Add(-time.Hour) }
+	stats, err := r.q.Stats(t.Context())
+	if err != nil || stats[queue.Encode] != (queue.Stat{Waiting: 1}) {
+		t.Errorf("stats %+v, %v; want one waiting task, due since now", stats, err)
+	}
+	ran := make(chan queue.Task)
+	r.start(1, func(_ context.Context, t queue.Task) error { ran <- t; return nil })
+	if got := <-ran; !got.RunAt.IsZero() {
+		t.Errorf("run at %v, want zero as it was enqueued", got.RunAt)
+	}
+}
+
+// Claiming happens for every task, so it must not read or sort the whole table.
+func TestClaimUsesItsIndex(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rows, err := r.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+claimSQL, 0, "[]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	text := strings.Join(plan, "\n")
+	for _, index := range []string{"SCAN task USING INDEX task_turn", "SEARCH task USING INDEX task_urgent (tenant=?)"} {
+		if !strings.Contains(text, index) || strings.Contains(text, "TEMP B-TREE") {
+			t.Errorf("plan:\n%s\nwant it to %s and to sort nothing", text, index)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package queuetest
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+)
+
+func statsCases() []testCase {
+	return []testCase{
+		{"an empty queue has none", func(l *lab) { l.counts(0, 0) }},
+		{"tasks are counted by kind", testStatsByKind},
+		{"the tasks of a video are named", testNamesOfAVideo},
+		{"the age is that of the oldest due task", testStatsOldest},
+	}
+}
+
+func testStatsByKind(l *lab) {
+	later := task(queue.Purge, 0)
+	later.RunAt = time.Now().Add(time.Hour)
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Encode, 2), task(queue.Audio, 0), later)
+	l.next(task(queue.Encode, 0))
+
+	got, err := l.Queue.Stats(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	for kind, s := range got {
+		s.Oldest = 0
+		got[kind] = s
+	}
+	want := map[queue.Kind]queue.Stat{
+		queue.Encode: {Waiting: 2, Running: 1},
+		queue.Audio:  {Waiting: 1},
+		queue.Purge:  {Waiting: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		l.Errorf("stats differ (-want +got):\n%s", diff)
+	}
+}
+
+func testNamesOfAVideo(l *lab) {
+	later := task(queue.Purge, 0)
+	later.RunAt = time.Now().Add(time.Hour)
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 7), later, marker(0))
+	l.next(task(queue.Encode, 0))
+
+	var names []queue.Name
+	l.tx(func(tx queue.Tx) (err error) {
+		names, err = l.Queue.Names(l.Context(), tx, film)
+		return err
+	})
+	got := map[queue.Name]int{}
+	for _, n := range names {
+		got[n]++
+	}
+	want := map[queue.Name]int{task(queue.Encode, 0).Name(): 1, task(queue.Encode, 7).Name(): 1, later.Name(): 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		l.Errorf("names differ (-want +got):\n%s", diff)
+	}
+}
+
+func testStatsOldest(l *lab) {
+	later := task(queue.Purge, 0)
+	later.RunAt = time.Now().Add(time.Hour)
+	began := time.Now()
+	l.enqueue(task(queue.Encode, 0), later)
+	time.Sleep(20 * time.Millisecond) // the age itself is what is tested
+	l.enqueue(task(queue.Encode, 1))
+
+	got, err := l.Queue.Stats(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	if age, most := got[queue.Encode].Oldest, time.Since(began)+time.Millisecond; age < 15*time.Millisecond || age > most {
+		l.Errorf("the oldest task has been waiting for %v, want 20ms to %v", age, most)
+	}
+	if age := got[queue.Purge].Oldest; age != 0 {
+		l.Errorf("a task that is not due has been waiting for %v, want 0", age)
+	}
+}

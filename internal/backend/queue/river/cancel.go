@@ -1,0 +1,99 @@
+package river
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Cancel implements queue.Queue. Waiting tasks go at once. Running ones lose
+// their name, so that it can be enqueued again in the same transaction, and are
+// marked; their workers hear of it from River when the transaction commits, and
+// find the mark with their next beat if they did not.
+func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
+	if err := q.cancel(ctx, tx, id, keep); err != nil {
+		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
+	}
+	return nil
+}
+
+func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) error {
+	if err := lockVideos(ctx, tx, id); err != nil {
+		return err
+	}
+	waiting, running, err := lockTasks(ctx, tx, id, keep)
+	if err != nil {
+		return err
+	}
+	if len(waiting) > 0 {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM river_job WHERE id = ANY($1)`, waiting); err != nil {
+			return err
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	const unname = `UPDATE river_job SET unique_key = NULL, unique_states = NULL WHERE id = ANY($1)`
+	if _, err := tx.ExecContext(ctx, unname, running); err != nil {
+		return err
+	}
+	err = raw(tx, func(tx pgx.Tx) error {
+		for _, job := range running {
+			if _, err := q.insert.JobCancelTx(ctx, tx, job); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	tx.OnCommit(func() { q.life.Cancel(running) })
+	return nil
+}
+
+// lockTasks locks the tasks of a video that are not cancelled and returns the
+// ids of their jobs. It locks them first and changes them afterwards: a task
+// that just began or went back into the queue has its new id and state then.
+func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (waiting, running []int64, err error) {
+	const lock = `
+		SELECT id, state = 'running'
+		  FROM river_job
+		 WHERE queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3)
+		   AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'
+		 ORDER BY id
+		   FOR UPDATE`
+
+	rows, err := tx.QueryContext(ctx, lock, queueName, id, texts(keep))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var job int64
+		var runs bool
+		if err := rows.Scan(&job, &runs); err != nil {
+			return nil, nil, err
+		}
+		if runs {
+			running = append(running, job)
+		} else {
+			waiting = append(waiting, job)
+		}
+	}
+	return waiting, running, rows.Err()
+}
+
+// texts returns a list as PostgreSQL takes it. It is never NULL: x <> ALL(NULL)
+// is true for no x.
+func texts[T ~string](list []T) []string {
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = string(s)
+	}
+	return all
+}

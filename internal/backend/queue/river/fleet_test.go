@@ -1,0 +1,139 @@
+package river_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestWorkersAreListed(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	o := river.Options{Beat: 50 * time.Millisecond, Lost: 15 * time.Second}
+	api, busy, idle := newMachine(t, address, o), newMachine(t, address, o), newMachine(t, address, o)
+	busy.work(3)
+	api.enqueue(encodes(4)...)
+	(<-busy.begun).end <- nil // in any order, because three begin at once
+	for range 3 {
+		<-busy.begun
+	}
+	idle.work(2)
+	workers := api.workersWhen(func(all []queue.Worker) bool { return len(all) == 2 && all[0].Done == 1 })
+	first, second := workers[0], workers[1]
+	if first.Slots != 3 || len(first.Runs) != 3 || first.Host == "" || first.Failed != 0 {
+		t.Errorf("the busy worker is %+v", first)
+	}
+	if second.Slots != 2 || len(second.Runs) != 0 || second.Done != 0 || second.Age > first.Age {
+		t.Errorf("the idle worker is %+v", second)
+	}
+	for _, r := range first.Runs {
+		if r.Kind != queue.Encode || r.Video != film || r.Attempt != 1 || r.For <= 0 || r.For > first.Age {
+			t.Errorf("it runs %+v", r)
+		}
+	}
+	if first.Silent > 15*time.Second || first.ID == second.ID {
+		t.Errorf("workers %+v", workers)
+	}
+	if err := idle.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	api.workersWhen(func(all []queue.Worker) bool { return len(all) == 1 && all[0].ID == first.ID })
+}
+
+// workersWhen waits until the list of workers is as it should be.
+func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
+	m.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		all, err := m.Workers(m.Context())
+		if err != nil {
+			m.Fatal(err)
+		}
+		if fine(all) {
+			return all
+		}
+		if time.Now().After(deadline) {
+			m.Fatalf("the workers are %+v", all)
+		}
+	}
+}
+
+// Turns are exchanged between machines while tasks of all urgencies come in,
+// fail and are cancelled. Each task that is left ends once.
+func TestExchangesLoseNothing(t *testing.T) {
+	t.Parallel()
+	const rounds, perRound = 20, 12
+	address := pgtest.Fresh(t)
+	var mu sync.Mutex
+	ended, failed := map[string]int{}, map[string]bool{}
+	var machines []*machine
+	for range 3 {
+		m := newMachine(t, address, river.Options{Beat: 100 * time.Millisecond, Lost: time.Minute})
+		m.run(3, func(_ context.Context, task queue.Task) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if name := task.String(); task.Number%10 == 0 && !failed[name] {
+				failed[name] = true
+				return errors.New("sad")
+			}
+			ended[task.String()]++
+			return nil
+		})
+		machines = append(machines, m)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range rounds {
+		var tasks []queue.Task
+		for i := range perRound {
+			tasks = append(tasks, queue.Task{
+				Kind: queue.Encode, Video: film, Number: round*perRound + i,
+				Tenant: video.Tenant("abc"[i%3 : i%3+1]), Priority: random.IntN(20),
+			})
+		}
+		machines[round%3].enqueue(tasks...)
+		machines[round%3].cancel("another video")
+	}
+	machines[0].drained()
+	mu.Lock()
+	defer mu.Unlock()
+	for name, n := range ended {
+		if n != 1 {
+			t.Errorf("%s ended %d times", name, n)
+		}
+	}
+	if len(ended) != rounds*perRound {
+		t.Errorf("%d tasks ended, want %d", len(ended), rounds*perRound)
+	}
+}
+
+// River closes a job by itself when a process ends that could not write. Nobody
+// else would remove it.
+func TestClosedJobsAreRemoved(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	m := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: time.Minute})
+	m.enqueue(encode(0))
+	pgtest.Exec(t, address, `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
+	m.work(1)
+	m.waitFor(`SELECT count(*) = 0 FROM river_job`)
+}
+
+// River puts a job back with the time of the machine, when a process ends that
+// could not write. A clock that is ahead must not keep the task waiting.
+func TestClockOfAStoppedWorkerIsNoMatter(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	m := newMachine(t, address, river.Options{})
+	m.enqueue(encode(0))
+	pgtest.Exec(t, address, `UPDATE river_job SET scheduled_at = now() + interval '7 minutes'`)
+	m.work(1)
+	m.next(encode(0), 1).end <- nil
+	m.drained()
+}

@@ -1,0 +1,98 @@
+package river
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Names implements queue.Queue. What is cancelled has no name any more.
+func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
+	return life.Names(ctx, tx, id, `
+		SELECT args->>'kind', (args->>'number')::int
+		  FROM river_job
+		 WHERE queue = $1 AND args->>'video' = $2 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`, queueName, id)
+}
+
+// Quiet implements queue.Queue for all machines: it asks the database. An end
+// on this machine is noticed at once, one elsewhere with the next look.
+func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
+	const find = `
+		SELECT EXISTS (SELECT 1 FROM river_job
+		                WHERE state = 'running' AND queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3))`
+
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		here := q.life.RunOf(id, keep)
+		if here == nil {
+			var running bool
+			if err := q.pool.QueryRow(ctx, find, queueName, id, texts(keep)).Scan(&running); err != nil {
+				return fmt.Errorf("wait for the tasks of video %s: %w", id, err)
+			}
+			if !running {
+				return nil
+			}
+		}
+		if err := wait(ctx, here, pause); err != nil {
+			return fmt.Errorf("wait for the tasks of video %s: %w", id, err)
+		}
+	}
+}
+
+// wait waits for a while, or for the end of a run here. It does not wait for that
+// alone: a run that has just begun may turn out to be that of another task.
+func wait(ctx context.Context, here *life.Run, pause time.Duration) error {
+	var ended <-chan struct{}
+	if here != nil {
+		ended = here.Ended()
+	}
+	select {
+	case <-ended:
+	case <-time.After(pause):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Stats implements queue.Queue. A cancelled task is not counted any more, even
+// while its handler has not returned yet.
+func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
+	// A task that had to wait is due since the time that it was promoted with,
+	// or since its real time if that has just come; any other since it was put in.
+	const count = `
+		SELECT kind, count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running'),
+		       coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE state <> 'running' AND due <= now())), 0)::float8
+		  FROM (SELECT args->>'kind' AS kind, state, CASE
+		               WHEN scheduled_at > '` + realTime + `' THEN scheduled_at
+		               WHEN metadata ? 'due' THEN to_timestamp((metadata->>'due')::float8)
+		               ELSE created_at END AS due
+		          FROM river_job
+		         WHERE queue = $1 AND finalized_at IS NULL
+		           AND NOT (state = 'running' AND metadata ? 'cancel_attempted_at')) AS task
+		 GROUP BY kind`
+
+	rows, err := q.pool.Query(ctx, count, queueName)
+	if err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	defer rows.Close()
+	stats := map[queue.Kind]queue.Stat{}
+	for rows.Next() {
+		var kind queue.Kind
+		var s queue.Stat
+		var oldest float64
+		if err := rows.Scan(&kind, &s.Waiting, &s.Running, &oldest); err != nil {
+			return nil, fmt.Errorf("count tasks: %w", err)
+		}
+		s.Oldest = time.Duration(max(0, oldest) * float64(time.Second))
+		stats[kind] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("count tasks: %w", err)
+	}
+	return stats, nil
+}

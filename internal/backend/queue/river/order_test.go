@@ -1,0 +1,86 @@
+package river_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+)
+
+// A task that failed must not stand behind everything that came meanwhile: an
+// inspection that met a full disk would wait for all films of the day.
+func TestRetryKeepsItsPriority(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, pgtest.Fresh(t), river.Options{})
+	m.work(1)
+	urgent := queue.Task{Kind: queue.Inspect, Video: film, Priority: 1}
+	later := encodes(3)
+	for i := range later {
+		later[i].Priority = 5
+	}
+	m.enqueue(append(later, urgent)...)
+	m.next(urgent, 1).end <- errors.New("sad")
+	first := m.next(later[0], 1)
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE args->>'kind' = 'inspect' AND scheduled_at < '2001-01-01'`)
+	first.end <- nil
+	m.next(urgent, 2).end <- nil
+	m.next(later[1], 1).end <- nil
+	m.next(later[2], 1).end <- nil
+}
+
+// waitFor waits until a question to the database is answered with true.
+func (m *machine) waitFor(question string) {
+	m.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		var yes bool
+		if err := m.store.Pool().QueryRow(m.Context(), question).Scan(&yes); err != nil {
+			m.Fatal(err)
+		}
+		if yes {
+			return
+		}
+		if time.Now().After(deadline) {
+			m.Fatalf("never true: %s", question)
+		}
+	}
+}
+
+// River's own bell is not rung for an insertion that follows closely on another.
+// Each task is picked up at once all the same.
+func TestTasksInQuickSuccessionArePickedUpAtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, pgtest.Fresh(t), river.Options{})
+	begun := make(chan time.Time, 1)
+	m.run(4, func(context.Context, queue.Task) error { begun <- time.Now(); return nil })
+	var late int
+	for i := range 40 {
+		m.enqueue(encode(i))
+		committed := time.Now()
+		select {
+		case at := <-begun:
+			if at.Sub(committed) > 500*time.Millisecond {
+				late++
+			}
+		case <-time.After(patience):
+			t.Fatalf("task %d was not picked up", i)
+		}
+	}
+	if late > 2 { // a busy machine may be slow, but the fallback would be 40 times a second late
+		t.Errorf("%d of 40 tasks were found by the fallback only", late)
+	}
+}
+
+func TestAttemptsNeverOverflow(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	m := newMachine(t, address, river.Options{})
+	m.enqueue(encode(0))
+	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31999`)
+	m.work(1)
+	m.next(encode(0), 32000).end <- errors.New("sad")
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable' AND attempt = 31999`)
+}

@@ -1,0 +1,76 @@
+package river_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/queuetest"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const film video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	fresh := pgtest.Copies(t, func(address string) {
+		st := openStore(t, address)
+		open(t, st, river.Options{}) // which makes the schema
+		st.Close()
+	})
+	queuetest.Run(t, func(t testing.TB) queuetest.Harness { return harness(t, fresh(t)) })
+}
+
+// harness opens a queue on the database at address, through a proxy that can cut
+// it off. It looks often for workers that died, which for a worker that is alive
+// takes as long as ever.
+func harness(t testing.TB, address string) queuetest.Harness {
+	t.Helper()
+	proxy := pgtest.NewProxy(t, address)
+	st := openStore(t, proxy.URL())
+	return queuetest.Harness{
+		Queue: open(t, st, river.Options{Log: testLog(t), Beat: 50 * time.Millisecond, Lost: 15 * time.Second}),
+		InTx:  inTx(st),
+		Restart: func(t testing.TB) queuetest.Harness {
+			t.Helper()
+			proxy.Cut(t)
+			pgtest.Exec(t, address, `UPDATE queue_worker SET seen_at = now() - interval '1 minute'`)
+			return harness(t, address)
+		},
+	}
+}
+
+func inTx(st *store.Store) func(context.Context, func(queue.Tx) error) error {
+	return func(ctx context.Context, f func(queue.Tx) error) error {
+		return st.InTx(ctx, func(tx *store.Tx) error { return f(tx) })
+	}
+}
+
+func openStore(t testing.TB, address string) *store.Store {
+	t.Helper()
+	st, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func open(t testing.TB, st *store.Store, o river.Options) *river.Queue {
+	t.Helper()
+	q, err := river.Open(t.Context(), st, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// testLog writes to the log of the test.
+func testLog(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), nil))
+}

@@ -1,0 +1,67 @@
+package river
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+)
+
+// Workers lists the workers of all machines that are alive, by host and age. A
+// process that has not started its queue is none.
+func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
+	const find = `
+		SELECT id, host, slots, now() - started_at, greatest(now() - seen_at, interval '0'), done, failed
+		  FROM queue_worker WHERE seen_at > now() - $1::interval
+		 ORDER BY host, started_at, id`
+
+	rows, err := q.pool.Query(ctx, find, q.lost)
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	workers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w queue.Worker, err error) {
+		err = row.Scan(&w.ID, &w.Host, &w.Slots, &w.Age, &w.Silent, &w.Done, &w.Failed)
+		return w, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	runs, err := q.runsByWorker(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list what workers do: %w", err)
+	}
+	for i := range workers {
+		workers[i].Runs = runs[workers[i].ID]
+	}
+	return workers, nil
+}
+
+// runsByWorker returns all that runs, under the id of its worker. A task that
+// was cancelled runs until its handler has returned.
+func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.Run, error) {
+	const find = `
+		SELECT attempted_by[array_upper(attempted_by, 1)], args, attempt, now() - attempted_at
+		  FROM river_job WHERE state = 'running' AND queue = $1
+		 ORDER BY attempted_at, id`
+
+	rows, err := q.pool.Query(ctx, find, queueName)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	runs := map[string][]queue.Run{}
+	for rows.Next() {
+		var worker string
+		var a args
+		var attempt int
+		var since time.Duration
+		if err := rows.Scan(&worker, &a, &attempt, &since); err != nil {
+			return nil, err
+		}
+		runs[worker] = append(runs[worker], queue.Run{Task: a.task(attempt), For: max(since, 0)})
+	}
+	return runs, rows.Err()
+}

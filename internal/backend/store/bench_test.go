@@ -1,0 +1,68 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// The cost of one read or one write must not depend on how much is stored:
+//
+//	go test -run '^$' -bench . ./internal/backend/store
+func BenchmarkStore(b *testing.B) {
+	for _, videos := range []int{1_000, 20_000} {
+		b.Run(fmt.Sprintf("videos=%d", videos), func(b *testing.B) {
+			st := open(b, fresh(b))
+			fill(b, st, videos)
+			b.Run("read", func(b *testing.B) { benchmarkRead(b, st, videos) })
+			b.Run("progress", func(b *testing.B) { benchmarkProgress(b, st, videos) })
+			// The same without waiting for the disk, which hides everything else.
+			run(b, st, `PRAGMA synchronous = OFF`)
+			b.Run("progress-unsynced", func(b *testing.B) { benchmarkProgress(b, st, videos) })
+		})
+	}
+}
+
+func videoNumber(n int) video.ID { return video.ID(fmt.Sprintf("00000000-0000-7000-8000-%012d", n)) }
+
+// fill stores n videos with two resolutions and three steps each.
+func fill(b *testing.B, st *store.Store, n int) {
+	b.Helper()
+	ctx := b.Context()
+	steps := []store.Step{{Kind: "encode", Number: 0}, {Kind: "encode", Number: 1}, {Kind: "audio"}}
+	err := st.InTx(ctx, func(tx *store.Tx) error {
+		for i := range n {
+			if err := tx.InsertVideo(ctx, someVideo(videoNumber(i))); err != nil {
+				return err
+			}
+			if err := tx.InsertSteps(ctx, videoNumber(i), steps); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func benchmarkRead(b *testing.B, st *store.Store, videos int) {
+	for b.Loop() {
+		if _, err := st.Video(b.Context(), videoNumber(rand.IntN(videos))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchmarkProgress writes what a worker writes every few seconds.
+func benchmarkProgress(b *testing.B, st *store.Store, videos int) {
+	ctx := b.Context()
+	for b.Loop() {
+		if _, err := st.SetProgress(ctx, videoNumber(rand.IntN(videos)), "encode", rand.IntN(2), rand.Float64()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

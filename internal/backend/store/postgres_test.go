@@ -1,0 +1,126 @@
+package store_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	fresh := pgtest.Copies(t, func(address string) { migrated(t, address) })
+	storetest.Run(t, func(t *testing.T) *store.Store { return openPostgres(t, fresh(t)) })
+}
+
+// migrated brings the schema of a database up to date.
+func migrated(t testing.TB, address string) {
+	t.Helper()
+	st, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openPostgres(t testing.TB, address string) *store.Store {
+	t.Helper()
+	return opened(t, store.OpenPostgres, address)
+}
+
+func TestPostgresManyStartersAtOnce(t *testing.T) {
+	t.Parallel()
+	checkManyStarters(t, store.OpenPostgres, pgtest.Fresh(t))
+}
+
+// A starter that has to wait for another one's long migration waits, though no
+// statement of a request would.
+func TestPostgresStarterWaits(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits longer than a lock may take")
+	}
+	address := pgtest.Fresh(t)
+	first := openPostgres(t, address)
+	locked, opened := make(chan struct{}), make(chan error, 1)
+	slow := func(context.Context, *pgxpool.Pool) error {
+		close(locked)
+		select {
+		case err := <-opened:
+			t.Errorf("another starter did not wait: %v", err)
+		case <-time.After(6 * time.Second):
+		}
+		return nil
+	}
+	go func() {
+		<-locked
+		st, err := store.OpenPostgres(t.Context(), address)
+		if err == nil {
+			err = st.Close()
+		}
+		opened <- err
+	}()
+	if err := first.ChangeSchema(t.Context(), slow); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPostgresOpenRefuses(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	pgtest.Exec(t, address, `CREATE DATABASE narrow TEMPLATE template0 ENCODING 'SQL_ASCII'`)
+	pgtest.Exec(t, address, `CREATE ROLE guest LOGIN`)
+	pgtest.Exec(t, address, `CREATE ROLE nobody NOLOGIN`)
+	with := func(user, path string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := u.Query()
+		query.Set("user", user)
+		u.User, u.RawQuery = url.UserPassword(user, "hunter2"), query.Encode()
+		if path != "" {
+			u.Path = path
+		}
+		return u.String()
+	}
+	for name, tt := range map[string]struct{ address, says string }{
+		"a database that cannot hold every text": {with("spool", "/narrow"), "ENCODING 'UTF8'"},
+		"an address that is none":                {"postgres://spool:hunter2@host:port/db", "parse"},
+		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db", `database "db" at 127.0.0.1:1: nobody listens there`},
+		"a host that is not there":               {"postgres://spool:hunter2@nowhere.invalid/db", "its host cannot be found"},
+		"a database that is not there":           {with("spool", "/nothing"), `database "nothing" at `},
+		"what to do about a missing database":    {with("spool", "/nothing"), "there is no such database: create it"},
+		"a user that may not create tables":      {with("guest", ""), "make it the owner of the database"},
+		"a user that may not log in":             {with("nobody", ""), "the server does not let this user in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := store.OpenPostgres(t.Context(), tt.address)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("OpenPostgres = %v, want it to say %q", err, tt.says)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the password is in the error: %v", err)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has several lines: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func labelled(metadata string) func(*video.Video) {
+	return func(v *video.Video) { v.Metadata = json.RawMessage(metadata) }
+}
+
+func listOfLabels(t *testing.T, st *store.Store) {
+	holiday := aged(t, st, 3, labelled(`{"album":"holiday","year":2030}`))
+	aged(t, st, 2, nil)
+	older := aged(t, st, -time.Second, labelled(`{"year":2029,"album":"holid\u0061y"}`))
+	party := aged(t, st, -time.Minute, func(v *video.Video) {
+		v.Metadata, v.Status = json.RawMessage(`{"album":"party's \"best\"","year":2030}`), video.Fail
+	})
+	label := func(key, value string) video.Label { return video.Label{Key: key, Value: value} }
+	for _, tt := range []struct {
+		name   string
+		filter video.Filter
+		want   []video.ID
+	}{
+		{"one label", video.Filter{Labels: []video.Label{label("album", "holiday")}}, []video.ID{holiday, older}},
+		{"two labels", video.Filter{Labels: []video.Label{label("album", "holiday"), label("year", "2030")}}, []video.ID{holiday}},
+		{"quotes", video.Filter{Labels: []video.Label{label("album", `party's "best"`)}}, []video.ID{party}},
+		{"a label and a status", video.Filter{Status: video.Fail, Labels: []video.Label{label("year", "2030")}}, []video.ID{party}},
+		{"a label that nothing has", video.Filter{Labels: []video.Label{label("album", "%")}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, limit := range []int{1, 2, 100} {
+				got, _ := whole(t, st, tt.filter, limit)
+				wantIDs(t, got, nil, tt.want...)
+			}
+		})
+	}
+}
+
+// searchGivesUp has a video that is found only by the second page, because so
+// many others are looked at before.
+func searchGivesUp(t *testing.T, st *store.Store) {
+	const others = 2_500
+	change(t, st, func(tx *store.Tx) error {
+		for i := range others {
+			v := newVideo()
+			v.CreatedAt = noon.Add(time.Duration(i) * time.Millisecond)
+			if err := tx.InsertVideo(t.Context(), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	wanted := aged(t, st, -time.Hour, labelled(`{"album":"x"}`))
+	f := video.Filter{Labels: []video.Label{{Key: "album", Value: "x"}}}
+	ids, next := listed(t, st, f, video.Place{}, 1)
+	if len(ids) != 0 || next == (video.Place{}) {
+		t.Fatalf("the first page has %v and goes on at %v; want it to have given up", ids, next)
+	}
+	ids, next = listed(t, st, f, next, 1)
+	if wantIDs(t, ids, nil, wanted); next != (video.Place{}) {
+		t.Errorf("the second page goes on at %v", next)
+	}
+}
+
+// listGoesOn deletes videos before, at and after the place where a page ended,
+// and adds newer ones: nothing that was there all the time is missed or told
+// twice.
+func listGoesOn(t *testing.T, st *store.Store) {
+	var ids []video.ID // newest first
+	for i := range 12 {
+		ids = append(ids, aged(t, st, -time.Duration(i)*time.Second, nil))
+	}
+	got, next := listed(t, st, video.Filter{}, video.Place{}, 4)
+	wantIDs(t, got, nil, ids[:4]...)
+	for _, gone := range []video.ID{ids[0], ids[3], ids[4], ids[11]} {
+		change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), gone) })
+	}
+	for i := range 3 {
+		aged(t, st, time.Duration(i+1)*time.Second, nil)
+	}
+	got, next = listed(t, st, video.Filter{}, next, 4)
+	wantIDs(t, got, nil, ids[5:9]...)
+	got, next = listed(t, st, video.Filter{}, next, 4)
+	if wantIDs(t, got, nil, ids[9:11]...); next != (video.Place{}) {
+		t.Errorf("the list goes on at %v", next)
+	}
+}
+
+func doomedIsNotListed(t *testing.T, st *store.Store) {
+	kept, doomed := aged(t, st, 0, nil), aged(t, st, 1, labelled(`{"a":"x"}`))
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), doomed, noon) })
+	for _, f := range []video.Filter{{}, {Status: video.PendingUpload}} {
+		got, _ := whole(t, st, f, 1)
+		wantIDs(t, got, nil, kept)
+	}
+	if got, _ := whole(t, st, video.Filter{Labels: []video.Label{{Key: "a", Value: "x"}}}, 1); len(got) > 0 {
+		t.Errorf("a search finds %v, which is being deleted", got)
+	}
+}
+
+func stepsAreAddedUp(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	var ids []video.ID
+	for i := range 11 {
+		v := stored(t, st, video.Processing, "720p")
+		ids = append(ids, v.ID)
+		steps := []store.Step{{Kind: "assemble", Number: 0, Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2}, {Kind: "measure"},
+			{Kind: "encode", Number: 0, Weight: 1}, {Kind: "encode", Number: 1, Weight: 3}}
+		change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
+		progress(t, st, v.ID, "assemble", 1, 0.5, true)
+		progress(t, st, v.ID, "encode", 1, float64(i)/16, true)
+	}
+	sums, err := st.Sums(ctx, append(ids, newVideo().ID), "assemble")
+	if err != nil || len(sums) != len(ids) {
+		t.Fatalf("sums of %d videos, %v; want %d", len(sums), err, len(ids))
+	}
+	for i, id := range ids {
+		want := []store.Step{{Kind: "assemble", Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2, Progress: 0.5},
+			{Kind: "encode", Weight: 4, Progress: 3 * float64(i) / 64}, {Kind: "measure"}}
+		got := slices.SortedFunc(slices.Values(sums[id]), func(a, b store.Step) int {
+			return slices.Compare([]string{a.Kind, fmt.Sprint(a.Number)}, []string{b.Kind, fmt.Sprint(b.Number)})
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sums (-want +got):\n%s", diff)
+		}
+	}
+	if sums, err := st.Sums(ctx, nil, "assemble"); err != nil || len(sums) != 0 {
+		t.Errorf("sums of no videos = %v, %v", sums, err)
+	}
+}

@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func uploadTests() []test {
+	return []test{
+		{"an upload is accepted", uploadIsAccepted},
+		{"an upload is accepted once", uploadIsAcceptedOnce},
+		{"a refused upload can be repaired", refusedUploadIsRepaired},
+		{"an upload is refused again and again", uploadIsRefusedAgain},
+		{"an accepted upload is never refused", acceptedIsNotRefused},
+		{"a video that ended after its upload accepts no other", endedAcceptsNoOther},
+		{"a video that is being deleted takes no upload", deletedTakesNoUpload},
+		{"an unknown video takes no upload", unknownTakesNoUpload},
+		{"abandoned uploads are listed", abandonedAreListed},
+	}
+}
+
+var someSource = video.Source{Key: "source/a/b", Size: 6 << 30, ETag: `"f00"`}
+
+// accept calls AcceptUpload and checks its answer.
+func accept(t *testing.T, st *store.Store, id video.ID, s video.Source, want bool) {
+	t.Helper()
+	change(t, st, func(tx *store.Tx) error {
+		got, err := tx.AcceptUpload(t.Context(), id, s, noon)
+		if got != want {
+			t.Errorf("AcceptUpload = %t, want %t", got, want)
+		}
+		return err
+	})
+}
+
+// refuse calls RefuseUpload and checks its answer.
+func refuse(t *testing.T, st *store.Store, id video.ID, f *video.Failure, want bool) {
+	t.Helper()
+	change(t, st, func(tx *store.Tx) error {
+		got, err := tx.RefuseUpload(t.Context(), id, f)
+		if got != want {
+			t.Errorf("RefuseUpload = %t, want %t", got, want)
+		}
+		return err
+	})
+}
+
+// accepted is what AcceptUpload makes of v.
+func accepted(v video.Video) video.Video {
+	v.Status, v.Failure, v.CompletedAt, v.Source = video.Processing, nil, noon, someSource
+	return withResolutions(v, video.Processing, nil)
+}
+
+// refused is what RefuseUpload makes of v.
+func refused(v video.Video, f *video.Failure) video.Video {
+	v.Status, v.Failure = video.Fail, f
+	return withResolutions(v, video.Fail, f)
+}
+
+func withResolutions(v video.Video, s video.Status, f *video.Failure) video.Video {
+	all := make([]video.Resolution, len(v.Resolutions))
+	for i, r := range v.Resolutions {
+		r.Status, r.Failure = s, f
+		all[i] = r
+	}
+	v.Resolutions = all
+	return v
+}
+
+func uploadIsAccepted(t *testing.T, st *store.Store) {
+	v, other := stored(t, st, video.PendingUpload, "720p", "144p"), stored(t, st, video.PendingUpload, "720p")
+	accept(t, st, v.ID, someSource, true)
+	wantVideo(t, st, accepted(v))
+	wantVideo(t, st, other)
+}
+
+func uploadIsAcceptedOnce(t *testing.T, st *store.Store) {
+	v := stored(t, st, video.PendingUpload, "720p")
+	accept(t, st, v.ID, someSource, true)
+	accept(t, st, v.ID, video.Source{Key: "another", Size: 1, ETag: "2"}, false)
+	wantVideo(t, st, accepted(v))
+}
+
+func refusedUploadIsRepaired(t *testing.T, st *store.Store) {
+	v := stored(t, st, video.PendingUpload, "720p", "144p")
+	f := video.Failf(video.NotAVideo, "This is a picture of a cat.")
+	refuse(t, st, v.ID, f, true)
+	wantVideo(t, st, refused(v, f))
+	accept(t, st, v.ID, someSource, true)
+	wantVideo(t, st, accepted(v))
+}
+
+func uploadIsRefusedAgain(t *testing.T, st *store.Store) {
+	v, other := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	refuse(t, st, v.ID, video.Failf(video.UploadMissing, "Nothing was uploaded."), true)
+	last := video.Failf(video.UploadEmpty, "The file is empty.")
+	refuse(t, st, v.ID, last, true)
+	wantVideo(t, st, refused(v, last))
+	wantVideo(t, st, other)
+}
+
+func acceptedIsNotRefused(t *testing.T, st *store.Store) {
+	v := stored(t, st, video.PendingUpload, "720p")
+	accept(t, st, v.ID, someSource, true)
+	refuse(t, st, v.ID, video.Failf(video.UploadExpired, "Too late."), false)
+	wantVideo(t, st, accepted(v))
+}
+
+// A failure of the work is final: the upload had been accepted.
+func endedAcceptsNoOther(t *testing.T, st *store.Store) {
+	for _, end := range []video.Status{video.Ready, video.Fail} {
+		v := stored(t, st, video.PendingUpload, "720p")
+		accept(t, st, v.ID, someSource, true)
+		change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, end, nil) })
+		want := accepted(v)
+		want.Status = end
+		accept(t, st, v.ID, video.Source{Key: "another"}, false)
+		refuse(t, st, v.ID, video.Failf(video.UploadEmpty, "The file is empty."), false)
+		wantVideo(t, st, want)
+	}
+}
+
+func deletedTakesNoUpload(t *testing.T, st *store.Store) {
+	v := stored(t, st, video.PendingUpload, "720p")
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
+	v.DeletedAt = noon
+	accept(t, st, v.ID, someSource, false)
+	refuse(t, st, v.ID, video.Failf(video.UploadEmpty, "The file is empty."), false)
+	wantVideo(t, st, v)
+}
+
+func unknownTakesNoUpload(t *testing.T, st *store.Store) {
+	v := newVideo("720p")
+	accept(t, st, v.ID, someSource, false)
+	refuse(t, st, v.ID, video.Failf(video.UploadEmpty, "The file is empty."), false)
+	wantNoVideo(t, st, v.ID)
+}
+
+func abandonedAreListed(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	expiring := func(after time.Duration, s video.Status) video.ID {
+		v := newVideo("720p")
+		v.Status, v.UploadExpiresAt = s, noon.Add(after)
+		insert(t, st, v)
+		return v.ID
+	}
+	second, first, third := expiring(-2*time.Hour, video.PendingUpload), expiring(-3*time.Hour, video.PendingUpload), expiring(-time.Millisecond, video.PendingUpload)
+	expiring(0, video.PendingUpload) // the cut-off itself is not before it
+	expiring(time.Hour, video.PendingUpload)
+	for _, s := range []video.Status{video.Processing, video.Ready, video.Fail} {
+		expiring(-time.Hour, s)
+	}
+	// Nothing can be done for a video that is being deleted: if it were listed,
+	// whoever works the list off would never come to its end.
+	gone := expiring(-4*time.Hour, video.PendingUpload)
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, gone, noon) })
+
+	ids, err := st.Abandoned(ctx, noon, 100)
+	wantIDs(t, ids, err, first, second, third)
+	ids, err = st.Abandoned(ctx, noon, 2)
+	wantIDs(t, ids, err, first, second)
+	ids, err = st.Abandoned(ctx, noon.Add(-3*time.Hour), 100)
+	wantIDs(t, ids, err)
+
+	refuse(t, st, first, video.Failf(video.UploadExpired, "Too late."), true)
+	ids, err = st.Abandoned(ctx, noon, 100)
+	wantIDs(t, ids, err, second, third)
+}

@@ -1,0 +1,197 @@
+package storetest
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func videoTests() []test {
+	return []test{
+		{"a video reads back as it was stored", videoReadsBack},
+		{"what the work finds out reads back as it was stored", resultsReadBack},
+		{"text of every kind is kept to the letter", textIsKept},
+		{"times are kept to the millisecond", timesAreKept},
+		{"resolutions stay in the order asked for", resolutionsKeepTheirOrder},
+		{"an unknown id is not found", unknownIsNotFound},
+		{"an id can be used once", idsAreUnique},
+		{"a name can be used once in a video", namesAreUnique},
+		{"the video of a resolution is found", videoOfResolution},
+		{"a store that is open answers", pingAnswers},
+	}
+}
+
+func videoReadsBack(t *testing.T, st *store.Store) {
+	bare := newVideo("720p")
+	bare.Thumbnails = nil
+	rich := newVideo("4k", "144p")
+	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
+	rich.IsPublic, rich.Upscale = true, true
+	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
+	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
+	hollow := newVideo()
+	hollow.Metadata = json.RawMessage(`{}`)
+	large := newVideo(video.Names...)
+	large.Metadata = rawJSON(video.MaxMetadataBytes)
+	large.Thumbnails = make([]float64, video.MaxThumbnails)
+
+	all := map[string]video.Video{"bare": bare, "rich": rich, "hollow": hollow, "large": large}
+	for _, v := range all {
+		insert(t, st, v)
+	}
+	for name, v := range all {
+		t.Run(name, func(t *testing.T) { wantVideo(t, st, v) })
+	}
+}
+
+func resultsReadBack(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	v, other := stored(t, st, video.Processing, "720p", "4k"), stored(t, st, video.Processing, "720p")
+	v.Plan = &video.Plan{
+		Input:     video.Input{Codec: "h264", Width: 1280, Height: 720, TimeBase: video.Ratio{Num: 1, Den: 12800}, FrameRate: 23.976},
+		Timescale: 12800, FirstPTS: -512, Duration: 9*time.Hour + 59*time.Minute + 123456*time.Microsecond,
+		Renditions: []video.Rendition{{Width: 1280, Height: 720, Names: []video.Name{"4k", "720p"}}},
+		Chunks:     []video.Chunk{{Start: -512, End: video.Forever, Seek: video.NoSeek}},
+	}
+	v.Duration = v.Plan.Duration
+	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The film is cut off."), video.Warnf(video.Corrupt, "So is its sound.")}
+	r := &v.Resolutions[1]
+	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
+	change(t, st, func(tx *store.Tx) error {
+		if err := tx.SetPlan(ctx, v.ID, v.Plan); err != nil {
+			return err
+		}
+		if err := tx.SetWarnings(ctx, v.ID, v.Warnings); err != nil {
+			return err
+		}
+		return tx.SetOutput(ctx, *r)
+	})
+	wantVideo(t, st, v)
+	wantVideo(t, st, other)
+}
+
+func textIsKept(t *testing.T, st *store.Store) {
+	for _, text := range []string{
+		"Überraschung im Café.mp4", "映画 🎬 👩‍👩‍👧.mkv", "فيلم.webm", "e\u0301 is not \u00e9", "'; DROP TABLE video; --", `back\slash "quote" $1 ? :a @b`,
+		"line\nbreak\ttab\r", "../../etc/passwd", " spaces around ", "%41 %", "5", "1e3", "NULL", "\ufeff\u200b", strings.Repeat("🎬", video.MaxFilename),
+	} {
+		v := newVideo("720p")
+		quoted, err := json.Marshal(map[string]string{text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Filename, v.ContentType, v.Tenant, v.Metadata = text, text, video.Tenant(text), quoted
+		insert(t, st, v)
+		wantVideo(t, st, v)
+		change(t, st, func(tx *store.Tx) error {
+			return tx.MoveVideo(t.Context(), v.ID, video.Fail, &video.Failure{Code: video.NotAVideo, Message: text})
+		})
+		v.Status, v.Failure = video.Fail, &video.Failure{Code: video.NotAVideo, Message: text}
+		wantVideo(t, st, v)
+	}
+}
+
+func timesAreKept(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	v := newVideo("720p")
+	east := time.FixedZone("", 5*3600+30*60)
+	v.CreatedAt = time.Date(2030, 1, 2, 3, 4, 5, 678_999_999, east)
+	v.UploadExpiresAt = time.Date(1969, 12, 31, 23, 59, 59, 999e6, time.UTC)
+	completed, deleted := time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC), time.UnixMilli(0).UTC()
+	insert(t, st, v)
+	change(t, st, func(tx *store.Tx) error {
+		if _, err := tx.AcceptUpload(ctx, v.ID, video.Source{}, completed); err != nil {
+			return err
+		}
+		return tx.MarkDeleted(ctx, v.ID, deleted)
+	})
+	got := read(t, st, v.ID)
+	for _, tt := range []struct {
+		name      string
+		got, want time.Time
+	}{
+		{"creation, cut to the millisecond and in UTC", got.CreatedAt, v.CreatedAt.Truncate(time.Millisecond).UTC()},
+		{"a time before 1970", got.UploadExpiresAt, v.UploadExpiresAt},
+		{"the last year of the calendar", got.CompletedAt, completed},
+		{"the first moment of 1970 is a time, too", got.DeletedAt, deleted},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func resolutionsKeepTheirOrder(t *testing.T, st *store.Store) {
+	v := stored(t, st, video.Processing, "480p", "8k", "144p", "1440p", "4k", "240p", "1080p", "360p", "720p")
+	change(t, st, func(tx *store.Tx) error {
+		return tx.MoveResolution(t.Context(), v.Resolutions[4].ID, video.Ready, nil)
+	})
+	v.Resolutions[4].Status = video.Ready
+	wantVideo(t, st, v)
+}
+
+func unknownIsNotFound(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	stored(t, st, video.Ready, "720p")
+	unknown := newVideo("720p")
+	wantNoVideo(t, st, unknown.ID)
+	wantNoVideo(t, st, "")
+	wantNoVideo(t, st, "' OR '1'='1")
+	_, err := st.VideoOf(ctx, unknown.Resolutions[0].ID)
+	wantCode(t, err, video.NotFound, "resolution_not_found")
+	change(t, st, func(tx *store.Tx) error {
+		_, err := tx.Video(ctx, unknown.ID)
+		wantCode(t, err, video.NotFound, "video_not_found")
+		return nil
+	})
+	if steps, err := st.Steps(ctx, unknown.ID); err != nil || len(steps) != 0 {
+		t.Errorf("Steps = %v, %v; want none", steps, err)
+	}
+}
+
+func idsAreUnique(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	v := stored(t, st, video.Processing, "720p")
+	again := newVideo("144p")
+	again.ID = v.ID
+	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, again) }); err == nil {
+		t.Error("a second video with the same id was stored")
+	}
+	thief := newVideo("720p")
+	thief.Resolutions[0].ID = v.Resolutions[0].ID
+	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, thief) }); err == nil {
+		t.Error("a second resolution with the same id was stored")
+	}
+	wantVideo(t, st, v)
+	wantNoVideo(t, st, thief.ID)
+}
+
+func namesAreUnique(t *testing.T, st *store.Store) {
+	v := newVideo("720p", "144p", "720p")
+	if err := st.InTx(t.Context(), func(tx *store.Tx) error { return tx.InsertVideo(t.Context(), v) }); err == nil {
+		t.Error("a video with one resolution twice was stored")
+	}
+	wantNoVideo(t, st, v.ID)
+}
+
+func videoOfResolution(t *testing.T, st *store.Store) {
+	for range 3 {
+		v := stored(t, st, video.Ready, "720p", "144p")
+		for _, r := range v.Resolutions {
+			if got, err := st.VideoOf(t.Context(), r.ID); got != v.ID || err != nil {
+				t.Errorf("VideoOf(%s) = %s, %v; want %s", r.Name, got, err, v.ID)
+			}
+		}
+	}
+}
+
+func pingAnswers(t *testing.T, st *store.Store) {
+	if err := st.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,112 @@
+package stream
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// The types below are the parts of an MPD (ISO/IEC 23009-1) that we use.
+type mpd struct {
+	XMLName  xml.Name        `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
+	Profiles string          `xml:"profiles,attr"`
+	Type     string          `xml:"type,attr"`
+	Duration string          `xml:"mediaPresentationDuration,attr"`
+	Buffer   string          `xml:"minBufferTime,attr"`
+	Sets     []adaptationSet `xml:"Period>AdaptationSet"`
+}
+
+type adaptationSet struct {
+	ContentType     string           `xml:"contentType,attr"`
+	MimeType        string           `xml:"mimeType,attr"`
+	Aligned         bool             `xml:"segmentAlignment,attr"`
+	StartWithSAP    int              `xml:"startWithSAP,attr"`
+	Representations []representation `xml:"Representation"`
+}
+
+type representation struct {
+	ID           string          `xml:"id,attr"`
+	Bandwidth    int64           `xml:"bandwidth,attr"`
+	Codecs       string          `xml:"codecs,attr"`
+	Width        int             `xml:"width,attr,omitempty"`
+	Height       int             `xml:"height,attr,omitempty"`
+	FrameRate    string          `xml:"frameRate,attr,omitempty"`
+	SamplingRate int64           `xml:"audioSamplingRate,attr,omitempty"`
+	Channels     *channels       `xml:"AudioChannelConfiguration"`
+	Template     segmentTemplate `xml:"SegmentTemplate"`
+}
+
+type channels struct {
+	Scheme string `xml:"schemeIdUri,attr"`
+	Count  int    `xml:"value,attr"`
+}
+
+type segmentTemplate struct {
+	Timescale   int64         `xml:"timescale,attr"`
+	Init        string        `xml:"initialization,attr"`
+	Media       string        `xml:"media,attr"`
+	StartNumber int           `xml:"startNumber,attr"`
+	Timeline    []timelineRun `xml:"SegmentTimeline>S"`
+}
+
+// timelineRun is a segment, and how many more of the same length follow.
+type timelineRun struct {
+	Start   *int64 `xml:"t,attr"`
+	Length  int64  `xml:"d,attr"`
+	Repeats int    `xml:"r,attr,omitempty"`
+}
+
+// DASHManifest is MasterPlaylist and each MediaPlaylist in one, for players of
+// DASH. The segments are the same.
+func DASHManifest(films []Film) ([]byte, error) {
+	variants, sound := variantsOf(films)
+	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
+	var length float64
+	codecs := map[string]int{} // the sets that have them: players change within a set only
+	for _, v := range variants {
+		p := v.Index.Pictures
+		r := represent(v.Name, p, v.measures)
+		r.Width, r.Height, r.FrameRate = p.Width, p.Height, fmt.Sprintf("%.0f/1000", math.Round(v.rate*1000))
+		set, there := codecs[codecOf(p)]
+		if !there {
+			set, codecs[codecOf(p)] = len(m.Sets), len(m.Sets)
+			m.Sets = append(m.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
+		}
+		m.Sets[set].Representations = append(m.Sets[set].Representations, r)
+		length = max(length, v.length)
+	}
+	if sound != nil {
+		heard := measure(sound)
+		r := represent(Sound, sound, heard)
+		r.SamplingRate, r.Channels = sound.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", sound.Channels}
+		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
+		length = max(length, heard.length)
+	}
+	m.Duration = fmt.Sprintf("PT%.6fS", length)
+	text, err := xml.MarshalIndent(m, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
+}
+
+func represent(name string, s *mp4.Segments, m measures) representation {
+	t := segmentTemplate{Timescale: s.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
+	for i, g := range s.List() {
+		length := g.End - g.Start
+		if i > 0 && t.Timeline[len(t.Timeline)-1].Length == length {
+			t.Timeline[len(t.Timeline)-1].Repeats++
+			continue
+		}
+		run := timelineRun{Length: length}
+		if i == 0 {
+			run.Start = &g.Start
+		}
+		t.Timeline = append(t.Timeline, run)
+	}
+	return representation{ID: name, Bandwidth: m.peak, Codecs: strings.Join(s.Codecs, ","), Template: t}
+}

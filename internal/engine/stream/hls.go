@@ -1,0 +1,62 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// hlsVersion is the first in which segments may be MP4 wherever HLS is played.
+const hlsVersion = 7
+
+// MasterPlaylist lists the renditions of a video, of which there is at least one.
+// The sound is a rendition of its own rather than a part of each: a player that
+// changes from one to another goes on with the sound it has.
+func MasterPlaylist(films []Film) []byte {
+	variants, sound := variantsOf(films)
+	var heard measures
+	var soundCodecs []string
+	if sound != nil {
+		heard, soundCodecs = measure(sound), sound.Codecs
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-INDEPENDENT-SEGMENTS\n", hlsVersion)
+	group := ""
+	if sound != nil {
+		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
+			Sound, "Sound", sound.Channels, playlistFile(Sound))
+		group = fmt.Sprintf(",AUDIO=%q", Sound)
+	}
+	for _, v := range variants {
+		p := v.Index.Pictures
+		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
+			v.peak+heard.peak, v.average+heard.average, strings.Join(slices.Concat(p.Codecs, soundCodecs), ","), p.Width, p.Height, v.rate, group, playlistFile(v.Name))
+	}
+	return b.Bytes()
+}
+
+// MediaPlaylist lists the segments of a track.
+func MediaPlaylist(track string, s *mp4.Segments) []byte {
+	var b, body bytes.Buffer
+	var longest int64
+	for i, g := range s.List() {
+		// Both ends are rounded, not the length: so errors never add up.
+		length := micros(g.End, s.Timescale) - micros(g.Start, s.Timescale)
+		longest = max(longest, length)
+		fmt.Fprintf(&body, "#EXTINF:%d.%06d,\n%s\n", length/1e6, length%1e6, segmentFile(track, i))
+	}
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=%q\n",
+		hlsVersion, (longest+1e6-1)/1e6, initFile(track))
+	body.WriteString("#EXT-X-ENDLIST\n")
+	_, _ = body.WriteTo(&b)
+	return b.Bytes()
+}
+
+// micros returns a time in microseconds. Times in an index are far from what
+// would not fit.
+func micros(ticks, scale int64) int64 {
+	return ticks/scale*1e6 + (ticks%scale*1e6+scale/2)/scale
+}

@@ -1,0 +1,149 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// widestGap is how many bytes of other tracks are read and dropped rather than
+// asking the storage once more. The tracks of a film lie in turns of a second.
+const widestGap = 256 << 10
+
+// Source opens a part of a film for reading, from a byte up to another.
+type Source func(from, to int64) io.ReadCloser
+
+// Reader reads the parts of a segment as one. It asks its source for the whole
+// span that they lie in at once, when the first of it is wanted, and holds none
+// of it. It must be closed.
+type Reader struct {
+	source Source
+	parts  []mp4.Part
+	size   int64
+
+	pos  int64 // in the segment
+	part int   // in which pos lies
+	into int64 // how far
+
+	open   io.ReadCloser // nil, or a part of the film
+	at, to int64         // where in the film it stands, and where it ends
+}
+
+// NewReader returns a reader of parts, whose ranges are those of source.
+func NewReader(parts []mp4.Part, source Source) *Reader {
+	r := &Reader{source: source, parts: parts}
+	for _, p := range parts {
+		r.size += p.Size()
+	}
+	return r
+}
+
+// Size returns how many bytes there are.
+func (r *Reader) Size() int64 { return r.size }
+
+func (r *Reader) Read(p []byte) (int, error) {
+	for r.part < len(r.parts) && r.into == r.parts[r.part].Size() {
+		r.part, r.into = r.part+1, 0
+	}
+	if r.part == len(r.parts) {
+		return 0, io.EOF
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	here := r.parts[r.part]
+	n := min(len(p), int(min(here.Size()-r.into, 1<<30)))
+	var err error
+	if here.Bytes != nil {
+		copy(p[:n], here.Bytes[r.into:])
+	} else if n, err = r.readFilm(p[:n], here.From+r.into); n > 0 {
+		err = nil // if it stays, the next read will see it
+	}
+	r.pos, r.into = r.pos+int64(n), r.into+int64(n)
+	return n, err
+}
+
+// readFilm reads bytes of the film from a place on.
+func (r *Reader) readFilm(p []byte, from int64) (int, error) {
+	if err := r.seekFilm(from); err != nil {
+		return 0, err
+	}
+	n, err := r.open.Read(p)
+	r.at += int64(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the index says that there is more
+	}
+	return n, err
+}
+
+// seekFilm gets to a place of the film: by dropping what comes before it, if
+// that is near, or with a new request.
+func (r *Reader) seekFilm(from int64) error {
+	if r.open != nil && from >= r.at && from < r.to && from-r.at <= widestGap {
+		gap := from - r.at
+		if gap == 0 {
+			return nil
+		}
+		if s, ok := r.open.(io.Seeker); ok {
+			if _, err := s.Seek(gap, io.SeekCurrent); err != nil {
+				return fmt.Errorf("skip %d bytes of the film: %w", gap, err)
+			}
+		} else if _, err := io.CopyN(io.Discard, r.open, gap); err != nil {
+			return fmt.Errorf("skip %d bytes of the film: %w", gap, err)
+		}
+		r.at = from
+		return nil
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	r.at, r.to = from, r.spanEnd()
+	r.open = r.source(r.at, r.to)
+	return nil
+}
+
+// spanEnd returns how far the film is worth reading in one go.
+func (r *Reader) spanEnd() int64 {
+	end := r.parts[r.part].To
+	for _, p := range r.parts[r.part+1:] {
+		if p.Bytes != nil {
+			continue
+		}
+		if p.From < end || p.From-end > widestGap {
+			break
+		}
+		end = p.To
+	}
+	return end
+}
+
+// Seek sets the position of the next Read.
+func (r *Reader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.pos
+	case io.SeekEnd:
+		offset += r.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek to a negative position")
+	}
+	r.pos, r.part, r.into = offset, 0, min(offset, r.size)
+	for r.part < len(r.parts) && r.into > r.parts[r.part].Size() {
+		r.into -= r.parts[r.part].Size()
+		r.part++
+	}
+	return offset, nil
+}
+
+// Close ends what is being read. The reader could go on afterwards.
+func (r *Reader) Close() error {
+	if r.open == nil {
+		return nil
+	}
+	err := r.open.Close()
+	r.open = nil
+	return err
+}

@@ -1,0 +1,76 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// Film is one rendition of a video.
+type Film struct {
+	Name  string // of its resolution
+	Index *mp4.Index
+}
+
+// variant is a film with what a player wants to know before it chooses.
+type variant struct {
+	Film
+	measures // of its pictures
+}
+
+// variantsOf returns the films that differ, the one that needs the least first.
+// Films of one size and codec are one encode under several names, or as good as
+// that, and count once. All films have the same sound, but for those whose sound
+// could not be made.
+func variantsOf(films []Film) (all []variant, sound *mp4.Segments) {
+	type kind struct {
+		width, height int
+		codec         string
+	}
+	seen := map[kind]bool{}
+	for _, f := range films {
+		p := f.Index.Pictures
+		k := kind{p.Width, p.Height, codecOf(p)}
+		if !seen[k] {
+			all = append(all, variant{f, measure(p)})
+		}
+		seen[k] = true
+		if sound == nil {
+			sound = f.Index.Sound
+		}
+	}
+	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(a.peak, b.peak) })
+	return all, sound
+}
+
+// codecOf returns the codec of a track without its profile, such as "avc1". It is
+// another one where the settings were changed before a resolution was added.
+func codecOf(s *mp4.Segments) string {
+	codec, _, _ := strings.Cut(s.Codecs[0], ".")
+	return codec
+}
+
+// measures of a track, as it is sent.
+type measures struct {
+	peak, average int64   // bits a second
+	rate          float64 // frames a second, of the segment that has the most
+	length        float64 // seconds
+}
+
+func measure(s *mp4.Segments) measures {
+	var m measures
+	var size int64
+	list := s.List()
+	for _, g := range list {
+		seconds := float64(g.End-g.Start) / float64(s.Timescale)
+		m.peak = max(m.peak, int64(math.Ceil(float64(g.Size)*8/seconds)))
+		m.rate = max(m.rate, float64(g.Frames)/seconds)
+		size += g.Size
+	}
+	m.length = float64(list[len(list)-1].End) / float64(s.Timescale)
+	m.average = int64(math.Ceil(float64(size) * 8 / m.length))
+	return m
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// decodeDraft reads the body of a create request. What the client got wrong is
+// told in one answer, not one fault at a time. Fields that nobody knows are
+// ignored.
+func decodeDraft(body []byte, key string) (video.Draft, error) {
+	f, err := parseFields(body)
+	if err != nil {
+		return video.Draft{}, err
+	}
+	d := video.Draft{Key: key}
+	faults := slices.Concat(
+		decodeFilename(f, &d),
+		decodeResolutions(f, &d),
+		get(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
+		decodeThumbnails(f, &d),
+		decodeMetadata(f, &d),
+		get(f, "upscale", false, "must be true or false", asChoice, &d.Upscale),
+		video.CheckKey(key),
+	)
+	if len(faults) == 0 {
+		return d, nil
+	}
+	e := video.InvalidFields(faults...)
+	if n := len(faults); n > maxFaults {
+		e.Msg = fmt.Sprintf("The request has %d invalid fields; errors lists the first %d.", n, maxFaults)
+		e.Faults = faults[:maxFaults]
+	}
+	return video.Draft{}, e
+}
+
+func decodeFilename(f fields, d *video.Draft) []video.Fault {
+	if faults := get(f, "filename", true, "must be a string", asString, &d.Filename); faults != nil {
+		return faults
+	}
+	return video.CheckFilename(d.Filename)
+}
+
+func decodeResolutions(f fields, d *video.Draft) []video.Fault {
+	const name = "resolutions"
+	var raws []json.RawMessage
+	if faults := get(f, name, true, "must be an array of strings", asArray, &raws); faults != nil {
+		return faults
+	}
+	names, faults := items(raws, name, "must be a string", asString)
+	for _, n := range names {
+		d.Resolutions = append(d.Resolutions, video.Name(n))
+	}
+	return merge(faults, video.CheckResolutions(d.Resolutions))
+}
+
+func decodeThumbnails(f fields, d *video.Draft) []video.Fault {
+	const name = "thumbnailTimestampsSeconds"
+	var raws []json.RawMessage
+	if faults := get(f, name, false, "must be an array of numbers", asArray, &raws); faults != nil || raws == nil {
+		return faults
+	}
+	seconds, faults := items(raws, name, "must be a number", asNumber)
+	d.Thumbnails = seconds
+	return merge(faults, video.CheckThumbnails(seconds))
+}
+
+func decodeMetadata(f fields, d *video.Draft) []video.Fault {
+	faults := get(f, "customMetadata", false, "must be an object", asObject, &d.Metadata)
+	if faults != nil || d.Metadata == nil {
+		return faults
+	}
+	return video.CheckMetadata(d.Metadata)
+}
+
+// merge adds to faults those of more that concern other fields: an element of
+// the wrong type is one fault, not also a value out of range.
+func merge(faults, more []video.Fault) []video.Fault {
+	seen := map[string]bool{}
+	for _, f := range faults {
+		seen[f.Field] = true
+	}
+	for _, f := range more {
+		if !seen[f.Field] {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// checkCompletion reads the body of a complete request. Its only field is
+// reserved: it must have the right type and is not looked at further.
+func checkCompletion(body []byte) error {
+	if len(body) == 0 {
+		return nil
+	}
+	f, err := parseFields(body)
+	if err != nil {
+		return err
+	}
+	var checksum string
+	if faults := get(f, "checksum", false, "must be a string", asString, &checksum); faults != nil {
+		return video.InvalidFields(faults...)
+	}
+	return nil
+}
+
+const maxExpirationSeconds = int(app.MaxSignedLife / time.Second)
+
+var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
+
+// parseExpiration reads how long signed addresses shall live.
+func parseExpiration(s string) (time.Duration, []video.Fault) {
+	n, err := strconv.Atoi(s)
+	if err != nil || !expirationShape.MatchString(s) || n > maxExpirationSeconds {
+		return 0, []video.Fault{{Field: "expirationSeconds", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", maxExpirationSeconds)}}
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+func asString(raw json.RawMessage) (s string, ok bool) {
+	ok = raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+	return s, ok
+}
+
+func asBool(raw json.RawMessage) (b, ok bool) {
+	return string(raw) == "true", string(raw) == "true" || string(raw) == "false"
+}
+
+// asChoice is asBool for a field whose absence means something else than false.
+func asChoice(raw json.RawMessage) (*bool, bool) {
+	b, ok := asBool(raw)
+	return &b, ok
+}
+
+// asNumber takes a number too large for a float64 as infinite, which is then
+// out of range rather than of the wrong type.
+func asNumber(raw json.RawMessage) (float64, bool) {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0, false
+	}
+	n, _ := strconv.ParseFloat(string(raw), 64)
+	return n, true
+}
+
+func asArray(raw json.RawMessage) (list []json.RawMessage, ok bool) {
+	ok = raw[0] == '[' && json.Unmarshal(raw, &list) == nil
+	return list, ok
+}
+
+// asObject drops the white space between the tokens: what counts and is kept is
+// the object, not how it was typed.
+func asObject(raw json.RawMessage) (json.RawMessage, bool) {
+	var compact bytes.Buffer
+	if raw[0] != '{' || json.Compact(&compact, raw) != nil {
+		return nil, false
+	}
+	return compact.Bytes(), true
+}

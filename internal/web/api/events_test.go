@@ -1,0 +1,213 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// bubble runs a test on a rig, with a clock that nobody waits for.
+func bubble(t *testing.T, test func(*followRig)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(newFollowRig(t)) })
+}
+
+func TestAStreamFromTheFirstMomentToTheLast(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		v := r.create()
+		s := r.follow(v.ID)
+		first := s.want(video.PendingUpload, 0)
+		if first.retry != "3000" {
+			r.Errorf("the stream begins with %+v, want it to say when to come again", first)
+		}
+		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+			if got := s.response.Header.Get(name); got != want {
+				r.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		r.accept(v)
+		s.want(video.Processing, 0)
+		r.progress(v, 0, 0.5)
+		s.want(video.Processing, 0.25)
+		for _, done := range []float64{0.6, 0.7, 0.8, 1} { // all within one second
+			r.progress(v, 0, done)
+		}
+		s.want(video.Processing, 0.5)
+		r.finish(v)
+		last := s.want(video.Ready, 1)
+		s.wantEnd()
+
+		state, err := r.app.VideoState(r.Context(), r.by, v.ID)
+		r.must(err)
+		if n, err := newsOf(state); err != nil || last.data != string(n.state) {
+			r.Errorf("the last event is\n%s\nthe state\n%s, %v", last.data, n.state, err)
+		}
+		r.wantNoReturn(v.ID, last)
+	})
+}
+
+// wantNoReturn connects again as EventSource does, which stops at a 204. Who has
+// not seen the last event gets it.
+func (r *followRig) wantNoReturn(id video.ID, last block) {
+	r.Helper()
+	if res := r.open("GET", id, last.id); res.StatusCode != http.StatusNoContent {
+		r.Errorf("coming back with the last event is answered %s, want 204", res.Status)
+	}
+	res := r.open("GET", id, "another")
+	body, err := io.ReadAll(res.Body)
+	r.must(err)
+	if want := "retry: 3000\nid: " + last.id + "\nevent: video\ndata: " + last.data + "\n\n"; res.StatusCode != 200 || string(body) != want {
+		r.Errorf("coming back without it is answered %s\n%s\nwant\n%s", res.Status, body, want)
+	}
+}
+
+func TestAFailureThatCanBeMendedEndsNoStream(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		v := r.create()
+		s := r.follow(v.ID)
+		s.want(video.PendingUpload, 0)
+		refuse := func(f *video.Failure) {
+			r.change(func(tx *store.Tx) error { _, err := tx.RefuseUpload(r.Context(), v.ID, f); return err })
+		}
+		refuse(video.Failf(video.UploadMissing, "No file was uploaded."))
+		s.want(video.Fail, 0)
+		refuse(video.Failf(video.NotAVideo, "It is a text."))
+		if got, _ := s.video(); got.Failure.Code != "not_a_video" {
+			r.Errorf("told %+v, want the other failure", got)
+		}
+		r.accept(v)
+		s.want(video.Processing, 0)
+	})
+}
+
+func TestAFailureIsFinalWhenTheUploadAddressHasExpired(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		v := r.create()
+		r.change(func(tx *store.Tx) error {
+			_, err := tx.RefuseUpload(r.Context(), v.ID, video.Failf(video.UploadEmpty, "The uploaded file is empty."))
+			return err
+		})
+		s := r.follow(v.ID)
+		last := s.want(video.Fail, 0)
+		for b := last; ; {
+			var more bool
+			if b, more = s.next(); !more {
+				break
+			}
+			if b.comment == "" && b.data != last.data {
+				r.Fatalf("told %+v", b)
+			}
+		}
+		if late := time.Since(v.UploadExpiresAt); late < 0 || late > 2*lookEvery {
+			r.Errorf("the stream ended %s after the address", late)
+		}
+		r.wantNoReturn(v.ID, last)
+	})
+}
+
+func TestADeletionEndsTheStream(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		v := r.create()
+		s, other := r.follow(v.ID), r.follow(v.ID)
+		for _, s := range []*stream{s, other} {
+			s.want(video.PendingUpload, 0)
+		}
+		r.must(r.app.DeleteResolution(r.Context(), r.by, v.Resolutions[0].ID))
+		if _, b := s.video(); strings.Contains(b.data, "720p") || !strings.Contains(b.data, "144p") {
+			r.Errorf("after the deletion of a resolution the state is %s", b.data)
+		}
+		other.video()
+		r.must(r.app.DeleteVideo(r.Context(), r.by, v.ID))
+		for _, s := range []*stream{s, other} {
+			if b, _ := s.next(); b.event != "deleted" || b.data != `{"id":"`+string(v.ID)+`"}` {
+				r.Errorf("the last event is %+v, want deleted", b)
+			}
+			s.wantEnd()
+		}
+		if res := r.open("GET", v.ID, ""); res.StatusCode != http.StatusNotFound {
+			r.Errorf("coming back is answered %s", res.Status)
+		}
+	})
+}
+
+func TestAStreamWithoutNewsShowsThatItIsAlive(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		v := r.create()
+		began := time.Now()
+		s := r.follow(v.ID)
+		s.want(video.PendingUpload, 0)
+		r.absent.Store(true) // a quarter of an hour has 900 looks, which see nothing
+		comments := 0
+		for b, more := s.next(); more; b, more = s.next() {
+			comments++
+			if passed := time.Since(began); b.comment == "" || passed != time.Duration(comments)*beatEvery {
+				r.Fatalf("after %s came %+v, want a comment every %s", passed, b, beatEvery)
+			}
+		}
+		if passed := time.Since(began); passed != streamLife {
+			r.Errorf("the stream ended after %s, want %s", passed, streamLife)
+		}
+	})
+}
+
+func TestAHeadRequestGetsNoStream(t *testing.T) {
+	bubble(t, func(r *followRig) {
+		res := r.open("HEAD", r.create().ID, "")
+		if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream" {
+			r.Errorf("HEAD is answered %s as %q", res.Status, got)
+		}
+		synctest.Wait()
+		if n := r.api.OpenStreams(); n != 0 {
+			r.Errorf("%d streams are open", n)
+		}
+	})
+}
+
+// TestEventsFitTheDescription looks at what the streams of a ready and of a
+// deleted video have as data.
+func TestEventsFitTheDescription(t *testing.T) {
+	t.Parallel()
+	schema := schemaAt(t, strictDescription(t), "paths", "/api/video/{id}/events", "get", "responses", "200", "content", "text/event-stream", "schema")
+	state := readyState()
+	state.Settled = true
+	w := do(newHandler(t, &fakeService{state: state}, Config{}), request("GET", "/api/video/"+testID+"/events", ""))
+	_, data, _ := strings.Cut(strings.TrimSpace(w.Body.String()), "data: ")
+	if data != readyStateJSON {
+		t.Errorf("the event has\n%s\nwant\n%s", data, readyStateJSON)
+	}
+	validate(t, schema, []byte(data))
+	deleted, err := json.Marshal(deletedVideo{testID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate(t, schema, deleted)
+}
+
+func TestTooManyStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := &fakeService{state: app.State{Video: testVideo(true, video.PendingUpload)}}
+	a, err := New(f, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxFollowers {
+		if _, err := a.followers.join(testID, news{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := do(problem.RequestID(a.config.Log, a.InFrontOf(http.NotFoundHandler())), request("GET", "/api/video/"+testID+"/events", ""))
+	wantProblem(t, w, http.StatusServiceUnavailable, "too_many_streams")
+	if got := w.Header().Get("Retry-After"); got != "15" {
+		t.Errorf("Retry-After is %q", got)
+	}
+}

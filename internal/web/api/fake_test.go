@@ -1,0 +1,191 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+const (
+	testKey      = "a-valid-key"
+	testID       = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+	resolutionID = "0198c5b6-7d5e-7c3a-9b1e-aaaaaaaaaaaa"
+	validDraft   = `{"filename":"a.mp4","resolutions":["720p","144p"],"isPublic":true}`
+)
+
+// fakeService answers as package app would, and remembers what it was asked.
+type fakeService struct {
+	err   error // what every method but Authenticate returns
+	watch app.Watch
+	told  app.Report
+	state app.State
+	next  video.Place
+
+	actor      app.Actor
+	draft      video.Draft
+	base       string
+	id         video.ID
+	resolution video.ResolutionID
+	name       video.Name
+	ttl        time.Duration
+	filter     video.Filter
+	after      video.Place
+	limit      int
+	calls      int
+	repeated   bool
+}
+
+func (f *fakeService) Authenticate(_ context.Context, secret string) (app.Actor, error) {
+	switch secret {
+	case testKey:
+		return app.Actor{KeyID: "k1", Tenant: video.DefaultTenant, Scopes: app.Scopes}, nil
+	case "":
+		return app.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send a key in the X-API-KEY header."}
+	default:
+		return app.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
+	}
+}
+
+func (f *fakeService) CreateVideo(_ context.Context, by app.Actor, d video.Draft, base string) (app.Upload, error) {
+	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
+	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)
+	return app.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, TusURL: base + "/upload/tus/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
+}
+
+func (f *fakeService) CompleteUpload(_ context.Context, by app.Actor, id video.ID) (video.Video, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return testVideo(true, video.Processing, "720p", "144p"), f.err
+}
+
+func (f *fakeService) PublicVideo(_ context.Context, by app.Actor, id video.ID, base string) (app.Watch, error) {
+	f.actor, f.id, f.base, f.calls = by, id, base, f.calls+1
+	return f.watch, f.err
+}
+
+func (f *fakeService) PrivateVideo(_ context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error) {
+	f.actor, f.id, f.ttl, f.base, f.calls = by, id, ttl, base, f.calls+1
+	return f.watch, f.err
+}
+
+func (f *fakeService) VideoState(_ context.Context, by app.Actor, id video.ID) (app.State, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.state, f.err
+}
+
+// VideoStates tells that none of the videos is deleted, and nothing else is new.
+func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.ID]app.State, error) {
+	states := map[video.ID]app.State{}
+	for _, id := range ids {
+		states[id] = f.state
+	}
+	return states, f.err
+}
+
+// ListVideos tells of one video, unless it has no id.
+func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Place, limit int) (app.Page, error) {
+	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1
+	page := app.Page{Next: f.next}
+	if f.state.Video.ID != "" {
+		page.Videos = []app.State{f.state}
+	}
+	return page, f.err
+}
+
+func (f *fakeService) Report(_ context.Context, by app.Actor, id video.ID) (app.Report, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.told, f.err
+}
+
+func (f *fakeService) DeleteVideo(_ context.Context, by app.Actor, id video.ID) error {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.err
+}
+
+func (f *fakeService) AddResolution(_ context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error) {
+	f.actor, f.id, f.name, f.calls = by, id, name, f.calls+1
+	return f.state, f.err
+}
+
+func (f *fakeService) RetryResolution(_ context.Context, by app.Actor, id video.ResolutionID) (app.State, error) {
+	f.actor, f.resolution, f.calls = by, id, f.calls+1
+	return f.state, f.err
+}
+
+func (f *fakeService) DeleteResolution(_ context.Context, by app.Actor, id video.ResolutionID) error {
+	f.actor, f.resolution, f.calls = by, id, f.calls+1
+	return f.err
+}
+
+func testVideo(public bool, status video.Status, names ...video.Name) video.Video {
+	v := video.Video{
+		ID: testID, Filename: "a.mp4", ContentType: "video/mp4", IsPublic: public, Status: status,
+		CreatedAt:       time.Date(2030, 1, 2, 12, 0, 0, 0, time.FixedZone("CET", 3600)),
+		UploadExpiresAt: time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600)),
+	}
+	for _, n := range names {
+		v.Resolutions = append(v.Resolutions, video.Resolution{ID: resolutionID, VideoID: testID, Name: n, Status: status})
+	}
+	return v
+}
+
+// newHandler returns the whole edge as the server wires it.
+func newHandler(t testing.TB, s Service, c Config) http.Handler {
+	t.Helper()
+	a, err := New(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	a.Register(mux)
+	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(a.InFrontOf(problem.Mux(mux))))
+}
+
+// request makes a request with a valid key; a body is sent as JSON.
+func request(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("X-API-KEY", testKey)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantProblem checks that w is a problem with this status and code.
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, code string) problem.Problem {
+	t.Helper()
+	var p problem.Problem
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("answer %d is not a problem: %v: %q", w.Code, err, w.Body)
+	}
+	if ct := w.Header().Get("Content-Type"); ct != problem.ContentType {
+		t.Errorf("Content-Type is %q", ct)
+	}
+	if w.Code != status || p.Status != status || p.Code != code {
+		t.Errorf("answer is %d %s, want %d %s: %s", w.Code, p.Code, status, code, w.Body)
+	}
+	if p.RequestID == "" || p.RequestID != w.Header().Get("X-Request-Id") {
+		t.Errorf("request id is %q in the body, %q in the header", p.RequestID, w.Header().Get("X-Request-Id"))
+	}
+	if got := w.Header().Values("Cache-Control"); len(got) != 1 || got[0] != "no-store" {
+		t.Errorf("Cache-Control is %q, want no-store", got)
+	}
+	if got := w.Header().Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("X-Content-Type-Options is %q, want nosniff", got)
+	}
+	return p
+}

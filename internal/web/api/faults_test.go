@@ -1,0 +1,252 @@
+package api
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+func TestKeyComesFirst(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, &fakeService{}, Config{})
+	requests := []struct{ method, path, body string }{
+		{"POST", "/api/video", "{"},
+		{"POST", "/api/video/not-a-uuid/complete-upload", ""},
+		{"GET", "/api/video/not-a-uuid/private/0", ""},
+		{"DELETE", "/api/video/" + testID, ""},
+		{"GET", "/api/unknown", ""},
+		{"PATCH", "/api/video", ""},
+		{"GET", "/api/", ""},
+		{"GET", "/api", ""},
+		{"GET", "/api//video", ""},
+		{"GET", "/api/video//public", ""},
+		{"POST", "/api/video//complete-upload", ""},
+		{"GET", "/api/../healthz", ""},
+	}
+	for _, q := range requests {
+		r := request(q.method, q.path, q.body)
+		r.Header.Del("X-API-KEY")
+		wantProblem(t, do(h, r), 401, "missing_api_key")
+		r = request(q.method, q.path, q.body)
+		r.Header.Set("X-API-KEY", "another")
+		wantProblem(t, do(h, r), 401, "invalid_api_key")
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, &fakeService{}, Config{})
+	for _, path := range []string{"/api", "/api/", "/api/unknown", "/api/video/" + testID + "/other", "/api/video/", "/elsewhere", "/docs/other", "/schemas/Video.json"} {
+		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
+	}
+	for _, path := range []string{"/api//video", "/api/video//public", "/api/./video", "/api/video/../video", "//api/video", "//elsewhere", "/docs/../docs"} {
+		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
+	}
+	w := do(h, request("PUT", "/api/video/"+testID, ""))
+	wantProblem(t, w, 405, "method_not_allowed")
+	if got := w.Header().Get("Allow"); got != "DELETE, GET, HEAD" {
+		t.Errorf("Allow is %q, want DELETE, GET, HEAD", got)
+	}
+}
+
+// everyOperation has one good request for each operation.
+var everyOperation = []struct{ name, method, path, body string }{
+	{"create", "POST", "/api/video", validDraft},
+	{"list", "GET", "/api/video", ""},
+	{"state", "GET", "/api/video/" + testID, ""},
+	{"events", "GET", "/api/video/" + testID + "/events", ""},
+	{"complete", "POST", "/api/video/" + testID + "/complete-upload", ""},
+	{"public", "GET", "/api/video/" + testID + "/public", ""},
+	{"private", "GET", "/api/video/" + testID + "/private/60", ""},
+	{"report", "GET", "/api/video/" + testID + "/report", ""},
+	{"delete video", "DELETE", "/api/video/" + testID, ""},
+	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
+}
+
+func TestErrorsOfTheServiceReachTheClient(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{&video.Error{Kind: video.Forbidden, Code: "insufficient_scope"}, 403, "insufficient_scope"},
+		{&video.Error{Kind: video.Forbidden, Code: "video_is_private"}, 403, "video_is_private"},
+		{&video.Error{Kind: video.Forbidden, Code: "video_is_public"}, 403, "video_is_public"},
+		{video.VideoNotFound(), 404, "video_not_found"},
+		{video.ResolutionNotFound(), 404, "resolution_not_found"},
+		{&video.Error{Kind: video.Conflict, Code: "upload_closed"}, 409, "upload_closed"},
+		{&video.Error{Kind: video.TooLarge, Code: "file_too_large"}, 413, "file_too_large"},
+		{&video.Error{Kind: video.Unprocessable, Code: "upload_missing"}, 422, "upload_missing"},
+		{&video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: 3 * time.Second}, 429, "rate_limited"},
+		{&video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, 503, "database_unavailable"},
+		{&video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage"}, 507, "insufficient_storage"},
+		{errors.New("no such table: video"), 500, "internal"},
+	}
+	for _, op := range everyOperation {
+		for _, tt := range tests {
+			t.Run(op.name+" "+tt.code, func(t *testing.T) {
+				t.Parallel()
+				h := newHandler(t, &fakeService{err: fmt.Errorf("doing it: %w", tt.err)}, Config{})
+				w := do(h, request(op.method, op.path, op.body))
+				p := wantProblem(t, w, tt.status, tt.code)
+				if strings.Contains(w.Body.String(), "no such table") {
+					t.Errorf("the answer shows the cause: %s", w.Body)
+				}
+				if p.Instance != op.path {
+					t.Errorf("instance is %q, want %q", p.Instance, op.path)
+				}
+				if wait := w.Header().Get("Retry-After"); (wait != "") != (tt.status == 429 || tt.status == 503 || tt.status == 507) {
+					t.Errorf("Retry-After is %q", wait)
+				}
+			})
+		}
+	}
+}
+
+func TestMalformedPath(t *testing.T) {
+	t.Parallel()
+	id := problem.Fault{Field: "id", Code: "invalid_uuid", Message: "must be a UUID such as 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}
+	seconds := problem.Fault{Field: "expirationSeconds", Code: "out_of_range", Message: "must be a whole number from 1 to 31536000"}
+	tests := []struct {
+		method, path string
+		want         []problem.Fault
+	}{
+		{"POST", "/api/video/x/complete-upload", []problem.Fault{id}},
+		{"GET", "/api/video/x", []problem.Fault{id}},
+		{"GET", "/api/video/x/events", []problem.Fault{id}},
+		{"GET", "/api/video/x/public", []problem.Fault{id}},
+		{"DELETE", "/api/video/" + testID + "x", []problem.Fault{id}},
+		{"DELETE", "/api/video/resolution/x", []problem.Fault{id}},
+		{"GET", "/api/video/x/private/0", []problem.Fault{id, seconds}},
+	}
+	for _, s := range []string{"0", "-1", "+1", "01", "1.0", "1e3", "31536001", "99999999", "999999999999999999999", "%20", "1%20", "٣", "abc"} {
+		tests = append(tests, struct {
+			method, path string
+			want         []problem.Fault
+		}{"GET", "/api/video/" + testID + "/private/" + s, []problem.Fault{seconds}})
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeService{}
+			p := wantProblem(t, do(newHandler(t, f, Config{}), request(tt.method, tt.path, "")), 400, "invalid_request")
+			if diff := cmp.Diff(tt.want, p.Errors); diff != "" || f.calls != 0 {
+				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
+			}
+		})
+	}
+}
+
+func TestContentType(t *testing.T) {
+	t.Parallel()
+	const complete = "/api/video/" + testID + "/complete-upload"
+	tests := []struct {
+		name, path, body, contentType string
+		status                        int
+	}{
+		{"create as JSON", "/api/video", validDraft, "application/json", 201},
+		{"create with parameters", "/api/video", validDraft, "Application/JSON; charset=utf-8", 201},
+		{"create as something built on JSON", "/api/video", validDraft, "application/x.y+json", 201},
+		{"create without a type", "/api/video", validDraft, "", 201},
+		{"create as a form", "/api/video", validDraft, "application/x-www-form-urlencoded", 415},
+		{"create as nonsense", "/api/video", validDraft, "json", 415},
+		{"create with nothing at all", "/api/video", "", "", 400},
+		{"complete as JSON", complete, "{}", "application/json", 201},
+		{"complete without a type", complete, "{}", "", 201},
+		{"complete as text", complete, "{}", "text/plain", 415},
+		{"complete with nothing, whatever its type", complete, "", "text/plain", 201},
+		{"complete with no JSON and no type", complete, "x=1", "", 400},
+	}
+	codes := map[int]string{400: "invalid_request", 415: "unsupported_media_type"}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := request("POST", tt.path, tt.body)
+			r.Header.Del("Content-Type")
+			if tt.contentType != "" {
+				r.Header.Set("Content-Type", tt.contentType)
+			}
+			w := do(newHandler(t, &fakeService{}, Config{}), r)
+			if code := codes[tt.status]; code != "" {
+				wantProblem(t, w, tt.status, code)
+			} else if w.Code != tt.status {
+				t.Errorf("answer is %d %s, want %d", w.Code, w.Body, tt.status)
+			}
+		})
+	}
+}
+
+func TestBodyTooLarge(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, &fakeService{}, Config{})
+	fit := validDraft + strings.Repeat(" ", maxBody-len(validDraft))
+	for _, path := range []string{"/api/video", "/api/video/" + testID + "/complete-upload"} {
+		if w := do(h, request("POST", path, fit)); w.Code != 201 {
+			t.Errorf("%s with %d bytes: answer is %d %s", path, len(fit), w.Code, w.Body)
+		}
+		p := wantProblem(t, do(h, request("POST", path, fit+" ")), 413, "body_too_large")
+		if !strings.Contains(p.Detail, "1048576") || !strings.Contains(p.Detail, "1048577") {
+			t.Errorf("detail lacks the limit or the size: %s", p.Detail)
+		}
+		r := request("POST", path, fit+" ")
+		r.ContentLength = -1
+		wantProblem(t, do(h, r), 413, "body_too_large")
+	}
+}
+
+func TestBodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(newHandler(t, &fakeService{}, Config{}))
+	defer s.Close()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/video HTTP/1.1\r\nHost: x\r\nX-API-KEY: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", testKey)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != 400 {
+		t.Errorf("status is %d, want 400", res.StatusCode)
+	}
+}
+
+// TestTheRouteIsKeptForTheLog: who logs a request reads its route afterwards.
+func TestTheRouteIsKeptForTheLog(t *testing.T) {
+	t.Parallel()
+	a, err := New(&fakeService{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.InFrontOf(http.NotFoundHandler())
+	stranger := request("GET", "/api/video/"+testID+"/public", "")
+	stranger.Header.Del("X-API-KEY")
+	for r, want := range map[*http.Request]string{
+		stranger:                                  "/api/",
+		request("GET", "/api/unknown", ""):        "/api/",
+		request("GET", "/api//unclean", ""):       "/api/",
+		request("DELETE", "/api/video/x", ""):     "DELETE /api/video/{id}",
+		request("GET", "/api/video/x/public", ""): "GET /api/video/{id}/public",
+	} {
+		if do(h, r); r.Pattern != want {
+			t.Errorf("the route of %s %s is %q, want %q", r.Method, r.URL.Path, r.Pattern, want)
+		}
+	}
+}

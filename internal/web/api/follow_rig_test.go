@@ -1,0 +1,268 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/delivery"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// followRig is the interface on a real app and a real database, behind a real
+// server whose connections have no buffers. Tests that use it run in a synctest
+// bubble, where a quarter of an hour costs no time.
+type followRig struct {
+	*testing.T
+	app    *app.App
+	store  *store.Store
+	api    *API
+	by     app.Actor
+	client *http.Client
+	key    string
+	stop   context.CancelFunc // ends FollowVideos
+
+	looks  atomic.Int64
+	absent atomic.Bool // whether the database is away
+}
+
+// looking is the app, with a count of how often the database is asked.
+type looking struct {
+	*app.App
+	rig *followRig
+}
+
+func (l looking) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
+	l.rig.looks.Add(1)
+	if l.rig.absent.Load() {
+		return nil, errors.New("the database is away")
+	}
+	return l.App.VideoStates(ctx, ids)
+}
+
+type nobody struct{}
+
+func (nobody) Uploaded(int64)                             {}
+func (nobody) VideoFinished(video.Status, *video.Failure) {}
+
+func newFollowRig(t *testing.T) *followRig {
+	t.Helper()
+	r := &followRig{T: t}
+	dir := t.TempDir()
+	var err error
+	r.store, err = store.OpenSQLite(t.Context(), filepath.Join(dir, "spool.db"))
+	r.must(err)
+	t.Cleanup(func() { r.store.Close() })
+	r.must(r.store.Migrate(t.Context(), "queue", local.Migrations))
+	files, err := disk.Open(filepath.Join(dir, "objects"), disk.Options{})
+	r.must(err)
+	t.Cleanup(func() { files.Close() })
+	r.app, err = app.New(t.Context(), app.Config{UploadURLTTL: time.Minute, MaxUploadBytes: 1 << 20}, app.Parts{
+		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Log: slog.New(slog.DiscardHandler), Observer: nobody{}, Now: time.Now,
+	})
+	r.must(err)
+	r.key, _, err = r.app.CreateKey(t.Context(), app.Key{})
+	r.must(err)
+	r.by, err = r.app.Authenticate(t.Context(), r.key)
+	r.must(err)
+	r.api, err = New(looking{r.app, r}, Config{})
+	r.must(err)
+	r.serve()
+	return r
+}
+
+// serve answers requests as the program does, and looks at what is followed.
+func (r *followRig) serve() {
+	ctx, cancel := context.WithCancel(r.Context())
+	r.stop = cancel
+	followed := make(chan struct{})
+	go func() { defer close(followed); r.api.FollowVideos(ctx) }()
+	line := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	edge := r.api.InFrontOf(http.NotFoundHandler())
+	server := &http.Server{Handler: delivery.Guard(problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(edge)), delivery.Patience{})}
+	go server.Serve(line)
+	transport := &http.Transport{DialContext: line.dial}
+	r.client = &http.Client{Transport: transport}
+	r.Cleanup(func() {
+		cancel()
+		<-followed
+		transport.CloseIdleConnections()
+		server.Close()
+	})
+}
+
+// pipes is a listener within the process.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	p.conns <- there
+	return here, nil
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (r *followRig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *followRig) create() video.Video {
+	r.Helper()
+	up, err := r.app.CreateVideo(r.Context(), r.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p", "144p"}}, "http://spool.test")
+	r.must(err)
+	return up.Video
+}
+
+// change changes the database as a worker or another process would.
+func (r *followRig) change(f func(tx *store.Tx) error) {
+	r.Helper()
+	r.must(r.store.InTx(r.Context(), f))
+}
+
+// accept begins to process a video with two steps of equal weight.
+func (r *followRig) accept(v video.Video) {
+	r.Helper()
+	r.change(func(tx *store.Tx) error {
+		_, err := tx.AcceptUpload(r.Context(), v.ID, video.Source{Key: "source/x", Size: 1}, time.Now())
+		return errors.Join(err, tx.InsertSteps(r.Context(), v.ID, []store.Step{{Kind: "encode", Weight: 1}, {Kind: "encode", Number: 1, Weight: 1}}))
+	})
+}
+
+func (r *followRig) progress(v video.Video, number int, done float64) {
+	r.Helper()
+	_, err := r.store.SetProgress(r.Context(), v.ID, "encode", number, done)
+	r.must(err)
+}
+
+// finish makes a video ready.
+func (r *followRig) finish(v video.Video) {
+	r.Helper()
+	r.change(func(tx *store.Tx) error {
+		for _, res := range v.Resolutions {
+			r.must(tx.MoveResolution(r.Context(), res.ID, video.Ready, nil))
+		}
+		return tx.MoveVideo(r.Context(), v.ID, video.Ready, nil)
+	})
+}
+
+// stream is a stream as its client sees it.
+type stream struct {
+	*followRig
+	response *http.Response
+	lines    *bufio.Reader
+}
+
+// block is what comes up to an empty line: an event, or a comment.
+type block struct {
+	retry, id, event, data, comment string
+}
+
+func (r *followRig) open(method string, id video.ID, lastEvent string) *http.Response {
+	r.Helper()
+	request, err := http.NewRequestWithContext(r.Context(), method, "http://spool.test/api/video/"+string(id)+"/events", nil)
+	r.must(err)
+	request.Header.Set(headerKey, r.key)
+	if lastEvent != "" {
+		request.Header.Set("Last-Event-ID", lastEvent)
+	}
+	response, err := r.client.Do(request)
+	r.must(err)
+	r.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func (r *followRig) follow(id video.ID) *stream {
+	r.Helper()
+	response := r.open("GET", id, "")
+	if response.StatusCode != http.StatusOK {
+		r.Fatalf("the answer is %s", response.Status)
+	}
+	return &stream{r, response, bufio.NewReader(response.Body)}
+}
+
+// next waits for the next block; the second result is false at the end.
+func (s *stream) next() (b block, more bool) {
+	s.Helper()
+	for {
+		line, err := s.lines.ReadString('\n')
+		if errors.Is(err, io.EOF) && line == "" && b == (block{}) {
+			return b, false
+		}
+		s.must(err)
+		if line == "\n" {
+			return b, true
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		field := map[string]*string{"retry": &b.retry, "id": &b.id, "event": &b.event, "data": &b.data, "": &b.comment}[name]
+		if field == nil || *field != "" {
+			s.Fatalf("unexpected line %q", line)
+		}
+		*field = value
+	}
+}
+
+// told is what the tests look at in the data of an event.
+type told struct {
+	Status   video.Status
+	Progress float64
+	Failure  *struct{ Code string }
+}
+
+// video waits for the next event, which must be one with a state.
+func (s *stream) video() (told, block) {
+	s.Helper()
+	b, more := s.next()
+	var got told
+	if err := json.Unmarshal([]byte(b.data), &got); err != nil || !more || b.event != "video" || b.id == "" {
+		s.Fatalf("got %+v, more: %t, %v; want a video event", b, more, err)
+	}
+	return got, b
+}
+
+// want waits for an event with this status and progress.
+func (s *stream) want(status video.Status, progress float64) block {
+	s.Helper()
+	got, b := s.video()
+	if got.Status != status || got.Progress != progress {
+		s.Fatalf("told %+v, want %s with progress %v", got, status, progress)
+	}
+	return b
+}
+
+func (s *stream) wantEnd() {
+	s.Helper()
+	if b, more := s.next(); more {
+		s.Fatalf("got %+v, want the end of the stream", b)
+	}
+}

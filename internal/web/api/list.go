@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// videoStateView is a video without any address: an entry of the list.
+type videoStateView struct {
+	ID             video.ID                    `json:"id" format:"uuid"`
+	Filename       string                      `json:"filename"`
+	Status         video.Status                `json:"status" enum:"pending_upload,processing,ready,fail"`
+	IsPublic       bool                        `json:"isPublic"`
+	CustomMetadata metadata                    `json:"customMetadata" required:"false"`
+	Resolutions    byName[resolutionStateView] `json:"resolutions"`
+	VideoCourse
+}
+
+type resolutionStateView struct {
+	ID     video.ResolutionID `json:"id" format:"uuid"`
+	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	ResolutionCourse
+}
+
+// videoList answers a list request.
+type videoList struct {
+	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first."`
+	NextCursor string           `json:"nextCursor,omitempty" doc:"What to send as cursor for the next page; absent on the last one."`
+}
+
+func viewState(s app.State) videoStateView {
+	v := s.Video
+	out := videoStateView{
+		ID: v.ID, Filename: v.Filename, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
+		VideoCourse: viewVideoCourse(s),
+	}
+	for _, r := range s.Resolutions {
+		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
+			ID: r.ID, Status: r.Status, ResolutionCourse: viewResolutionCourse(r),
+		}})
+	}
+	return out
+}
+
+func (a *API) videoState(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.service.VideoState(ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[videoStateView]{viewState(s)}, nil
+}
+
+func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[videoList], error) {
+	q, err := decodeList(c.request)
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.service.ListVideos(ctx, c.actor, q.filter, q.after, q.limit)
+	if err != nil {
+		return nil, err
+	}
+	out := videoList{Videos: make([]videoStateView, len(page.Videos))}
+	for i, s := range page.Videos {
+		out.Videos[i] = viewState(s)
+	}
+	if page.Next != (video.Place{}) {
+		out.NextCursor = page.Next.Cursor()
+	}
+	return &answer[videoList]{out}, nil
+}
+
+// listQuery is what a client asks the list for.
+type listQuery struct {
+	filter video.Filter
+	after  video.Place
+	limit  int
+}
+
+// labelPrefix begins the names of parameters that ask for metadata.
+const labelPrefix = "metadata."
+
+// decodeList reads the query of a list request and tells all its faults at once.
+// Parameters that nobody knows are ignored.
+func decodeList(r *http.Request) (listQuery, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return listQuery{}, video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
+	}
+	q := listQuery{limit: video.DefaultPage}
+	faults := slices.Concat(
+		once(values, "limit", q.decodeLimit),
+		once(values, "cursor", q.decodeCursor),
+		once(values, "status", q.decodeStatus),
+		q.decodeLabels(values),
+	)
+	if len(faults) > 0 {
+		return listQuery{}, video.InvalidFields(faults...)
+	}
+	return q, nil
+}
+
+// once decodes a parameter that may be there once.
+func once(values url.Values, name string, decode func(string) []video.Fault) []video.Fault {
+	switch all := values[name]; len(all) {
+	case 0:
+		return nil
+	case 1:
+		return decode(all[0])
+	default:
+		return []video.Fault{{Field: name, Code: "not_allowed", Message: "must be given once"}}
+	}
+}
+
+func (q *listQuery) decodeLimit(s string) []video.Fault {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > video.MaxPage || strconv.Itoa(n) != s {
+		return []video.Fault{{Field: "limit", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", video.MaxPage)}}
+	}
+	q.limit = n
+	return nil
+}
+
+func (q *listQuery) decodeCursor(s string) []video.Fault {
+	place, err := video.ParseCursor("cursor", s)
+	q.after = place
+	return faultsIn(err)
+}
+
+func (q *listQuery) decodeStatus(s string) []video.Fault {
+	q.filter.Status = video.Status(s)
+	if !slices.Contains(video.Statuses, q.filter.Status) {
+		return []video.Fault{{Field: "status", Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", video.Statuses)}}
+	}
+	return nil
+}
+
+func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if key, ok := strings.CutPrefix(name, labelPrefix); ok {
+			for _, value := range values[name] {
+				q.filter.Labels = append(q.filter.Labels, video.Label{Key: key, Value: value})
+			}
+		}
+	}
+	if n := len(q.filter.Labels); n > video.MaxLabels {
+		return []video.Fault{{Field: "metadata", Code: "out_of_range", Message: fmt.Sprintf("must be asked for at most %d times, is %d times", video.MaxLabels, n)}}
+	}
+	return nil
+}
+
+// listOperation describes the list. Its parameters are described by hand, since
+// the names of some are the client's own.
+func listOperation(r huma.Registry) huma.Operation {
+	op := operation(r, "listVideos", "GET /api/video", 200, "List videos", nil)
+	first, last := 1.0, float64(video.MaxPage)
+	statuses := make([]any, len(video.Statuses))
+	for i, s := range video.Statuses {
+		statuses[i] = s
+	}
+	text := &huma.Schema{Type: huma.TypeString}
+	op.Parameters = []*huma.Param{
+		{Name: "limit", In: "query", Description: "How many videos at most.",
+			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &first, Maximum: &last, Default: video.DefaultPage}},
+		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest videos.", Schema: text},
+		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: statuses}},
+		{Name: "metadata", In: "query", Style: "form", Explode: new(true),
+			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; of several, all must fit. " +
+				"Such a search may answer with few videos, or none, and a nextCursor: follow it.",
+			Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: text, Extensions: map[string]any{
+				"propertyNames": map[string]any{"pattern": `^metadata\.`}}}},
+	}
+	return op
+}

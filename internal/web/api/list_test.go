@@ -1,0 +1,135 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+var somePlace = video.Place{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
+
+// readyState is a video of which everything is known.
+func readyState() app.State {
+	v := testVideo(false, video.Ready)
+	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
+	v.Duration = 2500 * time.Millisecond
+	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "It is cut off.")}
+	return app.State{Video: v, Progress: 1, Resolutions: []app.ResolutionState{
+		{Progress: 1, Resolution: video.Resolution{ID: resolutionID, Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200}},
+		{Progress: 0.5, Resolution: video.Resolution{ID: resolutionID, Name: "144p", Status: video.Fail, Failure: video.Failf(video.LimitTime, "It took too long.")}},
+	}}
+}
+
+const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
+	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
+	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
+	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
+
+func TestVideoState(t *testing.T) {
+	t.Parallel()
+	f := &fakeService{state: readyState()}
+	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+strings.ToUpper(testID), ""))
+	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != readyStateJSON || f.id != testID {
+		t.Errorf("answer about %s is %d\n%s\nwant 200\n%s", f.id, w.Code, got, readyStateJSON)
+	}
+	checkHeaders(t, w.Header())
+}
+
+func TestListVideos(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		state app.State
+		next  video.Place
+		want  string
+	}{
+		{"nothing", app.State{}, video.Place{}, `{"videos":[]}`},
+		{"nothing, but there is more", app.State{}, somePlace, `{"videos":[],"nextCursor":"` + somePlace.Cursor() + `"}`},
+		{"the last page", readyState(), video.Place{}, `{"videos":[` + readyStateJSON + `]}`},
+		{"a page before", readyState(), somePlace, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + somePlace.Cursor() + `"}`},
+		{"a new video", app.State{Video: testVideo(true, video.PendingUpload)}, video.Place{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := do(newHandler(t, &fakeService{state: tt.state, next: tt.next}, Config{}), request("GET", "/api/video", ""))
+			if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != tt.want {
+				t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, tt.want)
+			}
+			checkHeaders(t, w.Header())
+		})
+	}
+}
+
+func TestWhatAListIsAskedFor(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, query string
+		want        listQuery
+	}{
+		{"nothing", "", listQuery{limit: 20}},
+		{"a limit", "limit=1", listQuery{limit: 1}},
+		{"the largest limit", "limit=100", listQuery{limit: 100}},
+		{"a cursor", "cursor=" + somePlace.Cursor(), listQuery{limit: 20, after: somePlace}},
+		{"a status", "status=pending_upload", listQuery{limit: 20, filter: video.Filter{Status: video.PendingUpload}}},
+		{"labels", "metadata.b=1&metadata.a.c=x+y%26&metadata.a=&metadata.b=2", listQuery{limit: 20, filter: video.Filter{
+			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}}}},
+		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + somePlace.Cursor(), listQuery{limit: 7, after: somePlace,
+			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
+		{"what nobody knows", "offset=3&Status=x&metadata=1&sort=up&sort=down", listQuery{limit: 20}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeService{}
+			w := do(newHandler(t, f, Config{}), request("GET", "/api/video?"+tt.query, ""))
+			got := listQuery{filter: f.filter, after: f.after, limit: f.limit}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{})); w.Code != http.StatusOK || diff != "" {
+				t.Errorf("answer is %d %s; asked for (-want +got):\n%s", w.Code, w.Body, diff)
+			}
+		})
+	}
+}
+
+func TestFaultsOfAList(t *testing.T) {
+	t.Parallel()
+	const limit, cursor, status = "limit out_of_range", "cursor invalid_cursor", "status not_allowed"
+	tests := map[string][]string{
+		"limit=0": {limit}, "limit=101": {limit}, "limit=-1": {limit}, "limit=": {limit}, "limit=01": {limit}, "limit=%2B1": {limit},
+		"limit=1.0": {limit}, "limit=ten": {limit}, "limit=99999999999999999999": {limit}, "limit=1&limit=2": {"limit not_allowed"},
+		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + somePlace.Cursor() + "A": {cursor},
+		"cursor=a&cursor=b": {"cursor not_allowed"},
+		"status=":           {status}, "status=Ready": {status}, "status=ready,fail": {status}, "status=deleted": {status}, "status=ready&status=fail": {status},
+		strings.Repeat("metadata.k=v&", 11): {"metadata out_of_range"},
+		"limit=0&cursor=x&status=x":         {limit, cursor, status},
+		"status=%zz":                        {" malformed_query"},
+		"limit=1;cursor=x":                  {" malformed_query"},
+		"status=x&" + strings.Repeat("metadata.a=1&", 10) + "": {status},
+	}
+	for query, want := range tests {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeService{}
+			p := wantProblem(t, do(newHandler(t, f, Config{}), request("GET", "/api/video?"+query, "")), 400, "invalid_request")
+			if diff := cmp.Diff(want, faultWords(p)); diff != "" || f.calls != 0 {
+				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
+			}
+		})
+	}
+}
+
+func faultWords(p problem.Problem) (words []string) {
+	for _, f := range p.Errors {
+		words = append(words, f.Field+" "+f.Code)
+	}
+	return words
+}

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/openapi.json")
+
+func TestDescriptionIsTheOneInTheRepository(t *testing.T) {
+	t.Parallel()
+	const golden = "../../../docs/openapi.json"
+	w := do(newHandler(t, &fakeService{}, Config{}), request("GET", "/openapi.json", ""))
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+		t.Fatalf("answer is %d, %s", w.Code, w.Header())
+	}
+	if *update {
+		if err := os.WriteFile(golden, w.Body.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), w.Body.String()); diff != "" {
+		t.Errorf("docs/openapi.json is not what is served; run go test ./internal/web/api -update (-file +served):\n%s", diff)
+	}
+}
+
+// description is /openapi.json.
+func description(t *testing.T) map[string]any {
+	t.Helper()
+	a, err := New(&fakeService{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.(map[string]any)
+}
+
+// strictDescription is /openapi.json, made strict: a field that it does not name
+// is a fault here, though clients are told to expect new ones.
+func strictDescription(t *testing.T) map[string]any {
+	t.Helper()
+	doc := description(t)
+	for _, s := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		s.(map[string]any)["additionalProperties"] = false
+	}
+	return doc
+}
+
+// schemaAt compiles the schema at a place of the description.
+func schemaAt(t *testing.T, doc map[string]any, place ...string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("http://spool.test/openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	var pointer strings.Builder
+	for _, p := range place {
+		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", "+", "%2B").Replace(p))
+	}
+	s, err := c.Compile("http://spool.test/openapi.json#" + pointer.String())
+	if err != nil {
+		t.Fatalf("there is no schema at %s: %v", pointer.String(), err)
+	}
+	return s
+}
+
+// operations says where each of everyOperation stands in the description.
+var operations = map[string]struct {
+	path   string
+	status int
+}{
+	"create":            {"/api/video", 201},
+	"list":              {"/api/video", 200},
+	"state":             {"/api/video/{id}", 200},
+	"events":            {"/api/video/{id}/events", 200},
+	"complete":          {"/api/video/{id}/complete-upload", 201},
+	"public":            {"/api/video/{id}/public", 200},
+	"private":           {"/api/video/{id}/private/{expirationSeconds}", 200},
+	"report":            {"/api/video/{id}/report", 200},
+	"delete video":      {"/api/video/{id}", 200},
+	"delete resolution": {"/api/video/resolution/{id}", 200},
+}
+
+func TestAnswersFitTheDescription(t *testing.T) {
+	t.Parallel()
+	doc := strictDescription(t)
+	bare := app.Report{Video: testVideo(true, video.PendingUpload)}
+	for _, op := range everyOperation {
+		if op.name == "events" {
+			continue // see TestEventsFitTheDescription
+		}
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range []*fakeService{
+				{watch: readyWatch(), told: readyReport(), state: readyState(), next: somePlace},
+				{watch: app.Watch{State: app.State{Video: bare.Video}}, told: bare, state: app.State{Video: bare.Video}},
+			} {
+				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
+				at := operations[op.name]
+				if w.Code != at.status {
+					t.Fatalf("answer is %d, want %d", w.Code, at.status)
+				}
+				place := []string{"paths", at.path, strings.ToLower(op.method), "responses", strconv.Itoa(at.status)}
+				if op.method == "DELETE" {
+					checkNoContent(t, doc, place)
+					continue
+				}
+				validate(t, schemaAt(t, doc, append(place, "content", "application/json", "schema")...), w.Body.Bytes())
+			}
+		})
+	}
+}
+
+func checkNoContent(t *testing.T, doc map[string]any, place []string) {
+	t.Helper()
+	var at any = doc
+	for _, p := range place {
+		at = at.(map[string]any)[p]
+	}
+	if at == nil || at.(map[string]any)["content"] != nil {
+		t.Errorf("the description of %v is %v, want an answer without content", place, at)
+	}
+}
+
+func TestProblemsFitTheDescription(t *testing.T) {
+	t.Parallel()
+	doc := strictDescription(t)
+	faults := []error{
+		video.InvalidFields(video.Fault{Field: "f", Code: "c", Message: "m"}),
+		&video.Error{Kind: video.Unauthenticated, Code: "c", Msg: "m"},
+		&video.Error{Kind: video.Forbidden, Code: "c", Msg: "m"},
+		&video.Error{Kind: video.RateLimited, Code: "c", Msg: "m"},
+		&video.Error{Kind: video.Unavailable, Code: "c", Msg: "m"},
+		errors.New("unclassified"),
+	}
+	for _, op := range everyOperation {
+		for _, fault := range faults {
+			w := do(newHandler(t, &fakeService{err: fault}, Config{}), request(op.method, op.path, op.body))
+			s := schemaAt(t, doc, "paths", operations[op.name].path, strings.ToLower(op.method), "responses", strconv.Itoa(w.Code), "content", "application/problem+json", "schema")
+			validate(t, s, w.Body.Bytes())
+		}
+	}
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, body []byte) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(v); err != nil {
+		t.Errorf("the answer does not fit its description: %v\n%s", err, body)
+	}
+}
+
+// TestDescribedBodiesAreTheAcceptedOnes: the decoder is written by hand, so it
+// is held against the schema of the body.
+func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
+	t.Parallel()
+	s := schemaAt(t, description(t), "paths", "/api/video", "post", "requestBody", "content", "application/json", "schema")
+	bodies := []string{validDraft, `{}`, `[]`, `null`, `{"filename":"a","resolutions":["720p"]}`}
+	for _, change := range []string{
+		`"filename":""`, `"filename":1`, `"filename":null`, `"filename":"` + strings.Repeat("ü", 255) + `"`, `"filename":"` + strings.Repeat("ü", 256) + `"`,
+		`"resolutions":[]`, `"resolutions":null`, `"resolutions":["9p"]`, `"resolutions":["8k","8k"]`, `"resolutions":"720p"`, `"resolutions":[1]`,
+		`"isPublic":null`, `"isPublic":"true"`, `"thumbnailTimestampsSeconds":null`, `"thumbnailTimestampsSeconds":[0,1.5]`, `"thumbnailTimestampsSeconds":[-1]`,
+		`"thumbnailTimestampsSeconds":["1"]`, `"thumbnailTimestampsSeconds":[` + strings.Repeat("1,", 50) + `1]`,
+		`"customMetadata":null`, `"customMetadata":{"a":[1]}`, `"customMetadata":[]`, `"customMetadata":"x"`,
+		`"upscale":true`, `"upscale":null`, `"upscale":1`, `"unknown":1`,
+	} {
+		bodies = append(bodies, strings.TrimSuffix(validDraft, "}")+","+change+"}")
+	}
+	for _, body := range bodies {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		described := s.Validate(v)
+		_, accepted := decodeDraft([]byte(body), "")
+		if (described == nil) != (accepted == nil) {
+			t.Errorf("%.200s\nthe description says %v, the decoder %v", body, described, accepted)
+		}
+	}
+}
+
+func TestDescriptionNamesTheWordsOfTheDomain(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		OpenAPI    string
+		Info       struct{ Version string }
+		Servers    []struct{ URL string }
+		Security   []map[string][]string
+		Components struct {
+			SecuritySchemes map[string]struct{ Type, In, Name string }
+			Schemas         map[string]struct {
+				Properties map[string]struct {
+					Enum      []video.Status
+					MaxLength int
+					MaxItems  int
+					Items     struct{ Enum []video.Name }
+				}
+			}
+		}
+	}
+	w := do(newHandler(t, &fakeService{}, Config{}), request(http.MethodGet, "/openapi.json", ""))
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.OpenAPI, "3.1.") || doc.Info.Version != "1.0" || doc.Servers[0].URL != "/" {
+		t.Errorf("OpenAPI %s, version %s, servers %v", doc.OpenAPI, doc.Info.Version, doc.Servers)
+	}
+	if s := doc.Components.SecuritySchemes["apiKey"]; s.Type != "apiKey" || s.In != "header" || s.Name != "X-API-KEY" || doc.Security[0]["apiKey"] == nil {
+		t.Errorf("the security scheme is %+v, used %v", s, doc.Security)
+	}
+	draft := doc.Components.Schemas["NewVideo"].Properties
+	if !slices.Equal(draft["resolutions"].Items.Enum, video.Names) || draft["filename"].MaxLength != video.MaxFilename || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
+		t.Errorf("the limits described are %+v", draft)
+	}
+	for _, name := range []string{"Video", "Resolution", "ResolutionStatus", "VideoState", "ResolutionState"} {
+		if got := doc.Components.Schemas[name].Properties["status"].Enum; !slices.Equal(got, video.Statuses) {
+			t.Errorf("the statuses of %s are %v", name, got)
+		}
+	}
+}

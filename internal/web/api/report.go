@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// reportView answers a report request. Like the types of view.go it is wire
+// format.
+type reportView struct {
+	ID        video.ID           `json:"id" format:"uuid"`
+	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
+	Found     *foundView         `json:"found,omitempty" doc:"What the file holds; known once it has been inspected."`
+	Decisions []decisionView     `json:"decisions,omitempty" doc:"What is made of it, and why; known once it has been inspected."`
+	Warnings  []failure          `json:"warnings" nullable:"false" doc:"What a person should know about a file that was converted all the same."`
+	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. Of very many the first are shown, and those that went wrong."`
+	Totals    totalsView         `json:"totals" doc:"What all runs together cost, including those that are not shown."`
+	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
+}
+
+// foundView is what was found in the file.
+type foundView struct {
+	Container       string          `json:"container" doc:"As ffmpeg calls it." example:"mov,mp4,m4a,3gp,3g2,mj2"`
+	SizeBytes       int64           `json:"sizeBytes"`
+	DurationSeconds float64         `json:"durationSeconds"`
+	Frames          int             `json:"frames"`
+	Video           foundVideoView  `json:"video"`
+	Audio           *foundAudioView `json:"audio,omitempty" doc:"Absent when there is no sound that can be used."`
+}
+
+type foundVideoView struct {
+	Stream      int     `json:"stream" doc:"Index of the stream within the file."`
+	Codec       string  `json:"codec" example:"h264"`
+	PixelFormat string  `json:"pixelFormat" example:"yuv420p"`
+	CodedWidth  int     `json:"codedWidth" doc:"As stored."`
+	CodedHeight int     `json:"codedHeight" doc:"As stored."`
+	Width       int     `json:"width" doc:"As shown: turned upright, with square pixels."`
+	Height      int     `json:"height" doc:"As shown."`
+	Rotation    int     `json:"rotation" doc:"Degrees clockwise to show it upright."`
+	TimeBase    string  `json:"timeBase" doc:"The unit of its times, in seconds." example:"1/90000"`
+	FrameRate   float64 `json:"frameRate" doc:"Frames a second, on average."`
+	Bitrate     int64   `json:"bitrate,omitempty" doc:"In bits per second."`
+	Matrix      string  `json:"matrix,omitempty" doc:"How its numbers stand for colours, as far as it says." example:"bt709"`
+	Transfer    string  `json:"transfer,omitempty" example:"bt709"`
+	Primaries   string  `json:"primaries,omitempty" example:"bt709"`
+	FullRange   bool    `json:"fullRange"`
+}
+
+type foundAudioView struct {
+	Stream   int    `json:"stream" doc:"Index of the stream within the file."`
+	Codec    string `json:"codec" example:"aac"`
+	Channels int    `json:"channels"`
+}
+
+type decisionView struct {
+	Decision string `json:"decision" doc:"A sentence for a person."`
+	Reason   string `json:"reason" doc:"A sentence for a person."`
+}
+
+// runView is one child process.
+type runView struct {
+	Task           string    `json:"task" doc:"What it was a part of." example:"encode"`
+	Number         int       `json:"number" doc:"Which of several tasks of this kind, such as the chunk that it encodes."`
+	Attempt        int       `json:"attempt" doc:"Which try of the task, from 1."`
+	Program        string    `json:"program" example:"ffmpeg"`
+	Arguments      []string  `json:"arguments" nullable:"false" doc:"With \"source\" for the uploaded file and \"out/\" for the folder written to. A very long list is cut short."`
+	StartedAt      time.Time `json:"startedAt"`
+	WallSeconds    float64   `json:"wallSeconds"`
+	CPUSeconds     float64   `json:"cpuSeconds" doc:"Processor time of all its threads."`
+	MaxMemoryBytes int64     `json:"maxMemoryBytes,omitempty" doc:"The most it used; absent when that was less than the server's own and so is not known."`
+	Result         string    `json:"result" doc:"ok, or how it ended." example:"ok"`
+}
+
+type totalsView struct {
+	Runs         int      `json:"runs"`
+	WallSeconds  float64  `json:"wallSeconds" doc:"Runs overlap, so this can be more than totalSeconds."`
+	CPUSeconds   float64  `json:"cpuSeconds"`
+	QueueSeconds *float64 `json:"queueSeconds,omitempty" doc:"From the completed upload to the first run."`
+	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if more was made of it later, until that was."`
+}
+
+type outputView struct {
+	Width     int      `json:"width"`
+	Height    int      `json:"height"`
+	SizeBytes int64    `json:"sizeBytes"`
+	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
+	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity with the source, of the brightness of some sampled frames; 1 is the same picture. Known soon after the video is ready, where the server measures it."`
+	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
+}
+
+func (a *API) report(ctx context.Context, c *call, in *videoPath) (*answer[reportView], error) {
+	id, err := video.ParseID("id", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.service.Report(ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[reportView]{viewReport(r)}, nil
+}
+
+func viewReport(r app.Report) reportView {
+	v := r.Video
+	out := reportView{
+		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure),
+		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Effort),
+	}
+	if v.Plan != nil {
+		out.Found = viewFound(v)
+		for _, d := range v.Plan.Decisions() {
+			out.Decisions = append(out.Decisions, decisionView{Decision: d.What, Reason: d.Why})
+		}
+	}
+	for _, run := range r.Runs {
+		out.Runs = append(out.Runs, viewRun(run))
+	}
+	for _, res := range v.Resolutions {
+		if res.Status == video.Ready {
+			out.Outputs = append(out.Outputs, named[outputView]{res.Name, viewOutput(res)})
+		}
+	}
+	return out
+}
+
+func viewFound(v video.Video) *foundView {
+	p, in := v.Plan, v.Plan.Input
+	f := &foundView{
+		Container: in.Container, SizeBytes: v.Source.Size, DurationSeconds: p.Duration.Seconds(), Frames: p.Frames,
+		Video: foundVideoView{
+			Stream: in.VideoStream, Codec: in.Codec, PixelFormat: in.PixelFormat,
+			CodedWidth: in.CodedWidth, CodedHeight: in.CodedHeight, Width: in.Width, Height: in.Height, Rotation: in.Rotation,
+			TimeBase: fmt.Sprintf("%d/%d", in.TimeBase.Num, in.TimeBase.Den), FrameRate: in.FrameRate, Bitrate: in.Bitrate,
+			Matrix: in.Matrix, Transfer: in.Transfer, Primaries: in.Primaries, FullRange: in.FullRange,
+		},
+	}
+	if a := p.Audio; a != nil {
+		f.Audio = &foundAudioView{Stream: a.Stream, Codec: a.Codec, Channels: a.Channels}
+	}
+	return f
+}
+
+func viewRun(r video.Run) runView {
+	return runView{
+		Task: r.Task, Number: r.Number, Attempt: r.Attempt,
+		Program: r.Program, Arguments: append([]string{}, r.Arguments...), // never null
+		StartedAt: r.StartedAt.UTC(), WallSeconds: millisecond(r.Wall), CPUSeconds: millisecond(r.CPU), MaxMemoryBytes: r.Memory, Result: r.Result,
+	}
+}
+
+func viewTotals(v video.Video, e video.Effort) totalsView {
+	since := func(t time.Time) *float64 {
+		if t.IsZero() || v.CompletedAt.IsZero() {
+			return nil
+		}
+		return new(millisecond(max(0, t.Sub(v.CompletedAt)))) // a clock may be set back
+	}
+	return totalsView{
+		Runs: e.Runs, WallSeconds: millisecond(e.Wall), CPUSeconds: millisecond(e.CPU),
+		QueueSeconds: since(e.BeganAt), TotalSeconds: since(e.EndedAt),
+	}
+}
+
+func viewOutput(r video.Resolution) outputView {
+	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate}
+	if l := r.Likeness; l != nil {
+		o.SSIM, o.PSNR = new(math.Round(l.SSIM*1e4)/1e4), new(math.Round(l.PSNR*100)/100)
+	}
+	return o
+}
+
+// millisecond returns a duration in seconds, rounded to the millisecond: more
+// digits would claim more than was measured.
+func millisecond(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

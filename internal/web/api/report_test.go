@@ -1,0 +1,81 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// readyReport is one in which everything is known.
+func readyReport() app.Report {
+	at := time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600))
+	v := testVideo(false, video.Ready)
+	v.CompletedAt, v.Source.Size = at, 2000
+	v.Plan = &video.Plan{
+		Input: video.Input{
+			Container: "mov,mp4", VideoStream: 1, Codec: "h264", PixelFormat: "yuv420p", Width: 180, Height: 320, CodedWidth: 320, CodedHeight: 180,
+			Rotation: 90, TimeBase: video.Ratio{Num: 1, Den: 90000}, FrameRate: 29.97, Bitrate: 12345, Matrix: "bt709", Transfer: "bt709", Primaries: "bt709",
+		},
+		Duration: 2500 * time.Millisecond, Frames: 75, Chunks: []video.Chunk{{End: video.Forever}},
+		Audio: &video.Audio{Stream: 2, Codec: "aac", Channels: 6, Bitrate: 128_000},
+	}
+	v.Resolutions = []video.Resolution{
+		{Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200, Likeness: &video.Likeness{SSIM: 0.98765432, PSNR: 41.23456}},
+		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32},
+		{Name: "240p", Status: video.Fail},
+	}
+	return app.Report{
+		Video:  v,
+		Effort: video.Effort{Runs: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
+		Runs: []video.Run{
+			{Task: "inspect", Attempt: 1, Program: "ffprobe", StartedAt: at, Wall: time.Second, CPU: time.Second, Result: "ok"},
+			{Task: "encode", Number: 3, Attempt: 2, Program: "ffmpeg", Arguments: []string{"-i", "file:source", "a<b&c"}, StartedAt: at,
+				Wall: 500 * time.Millisecond, CPU: 1_000_400 * time.Microsecond, Memory: 1 << 30, Result: "exit status 1"},
+		},
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	f := &fakeService{told: readyReport()}
+	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
+	body := strings.TrimSpace(w.Body.String())
+	if w.Code != http.StatusOK || f.id != testID {
+		t.Fatalf("answer about %s is %d %s", f.id, w.Code, body)
+	}
+	checkHeaders(t, w.Header())
+
+	const head = `{"id":"` + testID + `","status":"ready","found":{"container":"mov,mp4","sizeBytes":2000,"durationSeconds":2.5,"frames":75,` +
+		`"video":{"stream":1,"codec":"h264","pixelFormat":"yuv420p","codedWidth":320,"codedHeight":180,"width":180,"height":320,"rotation":90,` +
+		`"timeBase":"1/90000","frameRate":29.97,"bitrate":12345,"matrix":"bt709","transfer":"bt709","primaries":"bt709","fullRange":false},` +
+		`"audio":{"stream":2,"codec":"aac","channels":6}},"decisions":[{"decision":"Stream 1 of the file is shown.","reason":"`
+	const tail = `],"warnings":[],"runs":[` +
+		`{"task":"inspect","number":0,"attempt":1,"program":"ffprobe","arguments":[],"startedAt":"2030-01-02T12:00:00Z","wallSeconds":1,"cpuSeconds":1,"result":"ok"},` +
+		`{"task":"encode","number":3,"attempt":2,"program":"ffmpeg","arguments":["-i","file:source","a<b&c"],"startedAt":"2030-01-02T12:00:00Z",` +
+		`"wallSeconds":0.5,"cpuSeconds":1,"maxMemoryBytes":1073741824,"result":"exit status 1"}],` +
+		`"totals":{"runs":2,"wallSeconds":1.5,"cpuSeconds":2,"queueSeconds":0.02,"totalSeconds":3},` +
+		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"ssim":0.9877,"psnr":41.23},` +
+		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}}}`
+	if !strings.HasPrefix(body, head) {
+		t.Errorf("the report begins\n%.900s\nwant\n%s", body, head)
+	}
+	if !strings.HasSuffix(body, tail) {
+		t.Errorf("the report is\n%s\nwant at its end\n%s", body, tail)
+	}
+}
+
+func TestReportBeforeAnythingIsKnown(t *testing.T) {
+	t.Parallel()
+	v := testVideo(true, video.Fail, "720p")
+	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
+	w := do(newHandler(t, &fakeService{told: app.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
+	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
+		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{}}`
+	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
+		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, want)
+	}
+}

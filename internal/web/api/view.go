@@ -1,0 +1,161 @@
+package api
+
+import (
+	"time"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// The types in this file are the wire format. Fields may be added; none may go,
+// change its name or change its meaning.
+
+// newVideo describes the body of a create request. It is for the description
+// only: decodeDraft reads the body, because it has more to say about faults.
+type newVideo struct {
+	Filename                   string       `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
+	Resolutions                []video.Name `json:"resolutions" minItems:"1" nullable:"false" enum:"144p,240p,360p,480p,720p,1080p,1440p,4k,8k" doc:"The outputs to make. Repetitions collapse."`
+	IsPublic                   bool         `json:"isPublic" doc:"Public videos have permanent addresses, private ones signed addresses that expire."`
+	ThumbnailTimestampsSeconds []float64    `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take still pictures, in seconds."`
+	CustomMetadata             metadata     `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
+	Upscale                    *bool        `json:"upscale,omitempty" nullable:"true" doc:"Blow small sources up to the size asked for."`
+}
+
+// completion describes the body of a complete request.
+type completion struct {
+	Checksum *string `json:"checksum,omitempty" nullable:"true" doc:"Reserved; leave it out."`
+}
+
+// upload answers a create request.
+type upload struct {
+	ID              video.ID                 `json:"id" format:"uuid"`
+	UploadURL       string                   `json:"uploadUrl" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given."`
+	ContentType     string                   `json:"contentType"`
+	IsPublic        bool                     `json:"isPublic"`
+	Resolutions     byName[resolutionStatus] `json:"resolutions"`
+	UploadExpiresAt time.Time                `json:"uploadExpiresAt" doc:"When uploadUrl stops working."`
+	MaxUploadBytes  int64                    `json:"maxUploadBytes" doc:"The largest file that is accepted in one PUT."`
+	TusURL          string                   `json:"tusUrl" format:"uri" doc:"For an upload in pieces that can be resumed, with tus 1.0, instead of uploadUrl."`
+}
+
+// completedUpload answers a complete request.
+type completedUpload struct {
+	ID          video.ID                 `json:"id" format:"uuid"`
+	IsPublic    bool                     `json:"isPublic"`
+	Resolutions byName[resolutionStatus] `json:"resolutions"`
+}
+
+// resolutionStatus is all that create and complete tell about a resolution.
+type resolutionStatus struct {
+	Status video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
+}
+
+// videoView answers both get requests.
+type videoView struct {
+	ID             video.ID               `json:"id" format:"uuid"`
+	Status         video.Status           `json:"status" enum:"pending_upload,processing,ready,fail"`
+	IsPublic       bool                   `json:"isPublic"`
+	CustomMetadata metadata               `json:"customMetadata" required:"false"`
+	Resolutions    byName[resolutionView] `json:"resolutions"`
+	HLSURL         string                 `json:"hlsUrl,omitempty" format:"uri" doc:"For players that change the resolution as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
+	DASHURL        string                 `json:"dashUrl,omitempty" format:"uri" doc:"The same for players of MPEG-DASH."`
+	VideoCourse
+}
+
+// VideoCourse is what every view of a video ends with: how far it has come. It is
+// exported because huma describes no other embedded types.
+type VideoCourse struct {
+	CreatedAt       time.Time `json:"createdAt"`
+	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
+	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
+	Failure         *failure  `json:"failure,omitempty" doc:"Why status is fail."`
+	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
+}
+
+type resolutionView struct {
+	ID                 video.ResolutionID `json:"id" format:"uuid"`
+	Status             video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	VideoURL           string             `json:"videoUrl" format:"uri" doc:"Answers 404 not_ready until status is ready."`
+	ThumbnailImageURLs []string           `json:"thumbnailImageUrls" nullable:"false" format:"uri" doc:"One for each timestamp, in the order given."`
+	ResolutionCourse
+}
+
+// ResolutionCourse is what every view of a resolution ends with.
+type ResolutionCourse struct {
+	Width     int      `json:"width,omitempty" doc:"In pixels; known once status is ready."`
+	Height    int      `json:"height,omitempty" doc:"In pixels; known once status is ready."`
+	SizeBytes int64    `json:"sizeBytes,omitempty"`
+	Bitrate   int64    `json:"bitrate,omitempty" doc:"In bits per second."`
+	Progress  float64  `json:"progress" minimum:"0" maximum:"1"`
+	Failure   *failure `json:"failure,omitempty" doc:"Why status is fail."`
+}
+
+type failure struct {
+	Code    video.FailureCode `json:"code" doc:"A stable word for programs." example:"not_a_video"`
+	Message string            `json:"message" doc:"A sentence for a person."`
+}
+
+func viewUpload(u app.Upload) upload {
+	v := u.Video
+	return upload{
+		ID: v.ID, UploadURL: u.URL, ContentType: v.ContentType, IsPublic: v.IsPublic,
+		Resolutions:     viewStatuses(v.Resolutions),
+		UploadExpiresAt: v.UploadExpiresAt.UTC(), MaxUploadBytes: u.MaxBytes, TusURL: u.TusURL,
+	}
+}
+
+func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
+	var out byName[resolutionStatus]
+	for _, r := range resolutions {
+		out = append(out, named[resolutionStatus]{r.Name, resolutionStatus{Status: r.Status}})
+	}
+	return out
+}
+
+func viewWatch(w app.Watch) videoView {
+	v := w.Video
+	out := videoView{
+		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
+		HLSURL: w.HLS, DASHURL: w.DASH, VideoCourse: viewVideoCourse(w.State),
+	}
+	for _, r := range w.Resolutions {
+		to := w.Addresses[r.Name]
+		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
+			ID: r.ID, Status: r.Status, VideoURL: to.Film,
+			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
+			ResolutionCourse:   viewResolutionCourse(r),
+		}})
+	}
+	return out
+}
+
+func viewVideoCourse(s app.State) VideoCourse {
+	v := s.Video
+	return VideoCourse{
+		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
+		Progress: s.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+	}
+}
+
+func viewResolutionCourse(r app.ResolutionState) ResolutionCourse {
+	return ResolutionCourse{
+		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
+		Progress: r.Progress, Failure: viewFailure(r.Failure),
+	}
+}
+
+func viewFailure(f *video.Failure) *failure {
+	if f == nil {
+		return nil
+	}
+	return &failure{Code: f.Code, Message: f.Message}
+}
+
+// viewWarnings is never nil.
+func viewWarnings(all []video.Warning) []failure {
+	out := make([]failure, len(all))
+	for i, w := range all {
+		out[i] = failure{Code: w.Code, Message: w.Message}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+func newHandler(t *testing.T, places ...string) http.Handler {
+	t.Helper()
+	mux := http.NewServeMux()
+	if err := Register(mux, Config{Places: places}); err != nil {
+		t.Fatal(err)
+	}
+	return problem.Mux(mux)
+}
+
+func do(h http.Handler, method, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t)
+	tests := []struct {
+		name, method, path string
+		status             int
+		contentType        string
+	}{
+		{"the page", "GET", "/", 200, "text/html; charset=utf-8"},
+		{"the page without its content", "HEAD", "/", 200, "text/html; charset=utf-8"},
+		{"a script", "GET", "/console/app.js", 200, "text/javascript; charset=utf-8"},
+		{"the style", "GET", "/console/style.css", 200, "text/css; charset=utf-8"},
+		{"the icon", "GET", "/console/icon.svg", 200, "image/svg+xml"},
+		{"the page has one address", "GET", "/console/index.html", 404, "application/problem+json"},
+		{"no such file", "GET", "/console/other.js", 404, "application/problem+json"},
+		{"the folder", "GET", "/console/", 404, "application/problem+json"},
+		{"a source of the server", "GET", "/console/..%2fconsole.go", 404, "application/problem+json"},
+		{"any other path", "GET", "/other", 404, "application/problem+json"},
+		{"another method", "POST", "/", 405, "application/problem+json"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := do(h, tt.method, tt.path)
+			if got := w.Header().Get("Content-Type"); w.Code != tt.status || got != tt.contentType {
+				t.Errorf("%s %s answers %d %q, want %d %q", tt.method, tt.path, w.Code, got, tt.status, tt.contentType)
+			}
+		})
+	}
+}
+
+func TestEveryFileIsServedSafely(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t)
+	entries, err := files.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{"/"}
+	for _, e := range entries {
+		if e.Name() != start {
+			paths = append(paths, "/console/"+e.Name())
+		}
+	}
+	for _, path := range paths {
+		w := do(h, "GET", path)
+		if w.Code != 200 || w.Body.Len() == 0 {
+			t.Errorf("%s answers %d with %d bytes", path, w.Code, w.Body.Len())
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self'; img-src 'self'; " +
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		} {
+			if got := w.Header().Get(name); got != want {
+				t.Errorf("%s of %s is %q, want %q", name, path, got, want)
+			}
+		}
+		if again := do(h, "GET", path, "If-None-Match", w.Header().Get("ETag")); again.Code != 304 || again.Body.Len() > 0 {
+			t.Errorf("%s answers %d with %d bytes to whom has it already, want 304", path, again.Code, again.Body.Len())
+		}
+	}
+}
+
+func TestThePolicyAllowsThePlacesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		places []string
+		want   string // "" means that the places are refused
+	}{
+		{"everything is here", []string{"", ""}, "'self'"},
+		{"a bucket elsewhere", []string{"", "https://files.example.com"}, "'self' https://files.example.com"},
+		{"a base URL with a path", []string{"https://example.com/spool/", ""}, "'self' https://example.com"},
+		{"both at one place", []string{"https://example.com", "https://example.com/bucket"}, "'self' https://example.com"},
+		{"a port", []string{"http://10.0.0.1:9000"}, "'self' http://10.0.0.1:9000"},
+		{"a wildcard", []string{"https://*.example.com"}, ""},
+		{"another directive", []string{"https://example.com;script-src"}, ""},
+		{"no web server", []string{"javascript:alert(1)"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			policy, err := policyFor(tt.places)
+			if tt.want == "" {
+				if err == nil {
+					t.Errorf("policyFor(%q) = %s, want an error", tt.places, policy)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, directive := range []string{"connect-src", "media-src", "img-src"} {
+				if !strings.Contains(policy, "; "+directive+" "+tt.want+"; ") {
+					t.Errorf("%s does not allow %q exactly: %s", directive, tt.want, policy)
+				}
+			}
+			if !strings.Contains(policy, "script-src 'self'; style-src 'self'; ") {
+				t.Errorf("scripts and styles may come from elsewhere: %s", policy)
+			}
+		})
+	}
+}
+
+// risky finds ways to turn text into markup or code, and addresses of elsewhere.
+// The policy would stop them in a browser; here they are found before.
+var risky = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc|\beval\(|new Function|\sstyle=|<style|<script>|\son[a-z]+="|https?:`)
+
+// svgNames are the only addresses: they name a format and nobody asks for them.
+var svgNames = regexp.MustCompile(`xmlns="http://www\.w3\.org/2000/svg"`)
+
+func TestThePageIsPlainAndLoadsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t)
+	links := regexp.MustCompile(`(?:src|href)="(console/[^"]+)"|from "\./([^"]+)"`)
+	entries, err := files.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		body, err := files.ReadFile("page/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := svgNames.ReplaceAllString(string(body), "")
+		if found := risky.FindString(text); found != "" {
+			t.Errorf("%s has %q in it", e.Name(), found)
+		}
+		for _, m := range links.FindAllStringSubmatch(text, -1) {
+			path := "/" + m[1]
+			if m[2] != "" {
+				path = "/console/" + m[2]
+			}
+			if w := do(h, "GET", path); w.Code != 200 {
+				t.Errorf("%s loads %s, which answers %d", e.Name(), path, w.Code)
+			}
+		}
+	}
+}

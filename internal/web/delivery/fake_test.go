@@ -1,0 +1,157 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+const testID = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+
+var modified = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// fakeService answers as package app would.
+type fakeService struct {
+	err     error
+	receive func(app.Incoming) (string, error)
+	path    string // of the file to play
+	address string // where to send players; "" serves the file
+
+	token string
+	id    video.ID
+	file  string
+}
+
+func (f *fakeService) ReceiveUpload(_ context.Context, in app.Incoming) (string, error) {
+	return f.receive(in)
+}
+
+func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (app.Content, error) {
+	f.id, f.file = id, file
+	return f.open()
+}
+
+func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (app.Content, error) {
+	f.token, f.id, f.file = token, id, file
+	return f.open()
+}
+
+func (f *fakeService) PublicAddress(_ context.Context, _ video.ID, _ string) (string, error) {
+	return f.address, nil
+}
+
+func (f *fakeService) SignedAddress(_ context.Context, _ string, _ video.ID, _ string) (string, error) {
+	return f.address, nil
+}
+
+func (f *fakeService) open() (app.Content, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("open the file to play: %w", err)
+	}
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("stat the file to play: %w", err)
+	}
+	return object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}}, nil
+}
+
+type object struct {
+	*os.File
+	info blob.Info
+}
+
+func (o object) Info() blob.Info { return o.info }
+
+// playing returns a service that plays content.
+func playing(t testing.TB, content []byte) *fakeService {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "720p.mp4")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &fakeService{path: path}
+}
+
+// newHandler returns the whole edge as the server wires it.
+func newHandler(s Service, c Config) http.Handler {
+	mux := http.NewServeMux()
+	Register(mux, s, c)
+	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
+	return Guard(edge, Patience{Stall: c.Stall, Farewell: testFarewell})
+}
+
+// testFarewell leaves no doubt whether an answer came before it or after.
+const testFarewell = 3 * time.Second
+
+func do(h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantProblem checks that an answer is a problem with this status and code.
+func wantProblem(t *testing.T, status int, header http.Header, body io.Reader, wantStatus int, wantCode string) problem.Problem {
+	t.Helper()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p problem.Problem
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
+		t.Fatalf("answer %d is not a problem: %v: %q", status, err, b)
+	}
+	if ct := header.Get("Content-Type"); ct != problem.ContentType {
+		t.Errorf("Content-Type is %q", ct)
+	}
+	if status != wantStatus || p.Code != wantCode {
+		t.Errorf("answer is %d %s, want %d %s: %s", status, p.Code, wantStatus, wantCode, b)
+	}
+	if got := header.Get("Access-Control-Allow-Origin"); got != "*" {
+		t.Errorf("a page of another origin cannot read the problem: Access-Control-Allow-Origin is %q", got)
+	}
+	return p
+}
+
+// contextService reads an upload to its end, asks once more as some readers do,
+// and is then busy for more than a stall, unless its context ends.
+type contextService struct {
+	*fakeService
+	stall time.Duration
+}
+
+func (c *contextService) ReceiveUpload(ctx context.Context, in app.Incoming) (string, error) {
+	if _, err := io.Copy(io.Discard, in.Body); err != nil {
+		return "", fmt.Errorf("read the upload: %w", err)
+	}
+	if n, err := in.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		return "", fmt.Errorf("read behind the end: %d bytes, %w", n, err)
+	}
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(4 * c.stall):
+		return "abc", nil
+	}
+}

@@ -1,0 +1,119 @@
+package tus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+var errFault = errors.New("the bucket fails")
+
+// TestAPartThatFails in the middle of many must not leave a hole: what comes
+// after it does not count.
+func TestAPartThatFails(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(22 * mib))
+	u.patch(0, mib) // which waits to become a part
+	failed := 0
+	b.faults.part = func(_ context.Context, number int32) error {
+		if number == 2 && failed == 0 {
+			failed++
+			return errFault
+		}
+		return nil
+	}
+	u.send("PATCH", bytes.NewReader(u.whole[mib:]), piece(mib)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+	u.wantOffset(5 * mib)
+	u.patch(5*mib, len(u.whole))
+	u.wantWhole()
+}
+
+// TestAPartThatIsOnItsWay when the upload becomes another process's must not
+// arrive: that one may have begun to write the same bytes, and they would count
+// twice.
+func TestAPartThatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(6 * mib))
+	b.faults.part = func(ctx context.Context, _ int32) error {
+		b.lost.Store(true)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	u.send("PATCH", bytes.NewReader(u.whole), piece(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+	b.lost.Store(false)
+	b.faults.part = nil
+	u.wantOffset(0)
+	u.patch(0, len(u.whole))
+	u.wantWhole()
+}
+
+// TestAPartThatArrivesLate was given up by its sender, and comes when its first
+// bytes have been sent again. They must not count twice.
+func TestAPartThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(12 * mib))
+	u.patch(0, mib)
+	open, err := b.faults.ListMultipartUploads(t.Context(), &sdk.ListMultipartUploadsInput{Bucket: &b.faults.bucket})
+	b.must(err)
+	_, err = b.faults.Client.UploadPart(t.Context(), &sdk.UploadPartInput{
+		Bucket: &b.faults.bucket, Key: open.Uploads[0].Key, UploadId: open.Uploads[0].UploadId, PartNumber: aws.Int32(1), Body: bytes.NewReader(u.whole[:5*mib]),
+	})
+	b.must(err)
+	u.wantOffset(mib)
+	u.patch(mib, 2*mib)
+	u.patch(2*mib, len(u.whole))
+	u.wantWhole()
+}
+
+// TestTheEndThatFails: all bytes are there, and the object is not, or nobody knows
+// that it is. A client that asks must not be told that it is done before it is.
+func TestTheEndThatFails(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(done func() error) error{
+		"before": func(func() error) error { return errFault },
+		"after":  func(done func() error) error { return errors.Join(done(), errFault) },
+	}
+	for name, fault := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := onBucket(t)
+			u := b.begin(film(6 * mib))
+			b.faults.complete = fault
+			u.send("PATCH", bytes.NewReader(u.whole), piece(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+			if name == "before" {
+				if a := u.send("HEAD", nil); a.status != http.StatusServiceUnavailable {
+					t.Errorf("HEAD answers %d %v; want 503 while the file is not in place", a.status, a.Header)
+				}
+			}
+			b.faults.complete = nil
+			u.wantWhole()
+		})
+	}
+}
+
+// TestPartsThatSomebodyRemoved are no finished upload, though tusd would say so.
+func TestPartsThatSomebodyRemoved(t *testing.T) {
+	t.Parallel()
+	b := onBucket(t)
+	u := b.begin(film(6 * mib))
+	u.patch(0, 5*mib)
+	all := func(string, time.Time) (bool, error) { return true, nil }
+	if n, err := b.blobs.(blob.Aborter).AbortUnfinished(t.Context(), "upload/", all); err != nil || n != 1 {
+		t.Fatalf("AbortUnfinished = %d, %v", n, err)
+	}
+	u.wantGone()
+	u.post()
+	u.patch(0, len(u.whole))
+	u.wantWhole()
+}
