@@ -64,27 +64,27 @@ func scalar(raw json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// Place is where in the list of videos, newest first, a page ended: at the video
+// Cursor is where in the list of videos, newest first, a page ended: at the video
 // with these. The list goes on from there also when that video is gone. The zero
-// Place is the beginning, or the end.
-type Place struct {
+// Cursor is the beginning, or the end.
+type Cursor struct {
 	CreatedAt time.Time // to the millisecond
 	ID        ID
 }
 
 // Cursor writes p for a client, who has no business to look inside.
-func (p Place) Cursor() string {
+func (p Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixMilli(), 10) + "." + string(p.ID)))
 }
 
 // ParseCursor reads what Cursor wrote, or returns an Invalid error naming field.
-func ParseCursor(field, s string) (Place, error) {
+func ParseCursor(field, s string) (Cursor, error) {
 	text, _ := base64.RawURLEncoding.DecodeString(s)
 	millis, id, _ := strings.Cut(string(text), ".")
 	at, err := strconv.ParseInt(millis, 10, 64)
-	p := Place{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
-	if err != nil || !uuidShape.MatchString(id) || p.Cursor() != s {
-		return Place{}, InvalidFields(Fault{field, "invalid_cursor", "must be the nextCursor of an earlier answer"})
+	p := Cursor{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
+	if err != nil || !uuidShape.MatchString(id) || p.String() != s {
+		return Cursor{}, InvalidFields(Fault{field, "invalid_cursor", "must be the nextCursor of an earlier answer"})
 	}
 	return p, nil
 }

@@ -55,23 +55,23 @@ func TestFits(t *testing.T) {
 func TestCursorReadsBack(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{time.UnixMilli(0), time.UnixMilli(-1), time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC)} {
-		p := Place{at.UTC(), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}
-		if got, err := ParseCursor("cursor", p.Cursor()); got != p || err != nil {
-			t.Errorf("ParseCursor(%s) = %v, %v; want %v", p.Cursor(), got, err, p)
+		p := Cursor{at.UTC(), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}
+		if got, err := ParseCursor("cursor", p.String()); got != p || err != nil {
+			t.Errorf("ParseCursor(%s) = %v, %v; want %v", p.String(), got, err, p)
 		}
 	}
 }
 
 func TestWrongCursors(t *testing.T) {
 	t.Parallel()
-	good := Place{time.UnixMilli(1893553445678), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}.Cursor()
+	good := Cursor{time.UnixMilli(1893553445678), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}.String()
 	for _, s := range []string{
 		"", "x", "!", good[1:], good[:len(good)-1], good + "A", good + "\n", good + "=", strings.ToUpper(good),
 		coded("1.x"), coded("x.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("+1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"),
 		coded("99999999999999999999.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e' OR 1"),
 	} {
 		got, err := ParseCursor("cursor", s)
-		if KindOf(err) != Invalid || got != (Place{}) {
+		if KindOf(err) != Invalid || got != (Cursor{}) {
 			t.Errorf("ParseCursor(%q) = %v, %v; want it refused", s, got, err)
 		}
 	}

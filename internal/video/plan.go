@@ -183,8 +183,8 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	return &next
 }
 
-// Round returns the plan as if the present round were the only one.
-func (p *Plan) Round() *Plan {
+// Pass returns the plan as if the present round were the only one.
+func (p *Plan) Pass() *Plan {
 	round := *p
 	round.Renditions, round.First = p.Renditions[p.First:], 0
 	return &round

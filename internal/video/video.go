@@ -78,7 +78,7 @@ type Resolution struct {
 	SizeBytes     int64
 	Bitrate       int64 // bits per second
 
-	Likeness *Likeness // to the source; nil until it was measured
+	Quality *QualityScore // to the source; nil until it was measured
 }
 
 // Resolution returns the resolution called name, if the video has it.

@@ -17,7 +17,7 @@ const recordTime = 10 * time.Second
 // when the task was stopped meanwhile: the record is there before the result,
 // so the report of a ready video is whole. A record that cannot be written
 // costs nothing but itself.
-func (w *Worker) record(ctx context.Context, t queue.Task, r video.Run) {
+func (w *Worker) record(ctx context.Context, t queue.Task, r video.Execution) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if err := w.app.RecordRun(ctx, t, r); err != nil {
@@ -27,7 +27,7 @@ func (w *Worker) record(ctx context.Context, t queue.Task, r video.Run) {
 
 // measure compares the films of a ready video with their source.
 func (w *Worker) measure(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	var found map[int]video.Likeness
+	var found map[int]video.QualityScore
 	err := w.withParts(ctx, t, v, dir, media.SampleSpans(v.Plan), func(job media.Job) error {
 		files, err := w.app.FetchFilms(ctx, v, filepath.Dir(job.Source))
 		if err != nil {

@@ -126,7 +126,7 @@ func TestAReadyVideoIsMeasuredAndItsRunsAreRecorded(t *testing.T) {
 	if got := strings.Join(told, ", "); got != want {
 		t.Errorf("runs are %s; want %s", got, want)
 	}
-	l := r.Video.Resolutions[0].Likeness
+	l := r.Video.Resolutions[0].Quality
 	if r.Video.Status != video.Ready || l == nil || l.SSIM < 0.8 || l.SSIM > 1 {
 		t.Errorf("video is %s, its likeness %+v", r.Video.Status, l)
 	}
@@ -148,8 +148,8 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	}
 	b := newBench(t, broken)
 	r := b.process()
-	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Likeness != nil {
-		t.Errorf("video is %s, its likeness %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Likeness)
+	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Quality != nil {
+		t.Errorf("video is %s, its likeness %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Quality)
 	}
 	tries := 0
 	for _, run := range r.Runs {
@@ -171,7 +171,7 @@ func TestARunIsRecordedThoughItsTaskWasStopped(t *testing.T) {
 	b.must(err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	b.work.record(ctx, queue.Task{Kind: queue.Encode, Video: up.Video.ID, Attempt: 1}, video.Run{Program: "ffmpeg", StartedAt: time.Now(), Result: "stopped"})
+	b.work.record(ctx, queue.Task{Kind: queue.Encode, Video: up.Video.ID, Attempt: 1}, video.Execution{Program: "ffmpeg", StartedAt: time.Now(), Result: "stopped"})
 	if r, err := b.Report(t.Context(), b.by, up.Video.ID); err != nil || len(r.Runs) != 1 {
 		t.Errorf("runs = %v, %v; want the one that was stopped", r.Runs, err)
 	}

@@ -16,7 +16,7 @@ import (
 // what is made. Without spans the source is whole.
 func (w *Worker) job(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (media.Job, error) {
 	job := media.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
-	job.Ran = func(r video.Run) { w.record(ctx, t, r) }
+	job.Ran = func(r video.Execution) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return job, fmt.Errorf("make scratch folder: %w", err)

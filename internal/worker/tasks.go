@@ -39,7 +39,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 		began = time.Now()
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.EncodeChunk(run, job, v.Plan.Round(), t.Number, report)
+		outputs, err = w.tools.EncodeChunk(run, job, v.Plan.Pass(), t.Number, report)
 		return conversion(err)
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, di
 	err := w.withParts(ctx, t, v, dir, media.ThumbnailSpans(v.Plan), func(job media.Job) (err error) {
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.Thumbnails(run, job, v.Plan.Round(), report)
+		outputs, err = w.tools.Thumbnails(run, job, v.Plan.Pass(), report)
 		return conversion(err)
 	})
 	if err != nil {

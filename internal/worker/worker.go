@@ -167,7 +167,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 	}
 	failure, hopeless := errors.AsType[*video.Failure](err)
 	if !hopeless && ours(err) {
-		return queue.OutcomeFailed, fmt.Errorf("%w: %w", queue.ErrUnwell, err) // the queue logs it and tries again
+		return queue.OutcomeFailed, fmt.Errorf("%w: %w", queue.ErrWorkerUnhealthy, err) // the queue logs it and tries again
 	}
 	if !hopeless {
 		giveUp, countErr := w.app.Fault(ctx, t, mostFaults(err))

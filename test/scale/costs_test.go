@@ -142,7 +142,7 @@ func made(n int) time.Time {
 }
 
 // list reads a page of 20 videos, which must be there.
-func (y *yard) list(f video.Filter, after video.Place) {
+func (y *yard) list(f video.Filter, after video.Cursor) {
 	y.Helper()
 	page, err := y.ListVideos(y.Context(), y.by, f, after, video.DefaultPage)
 	y.must(err)
@@ -157,10 +157,10 @@ func (y *yard) search() {
 	var took []time.Duration
 	for range 50 {
 		began := time.Now()
-		page, err := y.ListVideos(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Place{}, video.DefaultPage)
+		page, err := y.ListVideos(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Cursor{}, video.DefaultPage)
 		y.must(err)
 		took = append(took, time.Since(began))
-		if len(page.Videos) > 0 || (page.Next != video.Place{}) != (len(y.videos) == many) {
+		if len(page.Videos) > 0 || (page.Next != video.Cursor{}) != (len(y.videos) == many) {
 			y.Fatalf("the search finds %d videos and goes on at %v", len(page.Videos), page.Next)
 		}
 	}
@@ -205,12 +205,12 @@ var operations = []struct {
 		_, err := y.PublicVideo(y.Context(), y.by, y.videos[rand.IntN(len(y.videos))], base)
 		y.must(err)
 	}},
-	{"first page of the list", func(y *yard) { y.list(video.Filter{}, video.Place{}) }},
+	{"first page of the list", func(y *yard) { y.list(video.Filter{}, video.Cursor{}) }},
 	{"page amid the list", func(y *yard) {
 		n := video.DefaultPage + rand.IntN(len(y.videos)-video.DefaultPage)
-		y.list(video.Filter{}, video.Place{CreatedAt: made(n), ID: y.videos[n]})
+		y.list(video.Filter{}, video.Cursor{CreatedAt: made(n), ID: y.videos[n]})
 	}},
-	{"page of the few that failed", func(y *yard) { y.list(video.Filter{Status: video.Fail}, video.Place{}) }},
+	{"page of the few that failed", func(y *yard) { y.list(video.Filter{Status: video.Fail}, video.Cursor{}) }},
 	{"enqueue a task", func(y *yard) {
 		y.must(enqueueOn(y.store, y.queue)(y.Context(), []queue.Task{y.task()}))
 	}},

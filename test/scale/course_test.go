@@ -186,7 +186,7 @@ func (b *bench) work(ctx context.Context, t queue.Task, p *video.Plan) error {
 	case queue.Assemble:
 		return b.PublishFilm(ctx, t.Video, t.Number, app.Film{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
 	case queue.Measure:
-		return b.Measured(ctx, t.Video, map[int]video.Likeness{0: {SSIM: 0.97, PSNR: 40}, 1: {SSIM: 0.96, PSNR: 39}})
+		return b.Measured(ctx, t.Video, map[int]video.QualityScore{0: {SSIM: 0.97, PSNR: 40}, 1: {SSIM: 0.96, PSNR: 39}})
 	}
 	return b.Purge(ctx, t.Video)
 }

@@ -95,9 +95,9 @@ type Queue interface {
 	// them.
 	Names(ctx context.Context, tx Tx, id video.ID) ([]Name, error)
 
-	// Quiet waits until no task of the video is running except those of the
+	// WaitIdle waits until no task of the video is running except those of the
 	// kinds in keep, or until ctx ends.
-	Quiet(ctx context.Context, id video.ID, keep ...Kind) error
+	WaitIdle(ctx context.Context, id video.ID, keep ...Kind) error
 
 	// Start begins to run tasks with h, at most n at a time, and returns.
 	Start(ctx context.Context, n int, h Handler) error
@@ -129,11 +129,11 @@ type Worker struct {
 	Silent time.Duration // since it last said that it is alive
 	Done   int64         // tasks that it has ended since its start
 	Failed int64         // attempts of its own that will be repeated
-	Runs   []Run         // what it works on, the longest first
+	Runs   []RunningTask // what it works on, the longest first
 }
 
-// Run is a task that a worker works on.
-type Run struct {
+// RunningTask is a task that a worker works on.
+type RunningTask struct {
 	Task
 	For time.Duration // since it began
 }
@@ -142,11 +142,11 @@ var (
 	// ErrCancelled is why a task's context ended when nobody wants its result
 	// any more: it was cancelled, or its worker was thought dead and another has it.
 	ErrCancelled = errors.New("task cancelled")
-	// ErrUnwell is what a handler's error wraps when the machine is to blame, or
+	// ErrWorkerUnhealthy is what a handler's error wraps when the machine is to blame, or
 	// what it works with, and not the task: another worker may do better. Where
 	// there are others, the worker that says so takes its next task only after a
 	// pause, else it would take, and put off, what healthy ones could do.
-	ErrUnwell = errors.New("this worker is in trouble")
+	ErrWorkerUnhealthy = errors.New("this worker is in trouble")
 	// ErrStopping is why a task's context ended when the process shuts down.
 	ErrStopping = errors.New("queue is stopping")
 )

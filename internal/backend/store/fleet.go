@@ -16,10 +16,10 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now, wrap("ask for the time", err)
 }
 
-// TakeTurn reports true to one of many who ask whether to do a chore now, if it
+// AcquireRunOnce reports true to one of many who ask whether to do a chore now, if it
 // was last begun long enough ago. On SQLite there is one process, whose turn it
 // always is.
-func (s *Store) TakeTurn(ctx context.Context, chore string, every time.Duration, now time.Time) (mine bool, err error) {
+func (s *Store) AcquireRunOnce(ctx context.Context, chore string, every time.Duration, now time.Time) (mine bool, err error) {
 	if s.pool == nil {
 		return true, nil
 	}

@@ -29,7 +29,7 @@ func TestOneOfManyTakesATurn(t *testing.T) {
 		var asking sync.WaitGroup
 		for range 8 {
 			asking.Go(func() {
-				ok, err := st.TakeTurn(t.Context(), "sweep", time.Hour, round.at)
+				ok, err := st.AcquireRunOnce(t.Context(), "sweep", time.Hour, round.at)
 				if err != nil {
 					t.Error(err)
 				}
@@ -43,7 +43,7 @@ func TestOneOfManyTakesATurn(t *testing.T) {
 			t.Errorf("%s: %d of 8 take the turn; want %d", round.name, mine.Load(), round.want)
 		}
 	}
-	if ok, err := st.TakeTurn(t.Context(), "another chore", time.Hour, now); err != nil || !ok {
+	if ok, err := st.AcquireRunOnce(t.Context(), "another chore", time.Hour, now); err != nil || !ok {
 		t.Errorf("another chore: %v, %v; want a turn of its own", ok, err)
 	}
 }

@@ -38,13 +38,13 @@ func (s *Store) TakeLease(ctx context.Context, l Lease, life time.Duration) (min
 		if mine = n > 0; err != nil || mine {
 			return err
 		}
-		return tx.WantLease(ctx, l.Video)
+		return tx.RequestLease(ctx, l.Video)
 	})
 	return mine && err == nil, err
 }
 
-// WantLease tells whoever holds the lease of a video that somebody wants it.
-func (t *Tx) WantLease(ctx context.Context, id video.ID) error {
+// RequestLease tells whoever holds the lease of a video that somebody wants it.
+func (t *Tx) RequestLease(ctx context.Context, id video.ID) error {
 	if !t.postgres {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (s *Store) DropLease(ctx context.Context, l Lease) error {
 	})
 }
 
-// ForgetLeases removes what dead processes left.
-func (s *Store) ForgetLeases(ctx context.Context) error {
+// RemoveExpiredLeases removes what dead processes left.
+func (s *Store) RemoveExpiredLeases(ctx context.Context) error {
 	if s.pool == nil {
 		return nil
 	}
@@ -91,5 +91,5 @@ func (s *Store) ForgetLeases(ctx context.Context) error {
 	})
 }
 
-// Leases reports whether leases have to be renewed at all.
-func (s *Store) Leases() bool { return s.pool != nil }
+// UsesLeases reports whether leases have to be renewed at all.
+func (s *Store) UsesLeases() bool { return s.pool != nil }

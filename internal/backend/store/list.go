@@ -20,17 +20,17 @@ const mostLookedAt = 2_000
 //
 // A page that looks for labels may have fewer videos than limit, or none, and
 // still not be the last: it gives up after some thousand that do not fit.
-func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
-		return nil, video.Place{}, err
+		return nil, video.Cursor{}, err
 	}
 	defer tx.Rollback() // there is nothing to commit
 	return queries{tx}.list(ctx, tenant, f, after, limit)
 }
 
 // VideosByID returns some videos, in no order and whoever's they are, with the
-// Sums of those at work. It leaves out what Videos leaves out, and what is not
+// StepTotals of those at work. It leaves out what Videos leaves out, and what is not
 // there. However many they are, it has three statements, which see one snapshot:
 // a video that is finished meanwhile is not taken for one at its beginning.
 func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([]video.Video, map[video.ID][]Step, error) {
@@ -44,7 +44,7 @@ func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	sums, err := q.Sums(ctx, BeingProcessed(videos), apart)
+	sums, err := q.StepTotals(ctx, BeingProcessed(videos), apart)
 	return videos, sums, err
 }
 
@@ -72,7 +72,7 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 // list is Videos in a snapshot, without which a video that was found could be
 // gone when it is read. It has two or three statements, however many videos there
 // are.
-func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	if len(f.Labels) > 0 {
 		find = q.search
@@ -103,19 +103,19 @@ func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]v
 
 // page reads a stretch of the list. It asks for one video too many, to know
 // whether there is more.
-func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	text, args := stretch(listColumns, tenant, f, after, limit+1)
 	videos, err := q.videos(ctx, text, args...)
 	if err != nil || len(videos) <= limit {
-		return videos, video.Place{}, err
+		return videos, video.Cursor{}, err
 	}
 	videos = videos[:limit]
 	last := videos[limit-1]
-	return videos, video.Place{CreatedAt: last.CreatedAt, ID: last.ID}, nil
+	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
 }
 
 // search reads those of a stretch that fit.
-func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.Video, video.Place, error) {
+func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	ids, next, err := q.fitting(ctx, tenant, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
@@ -126,15 +126,15 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 }
 
 // fitting looks through a stretch for videos that fit, at their metadata alone.
-func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Place, limit int) ([]video.ID, video.Place, error) {
+func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	text, args := stretch(`id, created_at, metadata`, tenant, f, after, mostLookedAt+1)
 	rows, err := q.db.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, video.Place{}, wrap("search videos", err)
+		return nil, video.Cursor{}, wrap("search videos", err)
 	}
 	defer rows.Close()
 	var ids []video.ID
-	var last video.Place
+	var last video.Cursor
 	for looked := 0; rows.Next(); looked++ {
 		if looked == mostLookedAt || len(ids) == limit {
 			return ids, last, nil
@@ -142,21 +142,21 @@ func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filte
 		var created sql.NullInt64
 		var metadata sql.RawBytes
 		if err := rows.Scan(&last.ID, &created, &metadata); err != nil {
-			return nil, video.Place{}, wrap("search videos", err)
+			return nil, video.Cursor{}, wrap("search videos", err)
 		}
 		last.CreatedAt = fromMillis(created)
 		if f.Fits([]byte(metadata)) {
 			ids = append(ids, last.ID)
 		}
 	}
-	return ids, video.Place{}, wrap("search videos", rows.Err())
+	return ids, video.Cursor{}, wrap("search videos", rows.Err())
 }
 
 // stretch asks for columns of the videos after a place. Labels are not its
 // business.
-func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Place, limit int) (text string, args []any) {
+func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
 	created := int64(math.MaxInt64) // before everything
-	if after != (video.Place{}) {
+	if after != (video.Cursor{}) {
 		created = after.CreatedAt.UnixMilli()
 	}
 	args, status := []any{tenant, created, after.ID}, ""

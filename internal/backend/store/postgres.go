@@ -39,7 +39,7 @@ const connections = 16
 // Locks end with their connection, so the server has to notice when the machine
 // of a client is gone, and must not wait for ever for a process that was
 // stopped in the middle of a transaction. One that runs is heard of more often
-// than every five minutes: see Tx.While.
+// than every five minutes: see Tx.KeepAliveWhile.
 var sessionSettings = map[string]string{
 	"lock_timeout":                        milliseconds(lockLimit),
 	"statement_timeout":                   milliseconds(answerLimit),
@@ -191,10 +191,10 @@ func (t *Tx) Raw(f func(driverConn any) error) error {
 	return wrap("change tasks", t.conn.Raw(f))
 }
 
-// While runs f, which takes long and does not use the transaction, and keeps the
+// KeepAliveWhile runs f, which takes long and does not use the transaction, and keeps the
 // transaction alive meanwhile. When that fails, its locks are gone: f is told by
 // the end of its context, and the error is returned when f has returned.
-func (t *Tx) While(ctx context.Context, f func(context.Context) error) error {
+func (t *Tx) KeepAliveWhile(ctx context.Context, f func(context.Context) error) error {
 	if t.beat == 0 {
 		return f(ctx)
 	}

@@ -149,7 +149,7 @@ func calls(ctx context.Context, st *store.Store) map[string]func() error {
 		"Video": func() error { _, err := st.Video(ctx, "a"); return err },
 		"Steps": func() error { _, err := st.Steps(ctx, "a"); return err },
 		"Videos": func() error {
-			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Place{}, 1)
+			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Cursor{}, 1)
 			return err
 		},
 		"Keys": func() error { _, err := st.Keys(ctx); return err },

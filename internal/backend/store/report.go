@@ -13,7 +13,7 @@ import (
 
 // AddRun counts a run of a child process into its video's effort. The run itself
 // is kept while fewer than most of the video's runs are.
-func (t *Tx) AddRun(ctx context.Context, id video.ID, r video.Run, most int) error {
+func (t *Tx) AddRun(ctx context.Context, id video.ID, r video.Execution, most int) error {
 	arguments, err := json.Marshal(r.Arguments)
 	if err != nil {
 		return fmt.Errorf("store run of %s: %w", id, err)
@@ -45,15 +45,15 @@ func (t *Tx) MarkEnded(ctx context.Context, id video.ID, at time.Time) error {
 	return err
 }
 
-// Effort returns what the work on a video cost so far.
-func (q queries) Effort(ctx context.Context, id video.ID) (video.Effort, error) {
-	var e video.Effort
+// Cost returns what the work on a video cost so far.
+func (q queries) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
+	var e video.Cost
 	var wall, cpu int64
 	var began, ended sql.NullInt64
 	err := q.db.QueryRowContext(ctx, `SELECT runs, wall_us, cpu_us, began_at, ended_at FROM effort WHERE video_id = $1`, id).
 		Scan(&e.Runs, &wall, &cpu, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
-		return video.Effort{}, nil
+		return video.Cost{}, nil
 	}
 	e.Wall, e.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
 	e.BeganAt, e.EndedAt = fromMillis(began), fromMillis(ended)
@@ -61,14 +61,14 @@ func (q queries) Effort(ctx context.Context, id video.ID) (video.Effort, error) 
 }
 
 // Runs returns the runs of a video that were kept, in the order they ended.
-func (q queries) Runs(ctx context.Context, id video.ID) ([]video.Run, error) {
+func (q queries) Runs(ctx context.Context, id video.ID) ([]video.Execution, error) {
 	return collect(ctx, q, "read the runs of "+string(id), scanRun, `
 		SELECT task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result
 		  FROM run WHERE video_id = $1 ORDER BY position`, id)
 }
 
-func scanRun(row *sql.Rows) (video.Run, error) {
-	var r video.Run
+func scanRun(row *sql.Rows) (video.Execution, error) {
+	var r video.Execution
 	var arguments string
 	var started sql.NullInt64
 	var wall, cpu int64
@@ -84,16 +84,16 @@ func scanRun(row *sql.Rows) (video.Run, error) {
 	return r, nil
 }
 
-// SetLikeness stores how much a resolution's file looks like its source. One
+// SetQualityScore stores how much a resolution's file looks like its source. One
 // that is gone is no error.
-func (t *Tx) SetLikeness(ctx context.Context, id video.ResolutionID, l video.Likeness) error {
+func (t *Tx) SetQualityScore(ctx context.Context, id video.ResolutionID, l video.QualityScore) error {
 	_, err := t.affected(ctx, "store likeness", `UPDATE resolution SET ssim = $1, psnr = $2 WHERE id = $3`, l.SSIM, l.PSNR, id)
 	return err
 }
 
-func likeness(ssim, psnr sql.NullFloat64) *video.Likeness {
+func likeness(ssim, psnr sql.NullFloat64) *video.QualityScore {
 	if !ssim.Valid || !psnr.Valid {
 		return nil
 	}
-	return &video.Likeness{SSIM: ssim.Float64, PSNR: psnr.Float64}
+	return &video.QualityScore{SSIM: ssim.Float64, PSNR: psnr.Float64}
 }

@@ -64,11 +64,11 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
 
-// Sums returns the steps of some videos added up: for each kind one, with the
+// StepTotals returns the steps of some videos added up: for each kind one, with the
 // weight of all and their common progress, but for each number of the kind that
 // is to stay apart one of its own. A film of hours has hundreds of steps, and who
 // wants to know how far it has come need not see them.
-func (q queries) Sums(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+func (q queries) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
 	sums := make(map[video.ID][]Step, len(ids))
 	if len(ids) == 0 {
 		return sums, nil

@@ -102,14 +102,14 @@ func TestCancelledRequestIsNoTrouble(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	calls := map[string]func() error{
-		"Video":       func() error { _, err := st.Video(ctx, "a"); return err },
-		"VideoOf":     func() error { _, err := st.VideoOf(ctx, "a"); return err },
-		"Steps":       func() error { _, err := st.Steps(ctx, "a"); return err },
-		"Keys":        func() error { _, err := st.Keys(ctx); return err },
-		"SigningKeys": func() error { _, err := st.SigningKeys(ctx); return err },
-		"Doomed":      func() error { _, err := st.Doomed(ctx); return err },
-		"Ping":        func() error { return st.Ping(ctx) },
-		"InTx":        func() error { return st.InTx(ctx, func(*store.Tx) error { return nil }) },
+		"Video":         func() error { _, err := st.Video(ctx, "a"); return err },
+		"VideoOf":       func() error { _, err := st.VideoOf(ctx, "a"); return err },
+		"Steps":         func() error { _, err := st.Steps(ctx, "a"); return err },
+		"Keys":          func() error { _, err := st.Keys(ctx); return err },
+		"SigningKeys":   func() error { _, err := st.SigningKeys(ctx); return err },
+		"MarkedDeleted": func() error { _, err := st.MarkedDeleted(ctx); return err },
+		"Ping":          func() error { return st.Ping(ctx) },
+		"InTx":          func() error { return st.InTx(ctx, func(*store.Tx) error { return nil }) },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, context.Canceled) || video.KindOf(err) != video.Internal {

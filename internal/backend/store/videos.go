@@ -145,7 +145,7 @@ func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	r.Failure = failure(code, message)
 	r.Width, r.Height = int(width.Int64), int(height.Int64)
 	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
-	r.Likeness = likeness(ssim, psnr)
+	r.Quality = likeness(ssim, psnr)
 	return r, err
 }
 
@@ -221,24 +221,24 @@ func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error 
 	return err
 }
 
-// Abandoned lists videos that still wait for an upload whose address expired
+// AbandonedUploads lists videos that still wait for an upload whose address expired
 // before the given time, longest ago first. One that is being deleted waits for
 // nothing any more.
-func (q queries) Abandoned(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
+func (q queries) AbandonedUploads(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
 	return q.ids(ctx, `
 		SELECT id FROM video
 		 WHERE status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $1
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
 }
 
-// AtWork lists videos that are processed, in the order of their ids, beginning
+// ProcessingVideos lists videos that are processed, in the order of their ids, beginning
 // after one of them.
-func (q queries) AtWork(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
+func (q queries) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
 	return q.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
-// Doomed lists videos whose deletion was promised and has not been finished.
-func (q queries) Doomed(ctx context.Context) ([]video.ID, error) {
+// MarkedDeleted lists videos whose deletion was promised and has not been finished.
+func (q queries) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
 	return q.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
 }
 

@@ -30,7 +30,7 @@ func impatient(ctx context.Context, s *Store, f func(context.Context) error) err
 		if _, err := tx.ExecContext(ctx, `SET LOCAL idle_in_transaction_session_timeout = '1s'`); err != nil {
 			return err
 		}
-		if err := tx.While(ctx, f); err != nil {
+		if err := tx.KeepAliveWhile(ctx, f); err != nil {
 			return err
 		}
 		_, err := tx.affected(ctx, "take a note", `INSERT INTO chore (name, begun_at) VALUES ('noted', 0)`)
@@ -91,7 +91,7 @@ func TestWhileReturnsWhatWentWrong(t *testing.T) {
 	pg, _ := beating(t, 100*time.Millisecond)
 	for name, s := range map[string]*Store{"SQLite": openHere(t), "PostgreSQL": pg} {
 		err := s.InTx(t.Context(), func(tx *Tx) error {
-			return tx.While(t.Context(), func(context.Context) error { return wrong })
+			return tx.KeepAliveWhile(t.Context(), func(context.Context) error { return wrong })
 		})
 		if !errors.Is(err, wrong) {
 			t.Errorf("%s: InTx = %v; want the error of what was run", name, err)

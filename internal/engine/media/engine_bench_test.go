@@ -136,7 +136,7 @@ type engine struct {
 func newEngine(b *testing.B, tools *Tools, source string) *engine {
 	e := &engine{B: b, tools: tools}
 	dir := b.TempDir()
-	e.job = Job{Source: filepath.Join(dir, "source.mkv"), OutDir: dir, Ran: func(r video.Run) { e.memory = max(e.memory, r.Memory) }}
+	e.job = Job{Source: filepath.Join(dir, "source.mkv"), OutDir: dir, Ran: func(r video.Execution) { e.memory = max(e.memory, r.Memory) }}
 	e.ffmpeg("-i", source, "-t", strconv.Itoa(*benchSeconds), "-map", "0", "-c", "copy", e.job.Source)
 	var err error
 	e.plan, err = tools.Inspect(b.Context(), e.job, Ask{Names: sixNames})

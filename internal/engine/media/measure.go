@@ -30,7 +30,7 @@ type Film struct {
 //
 // The source goes through the filters of the encode once more, so that the loss
 // of the encoder alone is measured, and not that of a smaller size.
-func (t *Tools) Measure(ctx context.Context, job Job, p *video.Plan, films []Film, progress Progress) (map[int]video.Likeness, error) {
+func (t *Tools) Measure(ctx context.Context, job Job, p *video.Plan, films []Film, progress Progress) (map[int]video.QualityScore, error) {
 	if len(films) == 0 {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (t *Tools) Measure(ctx context.Context, job Job, p *video.Plan, films []Fil
 		}
 		progress.report(float64(n+1) / float64(len(p.Samples)))
 	}
-	found := map[int]video.Likeness{}
+	found := map[int]video.QualityScore{}
 	for i, f := range films {
 		if sums[i].frames > 0 {
 			found[f.Rendition] = sums[i].likeness()
@@ -177,9 +177,9 @@ func (d *differences) read(job Job, sample, film int) error {
 	return nil
 }
 
-func (d *differences) likeness() video.Likeness {
+func (d *differences) likeness() video.QualityScore {
 	const white, best = 255, 100.0
-	l := video.Likeness{SSIM: d.ssim / float64(d.frames), PSNR: best}
+	l := video.QualityScore{SSIM: d.ssim / float64(d.frames), PSNR: best}
 	if mse := d.mse / float64(d.frames); mse > 0 {
 		l.PSNR = min(best, 10*math.Log10(white*white/mse))
 	}

@@ -93,7 +93,7 @@ type Job struct {
 	Holes bool
 
 	// Ran is told about every child process that has ended. It may be nil.
-	Ran func(video.Run)
+	Ran func(video.Execution)
 }
 
 // Output is a file that a run made.

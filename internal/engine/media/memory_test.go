@@ -25,7 +25,7 @@ func TestNineNamesOfA4KFilmStayWithin4GiB(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := newJob(t, filepath.Join(dir, "phone_4k60_portrait_short.mp4"))
 			var most int64
-			job.Ran = func(r video.Run) { most = max(most, r.Memory) }
+			job.Ran = func(r video.Execution) { most = max(most, r.Memory) }
 			plan, err := tools.Inspect(t.Context(), job, ask)
 			if err != nil {
 				t.Fatal(err)

@@ -19,7 +19,7 @@ func (p process) record(state *os.ProcessState, began time.Time, err error) {
 	if p.job.Ran == nil || state == nil {
 		return
 	}
-	p.job.Ran(video.Run{
+	p.job.Ran(video.Execution{
 		Program: filepath.Base(p.bin), Arguments: p.job.retold(p.args),
 		StartedAt: began, Wall: time.Since(began), CPU: state.UserTime() + state.SystemTime(), Memory: peakMemory(state),
 		Result: ending(err),

@@ -16,8 +16,8 @@ func TestEveryRunIsTold(t *testing.T) {
 	t.Parallel()
 	tools := newTools(t)
 	job := newJob(t, clip(t, "a.mp4", "testsrc2=s=320x180:r=25:d=2"))
-	var runs []video.Run
-	job.Ran = func(r video.Run) { runs = append(runs, r) }
+	var runs []video.Execution
+	job.Ran = func(r video.Execution) { runs = append(runs, r) }
 	began := time.Now()
 	plan, err := tools.Inspect(t.Context(), job, Ask{Names: []video.Name{"144p"}})
 	if err != nil {
@@ -73,11 +73,11 @@ func TestHowARunEnded(t *testing.T) {
 			if tt.stop != nil {
 				time.AfterFunc(50*time.Millisecond, func() { cancel(tt.stop) })
 			}
-			var got video.Run
+			var got video.Execution
 			tools := &Tools{sandbox: new(sandbox.Sandbox)}
 			_, _ = tools.run(ctx, process{
 				bin: script(t, tt.script), stdout: tt.stdout,
-				job: Job{Source: "/srv/in/source", OutDir: "/srv/out", Ran: func(r video.Run) { got = r }},
+				job: Job{Source: "/srv/in/source", OutDir: "/srv/out", Ran: func(r video.Execution) { got = r }},
 			})
 			if got.Result != tt.want || got.Program != "tool" {
 				t.Errorf("the run is told as %+v; want %q", got, tt.want)

@@ -43,7 +43,7 @@ func (a *App) condemn(ctx context.Context, id video.ID) error {
 		if err := tx.MarkDeleted(ctx, id, a.now()); err != nil {
 			return err
 		}
-		if err := tx.WantLease(ctx, id); err != nil {
+		if err := tx.RequestLease(ctx, id); err != nil {
 			return err
 		}
 		tx.OnCommit(func() { a.holds.stop(id) })

@@ -92,7 +92,7 @@ func (a *App) HoldUpload(ctx context.Context, id video.ID, stop func()) (Hold, e
 func (s *holds) lasts(h *hold) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.store.Leases() || !h.lost && (time.Since(s.renewed) < leaseDoubt || time.Since(h.since) < leaseDoubt)
+	return !s.store.UsesLeases() || !h.lost && (time.Since(s.renewed) < leaseDoubt || time.Since(h.since) < leaseDoubt)
 }
 
 func busy() error {
@@ -173,7 +173,7 @@ func (s *holds) keep(ctx context.Context, h *hold, taken time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.since = taken
-	if !s.renewing && s.store.Leases() {
+	if !s.renewing && s.store.UsesLeases() {
 		s.renewing, s.renewed = true, taken
 		go s.renewAll(context.WithoutCancel(ctx))
 	}

@@ -53,12 +53,12 @@ func (a *App) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]Sta
 // Page is a part of the list of videos.
 type Page struct {
 	Videos []State
-	Next   video.Place // where the next page begins; zero: this is the last
+	Next   video.Cursor // where the next page begins; zero: this is the last
 }
 
 // ListVideos returns at most limit of the actor's videos, newest first, from
 // after on. A page with fewer, even with none, is the last only if it says so.
-func (a *App) ListVideos(ctx context.Context, by Actor, f video.Filter, after video.Place, limit int) (Page, error) {
+func (a *App) ListVideos(ctx context.Context, by Actor, f video.Filter, after video.Cursor, limit int) (Page, error) {
 	if err := by.must(Read); err != nil {
 		return Page{}, err
 	}
@@ -72,7 +72,7 @@ func (a *App) ListVideos(ctx context.Context, by Actor, f video.Filter, after vi
 
 // states adds to videos how far they have come, with one query for all of them.
 func (a *App) states(ctx context.Context, videos []video.Video) ([]State, error) {
-	steps, err := a.store.Sums(ctx, store.BeingProcessed(videos), string(queue.Assemble))
+	steps, err := a.store.StepTotals(ctx, store.BeingProcessed(videos), string(queue.Assemble))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 func (b *bench) list(f video.Filter, limit int) app.Page {
 	b.t.Helper()
-	page, err := b.ListVideos(b.t.Context(), b.by, f, video.Place{}, limit)
+	page, err := b.ListVideos(b.t.Context(), b.by, f, video.Cursor{}, limit)
 	b.must(err)
 	return page
 }
@@ -37,7 +37,7 @@ func TestAListTellsWhatReadsTell(t *testing.T) {
 	b.must(b.GiveUp(t.Context(), failed.ID, video.Failf(video.Corrupt, "It is damaged.")))
 
 	page := b.list(video.Filter{}, 100)
-	if len(page.Videos) != 5 || page.Next != (video.Place{}) {
+	if len(page.Videos) != 5 || page.Next != (video.Cursor{}) {
 		t.Fatalf("%d videos, next %v; want 5 and none", len(page.Videos), page.Next)
 	}
 	var ids []video.ID
@@ -74,13 +74,13 @@ func TestAListIsForThoseWhoMayRead(t *testing.T) {
 	up := b.create(video.Draft{})
 	for _, scope := range []app.Scope{app.Write, app.Delete} {
 		by := b.actor(app.Key{Scopes: []app.Scope{scope}})
-		_, err := b.ListVideos(t.Context(), by, video.Filter{}, video.Place{}, 1)
+		_, err := b.ListVideos(t.Context(), by, video.Filter{}, video.Cursor{}, 1)
 		wantCode(t, err, video.Forbidden, "insufficient_scope")
 		_, err = b.VideoState(t.Context(), by, up.Video.ID)
 		wantCode(t, err, video.Forbidden, "insufficient_scope")
 	}
 	stranger := b.actor(app.Key{Tenant: "acme"})
-	if page, err := b.ListVideos(t.Context(), stranger, video.Filter{}, video.Place{}, 1); err != nil || len(page.Videos) > 0 {
+	if page, err := b.ListVideos(t.Context(), stranger, video.Filter{}, video.Cursor{}, 1); err != nil || len(page.Videos) > 0 {
 		t.Errorf("another tenant is told %v, %v", page, err)
 	}
 	_, err := b.VideoState(t.Context(), stranger, up.Video.ID)

@@ -27,7 +27,7 @@ func (a *App) insert(ctx context.Context, v video.Video, d video.Draft) (stored 
 	if err != nil {
 		return video.Video{}, err
 	}
-	p := store.Promise{Tenant: v.Tenant, Key: d.Key, Digest: digest, Video: v.ID, CreatedAt: v.CreatedAt}
+	p := store.IdempotencyRecord{Tenant: v.Tenant, Key: d.Key, Digest: digest, Video: v.ID, CreatedAt: v.CreatedAt}
 	err = a.store.InTx(ctx, func(tx *store.Tx) error {
 		stored, err = a.insertOnce(ctx, tx, v, p)
 		return err
@@ -35,8 +35,8 @@ func (a *App) insert(ctx context.Context, v video.Video, d video.Draft) (stored 
 	return stored, err
 }
 
-func (a *App) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, p store.Promise) (video.Video, error) {
-	made, err := tx.Promise(ctx, p)
+func (a *App) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, p store.IdempotencyRecord) (video.Video, error) {
+	made, err := tx.ClaimIdempotencyKey(ctx, p)
 	if err != nil {
 		return video.Video{}, err
 	}
@@ -49,7 +49,7 @@ func (a *App) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, p sto
 		return video.Video{}, err
 	}
 	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(made.CreatedAt) > promiseLife {
-		return v, errors.Join(tx.Renew(ctx, p), tx.InsertVideo(ctx, v))
+		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, p), tx.InsertVideo(ctx, v))
 	}
 	if made.Digest != p.Digest {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
@@ -75,5 +75,5 @@ func digestOf(d video.Draft) (string, error) {
 
 // forgetPromises forgets keys that no repeated request will name any more.
 func (a *App) forgetPromises(ctx context.Context) error {
-	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.ForgetPromises(ctx, a.now().Add(-promiseLife)) })
+	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveIdempotencyRecords(ctx, a.now().Add(-promiseLife)) })
 }

@@ -78,7 +78,7 @@ func (a *App) PublishFilm(ctx context.Context, id video.ID, rendition int, f Fil
 }
 
 func (a *App) publish(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, c *copies) error {
-	err := tx.While(ctx, func(ctx context.Context) error { return c.publish(ctx, v, r.Name) })
+	err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return c.publish(ctx, v, r.Name) })
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", r.Name, err)
 	}
@@ -201,7 +201,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 			if err != nil || v.Status.Finished() { // another was first, long ago
 				return err
 			}
-			return tx.While(ctx, func(ctx context.Context) error { return a.publishThumbnails(ctx, v, r.Name, files) })
+			return tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return a.publishThumbnails(ctx, v, r.Name, files) })
 		})
 		if err != nil {
 			return err

@@ -44,7 +44,7 @@ func (a *App) Purge(ctx context.Context, id video.ID) error {
 	// what it leaves then is the sweep's. Measuring writes no object.
 	quiet, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := a.queue.Quiet(quiet, id, queue.Purge, queue.Measure); err != nil && ctx.Err() != nil {
+	if err := a.queue.WaitIdle(quiet, id, queue.Purge, queue.Measure); err != nil && ctx.Err() != nil {
 		return err
 	}
 	o, err := ownerOf(ctx, a.store, id)
@@ -136,7 +136,7 @@ func (a *App) removeUnowned(ctx context.Context, o owner, keys ...string) (int, 
 func (a *App) removeWhile(ctx context.Context, tx *store.Tx, keys []string) error {
 	ctx, cancel := context.WithTimeout(ctx, removalHold)
 	defer cancel()
-	return tx.While(ctx, func(ctx context.Context) error { return a.removeKeys(ctx, keys) })
+	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return a.removeKeys(ctx, keys) })
 }
 
 func (a *App) removeKeys(ctx context.Context, keys []string) error {

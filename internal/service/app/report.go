@@ -15,9 +15,9 @@ import (
 // Report is all that is known about the work on a video. What was found in the
 // file, and what was decided, follows from the video's plan.
 type Report struct {
-	Video  video.Video
-	Effort video.Effort
-	Runs   []video.Run // in the order they ended; of very many, not all
+	Video video.Video
+	Cost  video.Cost
+	Runs  []video.Execution // in the order they ended; of very many, not all
 }
 
 // Report returns what became of a video's file, and why. It works for public
@@ -28,7 +28,7 @@ func (a *App) Report(ctx context.Context, by Actor, id video.ID) (Report, error)
 		return Report{}, err
 	}
 	r := Report{Video: v}
-	if r.Effort, err = a.store.Effort(ctx, id); err != nil {
+	if r.Cost, err = a.store.Cost(ctx, id); err != nil {
 		return Report{}, err
 	}
 	r.Runs, err = a.store.Runs(ctx, id)
@@ -45,7 +45,7 @@ const (
 
 // RecordRun keeps what a child process of a task did and cost. When it began is
 // told by the clock of the machine that it ran on.
-func (a *App) RecordRun(ctx context.Context, t queue.Task, r video.Run) error {
+func (a *App) RecordRun(ctx context.Context, t queue.Task, r video.Execution) error {
 	r.Task, r.Number, r.Attempt = string(t.Kind), t.Number, t.Attempt
 	if a.clock != nil {
 		r.StartedAt = a.clock.At(r.StartedAt)
@@ -88,7 +88,7 @@ func (a *App) FetchFilms(ctx context.Context, v video.Video, dir string) ([]Film
 	var films []FilmFile
 	for i, rendition := range v.Plan.Renditions {
 		for _, name := range rendition.Names {
-			if r, ok := v.Resolution(name); !ok || r.Status != video.Ready || r.Likeness != nil {
+			if r, ok := v.Resolution(name); !ok || r.Status != video.Ready || r.Quality != nil {
 				continue
 			}
 			path := filepath.Join(dir, filmFile(name))
@@ -108,7 +108,7 @@ func (a *App) FetchFilms(ctx context.Context, v video.Video, dir string) ([]Film
 
 // Measured stores how much the films of a video look like their source, by
 // rendition, and lets go of the source if it was kept for that alone.
-func (a *App) Measured(ctx context.Context, id video.ID, found map[int]video.Likeness) error {
+func (a *App) Measured(ctx context.Context, id video.ID, found map[int]video.QualityScore) error {
 	return a.ifWanted(ctx, id, func(tx *store.Tx) error {
 		if done, err := tx.FinishStep(ctx, id, string(queue.Measure), 0, 0, a.now()); err != nil || !done {
 			return err
@@ -122,7 +122,7 @@ func (a *App) Measured(ctx context.Context, id video.ID, found map[int]video.Lik
 			if !ok || r.Status != video.Ready {
 				continue
 			}
-			if err := tx.SetLikeness(ctx, r.ID, l); err != nil {
+			if err := tx.SetQualityScore(ctx, r.ID, l); err != nil {
 				return err
 			}
 		}

@@ -46,14 +46,14 @@ func (b *bench) report(id video.ID) app.Report {
 
 func (b *bench) ran(t queue.Task, result string) {
 	b.t.Helper()
-	b.must(b.RecordRun(b.t.Context(), t, video.Run{Program: "ffmpeg", StartedAt: b.now(), Wall: time.Second, CPU: 2 * time.Second, Result: result}))
+	b.must(b.RecordRun(b.t.Context(), t, video.Execution{Program: "ffmpeg", StartedAt: b.now(), Wall: time.Second, CPU: 2 * time.Second, Result: result}))
 }
 
 func TestReportFollowsAVideo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, measuring)
 	up := b.create(video.Draft{IsPublic: true})
-	if r := b.report(up.Video.ID); r.Video.Status != video.PendingUpload || r.Video.Plan != nil || len(r.Runs) != 0 || r.Effort != (video.Effort{}) {
+	if r := b.report(up.Video.ID); r.Video.Status != video.PendingUpload || r.Video.Plan != nil || len(r.Runs) != 0 || r.Cost != (video.Cost{}) {
 		t.Errorf("report before the upload: %+v", r)
 	}
 	b.put(up, beginsLikeVideo)
@@ -68,17 +68,17 @@ func TestReportFollowsAVideo(t *testing.T) {
 	b.publish(v.ID, 1)
 
 	r := b.report(v.ID)
-	want := video.Effort{Runs: 1, Wall: time.Second, CPU: 2 * time.Second, BeganAt: completed.Add(time.Second), EndedAt: completed.Add(61 * time.Second)}
-	if diff := cmp.Diff(want, r.Effort); diff != "" {
+	want := video.Cost{Runs: 1, Wall: time.Second, CPU: 2 * time.Second, BeganAt: completed.Add(time.Second), EndedAt: completed.Add(61 * time.Second)}
+	if diff := cmp.Diff(want, r.Cost); diff != "" {
 		t.Errorf("effort (-want +got):\n%s", diff)
 	}
 	if len(r.Runs) != 1 || r.Runs[0].Task != "inspect" || r.Runs[0].Attempt != 2 || r.Video.Plan == nil {
 		t.Errorf("report of a ready video: %+v", r)
 	}
-	b.must(b.Measured(t.Context(), v.ID, map[int]video.Likeness{1: {SSIM: 0.9, PSNR: 40}}))
+	b.must(b.Measured(t.Context(), v.ID, map[int]video.QualityScore{1: {SSIM: 0.9, PSNR: 40}}))
 	r = b.report(v.ID)
-	if r.Video.Resolutions[0].Likeness != nil || *r.Video.Resolutions[1].Likeness != (video.Likeness{SSIM: 0.9, PSNR: 40}) {
-		t.Errorf("likenesses: %v, %v; want one of 240p alone", r.Video.Resolutions[0].Likeness, r.Video.Resolutions[1].Likeness)
+	if r.Video.Resolutions[0].Quality != nil || *r.Video.Resolutions[1].Quality != (video.QualityScore{SSIM: 0.9, PSNR: 40}) {
+		t.Errorf("likenesses: %v, %v; want one of 240p alone", r.Video.Resolutions[0].Quality, r.Video.Resolutions[1].Quality)
 	}
 }
 
@@ -109,8 +109,8 @@ func TestRunsOfALongFilmLeaveRoomForThoseThatTellMore(t *testing.T) {
 		b.ran(queue.Task{Kind: queue.Encode, Video: v.ID, Number: i}, fmt.Sprintf("exit status %d", i))
 	}
 	r := b.report(v.ID)
-	if len(r.Runs) != 500 || r.Effort.Runs != 510 || r.Effort.CPU != 1020*time.Second {
-		t.Errorf("%d runs are kept and %d counted, of %s; want 500 of 510, of 17m", len(r.Runs), r.Effort.Runs, r.Effort.CPU)
+	if len(r.Runs) != 500 || r.Cost.Runs != 510 || r.Cost.CPU != 1020*time.Second {
+		t.Errorf("%d runs are kept and %d counted, of %s; want 500 of 510, of 17m", len(r.Runs), r.Cost.Runs, r.Cost.CPU)
 	}
 	if last := r.Runs[499]; last.Result != "exit status 99" {
 		t.Errorf("the last run kept is %+v", last)

@@ -17,7 +17,7 @@ func (a *App) Rescue(ctx context.Context) (int, error) {
 	const page = 100
 	rescued, after := 0, video.ID("")
 	for {
-		ids, err := a.store.AtWork(ctx, after, page)
+		ids, err := a.store.ProcessingVideos(ctx, after, page)
 		if err != nil || len(ids) == 0 {
 			return rescued, err
 		}

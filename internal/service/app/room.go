@@ -111,7 +111,7 @@ func (a *App) estimate(ctx context.Context, t queue.Task, v video.Video) (int64,
 	switch t.Kind {
 	case queue.Encode:
 		pixels := 0.0
-		for _, r := range v.Plan.Round().Renditions {
+		for _, r := range v.Plan.Pass().Renditions {
 			pixels += float64(r.Width * r.Height)
 		}
 		rate := min(max(v.Plan.Input.FrameRate, 1), 60)
@@ -119,7 +119,7 @@ func (a *App) estimate(ctx context.Context, t queue.Task, v video.Video) (int64,
 	case queue.Audio:
 		return int64(float64(v.Plan.Audio.Bitrate) * v.Plan.Duration.Seconds() / 8), nil
 	case queue.Thumbnails:
-		return int64(len(v.Plan.Thumbnails) * len(v.Plan.Round().Renditions) * thumbnailBytes), nil
+		return int64(len(v.Plan.Thumbnails) * len(v.Plan.Pass().Renditions) * thumbnailBytes), nil
 	case queue.Assemble:
 		return a.piecesSize(ctx, v, t.Number)
 	}

@@ -138,7 +138,7 @@ func (a *App) sourceKept(ctx context.Context, v video.Video) error {
 // removed. Whoever asks has asked before, so that a storage that does not answer
 // keeps no lock.
 func (a *App) stillKept(ctx context.Context, tx *store.Tx, v video.Video) error {
-	return tx.While(ctx, func(ctx context.Context) error { return a.sourceKept(ctx, v) })
+	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return a.sourceKept(ctx, v) })
 }
 
 // takeUp puts a resolution that is in processing on the list of the next round. v

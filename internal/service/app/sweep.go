@@ -61,7 +61,7 @@ func (a *App) tidy(ctx context.Context) {
 // MyTurn reports whether this process shall do a chore now that the whole fleet
 // needs done once in a while.
 func (a *App) MyTurn(ctx context.Context, chore string, every time.Duration) bool {
-	mine, err := a.store.TakeTurn(ctx, chore, every, a.now())
+	mine, err := a.store.AcquireRunOnce(ctx, chore, every, a.now())
 	if err != nil {
 		a.log.WarnContext(ctx, "could not ask whose turn it is", "chore", chore, "err", err)
 	}
@@ -70,7 +70,7 @@ func (a *App) MyTurn(ctx context.Context, chore string, every time.Duration) boo
 
 // FinishDeletions removes the rest of videos whose deletion was promised.
 func (a *App) FinishDeletions(ctx context.Context) error {
-	doomed, err := a.store.Doomed(ctx)
+	doomed, err := a.store.MarkedDeleted(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *App) sweepAndLog(ctx context.Context) {
 	if err := a.forgetPromises(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not forget old promises", "err", err)
 	}
-	if err := a.store.ForgetLeases(ctx); err != nil {
+	if err := a.store.RemoveExpiredLeases(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not forget who held uploads", "err", err)
 	}
 	r, err := a.Sweep(ctx)
@@ -117,7 +117,7 @@ func (a *App) ExpireUploads(ctx context.Context) (int, error) {
 	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
 	count := 0
 	for {
-		ids, err := a.store.Abandoned(ctx, a.now().Add(-a.cfg.AbandonedAfter), 100)
+		ids, err := a.store.AbandonedUploads(ctx, a.now().Add(-a.cfg.AbandonedAfter), 100)
 		if err != nil || len(ids) == 0 {
 			return count, err
 		}

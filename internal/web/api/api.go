@@ -35,7 +35,7 @@ type Service interface {
 	PrivateVideo(ctx context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error)
 	VideoState(ctx context.Context, by app.Actor, id video.ID) (app.State, error)
 	VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error)
-	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Place, limit int) (app.Page, error)
+	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Cursor, limit int) (app.Page, error)
 	Report(ctx context.Context, by app.Actor, id video.ID) (app.Report, error)
 	DeleteVideo(ctx context.Context, by app.Actor, id video.ID) error
 	AddResolution(ctx context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error)

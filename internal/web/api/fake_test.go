@@ -28,7 +28,7 @@ type fakeService struct {
 	watch app.Watch
 	told  app.Report
 	state app.State
-	next  video.Place
+	next  video.Cursor
 
 	actor      app.Actor
 	draft      video.Draft
@@ -38,7 +38,7 @@ type fakeService struct {
 	name       video.Name
 	ttl        time.Duration
 	filter     video.Filter
-	after      video.Place
+	after      video.Cursor
 	limit      int
 	calls      int
 	repeated   bool
@@ -91,7 +91,7 @@ func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.
 }
 
 // ListVideos tells of one video, unless it has no id.
-func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Place, limit int) (app.Page, error) {
+func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Cursor, limit int) (app.Page, error) {
 	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1
 	page := app.Page{Next: f.next}
 	if f.state.Video.ID != "" {

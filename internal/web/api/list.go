@@ -78,8 +78,8 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	for i, s := range page.Videos {
 		out.Videos[i] = viewState(s)
 	}
-	if page.Next != (video.Place{}) {
-		out.NextCursor = page.Next.Cursor()
+	if page.Next != (video.Cursor{}) {
+		out.NextCursor = page.Next.String()
 	}
 	return &answer[videoList]{out}, nil
 }
@@ -87,7 +87,7 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 // listQuery is what a client asks the list for.
 type listQuery struct {
 	filter video.Filter
-	after  video.Place
+	after  video.Cursor
 	limit  int
 }
 

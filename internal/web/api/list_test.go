@@ -14,7 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-var somePlace = video.Place{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
+var someCursor = video.Cursor{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
 
 // readyState is a video of which everything is known.
 func readyState() app.State {
@@ -48,14 +48,14 @@ func TestListVideos(t *testing.T) {
 	tests := []struct {
 		name  string
 		state app.State
-		next  video.Place
+		next  video.Cursor
 		want  string
 	}{
-		{"nothing", app.State{}, video.Place{}, `{"videos":[]}`},
-		{"nothing, but there is more", app.State{}, somePlace, `{"videos":[],"nextCursor":"` + somePlace.Cursor() + `"}`},
-		{"the last page", readyState(), video.Place{}, `{"videos":[` + readyStateJSON + `]}`},
-		{"a page before", readyState(), somePlace, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + somePlace.Cursor() + `"}`},
-		{"a new video", app.State{Video: testVideo(true, video.PendingUpload)}, video.Place{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+		{"nothing", app.State{}, video.Cursor{}, `{"videos":[]}`},
+		{"nothing, but there is more", app.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
+		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
+		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
+		{"a new video", app.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
 			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
 	}
 	for _, tt := range tests {
@@ -79,11 +79,11 @@ func TestWhatAListIsAskedFor(t *testing.T) {
 		{"nothing", "", listQuery{limit: 20}},
 		{"a limit", "limit=1", listQuery{limit: 1}},
 		{"the largest limit", "limit=100", listQuery{limit: 100}},
-		{"a cursor", "cursor=" + somePlace.Cursor(), listQuery{limit: 20, after: somePlace}},
+		{"a cursor", "cursor=" + someCursor.String(), listQuery{limit: 20, after: someCursor}},
 		{"a status", "status=pending_upload", listQuery{limit: 20, filter: video.Filter{Status: video.PendingUpload}}},
 		{"labels", "metadata.b=1&metadata.a.c=x+y%26&metadata.a=&metadata.b=2", listQuery{limit: 20, filter: video.Filter{
 			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}}}},
-		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + somePlace.Cursor(), listQuery{limit: 7, after: somePlace,
+		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), listQuery{limit: 7, after: someCursor,
 			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
 		{"what nobody knows", "offset=3&Status=x&metadata=1&sort=up&sort=down", listQuery{limit: 20}},
 	}
@@ -106,7 +106,7 @@ func TestFaultsOfAList(t *testing.T) {
 	tests := map[string][]string{
 		"limit=0": {limit}, "limit=101": {limit}, "limit=-1": {limit}, "limit=": {limit}, "limit=01": {limit}, "limit=%2B1": {limit},
 		"limit=1.0": {limit}, "limit=ten": {limit}, "limit=99999999999999999999": {limit}, "limit=1&limit=2": {"limit not_allowed"},
-		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + somePlace.Cursor() + "A": {cursor},
+		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + someCursor.String() + "A": {cursor},
 		"cursor=a&cursor=b": {"cursor not_allowed"},
 		"status=":           {status}, "status=Ready": {status}, "status=ready,fail": {status}, "status=deleted": {status}, "status=ready&status=fail": {status},
 		strings.Repeat("metadata.k=v&", 11): {"metadata out_of_range"},

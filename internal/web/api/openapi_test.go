@@ -114,7 +114,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
-				{watch: readyWatch(), told: readyReport(), state: readyState(), next: somePlace},
+				{watch: readyWatch(), told: readyReport(), state: readyState(), next: someCursor},
 				{watch: app.Watch{State: app.State{Video: bare.Video}}, told: bare, state: app.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))

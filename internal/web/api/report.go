@@ -110,7 +110,7 @@ func viewReport(r app.Report) reportView {
 	v := r.Video
 	out := reportView{
 		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure),
-		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Effort),
+		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Cost),
 	}
 	if v.Plan != nil {
 		out.Found = viewFound(v)
@@ -146,7 +146,7 @@ func viewFound(v video.Video) *foundView {
 	return f
 }
 
-func viewRun(r video.Run) runView {
+func viewRun(r video.Execution) runView {
 	return runView{
 		Task: r.Task, Number: r.Number, Attempt: r.Attempt,
 		Program: r.Program, Arguments: append([]string{}, r.Arguments...), // never null
@@ -154,7 +154,7 @@ func viewRun(r video.Run) runView {
 	}
 }
 
-func viewTotals(v video.Video, e video.Effort) totalsView {
+func viewTotals(v video.Video, e video.Cost) totalsView {
 	since := func(t time.Time) *float64 {
 		if t.IsZero() || v.CompletedAt.IsZero() {
 			return nil
@@ -169,7 +169,7 @@ func viewTotals(v video.Video, e video.Effort) totalsView {
 
 func viewOutput(r video.Resolution) outputView {
 	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate}
-	if l := r.Likeness; l != nil {
+	if l := r.Quality; l != nil {
 		o.SSIM, o.PSNR = new(math.Round(l.SSIM*1e4)/1e4), new(math.Round(l.PSNR*100)/100)
 	}
 	return o

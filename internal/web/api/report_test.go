@@ -24,14 +24,14 @@ func readyReport() app.Report {
 		Audio: &video.Audio{Stream: 2, Codec: "aac", Channels: 6, Bitrate: 128_000},
 	}
 	v.Resolutions = []video.Resolution{
-		{Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200, Likeness: &video.Likeness{SSIM: 0.98765432, PSNR: 41.23456}},
+		{Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200, Quality: &video.QualityScore{SSIM: 0.98765432, PSNR: 41.23456}},
 		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32},
 		{Name: "240p", Status: video.Fail},
 	}
 	return app.Report{
-		Video:  v,
-		Effort: video.Effort{Runs: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
-		Runs: []video.Run{
+		Video: v,
+		Cost:  video.Cost{Runs: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
+		Runs: []video.Execution{
 			{Task: "inspect", Attempt: 1, Program: "ffprobe", StartedAt: at, Wall: time.Second, CPU: time.Second, Result: "ok"},
 			{Task: "encode", Number: 3, Attempt: 2, Program: "ffmpeg", Arguments: []string{"-i", "file:source", "a<b&c"}, StartedAt: at,
 				Wall: 500 * time.Millisecond, CPU: 1_000_400 * time.Microsecond, Memory: 1 << 30, Result: "exit status 1"},

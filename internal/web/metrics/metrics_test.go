@@ -37,7 +37,7 @@ func used(t *testing.T) *Metrics {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 	})
 	m.WatchWorkers(t.Context(), func(context.Context) ([]queue.Worker, error) {
-		return []queue.Worker{{Slots: 4, Runs: make([]queue.Run, 3)}, {Slots: 2}}, nil
+		return []queue.Worker{{Slots: 4, Runs: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
 	})
 	return m
 }

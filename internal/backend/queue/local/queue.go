@@ -173,8 +173,8 @@ func (q *Queue) isDoomed(id int64) bool {
 	return doomed
 }
 
-// Quiet implements queue.Queue.
-func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
+// WaitIdle implements queue.Queue.
+func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) error {
 	for r := q.life.RunOf(id, keep); r != nil; r = q.life.RunOf(id, keep) {
 		select {
 		case <-r.Ended():

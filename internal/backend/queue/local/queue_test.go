@@ -42,7 +42,7 @@ func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 			tt.happens(r)
 			ran := false
 			r.q.begin(t.Context(), c, func(context.Context, queue.Task) error { ran = true; return nil })
-			if err := r.q.Quiet(t.Context(), film); err != nil {
+			if err := r.q.WaitIdle(t.Context(), film); err != nil {
 				t.Fatal(err)
 			}
 			state, attempt := r.row()

@@ -207,7 +207,7 @@ func (l *lab) quiet(id video.ID, keep ...queue.Kind) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), patience)
 	defer cancel()
-	if err := l.Queue.Quiet(ctx, id, keep...); err != nil {
+	if err := l.Queue.WaitIdle(ctx, id, keep...); err != nil {
 		l.Fatalf("quiet: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (l *lab) busy(id video.ID, keep ...queue.Kind) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := l.Queue.Quiet(ctx, id, keep...); !errors.Is(err, context.DeadlineExceeded) {
+	if err := l.Queue.WaitIdle(ctx, id, keep...); !errors.Is(err, context.DeadlineExceeded) {
 		l.Fatalf("quiet returned %v while a task was running, want it to wait until its context ends", err)
 	}
 }

@@ -18,9 +18,9 @@ func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Na
 		 WHERE queue = $1 AND args->>'video' = $2 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`, queueName, id)
 }
 
-// Quiet implements queue.Queue for all machines: it asks the database. An end
+// WaitIdle implements queue.Queue for all machines: it asks the database. An end
 // on this machine is noticed at once, one elsewhere with the next look.
-func (q *Queue) Quiet(ctx context.Context, id video.ID, keep ...queue.Kind) error {
+func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) error {
 	const find = `
 		SELECT EXISTS (SELECT 1 FROM river_job
 		                WHERE state = 'running' AND queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3))`

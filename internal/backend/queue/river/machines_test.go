@@ -121,7 +121,7 @@ func (m *machine) quiet(id video.ID) {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(m.Context(), patience)
 	defer cancel()
-	if err := m.Quiet(ctx, id); err != nil {
+	if err := m.WaitIdle(ctx, id); err != nil {
 		m.Fatal(err)
 	}
 }
@@ -201,7 +201,7 @@ func TestAnotherMachineDoesTheWork(t *testing.T) {
 	worker.stopped(a, queue.ErrCancelled)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := api.Quiet(short, film); !errors.Is(err, context.DeadlineExceeded) {
+	if err := api.WaitIdle(short, film); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("quiet returned %v while the handler had not, want it to wait", err)
 	}
 	a.end <- nil

@@ -124,7 +124,7 @@ func (q *Queue) convalesce(err error) {
 	if err == nil {
 		q.unwell.Store(0)
 	}
-	if !errors.Is(err, queue.ErrUnwell) {
+	if !errors.Is(err, queue.ErrWorkerUnhealthy) {
 		return
 	}
 	failures := int(q.unwell.Add(1))

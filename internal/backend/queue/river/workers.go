@@ -41,7 +41,7 @@ func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
 
 // runsByWorker returns all that runs, under the id of its worker. A task that
 // was cancelled runs until its handler has returned.
-func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.Run, error) {
+func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.RunningTask, error) {
 	const find = `
 		SELECT attempted_by[array_upper(attempted_by, 1)], args, attempt, now() - attempted_at
 		  FROM river_job WHERE state = 'running' AND queue = $1
@@ -52,7 +52,7 @@ func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.Run, error
 		return nil, err
 	}
 	defer rows.Close()
-	runs := map[string][]queue.Run{}
+	runs := map[string][]queue.RunningTask{}
 	for rows.Next() {
 		var worker string
 		var a args
@@ -61,7 +61,7 @@ func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.Run, error
 		if err := rows.Scan(&worker, &a, &attempt, &since); err != nil {
 			return nil, err
 		}
-		runs[worker] = append(runs[worker], queue.Run{Task: a.task(attempt), For: max(since, 0)})
+		runs[worker] = append(runs[worker], queue.RunningTask{Task: a.task(attempt), For: max(since, 0)})
 	}
 	return runs, rows.Err()
 }

@@ -30,7 +30,7 @@ func listTests() []test {
 }
 
 // listed returns a page that has to be readable.
-func listed(t *testing.T, st *store.Store, f video.Filter, after video.Place, limit int) ([]video.ID, video.Place) {
+func listed(t *testing.T, st *store.Store, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor) {
 	t.Helper()
 	page, next, err := st.Videos(t.Context(), video.DefaultTenant, f, after, limit)
 	if err != nil {
@@ -50,14 +50,14 @@ func idsOf(videos []video.Video) []video.ID {
 // whole reads a list to its end, page by page.
 func whole(t *testing.T, st *store.Store, f video.Filter, limit int) (all []video.ID, pages int) {
 	t.Helper()
-	var after video.Place
+	var after video.Cursor
 	for {
 		ids, next := listed(t, st, f, after, limit)
 		all, pages = append(all, ids...), pages+1
 		if len(ids) > limit {
 			t.Fatalf("a page of %d has %d videos", limit, len(ids))
 		}
-		if next == (video.Place{}) {
+		if next == (video.Cursor{}) {
 			return all, pages
 		}
 		after = next
@@ -77,8 +77,8 @@ func aged(t *testing.T, st *store.Store, after time.Duration, change func(*video
 }
 
 func emptyList(t *testing.T, st *store.Store) {
-	ids, next := listed(t, st, video.Filter{}, video.Place{}, 10)
-	if len(ids) != 0 || next != (video.Place{}) {
+	ids, next := listed(t, st, video.Filter{}, video.Cursor{}, 10)
+	if len(ids) != 0 || next != (video.Cursor{}) {
 		t.Errorf("list = %v, next %v; want nothing", ids, next)
 	}
 }
@@ -93,7 +93,7 @@ func newestFirst(t *testing.T, st *store.Store) {
 	slices.Sort(twins)
 	slices.Reverse(twins)
 	oldest := aged(t, st, -time.Millisecond, nil)
-	ids, _ := listed(t, st, video.Filter{}, video.Place{}, 100)
+	ids, _ := listed(t, st, video.Filter{}, video.Cursor{}, 100)
 	wantIDs(t, ids, nil, slices.Concat([]video.ID{newest, middle}, twins, []video.ID{oldest})...)
 }
 
@@ -126,7 +126,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 		})
 	}
 	aged(t, st, 0, func(v *video.Video) { v.Resolutions = nil })
-	page, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Place{}, 100)
+	page, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Cursor{}, 100)
 	if err != nil || len(page) != video.DefaultPage+3 {
 		t.Fatalf("%d videos, %v; want %d", len(page), err, video.DefaultPage+3)
 	}
@@ -140,7 +140,7 @@ func listedPlans(t *testing.T, st *store.Store) {
 	for _, v := range []video.Video{ready, atWork} {
 		change(t, st, func(tx *store.Tx) error { return tx.SetPlan(t.Context(), v.ID, &video.Plan{Timescale: 7}) })
 	}
-	page, _, err := st.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Place{}, 2)
+	page, _, err := st.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Cursor{}, 2)
 	if err != nil || len(page) != 2 {
 		t.Fatalf("%d videos, %v; want 2", len(page), err)
 	}
@@ -155,13 +155,13 @@ func listOfOneTenant(t *testing.T, st *store.Store) {
 	mine := aged(t, st, 0, nil)
 	theirs := aged(t, st, time.Hour, func(v *video.Video) { v.Tenant = "acme" })
 	for tenant, want := range map[video.Tenant]video.ID{video.DefaultTenant: mine, "acme": theirs} {
-		page, next, err := st.Videos(t.Context(), tenant, video.Filter{}, video.Place{}, 1)
-		if wantIDs(t, idsOf(page), err, want); next != (video.Place{}) {
+		page, next, err := st.Videos(t.Context(), tenant, video.Filter{}, video.Cursor{}, 1)
+		if wantIDs(t, idsOf(page), err, want); next != (video.Cursor{}) {
 			t.Errorf("the list of %s goes on at %v", tenant, next)
 		}
 	}
 	// A place in somebody else's list is a moment, and nothing more.
-	ids, _ := listed(t, st, video.Filter{}, video.Place{CreatedAt: noon.Add(time.Hour), ID: theirs}, 10)
+	ids, _ := listed(t, st, video.Filter{}, video.Cursor{CreatedAt: noon.Add(time.Hour), ID: theirs}, 10)
 	wantIDs(t, ids, nil, mine)
 }
 
@@ -178,7 +178,7 @@ func listOfOneStatus(t *testing.T, st *store.Store) {
 			t.Errorf("five videos that are %s come in %d pages of 2", s, pages)
 		}
 	}
-	if ids, _ := listed(t, st, video.Filter{Status: "other"}, video.Place{}, 10); len(ids) > 0 {
+	if ids, _ := listed(t, st, video.Filter{Status: "other"}, video.Cursor{}, 10); len(ids) > 0 {
 		t.Errorf("a status that does not exist has videos %v", ids)
 	}
 }

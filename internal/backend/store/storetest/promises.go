@@ -21,15 +21,15 @@ func promiseTests() []test {
 	}
 }
 
-func newPromise(key string) store.Promise {
-	return store.Promise{Tenant: "acme", Key: key, Digest: "digest of " + key, Video: newVideo().ID, CreatedAt: noon}
+func newPromise(key string) store.IdempotencyRecord {
+	return store.IdempotencyRecord{Tenant: "acme", Key: key, Digest: "digest of " + key, Video: newVideo().ID, CreatedAt: noon}
 }
 
 // wantPromise makes a promise and says what it must turn out to be.
-func wantPromise(t *testing.T, st *store.Store, p, want store.Promise) {
+func wantPromise(t *testing.T, st *store.Store, p, want store.IdempotencyRecord) {
 	t.Helper()
 	change(t, st, func(tx *store.Tx) error {
-		got, err := tx.Promise(t.Context(), p)
+		got, err := tx.ClaimIdempotencyKey(t.Context(), p)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("promise (-want +got):\n%s", diff)
 		}
@@ -45,7 +45,7 @@ func firstPromiseStays(t *testing.T, st *store.Store) {
 	foreign := second
 	foreign.Tenant = "other tenant"
 	wantPromise(t, st, foreign, foreign)
-	change(t, st, func(tx *store.Tx) error { return tx.Renew(t.Context(), second) })
+	change(t, st, func(tx *store.Tx) error { return tx.ReplaceIdempotencyRecord(t.Context(), second) })
 	wantPromise(t, st, first, second)
 	wantPromise(t, st, first, second)
 	first.Tenant = foreign.Tenant
@@ -53,13 +53,13 @@ func firstPromiseStays(t *testing.T, st *store.Store) {
 }
 
 func onePromises(t *testing.T, st *store.Store) {
-	mine := make([]store.Promise, racers)
+	mine := make([]store.IdempotencyRecord, racers)
 	seen := make([]video.ID, racers)
 	for i := range mine {
 		mine[i] = newPromise("k")
 	}
 	won := race(t, st, func(ctx context.Context, tx *store.Tx, racer int) (bool, error) {
-		p, err := tx.Promise(ctx, mine[racer])
+		p, err := tx.ClaimIdempotencyKey(ctx, mine[racer])
 		seen[racer] = p.Video
 		return p.Video == mine[racer].Video, err
 	})
@@ -76,7 +76,7 @@ func promisesAreForgotten(t *testing.T, st *store.Store) {
 	young.CreatedAt = noon.Add(time.Hour)
 	wantPromise(t, st, old, old)
 	wantPromise(t, st, young, young)
-	change(t, st, func(tx *store.Tx) error { return tx.ForgetPromises(t.Context(), young.CreatedAt) })
+	change(t, st, func(tx *store.Tx) error { return tx.RemoveIdempotencyRecords(t.Context(), young.CreatedAt) })
 	again := newPromise("old")
 	wantPromise(t, st, again, again)
 	wantPromise(t, st, newPromise("young"), young)

@@ -219,7 +219,7 @@ func crowd(t *testing.T, st *store.Store) {
 		})
 	}
 	working.Wait()
-	ids, err := st.Abandoned(ctx, noon.AddDate(1, 0, 0), 1000)
+	ids, err := st.AbandonedUploads(ctx, noon.AddDate(1, 0, 0), 1000)
 	if err != nil || len(ids) != racers*rounds {
 		t.Errorf("%d videos, %v; want %d", len(ids), err, racers*rounds)
 	}

@@ -61,12 +61,12 @@ func searchGivesUp(t *testing.T, st *store.Store) {
 	})
 	wanted := aged(t, st, -time.Hour, labelled(`{"album":"x"}`))
 	f := video.Filter{Labels: []video.Label{{Key: "album", Value: "x"}}}
-	ids, next := listed(t, st, f, video.Place{}, 1)
-	if len(ids) != 0 || next == (video.Place{}) {
+	ids, next := listed(t, st, f, video.Cursor{}, 1)
+	if len(ids) != 0 || next == (video.Cursor{}) {
 		t.Fatalf("the first page has %v and goes on at %v; want it to have given up", ids, next)
 	}
 	ids, next = listed(t, st, f, next, 1)
-	if wantIDs(t, ids, nil, wanted); next != (video.Place{}) {
+	if wantIDs(t, ids, nil, wanted); next != (video.Cursor{}) {
 		t.Errorf("the second page goes on at %v", next)
 	}
 }
@@ -79,7 +79,7 @@ func listGoesOn(t *testing.T, st *store.Store) {
 	for i := range 12 {
 		ids = append(ids, aged(t, st, -time.Duration(i)*time.Second, nil))
 	}
-	got, next := listed(t, st, video.Filter{}, video.Place{}, 4)
+	got, next := listed(t, st, video.Filter{}, video.Cursor{}, 4)
 	wantIDs(t, got, nil, ids[:4]...)
 	for _, gone := range []video.ID{ids[0], ids[3], ids[4], ids[11]} {
 		change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), gone) })
@@ -90,7 +90,7 @@ func listGoesOn(t *testing.T, st *store.Store) {
 	got, next = listed(t, st, video.Filter{}, next, 4)
 	wantIDs(t, got, nil, ids[5:9]...)
 	got, next = listed(t, st, video.Filter{}, next, 4)
-	if wantIDs(t, got, nil, ids[9:11]...); next != (video.Place{}) {
+	if wantIDs(t, got, nil, ids[9:11]...); next != (video.Cursor{}) {
 		t.Errorf("the list goes on at %v", next)
 	}
 }
@@ -119,7 +119,7 @@ func stepsAreAddedUp(t *testing.T, st *store.Store) {
 		progress(t, st, v.ID, "assemble", 1, 0.5, true)
 		progress(t, st, v.ID, "encode", 1, float64(i)/16, true)
 	}
-	sums, err := st.Sums(ctx, append(ids, newVideo().ID), "assemble")
+	sums, err := st.StepTotals(ctx, append(ids, newVideo().ID), "assemble")
 	if err != nil || len(sums) != len(ids) {
 		t.Fatalf("sums of %d videos, %v; want %d", len(sums), err, len(ids))
 	}
@@ -133,7 +133,7 @@ func stepsAreAddedUp(t *testing.T, st *store.Store) {
 			t.Errorf("sums (-want +got):\n%s", diff)
 		}
 	}
-	if sums, err := st.Sums(ctx, nil, "assemble"); err != nil || len(sums) != 0 {
+	if sums, err := st.StepTotals(ctx, nil, "assemble"); err != nil || len(sums) != 0 {
 		t.Errorf("sums of no videos = %v, %v", sums, err)
 	}
 }

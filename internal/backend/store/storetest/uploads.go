@@ -158,14 +158,14 @@ func abandonedAreListed(t *testing.T, st *store.Store) {
 	gone := expiring(-4*time.Hour, video.PendingUpload)
 	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, gone, noon) })
 
-	ids, err := st.Abandoned(ctx, noon, 100)
+	ids, err := st.AbandonedUploads(ctx, noon, 100)
 	wantIDs(t, ids, err, first, second, third)
-	ids, err = st.Abandoned(ctx, noon, 2)
+	ids, err = st.AbandonedUploads(ctx, noon, 2)
 	wantIDs(t, ids, err, first, second)
-	ids, err = st.Abandoned(ctx, noon.Add(-3*time.Hour), 100)
+	ids, err = st.AbandonedUploads(ctx, noon.Add(-3*time.Hour), 100)
 	wantIDs(t, ids, err)
 
 	refuse(t, st, first, video.Failf(video.UploadExpired, "Too late."), true)
-	ids, err = st.Abandoned(ctx, noon, 100)
+	ids, err = st.AbandonedUploads(ctx, noon, 100)
 	wantIDs(t, ids, err, second, third)
 }

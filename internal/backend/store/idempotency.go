@@ -8,9 +8,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Promise is what a request with an Idempotency-Key was answered with: the same
+// IdempotencyRecord is what a request with an Idempotency-Key was answered with: the same
 // request is answered with the same video again.
-type Promise struct {
+type IdempotencyRecord struct {
 	Tenant    video.Tenant
 	Key       string
 	Digest    string // of what the request asked for
@@ -18,9 +18,9 @@ type Promise struct {
 	CreatedAt time.Time
 }
 
-// Promise makes p, and returns it, unless its key was used before: then it
+// IdempotencyRecord makes p, and returns it, unless its key was used before: then it
 // returns what was promised. Nobody else can change that before tx ends.
-func (t *Tx) Promise(ctx context.Context, p Promise) (Promise, error) {
+func (t *Tx) ClaimIdempotencyKey(ctx context.Context, p IdempotencyRecord) (IdempotencyRecord, error) {
 	var at sql.NullInt64
 	err := t.db.QueryRowContext(ctx, `
 		INSERT INTO promise (tenant, key, digest, video_id, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -31,15 +31,15 @@ func (t *Tx) Promise(ctx context.Context, p Promise) (Promise, error) {
 	return p, wrap("promise", err)
 }
 
-// Renew has the key of a promise stand for another one from now on.
-func (t *Tx) Renew(ctx context.Context, p Promise) error {
+// ReplaceIdempotencyRecord has the key of a promise stand for another one from now on.
+func (t *Tx) ReplaceIdempotencyRecord(ctx context.Context, p IdempotencyRecord) error {
 	_, err := t.affected(ctx, "renew promise", `UPDATE promise SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
 		p.Digest, p.Video, millis(p.CreatedAt), p.Tenant, p.Key)
 	return err
 }
 
-// ForgetPromises forgets those that were made before a time.
-func (t *Tx) ForgetPromises(ctx context.Context, before time.Time) error {
+// RemoveIdempotencyRecords forgets those that were made before a time.
+func (t *Tx) RemoveIdempotencyRecords(ctx context.Context, before time.Time) error {
 	_, err := t.affected(ctx, "forget promises", `DELETE FROM promise WHERE created_at < $1`, millis(before))
 	return err
 }
