@@ -8,8 +8,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// IdempotencyRecord is what a request with an Idempotency-Key was answered with: the same
-// request is answered with the same video again.
+// IdempotencyRecord remembers which video a request with an Idempotency-Key was
+// answered with, so that a repeated request gets the same video. Its table is
+// called promise.
 type IdempotencyRecord struct {
 	Tenant    video.Tenant
 	Key       string
@@ -18,47 +19,55 @@ type IdempotencyRecord struct {
 	CreatedAt time.Time
 }
 
-// IdempotencyRecord makes p, and returns it, unless its key was used before: then it
-// returns what was promised. Nobody else can change that before tx ends.
-func (t *Tx) ClaimIdempotencyKey(ctx context.Context, p IdempotencyRecord) (IdempotencyRecord, error) {
+// ClaimIdempotencyKey stores r and returns it. If the key is in use, it returns
+// the existing record instead, which no other transaction can change before this
+// one ends.
+func (t *Tx) ClaimIdempotencyKey(ctx context.Context, r IdempotencyRecord) (IdempotencyRecord, error) {
 	var at sql.NullInt64
 	err := t.db.QueryRowContext(ctx, `
 		INSERT INTO promise (tenant, key, digest, video_id, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (tenant, key) DO UPDATE SET key = promise.key
 		RETURNING digest, video_id, created_at`,
-		p.Tenant, p.Key, p.Digest, p.Video, millis(p.CreatedAt)).Scan(&p.Digest, &p.Video, &at)
-	p.CreatedAt = fromMillis(at)
-	return p, wrap("promise", err)
+		r.Tenant, r.Key, r.Digest, r.Video, millis(r.CreatedAt)).Scan(&r.Digest, &r.Video, &at)
+	r.CreatedAt = fromMillis(at)
+	return r, wrap("claim idempotency key", err)
 }
 
-// ReplaceIdempotencyRecord has the key of a promise stand for another one from now on.
-func (t *Tx) ReplaceIdempotencyRecord(ctx context.Context, p IdempotencyRecord) error {
-	_, err := t.affected(ctx, "renew promise", `UPDATE promise SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
-		p.Digest, p.Video, millis(p.CreatedAt), p.Tenant, p.Key)
+// ReplaceIdempotencyRecord overwrites the record of r's key with r.
+func (t *Tx) ReplaceIdempotencyRecord(ctx context.Context, r IdempotencyRecord) error {
+	_, err := t.affected(ctx, "replace idempotency record", `
+		UPDATE promise SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
+		r.Digest, r.Video, millis(r.CreatedAt), r.Tenant, r.Key)
 	return err
 }
 
-// RemoveIdempotencyRecords forgets those that were made before a time.
-func (t *Tx) RemoveIdempotencyRecords(ctx context.Context, before time.Time) error {
-	_, err := t.affected(ctx, "forget promises", `DELETE FROM promise WHERE created_at < $1`, millis(before))
+// RemoveIdempotencyRecords deletes the records that were made before a time.
+func (s *Store) RemoveIdempotencyRecords(ctx context.Context, before time.Time) error {
+	return s.InTx(ctx, func(tx *Tx) error { return tx.removeIdempotencyRecords(ctx, before) })
+}
+
+func (q queries) removeIdempotencyRecords(ctx context.Context, before time.Time) error {
+	_, err := q.affected(ctx, "remove idempotency records", `DELETE FROM promise WHERE created_at < $1`, millis(before))
 	return err
 }
 
-// ExtendUpload has a video wait for its upload until a later time. One that does
-// not wait for it is left as it is.
+// ExtendUpload postpones the expiry of an upload. It changes nothing if the video
+// is not waiting for one.
 func (t *Tx) ExtendUpload(ctx context.Context, id video.ID, until time.Time) error {
 	_, err := t.affected(ctx, "extend upload", `UPDATE video SET upload_expires_at = $1 WHERE id = $2 AND status = $3`,
 		millis(until), id, video.PendingUpload)
 	return err
 }
 
-// KeepUploadOpen has a video wait for its upload until a later time, also one
-// that failed because of an upload before. One that was given up stays so.
-func (t *Tx) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time) error {
-	_, err := t.affected(ctx, "keep upload open", `
-		UPDATE video SET upload_expires_at = $1
-		 WHERE id = $2 AND upload_expires_at < $1 AND completed_at IS NULL AND deleted_at IS NULL
-		   AND (failure_code IS NULL OR failure_code <> $3)`,
-		millis(until), id, video.UploadExpired)
-	return err
+// KeepUploadOpen postpones the expiry of an upload, also for a video that failed
+// because of an earlier upload. A video whose upload expired stays failed.
+func (s *Store) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time) error {
+	return s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "keep upload open", `
+			UPDATE video SET upload_expires_at = $1
+			 WHERE id = $2 AND upload_expires_at < $1 AND completed_at IS NULL AND deleted_at IS NULL
+			   AND (failure_code IS NULL OR failure_code <> $3)`,
+			millis(until), id, video.UploadExpired)
+		return err
+	})
 }

@@ -32,17 +32,26 @@ func (k Key) columns() []any {
 	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt)}
 }
 
-// InsertKey stores a key. A key with the same hash is an error.
-func (t *Tx) InsertKey(ctx context.Context, k Key) error {
-	_, err := t.affected(ctx, "insert key", insertKey, k.columns()...)
-	return err
+// APIKeys is the part of the store that authentication needs. Each method is a
+// transaction of its own.
+type APIKeys struct{ s *Store }
+
+// APIKeys returns the API keys of this store.
+func (s *Store) APIKeys() APIKeys { return APIKeys{s} }
+
+// Insert stores a key. A key with the same hash is an error.
+func (a APIKeys) Insert(ctx context.Context, k Key) error {
+	return a.s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "insert key", insertKey, k.columns()...)
+		return err
+	})
 }
 
 const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at, revoked_at FROM api_key `
 
-// KeyByHash finds the key whose secret has this hash.
-func (q queries) KeyByHash(ctx context.Context, hash string) (Key, error) {
-	keys, err := q.keys(ctx, selectKey+`WHERE hash = $1`, hash)
+// ByHash finds the key whose secret has this hash.
+func (a APIKeys) ByHash(ctx context.Context, hash string) (Key, error) {
+	keys, err := a.find(ctx, selectKey+`WHERE hash = $1`, hash)
 	if err != nil {
 		return Key{}, err
 	}
@@ -57,13 +66,13 @@ func KeyNotFound() *video.Error {
 	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no such key."}
 }
 
-// Keys lists all keys, oldest first.
-func (q queries) Keys(ctx context.Context) ([]Key, error) {
-	return q.keys(ctx, selectKey+`ORDER BY created_at, id`)
+// List returns all keys, oldest first.
+func (a APIKeys) List(ctx context.Context) ([]Key, error) {
+	return a.find(ctx, selectKey+`ORDER BY created_at, id`)
 }
 
-func (q queries) keys(ctx context.Context, text string, args ...any) ([]Key, error) {
-	return collect(ctx, q, "read keys", scanKey, text, args...)
+func (a APIKeys) find(ctx context.Context, query string, args ...any) ([]Key, error) {
+	return collect(ctx, a.s.queries, "read keys", scanKey, query, args...)
 }
 
 func scanKey(row *sql.Rows) (Key, error) {
@@ -78,10 +87,14 @@ func scanKey(row *sql.Rows) (Key, error) {
 	return k, err
 }
 
-// RevokeKey makes a key invalid from the given time on. Revoking one twice
-// keeps the first time.
-func (t *Tx) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	n, err := t.affected(ctx, "revoke key",
+// Revoke makes a key invalid from the given time on. Revoking a key twice keeps
+// the first time.
+func (a APIKeys) Revoke(ctx context.Context, id string, at time.Time) error {
+	return a.s.InTx(ctx, func(tx *Tx) error { return tx.revokeKey(ctx, id, at) })
+}
+
+func (q queries) revokeKey(ctx context.Context, id string, at time.Time) error {
+	n, err := q.affected(ctx, "revoke key",
 		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, millis(at), id)
 	if err == nil && n == 0 {
 		return KeyNotFound()
@@ -89,20 +102,23 @@ func (t *Tx) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
-// AdoptKey makes k valid and every other key of its name invalid. A key with
-// the same hash is taken as it is: one of that name is valid again when it was
-// revoked, one of another name stays what somebody made of it.
-func (t *Tx) AdoptKey(ctx context.Context, k Key) error {
-	if _, err := t.affected(ctx, "revoke former keys",
-		`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`, millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+// Adopt makes k the only valid key of its name. If a key with the same hash
+// exists, it is not inserted again: under the same name it becomes valid even if
+// it was revoked, under another name it is left unchanged.
+func (a APIKeys) Adopt(ctx context.Context, k Key) error {
+	return a.s.InTx(ctx, func(tx *Tx) error {
+		if _, err := tx.affected(ctx, "revoke former keys",
+			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
+			millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+			return err
+		}
+		_, err := tx.affected(ctx, "adopt key", insertKey+`
+			ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
 		return err
-	}
-	_, err := t.affected(ctx, "adopt key", insertKey+`
-		ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
-	return err
+	})
 }
 
-// SigningKey is a key for upload and playback addresses.
+// SigningKey is a key that signs upload and playback URLs.
 type SigningKey struct {
 	ID        string
 	Secret    []byte
@@ -138,7 +154,7 @@ func scanSigningKey(row *sql.Rows) (SigningKey, error) {
 	return k, nil
 }
 
-// RemoveSigningKey forgets a signing key; addresses signed with it die.
+// RemoveSigningKey deletes a signing key. URLs that it signed become invalid.
 func (t *Tx) RemoveSigningKey(ctx context.Context, id string) error {
 	_, err := t.affected(ctx, "remove signing key", `DELETE FROM signing_key WHERE id = $1`, id)
 	return err

@@ -8,88 +8,96 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Lease is the right to write to an upload, until it ends or is let go. Among
-// many processes that share a PostgreSQL one has it at a time. It is a row and
-// no lock of the database's own, which would take a connection for as long as a
-// slow client sends. On SQLite there is one process, which gets all leases.
+// Lease is the exclusive right to write to an upload until it expires or is
+// dropped. It is a row rather than a lock of the database, because a lock would
+// occupy a connection for as long as a slow client sends. SQLite has one process,
+// which gets every lease.
 type Lease struct {
 	Video   video.ID
-	Token   string // tells this holding from all others
-	Process string // whose leases are renewed together
+	Token   string // identifies this acquisition
+	Process string // all leases of a process are renewed together
 }
 
-// dbNow is the time in milliseconds by PostgreSQL's clock, at the moment of the
-// statement: those of the processes may differ by more than a lease lasts.
+// Leases is the part of the store that upload leases need. Each method is a
+// transaction of its own.
+type Leases struct{ s *Store }
+
+// Leases returns the upload leases of this store.
+func (s *Store) Leases() Leases { return Leases{s} }
+
+// Shared reports whether several processes share the database, so that leases are
+// stored and have to be renewed.
+func (l Leases) Shared() bool { return l.s.pool != nil }
+
+// dbNow is the time in milliseconds by PostgreSQL's clock at the moment of the
+// statement. The clocks of the processes may differ by more than a lease lasts.
 const dbNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-// TakeLease reports whether the lease is l's now. When it is somebody else's,
-// that one learns that it is wanted.
-func (s *Store) TakeLease(ctx context.Context, l Lease, life time.Duration) (mine bool, err error) {
-	if s.pool == nil {
+// Take reports whether the caller now holds the lease. If somebody else holds it,
+// the holder is asked to let it go.
+func (l Leases) Take(ctx context.Context, lease Lease, ttl time.Duration) (mine bool, err error) {
+	if !l.Shared() {
 		return true, nil
 	}
-	err = s.InTx(ctx, func(tx *Tx) error {
+	err = l.s.InTx(ctx, func(tx *Tx) error {
 		n, err := tx.affected(ctx, "take lease", `
 			INSERT INTO upload_lease (video_id, token, process, wanted, ends_at) VALUES ($1, $2, $3, FALSE, `+dbNow+` + $4)
 			ON CONFLICT (video_id) DO UPDATE
 			   SET token = excluded.token, process = excluded.process, wanted = FALSE, ends_at = excluded.ends_at
 			 WHERE upload_lease.ends_at <= `+dbNow,
-			l.Video, l.Token, l.Process, life.Milliseconds())
+			lease.Video, lease.Token, lease.Process, ttl.Milliseconds())
 		if mine = n > 0; err != nil || mine {
 			return err
 		}
-		return tx.RequestLease(ctx, l.Video)
+		return tx.RequestLease(ctx, lease.Video)
 	})
 	return mine && err == nil, err
 }
 
-// RequestLease tells whoever holds the lease of a video that somebody wants it.
+// RequestLease asks the holder of a video's lease to let it go.
 func (t *Tx) RequestLease(ctx context.Context, id video.ID) error {
 	if !t.postgres {
 		return nil
 	}
-	_, err := t.affected(ctx, "want lease", `UPDATE upload_lease SET wanted = TRUE WHERE video_id = $1 AND NOT wanted`, id)
+	_, err := t.affected(ctx, "request lease", `UPDATE upload_lease SET wanted = TRUE WHERE video_id = $1 AND NOT wanted`, id)
 	return err
 }
 
-// RenewLeases lets all leases of a process that have not ended last for life from
-// now on. It returns them, and which of them somebody else wants.
-func (s *Store) RenewLeases(ctx context.Context, process string, life time.Duration) (wanted map[Lease]bool, err error) {
-	err = s.InTx(ctx, func(tx *Tx) error {
-		wanted = map[Lease]bool{}
+// Renew extends every lease of a process that has not expired, to ttl from now.
+// It returns them, with true for those that somebody else has requested.
+func (l Leases) Renew(ctx context.Context, process string, ttl time.Duration) (requested map[Lease]bool, err error) {
+	err = l.s.InTx(ctx, func(tx *Tx) error {
+		requested = map[Lease]bool{}
 		_, err := collect(ctx, tx.queries, "renew leases", func(row *sql.Rows) (none struct{}, err error) {
-			l, want := Lease{Process: process}, false
-			err = row.Scan(&l.Video, &l.Token, &want)
-			wanted[l] = want
+			lease, wanted := Lease{Process: process}, false
+			err = row.Scan(&lease.Video, &lease.Token, &wanted)
+			requested[lease] = wanted
 			return none, err
 		}, `UPDATE upload_lease SET ends_at = `+dbNow+` + $1 WHERE process = $2 AND ends_at > `+dbNow+` RETURNING video_id, token, wanted`,
-			life.Milliseconds(), process)
+			ttl.Milliseconds(), process)
 		return err
 	})
-	return wanted, err
+	return requested, err
 }
 
-// DropLease lets a lease go. One that was lost is left to its new holder.
-func (s *Store) DropLease(ctx context.Context, l Lease) error {
-	if s.pool == nil {
+// Drop releases a lease. If it was lost, its new holder keeps it.
+func (l Leases) Drop(ctx context.Context, lease Lease) error {
+	if !l.Shared() {
 		return nil
 	}
-	return s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "drop lease", `DELETE FROM upload_lease WHERE video_id = $1 AND token = $2`, l.Video, l.Token)
+	return l.s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "drop lease", `DELETE FROM upload_lease WHERE video_id = $1 AND token = $2`, lease.Video, lease.Token)
 		return err
 	})
 }
 
-// RemoveExpiredLeases removes what dead processes left.
-func (s *Store) RemoveExpiredLeases(ctx context.Context) error {
-	if s.pool == nil {
+// RemoveExpired deletes leases whose processes died without dropping them.
+func (l Leases) RemoveExpired(ctx context.Context) error {
+	if !l.Shared() {
 		return nil
 	}
-	return s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "forget leases", `DELETE FROM upload_lease WHERE ends_at < `+dbNow)
+	return l.s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "remove expired leases", `DELETE FROM upload_lease WHERE ends_at < `+dbNow)
 		return err
 	})
 }
-
-// UsesLeases reports whether leases have to be renewed at all.
-func (s *Store) UsesLeases() bool { return s.pool != nil }

@@ -11,12 +11,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// AddRun counts a run of a child process into its video's effort. The run itself
-// is kept while fewer than most of the video's runs are.
-func (t *Tx) AddRun(ctx context.Context, id video.ID, r video.Execution, most int) error {
-	arguments, err := json.Marshal(r.Arguments)
+// AddExecution adds an execution of a child process to the cost of its video. The
+// execution itself is stored only while the video has fewer than most of them.
+//
+// The tables have older names: effort holds the cost, run holds the executions.
+func (t *Tx) AddExecution(ctx context.Context, id video.ID, e video.Execution, most int) error {
+	arguments, err := json.Marshal(e.Arguments)
 	if err != nil {
-		return fmt.Errorf("store run of %s: %w", id, err)
+		return fmt.Errorf("store execution of %s: %w", id, err)
 	}
 	var position int64
 	err = t.db.QueryRowContext(ctx, `
@@ -24,20 +26,20 @@ func (t *Tx) AddRun(ctx context.Context, id video.ID, r video.Execution, most in
 		ON CONFLICT (video_id) DO UPDATE
 		   SET runs = effort.runs + 1, wall_us = effort.wall_us + $2, cpu_us = effort.cpu_us + $3,
 		       began_at = CASE WHEN effort.began_at < $4 THEN effort.began_at ELSE $4 END
-		RETURNING runs`, id, r.Wall.Microseconds(), r.CPU.Microseconds(), millis(r.StartedAt)).Scan(&position)
+		RETURNING runs`, id, e.Wall.Microseconds(), e.CPU.Microseconds(), millis(e.StartedAt)).Scan(&position)
 	if err != nil {
-		return wrap("count run", err)
+		return wrap("add up cost", err)
 	}
-	_, err = t.affected(ctx, "store run", `
+	_, err = t.affected(ctx, "store execution", `
 		INSERT INTO run (video_id, position, task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
 		 WHERE (SELECT count(*) FROM run WHERE video_id = $1) < $13`,
-		id, position, r.Task, r.Number, r.Attempt, r.Program, string(arguments), millis(r.StartedAt),
-		r.Wall.Microseconds(), r.CPU.Microseconds(), r.Memory, r.Result, most)
+		id, position, e.Task, e.Number, e.Attempt, e.Program, string(arguments), millis(e.StartedAt),
+		e.Wall.Microseconds(), e.CPU.Microseconds(), e.Memory, e.Result, most)
 	return err
 }
 
-// MarkEnded records when the work on a video came to its end.
+// MarkEnded records when the work on a video ended.
 func (t *Tx) MarkEnded(ctx context.Context, id video.ID, at time.Time) error {
 	_, err := t.affected(ctx, "mark video ended", `
 		INSERT INTO effort (video_id, runs, wall_us, cpu_us, ended_at) VALUES ($1, 0, 0, 0, $2)
@@ -46,28 +48,28 @@ func (t *Tx) MarkEnded(ctx context.Context, id video.ID, at time.Time) error {
 }
 
 // Cost returns what the work on a video cost so far.
-func (q queries) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
-	var e video.Cost
+func (s *Store) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
+	var c video.Cost
 	var wall, cpu int64
 	var began, ended sql.NullInt64
-	err := q.db.QueryRowContext(ctx, `SELECT runs, wall_us, cpu_us, began_at, ended_at FROM effort WHERE video_id = $1`, id).
-		Scan(&e.Runs, &wall, &cpu, &began, &ended)
+	err := s.db.QueryRowContext(ctx, `SELECT runs, wall_us, cpu_us, began_at, ended_at FROM effort WHERE video_id = $1`, id).
+		Scan(&c.Runs, &wall, &cpu, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Cost{}, nil
 	}
-	e.Wall, e.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
-	e.BeganAt, e.EndedAt = fromMillis(began), fromMillis(ended)
-	return e, wrap("read effort", err)
+	c.Wall, c.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
+	c.BeganAt, c.EndedAt = fromMillis(began), fromMillis(ended)
+	return c, wrap("read cost", err)
 }
 
-// Runs returns the runs of a video that were kept, in the order they ended.
-func (q queries) Runs(ctx context.Context, id video.ID) ([]video.Execution, error) {
-	return collect(ctx, q, "read the runs of "+string(id), scanRun, `
+// Executions returns the stored executions of a video, in the order they ended.
+func (s *Store) Executions(ctx context.Context, id video.ID) ([]video.Execution, error) {
+	return collect(ctx, s.queries, "read the executions of "+string(id), scanExecution, `
 		SELECT task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result
 		  FROM run WHERE video_id = $1 ORDER BY position`, id)
 }
 
-func scanRun(row *sql.Rows) (video.Execution, error) {
+func scanExecution(row *sql.Rows) (video.Execution, error) {
 	var r video.Execution
 	var arguments string
 	var started sql.NullInt64
@@ -84,14 +86,14 @@ func scanRun(row *sql.Rows) (video.Execution, error) {
 	return r, nil
 }
 
-// SetQualityScore stores how much a resolution's file looks like its source. One
-// that is gone is no error.
+// SetQualityScore stores how close a resolution's file is to its source. It is no
+// error if the resolution is gone.
 func (t *Tx) SetQualityScore(ctx context.Context, id video.ResolutionID, l video.QualityScore) error {
-	_, err := t.affected(ctx, "store likeness", `UPDATE resolution SET ssim = $1, psnr = $2 WHERE id = $3`, l.SSIM, l.PSNR, id)
+	_, err := t.affected(ctx, "store quality score", `UPDATE resolution SET ssim = $1, psnr = $2 WHERE id = $3`, l.SSIM, l.PSNR, id)
 	return err
 }
 
-func likeness(ssim, psnr sql.NullFloat64) *video.QualityScore {
+func qualityScore(ssim, psnr sql.NullFloat64) *video.QualityScore {
 	if !ssim.Valid || !psnr.Valid {
 		return nil
 	}

@@ -68,7 +68,11 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 // weight of all and their common progress, but for each number of the kind that
 // is to stay apart one of its own. A film of hours has hundreds of steps, and who
 // wants to know how far it has come need not see them.
-func (q queries) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+func (s *Store) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+	return s.stepTotals(ctx, ids, apart)
+}
+
+func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
 	sums := make(map[video.ID][]Step, len(ids))
 	if len(ids) == 0 {
 		return sums, nil

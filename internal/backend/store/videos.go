@@ -145,14 +145,14 @@ func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	r.Failure = failure(code, message)
 	r.Width, r.Height = int(width.Int64), int(height.Int64)
 	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
-	r.Quality = likeness(ssim, psnr)
+	r.Quality = qualityScore(ssim, psnr)
 	return r, err
 }
 
 // VideoOf returns the id of the video that a resolution belongs to.
-func (q queries) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, error) {
+func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, error) {
 	var v video.ID
-	err := q.db.QueryRowContext(ctx, `SELECT video_id FROM resolution WHERE id = $1`, id).Scan(&v)
+	err := s.db.QueryRowContext(ctx, `SELECT video_id FROM resolution WHERE id = $1`, id).Scan(&v)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", video.ResolutionNotFound()
 	}
@@ -224,8 +224,8 @@ func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error 
 // AbandonedUploads lists videos that still wait for an upload whose address expired
 // before the given time, longest ago first. One that is being deleted waits for
 // nothing any more.
-func (q queries) AbandonedUploads(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
-	return q.ids(ctx, `
+func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
+	return s.ids(ctx, `
 		SELECT id FROM video
 		 WHERE status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $1
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
@@ -233,13 +233,13 @@ func (q queries) AbandonedUploads(ctx context.Context, before time.Time, limit i
 
 // ProcessingVideos lists videos that are processed, in the order of their ids, beginning
 // after one of them.
-func (q queries) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-	return q.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
+	return s.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // MarkedDeleted lists videos whose deletion was promised and has not been finished.
-func (q queries) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
-	return q.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
+func (s *Store) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
+	return s.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
 }
 
 func (q queries) ids(ctx context.Context, text string, args ...any) ([]video.ID, error) {

@@ -79,7 +79,7 @@ func (a *App) HoldUpload(ctx context.Context, id video.ID, stop func()) (Hold, e
 	release := func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseLife)
 		defer cancel()
-		if err := a.holds.store.DropLease(ctx, h.lease); err != nil {
+		if err := a.holds.store.Leases().Drop(ctx, h.lease); err != nil {
 			a.log.WarnContext(ctx, "could not let an upload go; it is free in a few seconds", "video", id, "err", err)
 		}
 		a.holds.leave(h)
@@ -92,7 +92,7 @@ func (a *App) HoldUpload(ctx context.Context, id video.ID, stop func()) (Hold, e
 func (s *holds) lasts(h *hold) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.store.UsesLeases() || !h.lost && (time.Since(s.renewed) < leaseDoubt || time.Since(h.since) < leaseDoubt)
+	return !s.store.Leases().Shared() || !h.lost && (time.Since(s.renewed) < leaseDoubt || time.Since(h.since) < leaseDoubt)
 }
 
 func busy() error {
@@ -150,7 +150,7 @@ func (a *App) InterruptUploads() {
 func (s *holds) takeLease(ctx context.Context, h *hold) error {
 	for {
 		asked := time.Now()
-		mine, err := s.store.TakeLease(ctx, h.lease, leaseLife)
+		mine, err := s.store.Leases().Take(ctx, h.lease, leaseLife)
 		if mine {
 			s.keep(ctx, h, asked)
 			return nil
@@ -173,7 +173,7 @@ func (s *holds) keep(ctx context.Context, h *hold, taken time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.since = taken
-	if !s.renewing && s.store.UsesLeases() {
+	if !s.renewing && s.store.Leases().Shared() {
 		s.renewing, s.renewed = true, taken
 		go s.renewAll(context.WithoutCancel(ctx))
 	}
@@ -200,9 +200,9 @@ func (s *holds) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewEvery)
 	defer cancel()
 	asked := time.Now()
-	wanted, err := s.store.RenewLeases(ctx, s.process, leaseLife)
+	wanted, err := s.store.Leases().Renew(ctx, s.process, leaseLife)
 	for _, l := range s.review(asked, wanted, err) {
-		_ = s.store.DropLease(ctx, l) // the next time, if not now
+		_ = s.store.Leases().Drop(ctx, l) // the next time, if not now
 	}
 }
 

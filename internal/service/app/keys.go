@@ -64,7 +64,7 @@ func (a *App) Authenticate(ctx context.Context, secret string) (Actor, error) {
 		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send your API key in the header X-API-KEY."}
 	}
 	hash := hashKey(secret)
-	k, err := a.store.KeyByHash(ctx, hash)
+	k, err := a.store.APIKeys().ByHash(ctx, hash)
 	if video.KindOf(err) == video.NotFound || err == nil && !a.valid(k, hash) {
 		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This API key is unknown, revoked or expired."}
 	}
@@ -104,7 +104,7 @@ func (a *App) CreateKey(ctx context.Context, k Key) (secret string, created Key,
 	if err != nil {
 		return secret, created, err
 	}
-	return secret, created, a.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertKey(ctx, row) })
+	return secret, created, a.store.APIKeys().Insert(ctx, row)
 }
 
 // newKey fills in what k leaves open, and returns it with its row.
@@ -156,7 +156,7 @@ func (a *App) Bootstrap(ctx context.Context, secret string) (made string, err er
 	if secret != "" {
 		return "", a.adoptSetting(ctx, secret)
 	}
-	keys, err := a.store.Keys(ctx)
+	keys, err := a.store.APIKeys().List(ctx)
 	if err != nil || len(keys) > 0 {
 		return "", err
 	}
@@ -171,7 +171,7 @@ func (a *App) adoptSetting(ctx context.Context, secret string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.store.InTx(ctx, func(tx *store.Tx) error { return tx.AdoptKey(ctx, row) }); err != nil {
+	if err := a.store.APIKeys().Adopt(ctx, row); err != nil {
 		return err
 	}
 	switch _, err := a.Authenticate(ctx, secret); {
@@ -185,7 +185,7 @@ func (a *App) adoptSetting(ctx context.Context, secret string) error {
 
 // Keys lists all keys, oldest first.
 func (a *App) Keys(ctx context.Context) ([]Key, error) {
-	rows, err := a.store.Keys(ctx)
+	rows, err := a.store.APIKeys().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -198,5 +198,5 @@ func (a *App) Keys(ctx context.Context) ([]Key, error) {
 
 // RevokeKey makes a key invalid at once.
 func (a *App) RevokeKey(ctx context.Context, id string) error {
-	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RevokeKey(ctx, id, a.now()) })
+	return a.store.APIKeys().Revoke(ctx, id, a.now())
 }

@@ -47,7 +47,7 @@ func TestKeysAreStoredHashed(t *testing.T) {
 	b := newBench(t)
 	secret, _, err := b.CreateKey(t.Context(), app.Key{})
 	b.must(err)
-	rows, err := b.store.Keys(t.Context())
+	rows, err := b.store.APIKeys().List(t.Context())
 	b.must(err)
 	for _, r := range rows {
 		if strings.Contains(r.Hash, secret) || strings.Contains(secret, r.Hash) || len(r.Hash) != 64 {

@@ -75,5 +75,5 @@ func digestOf(d video.Draft) (string, error) {
 
 // forgetPromises forgets keys that no repeated request will name any more.
 func (a *App) forgetPromises(ctx context.Context) error {
-	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveIdempotencyRecords(ctx, a.now().Add(-promiseLife)) })
+	return a.store.RemoveIdempotencyRecords(ctx, a.now().Add(-promiseLife))
 }

@@ -31,7 +31,7 @@ func (a *App) Report(ctx context.Context, by Actor, id video.ID) (Report, error)
 	if r.Cost, err = a.store.Cost(ctx, id); err != nil {
 		return Report{}, err
 	}
-	r.Runs, err = a.store.Runs(ctx, id)
+	r.Runs, err = a.store.Executions(ctx, id)
 	return r, err
 }
 
@@ -55,7 +55,7 @@ func (a *App) RecordRun(ctx context.Context, t queue.Task, r video.Execution) er
 		most = keptTelling
 	}
 	return a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {
-		return tx.AddRun(ctx, t.Video, r, most)
+		return tx.AddExecution(ctx, t.Video, r, most)
 	})
 }
 

@@ -123,7 +123,7 @@ func TestARunOfADeletedVideoIsForgotten(t *testing.T) {
 	v := b.processing(video.Draft{})
 	b.must(b.DeleteVideo(t.Context(), b.by, v.ID))
 	b.ran(queue.Task{Kind: queue.Encode, Video: v.ID}, "stopped")
-	if runs, err := b.store.Runs(t.Context(), v.ID); err != nil || len(runs) != 0 {
+	if runs, err := b.store.Executions(t.Context(), v.ID); err != nil || len(runs) != 0 {
 		t.Errorf("runs = %v, %v", runs, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -67,7 +66,7 @@ func (a *App) ContinueResumable(ctx context.Context, r Resumable) error {
 	if !r.waits.Before(r.Expires) {
 		return nil
 	}
-	return a.store.InTx(ctx, func(tx *store.Tx) error { return tx.KeepUploadOpen(ctx, r.Video, r.Expires) })
+	return a.store.KeepUploadOpen(ctx, r.Video, r.Expires)
 }
 
 // RoomForPiece returns an error while the storage has no room for so many bytes.

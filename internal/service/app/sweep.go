@@ -98,7 +98,7 @@ func (a *App) sweepAndLog(ctx context.Context) {
 	if err := a.forgetPromises(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not forget old promises", "err", err)
 	}
-	if err := a.store.RemoveExpiredLeases(ctx); err != nil {
+	if err := a.store.Leases().RemoveExpired(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not forget who held uploads", "err", err)
 	}
 	r, err := a.Sweep(ctx)

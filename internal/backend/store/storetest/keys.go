@@ -32,13 +32,15 @@ func newKey(n int) store.Key {
 func insertKeys(t *testing.T, st *store.Store, keys ...store.Key) {
 	t.Helper()
 	for _, k := range keys {
-		change(t, st, func(tx *store.Tx) error { return tx.InsertKey(t.Context(), k) })
+		if err := st.APIKeys().Insert(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 func wantKeys(t *testing.T, st *store.Store, want ...store.Key) {
 	t.Helper()
-	got, err := st.Keys(t.Context())
+	got, err := st.APIKeys().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +56,9 @@ func keyReadsBack(t *testing.T, st *store.Store) {
 	rich.ExpiresAt, rich.RevokedAt = noon.Add(time.Hour), noon.Add(time.Minute)
 	insertKeys(t, st, bare, rich)
 	for _, want := range []store.Key{bare, rich} {
-		got, err := st.KeyByHash(t.Context(), want.Hash)
+		got, err := st.APIKeys().ByHash(t.Context(), want.Hash)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("KeyByHash: %v (-want +got):\n%s", err, diff)
+			t.Errorf("ByHash: %v (-want +got):\n%s", err, diff)
 		}
 	}
 }
@@ -71,7 +73,7 @@ func keysAreListed(t *testing.T, st *store.Store) {
 func unknownHash(t *testing.T, st *store.Store) {
 	insertKeys(t, st, newKey(1))
 	for _, hash := range []string{"", newKey(2).Hash, "%"} {
-		k, err := st.KeyByHash(t.Context(), hash)
+		k, err := st.APIKeys().ByHash(t.Context(), hash)
 		wantCode(t, err, video.NotFound, "key_not_found")
 		if diff := cmp.Diff(store.Key{}, k); diff != "" {
 			t.Errorf("a key that is not there has contents: %s", diff)
@@ -85,7 +87,7 @@ func keysAreUnique(t *testing.T, st *store.Store) {
 	sameHash.Hash, sameID.ID = k.Hash, k.ID
 	insertKeys(t, st, k)
 	for _, other := range []store.Key{sameHash, sameID} {
-		if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertKey(ctx, other) }); err == nil {
+		if err := st.APIKeys().Insert(ctx, other); err == nil {
 			t.Errorf("key %+v was stored beside %+v", other, k)
 		}
 	}
@@ -97,14 +99,14 @@ func keyIsRevoked(t *testing.T, st *store.Store) {
 	k, other := newKey(1), newKey(2)
 	insertKeys(t, st, k, other)
 	for i := range 2 { // the second time keeps the time of the first
-		change(t, st, func(tx *store.Tx) error {
-			return tx.RevokeKey(ctx, k.ID, noon.Add(time.Duration(i)*time.Hour))
-		})
+		if err := st.APIKeys().Revoke(ctx, k.ID, noon.Add(time.Duration(i)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	k.RevokedAt = noon
 	wantKeys(t, st, k, other)
 
-	err := st.InTx(ctx, func(tx *store.Tx) error { return tx.RevokeKey(ctx, "nobody", noon) })
+	err := st.APIKeys().Revoke(ctx, "nobody", noon)
 	wantCode(t, err, video.NotFound, "key_not_found")
 	wantKeys(t, st, k, other)
 }
@@ -176,7 +178,9 @@ func keyIsAdopted(t *testing.T, st *store.Store) {
 	revoked.RevokedAt = noon
 	insertKeys(t, st, other, revoked)
 	adopt := func(k store.Key) {
-		change(t, st, func(tx *store.Tx) error { return tx.AdoptKey(t.Context(), k) })
+		if err := st.APIKeys().Adopt(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
 	}
 	was := func(k store.Key, at time.Time) store.Key { k.RevokedAt = at; return k }
 	adopt(first)

@@ -34,13 +34,13 @@ func aRun(at time.Time) video.Execution {
 func addRuns(t *testing.T, st *store.Store, id video.ID, most int, runs ...video.Execution) {
 	t.Helper()
 	for _, r := range runs {
-		change(t, st, func(tx *store.Tx) error { return tx.AddRun(t.Context(), id, r, most) })
+		change(t, st, func(tx *store.Tx) error { return tx.AddExecution(t.Context(), id, r, most) })
 	}
 }
 
 func wantRuns(t *testing.T, st *store.Store, id video.ID, want ...video.Execution) {
 	t.Helper()
-	got, err := st.Runs(t.Context(), id)
+	got, err := st.Executions(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func endIsRemembered(t *testing.T, st *store.Store) {
 
 func runNeedsItsVideo(t *testing.T, st *store.Store) {
 	ctx, id := t.Context(), newVideo().ID
-	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.AddRun(ctx, id, aRun(noon), 10) }); err == nil {
+	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.AddExecution(ctx, id, aRun(noon), 10) }); err == nil {
 		t.Error("AddRun stored a run of a video that is not there")
 	}
 	wantRuns(t, st, id)
