@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 func TestWelcomeOnLaterStarts(t *testing.T) {
@@ -104,11 +106,7 @@ func readAll(t *testing.T, r io.Reader) []byte {
 // TestTheWalkThroughWorksWhenPasted runs the lines that a first start prints.
 func TestTheWalkThroughWorksWhenPasted(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"sh", "curl", "ffmpeg"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
+	need.Programs(t, "sh", "curl", "ffmpeg")
 	const key = "sp_secret"
 	srv := fakeService(t, key)
 	var text bytes.Buffer

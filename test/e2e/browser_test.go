@@ -10,24 +10,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
-var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
-
-// findBrowser returns the browser to test with, or skips the test when there is
-// none.
+// findBrowser returns the browser to test with.
 func findBrowser(t testing.TB) string {
 	t.Helper()
-	found := slices.IndexFunc(browsers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
-	if found < 0 {
-		t.Skipf("none of %q is installed", browsers)
-	}
-	return browsers[found]
+	return need.Program(t, "chromium", "chromium-browser", "google-chrome", "chrome")
 }
 
 // browserFlags keep a browser to itself: no window, no sound, no requests of its

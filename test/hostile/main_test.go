@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/need"
 )
 
 // roleVariable makes the program of these tests an examiner; its value says
@@ -26,14 +27,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needTools skips a test where there is no ffmpeg.
+// needTools ends a test where there is no ffmpeg.
 func needTools(t testing.TB) {
 	t.Helper()
-	for _, name := range []string{"ffmpeg", "ffprobe"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("%s is not installed", name)
-		}
-	}
+	need.Programs(t, "ffmpeg", "ffprobe")
 }
 
 // tool runs a program without a sandbox and returns what it printed.

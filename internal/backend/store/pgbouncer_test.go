@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/child"
+	"github.com/spool-video/spool/test/need"
 )
 
 func TestAPoolerMustKeepSessions(t *testing.T) {
@@ -41,16 +42,10 @@ func TestAPoolerMustKeepSessions(t *testing.T) {
 	}
 }
 
-// pgbouncer starts a pooler before a database and returns its address there. A
-// machine without PgBouncer skips the test.
+// pgbouncer starts a pooler before a database and returns its address there.
 func pgbouncer(t *testing.T, address, mode string) string {
 	t.Helper()
-	path, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if path, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
-			t.Skip("PgBouncer is not installed")
-		}
-	}
+	path := need.Program(t, "pgbouncer", "/usr/sbin/pgbouncer")
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // The program of the tests starts itself in several roles: as the helper of the
@@ -74,7 +76,7 @@ func openSomehow() error {
 func openSandbox(t testing.TB) *Sandbox {
 	t.Helper()
 	if abi, err := llsys.LandlockGetABIVersion(); err != nil || abi < leastLandlock {
-		t.Skipf("this kernel has Landlock %d (%v); these tests need %d", abi, err, leastLandlock)
+		need.Missing(t, "Landlock %d; this kernel has %d (%v)", leastLandlock, abi, err)
 	}
 	s, err := Open(On, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -83,14 +85,10 @@ func openSandbox(t testing.TB) *Sandbox {
 	return s
 }
 
-// find returns the path of a program, or skips the test.
+// find returns the path of a program.
 func find(t testing.TB, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-	return path
+	return need.Program(t, name)
 }
 
 // job is an input and a folder for the output, as a task has them.

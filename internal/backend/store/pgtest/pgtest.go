@@ -1,6 +1,6 @@
 // Package pgtest runs real PostgreSQL servers for tests: one that all tests of a
-// test binary share, and others for tests that stop, kill or freeze theirs. A
-// machine without PostgreSQL skips those tests and says why.
+// test binary share, and others for tests that stop, kill or freeze theirs. On
+// a machine without PostgreSQL those tests end as need.Missing says.
 //
 // A package whose tests use the shared server stops it in its TestMain:
 //
@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // shared is the server of this test binary. It is the one thing here that
@@ -63,11 +65,11 @@ func sharedServer(t testing.TB) *Server {
 	return shared.server
 }
 
-// needPostgres skips the test on a machine without PostgreSQL.
+// needPostgres ends the test on a machine without PostgreSQL.
 func needPostgres(t testing.TB) {
 	t.Helper()
 	if _, err := programs(); err != nil {
-		t.Skipf("%v (scripts/install-deps.sh test installs it)", err)
+		need.Missing(t, "%v", err)
 	}
 }
 
@@ -81,7 +83,7 @@ func programs() (string, error) {
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
-		return "", errors.New("PostgreSQL is not installed")
+		return "", errors.New("PostgreSQL")
 	}
 	return filepath.Dir(slices.Max(found)), nil
 }

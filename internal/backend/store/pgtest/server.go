@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/spool-video/spool/test/child"
+	"github.com/spool-video/spool/test/need"
 )
 
 // nobody is who PostgreSQL runs as when the tests run as root, which it refuses.
@@ -45,8 +46,8 @@ func Start(t testing.TB) *Server {
 }
 
 // StartWithClock returns a running server that belongs to this test alone, and
-// whose clock is so much ahead of this machine's. A machine without libfaketime
-// skips the test.
+// whose clock is so much ahead of this machine's. On a machine without
+// libfaketime the test ends as need.Missing says.
 //
 // On a server that lives in the past, time-outs were seen to strike without
 // cause now and then, probably because signal handlers are told the true time:
@@ -62,7 +63,7 @@ func StartWithClock(t testing.TB, ahead time.Duration) *Server {
 		libraries = append(libraries, found...)
 	}
 	if len(libraries) == 0 {
-		t.Skip("libfaketime is not installed (scripts/install-deps.sh test installs it)")
+		need.Missing(t, "libfaketime")
 	}
 	// Its timers go on with the clock that nobody sets.
 	return start(t, "LD_PRELOAD="+libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),

@@ -24,6 +24,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/test/child"
+	"github.com/spool-video/spool/test/need"
 )
 
 // program is the server, as scripts/install-s3.sh installs it.
@@ -43,12 +44,12 @@ const Region = "us-east-1"
 // Domain is where each bucket has a host of its own, for those who Dial.
 const Domain = "s3.spool.test"
 
-// Start runs a server, or skips the test when there is none to run.
+// Start runs a server, or ends the test as need.Missing does when there is none to run.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	path, err := find()
 	if err != nil {
-		t.Skipf("no S3 server to test with: %v", err)
+		need.Missing(t, "%v", err)
 	}
 	s := &Server{AccessKey: rand.Text(), SecretKey: rand.Text(), Dir: t.TempDir()}
 	var last error
