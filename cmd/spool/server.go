@@ -55,7 +55,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, p patience) *
 	return &server{
 		service: svc, health: h, log: log, patience: p,
 		http: &http.Server{
-			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Patience{}),
+			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Timeouts{}),
 			// A client must say quickly what it wants. How long a film takes to
 			// travel is its own affair: there is no limit on that, but Guard ends
 			// what stands still.

@@ -94,7 +94,7 @@ func (r *followRig) serve() {
 	go func() { defer close(followed); r.api.FollowVideos(ctx) }()
 	line := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	edge := r.api.InFrontOf(http.NotFoundHandler())
-	server := &http.Server{Handler: delivery.Guard(problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(edge)), delivery.Patience{})}
+	server := &http.Server{Handler: delivery.Guard(problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(edge)), delivery.Timeouts{})}
 	go server.Serve(line)
 	transport := &http.Transport{DialContext: line.dial}
 	r.client = &http.Client{Transport: transport}

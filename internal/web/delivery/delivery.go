@@ -1,6 +1,6 @@
-// Package delivery moves the bytes: files arrive at signed upload addresses and
-// leave from playback addresses. It speaks HTTP (ranges, caching, CORS, slow
-// clients); who may have what is decided in package app.
+// Package delivery receives files at signed upload URLs and serves files at
+// playback URLs. It handles HTTP: ranges, caching, CORS and slow clients. The
+// service decides who may access what.
 package delivery
 
 import (
@@ -23,28 +23,28 @@ type Service interface {
 	OpenSigned(ctx context.Context, token string, id video.ID, file string) (app.Content, error)
 }
 
-// Config is what can be set. The zero value is right outside of tests.
+// Config holds the settings. The zero value is right outside of tests.
 type Config struct {
-	// Stall is how long an upload may go without a single byte; default 60 s.
-	// There is no limit on the whole time.
-	Stall time.Duration
+	// IdleTimeout is how long an upload may make no progress; default 60 s. Its
+	// total time is not limited.
+	IdleTimeout time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 }
 
 type delivery struct {
-	service Service
-	stall   time.Duration
-	now     func() time.Time
+	service     Service
+	idleTimeout time.Duration
+	now         func() time.Time
 }
 
-// Register adds the upload and playback addresses to mux. It relies on Guard
-// around the whole server, which must have neither a ReadTimeout nor a
-// WriteTimeout shorter than the longest transfer.
+// Register adds the upload and playback routes to mux. The whole server must be
+// wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
+// than the longest transfer.
 func Register(mux *http.ServeMux, service Service, config Config) {
-	d := &delivery{service: service, stall: config.Stall, now: config.Now}
-	if d.stall <= 0 {
-		d.stall = time.Minute
+	d := &delivery{service: service, idleTimeout: config.IdleTimeout, now: config.Now}
+	if d.idleTimeout <= 0 {
+		d.idleTimeout = time.Minute
 	}
 	if d.now == nil {
 		d.now = time.Now
@@ -58,11 +58,11 @@ func Register(mux *http.ServeMux, service Service, config Config) {
 	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
 }
 
-// playbackHeaders are those that a player in a browser may send.
+// playbackHeaders are the request headers that a player in a browser may send.
 const playbackHeaders = "Range, If-Range, If-None-Match, If-Modified-Since"
 
-// preflight answers a browser that asks whether a page of another origin may
-// use an address. Any may: the address itself is what gives the right.
+// preflight answers CORS preflight requests. Every origin is allowed: knowing the
+// URL is what grants access.
 func preflight(methods, headers string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
@@ -74,8 +74,8 @@ func preflight(methods, headers string) http.HandlerFunc {
 	}
 }
 
-// signedID returns the video's id in a signed address. What is no id goes on as
-// it is: nothing was ever signed for it, so the service refuses the address.
+// signedID returns the video ID of a signed URL. A malformed ID is passed on as it
+// is: no signature matches it, so the service rejects the URL.
 func signedID(r *http.Request) video.ID {
 	raw := r.PathValue("id")
 	if id, err := video.ParseID("id", raw); err == nil {

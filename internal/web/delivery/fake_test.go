@@ -24,12 +24,12 @@ const testID = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
 
 var modified = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// fakeService answers as package app would.
+// fakeService answers as the real service would.
 type fakeService struct {
 	err     error
 	receive func(app.Incoming) (string, error)
 	path    string // of the file to play
-	address string // where to send players; "" serves the file
+	address string // where GET is redirected to; "" serves the file
 
 	token string
 	id    video.ID
@@ -90,16 +90,16 @@ func playing(t testing.TB, content []byte) *fakeService {
 	return &fakeService{path: path}
 }
 
-// newHandler returns the whole edge as the server wires it.
+// newHandler returns the handler chain as the server wires it.
 func newHandler(s Service, c Config) http.Handler {
 	mux := http.NewServeMux()
 	Register(mux, s, c)
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
-	return Guard(edge, Patience{Stall: c.Stall, Farewell: testFarewell})
+	return Guard(edge, Timeouts{Idle: c.IdleTimeout, Drain: testDrain})
 }
 
-// testFarewell leaves no doubt whether an answer came before it or after.
-const testFarewell = 3 * time.Second
+// testDrain is long enough to tell whether a response came before it or after.
+const testDrain = 3 * time.Second
 
 func do(h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
@@ -134,14 +134,14 @@ func wantProblem(t *testing.T, status int, header http.Header, body io.Reader, w
 	return p
 }
 
-// contextService reads an upload to its end, asks once more as some readers do,
-// and is then busy for more than a stall, unless its context ends.
-type contextService struct {
+// slowService reads an upload to its end, reads once more as some readers do, and
+// is then busy for longer than the idle timeout, unless its context ends.
+type slowService struct {
 	*fakeService
-	stall time.Duration
+	idleTimeout time.Duration
 }
 
-func (c *contextService) ReceiveUpload(ctx context.Context, in app.Incoming) (string, error) {
+func (s *slowService) ReceiveUpload(ctx context.Context, in app.Incoming) (string, error) {
 	if _, err := io.Copy(io.Discard, in.Body); err != nil {
 		return "", fmt.Errorf("read the upload: %w", err)
 	}
@@ -151,7 +151,7 @@ func (c *contextService) ReceiveUpload(ctx context.Context, in app.Incoming) (st
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case <-time.After(4 * c.stall):
+	case <-time.After(4 * s.idleTimeout):
 		return "abc", nil
 	}
 }

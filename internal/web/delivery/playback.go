@@ -12,14 +12,13 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// maxCache is how long a copy may be kept without asking again. Public
-// addresses never change what they show, but a deletion has to reach the caches
-// in the end.
+// maxCache is how long a response may be cached without revalidation. The content
+// of a public URL never changes, but caches must notice a deletion eventually.
 const maxCache = time.Hour
 
-// listCache is maxCache for what does change: soon after a resolution is ready,
-// whoever begins to watch should be offered it.
-const listCache = 10 * time.Second
+// manifestCache is maxCache for files that do change: playlists and manifests
+// should offer a new resolution soon after it is ready.
+const manifestCache = 10 * time.Second
 
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +52,8 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// redirected sends a GET to the storage, if that serves the file itself. The
-// address is good for GET alone, so HEAD is answered here.
+// redirected redirects a GET to the storage if the storage serves the file
+// itself. The URL is signed for GET only, so HEAD is answered here.
 func redirected(w http.ResponseWriter, r *http.Request, address, cache string) bool {
 	if address == "" || r.Method != http.MethodGet {
 		return false
@@ -65,7 +64,7 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 	return true
 }
 
-// play opens a file and sends it. The error says why it could not be opened.
+// play opens a file and sends it. It returns an error only if nothing was sent.
 func play(w http.ResponseWriter, r *http.Request, cache string, open func() (app.Content, error)) error {
 	object, err := open()
 	if err != nil {
@@ -76,40 +75,41 @@ func play(w http.ResponseWriter, r *http.Request, cache string, open func() (app
 	return nil
 }
 
-// allowPlayers lets pages of any origin read the answer, refusals included.
+// allowPlayers lets pages of any origin read the response, errors included.
 func allowPlayers(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
 }
 
-// cacheControl says who may keep a file, for no longer than its address lives.
-func cacheControl(who, file string, life time.Duration) string {
+// cacheControl says who may cache a file. Nobody may do so for longer than its URL
+// is valid.
+func cacheControl(who, file string, validFor time.Duration) string {
 	longest := maxCache
 	if app.Changes(file) {
-		longest = listCache
+		longest = manifestCache
 	}
-	life = max(0, min(life, longest))
-	return fmt.Sprintf("%s, max-age=%d", who, int(life.Seconds()))
+	age := max(0, min(validFor, longest))
+	return fmt.Sprintf("%s, max-age=%d", who, int(age.Seconds()))
 }
 
-// serve sends an object, or the part of it that was asked for.
+// serve sends an object, or the requested range of it.
 func serve(w http.ResponseWriter, r *http.Request, object app.Content, file, cache string) {
 	info, h := object.Info(), w.Header()
 	h.Set("Content-Type", blob.ContentType(file))
 	h.Set("Content-Disposition", "inline")
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", quote(info.ETag))
-	// A file must never run as a page of this origin, whatever a browser takes it for.
+	// A file must never run as a page of this origin, whatever type a browser detects.
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox")
 
-	r, wanted := withRange(r, info.Size)
-	guard := &rangeGuard{ResponseWriter: w}
-	http.ServeContent(guard, r, "", info.Modified, object)
-	switch guard.refused {
+	r, kind := withRange(r, info.Size)
+	filter := &refusalFilter{ResponseWriter: w}
+	http.ServeContent(filter, r, "", info.Modified, object)
+	switch filter.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
-		problem.Write(w, r, wanted.refusal(info.Size))
+		problem.Write(w, r, kind.refusal(info.Size))
 	case http.StatusPreconditionFailed:
 		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
 	}

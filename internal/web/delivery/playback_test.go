@@ -33,14 +33,14 @@ func TestPlayPublic(t *testing.T) {
 	}
 }
 
-func TestPlaySignedIsCachedNoLongerThanItsAddressLives(t *testing.T) {
+func TestSignedPlaybackIsCachedNoLongerThanItsURLIsValid(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	tests := []struct{ name, token, want string }{
 		{"an hour at most", "1090000000.k1.sig", "private, max-age=3600"},
-		{"the rest of its life", "1000042000.k1.sig", "private, max-age=42"},
-		{"not at all in its last moment", "1000000000.k1.sig", "private, max-age=0"},
-		{"not at all when it cannot be read", "soon.k1.sig", "private, max-age=0"},
+		{"while the URL is valid", "1000042000.k1.sig", "private, max-age=42"},
+		{"not at all when it just expires", "1000000000.k1.sig", "private, max-age=0"},
+		{"not at all when the expiry is malformed", "soon.k1.sig", "private, max-age=0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestPlaySignedIsCachedNoLongerThanItsAddressLives(t *testing.T) {
 	}
 }
 
-func TestFilesOfAStream(t *testing.T) {
+func TestFilesOfHLSAndDASH(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, contentType, cache string }{
 		{"master.m3u8", "application/vnd.apple.mpegurl", "max-age=10"},
@@ -77,7 +77,7 @@ func TestFilesOfAStream(t *testing.T) {
 	}
 }
 
-func TestPlayersAreSentToTheStorageWhereItServesItself(t *testing.T) {
+func TestPlayersAreRedirectedToAStorageThatServesFiles(t *testing.T) {
 	t.Parallel()
 	const bucket = "https://bucket.example/key?X-Amz-Signature=x"
 	f := playing(t, []byte(digits))
@@ -106,14 +106,14 @@ func TestPlayRefusals(t *testing.T) {
 		status     int
 		code       string
 	}{
-		{"a public id that is none", "/v/x/720p.mp4", nil, 404, "not_found"},
-		{"a signed id that is none", "/v/17.k1.sig/x/720p.mp4", &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
+		{"a malformed public ID", "/v/x/720p.mp4", nil, 404, "not_found"},
+		{"a malformed signed ID", "/v/17.k1.sig/x/720p.mp4", &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
 		{"not ready", public, &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet.", RetryAfter: time.Second}, 404, "not_ready"},
 		{"gone", public, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "No."}, 404, "not_found"},
 		{"expired", signed, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "No."}, 403, "url_expired"},
 		{"forged", signed, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
-		{"storage is away", signed, &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", Msg: "No."}, 503, "storage_unavailable"},
-		{"a fault of ours", public, errors.New("open /srv: no"), 500, "internal"},
+		{"storage is unavailable", signed, &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", Msg: "No."}, 503, "storage_unavailable"},
+		{"an internal error", public, errors.New("open /srv: no"), 500, "internal"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestConditions(t *testing.T) {
 		status  int
 		body    string
 	}{
-		{"the copy is good", []string{"If-None-Match", `"e1"`}, 304, ""},
-		{"the copy is old", []string{"If-None-Match", `"e0"`}, 200, digits},
+		{"the cached copy is current", []string{"If-None-Match", `"e1"`}, 304, ""},
+		{"the cached copy is stale", []string{"If-None-Match", `"e0"`}, 200, digits},
 		{"not modified since", []string{"If-Modified-Since", "Wed, 02 Jan 2030 12:00:00 GMT"}, 304, ""},
 		{"a range of the same version", []string{"Range", "bytes=2-3", "If-Range", `"e1"`}, 206, "23"},
 		{"a range of another version", []string{"Range", "bytes=2-3", "If-Range", `"e0"`}, 200, digits},
@@ -176,7 +176,7 @@ func TestHeadMirrorsGet(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Header.Set("Range", header)
-			r.Header.Set("X-Request-Id", "same") // it is in the length of a problem
+			r.Header.Set("X-Request-Id", "same") // it affects the length of a problem
 			res, err := s.Client().Do(r)
 			if err != nil {
 				t.Fatal(err)

@@ -12,27 +12,27 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// wanted is what the Range header of a request asks for.
-type wanted int
+// rangeKind is what the Range header of a request asks for.
+type rangeKind int
 
 const (
-	whole   wanted = iota // no Range, or one that RFC 9110 says to ignore
-	single                // one range, satisfiable or not
-	several               // more than one range
+	whole   rangeKind = iota // no Range, or one that RFC 9110 says to ignore
+	single                   // one range, satisfiable or not
+	several                  // more than one range
 )
 
 var rangeSpec = regexp.MustCompile(`^(?:([0-9]+)-([0-9]*)|-([0-9]+))$`)
 
-// withRange returns r with a Range header that http.ServeContent understands as
-// RFC 9110 means it. By itself, ServeContent refuses what should be ignored
-// (malformed ranges, other units), answers several ranges with multipart, and
-// sends an impossible range for "bytes=-0".
+// withRange returns r with its Range header normalized, so that
+// http.ServeContent follows RFC 9110. By itself, ServeContent rejects what should
+// be ignored (malformed ranges, other units), answers several ranges with
+// multipart, and sends an impossible range for "bytes=-0".
 //
-// Several ranges become one that cannot be satisfied: they are refused then, but
-// only after the conditions of the request (If-None-Match, If-Range), which come
-// first and may make the Range header void.
-func withRange(r *http.Request, size int64) (*http.Request, wanted) {
-	header, kind := readRange(strings.Join(r.Header.Values("Range"), ","), size)
+// Several ranges are replaced by an unsatisfiable one. So they are rejected, but
+// only after the conditions of the request (If-None-Match, If-Range), which take
+// precedence and may void the Range header.
+func withRange(r *http.Request, size int64) (*http.Request, rangeKind) {
+	header, kind := normalizeRange(strings.Join(r.Header.Values("Range"), ","), size)
 	r = r.Clone(r.Context())
 	r.Header.Del("Range")
 	if kind != whole {
@@ -41,8 +41,9 @@ func withRange(r *http.Request, size int64) (*http.Request, wanted) {
 	return r, kind
 }
 
-// readRange puts a Range header for content of size bytes into its plainest form.
-func readRange(header string, size int64) (string, wanted) {
+// normalizeRange returns the simplest equivalent of a Range header for content of
+// size bytes.
+func normalizeRange(header string, size int64) (string, rangeKind) {
 	unit, set, _ := strings.Cut(header, "=")
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		return "", whole
@@ -53,7 +54,7 @@ func readRange(header string, size int64) (string, wanted) {
 	for spec := range strings.SplitSeq(set, ",") {
 		spec = strings.Trim(spec, " \t")
 		if spec == "" {
-			continue // empty elements of a list mean nothing
+			continue // RFC 9110: empty list elements are ignored
 		}
 		m := rangeSpec.FindStringSubmatch(spec)
 		if m == nil || m[2] != "" && number(m[2]) < number(m[1]) {
@@ -81,7 +82,7 @@ func readRange(header string, size int64) (string, wanted) {
 	}
 }
 
-// number reads digits; a number too large for any file stays too large.
+// number parses digits. A number that overflows becomes larger than any file.
 func number(digits string) int64 {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -91,37 +92,37 @@ func number(digits string) int64 {
 }
 
 // refusal explains why no part of the content can be sent.
-func (k wanted) refusal(size int64) error {
+func (k rangeKind) refusal(size int64) error {
 	if k == several {
 		return &video.Error{Kind: video.RangeUnsatisfiable, Code: "multiple_ranges_unsupported", Msg: "Ask for one range at a time."}
 	}
 	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for lies outside of it.", size)}
 }
 
-// rangeGuard keeps back the refusals (412 and 416) of http.ServeContent, so that
-// a problem can be sent in their place.
-type rangeGuard struct {
+// refusalFilter suppresses the error responses (412 and 416) of
+// http.ServeContent, so that a problem can be sent instead.
+type refusalFilter struct {
 	http.ResponseWriter
-	refused int // the status kept back, or 0
+	refused int // the suppressed status, or 0
 }
 
-func (g *rangeGuard) WriteHeader(status int) {
+func (f *refusalFilter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
-		g.refused = status
+		f.refused = status
 		return
 	}
-	g.ResponseWriter.WriteHeader(status)
+	f.ResponseWriter.WriteHeader(status)
 }
 
-func (g *rangeGuard) Write(b []byte) (int, error) {
-	if g.refused != 0 {
+func (f *refusalFilter) Write(b []byte) (int, error) {
+	if f.refused != 0 {
 		return len(b), nil
 	}
-	return g.ResponseWriter.Write(b)
+	return f.ResponseWriter.Write(b)
 }
 
-// ReadFrom relies on io.Copy, which uses the ReadFrom of the writer below: that
-// is how a file gets to the network without passing through this process.
-func (g *rangeGuard) ReadFrom(r io.Reader) (int64, error) { return io.Copy(g.ResponseWriter, r) }
+// ReadFrom relies on io.Copy, which uses the ReadFrom of the writer below, so that
+// files are still sent with sendfile.
+func (f *refusalFilter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(f.ResponseWriter, r) }
 
-func (g *rangeGuard) Unwrap() http.ResponseWriter { return g.ResponseWriter }
+func (f *refusalFilter) Unwrap() http.ResponseWriter { return f.ResponseWriter }

@@ -12,15 +12,15 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// upload answers PUT /upload/{token}/{id}. The body is read only when the
-// service reads it, so a client that sent "Expect: 100-continue" hears a refusal
-// before it has sent a byte. Others send on; Guard takes a part of that in.
+// upload answers PUT /upload/{token}/{id}. The body is not read before the service
+// reads it, so a client that sent "Expect: 100-continue" is refused before it has
+// sent a byte. Other clients keep sending; Guard drains what they send.
 func (d *delivery) upload(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "ETag")
 
-	etag, err := d.receive(r, &patientReader{from: r.Body, control: http.NewResponseController(w), stall: d.stall})
+	etag, err := d.receive(r, &timeoutReader{from: r.Body, control: http.NewResponseController(w), idle: d.idleTimeout})
 	if err != nil {
 		problem.Write(w, r, err)
 		return
@@ -31,7 +31,7 @@ func (d *delivery) upload(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err error) {
-	if r.Header.Get("Content-Range") != "" { // a part must not be taken for the whole file
+	if r.Header.Get("Content-Range") != "" { // a part must not be stored as the whole file
 		return "", &video.Error{Kind: video.Invalid, Code: "partial_upload_unsupported", Msg: "Send the whole file in one request, without Content-Range."}
 	}
 	etag, err = d.service.ReceiveUpload(r.Context(), app.Incoming{
@@ -41,22 +41,22 @@ func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err er
 		Length:      r.ContentLength,
 		Body:        body,
 	})
-	if errors.Is(err, os.ErrDeadlineExceeded) { // to the service this is a connection that broke
+	if errors.Is(err, os.ErrDeadlineExceeded) { // the service reports it as a broken connection
 		return "", &video.Error{Kind: video.Invalid, Code: "upload_stalled", Msg: "The upload stood still for too long. Nothing was stored; send it again.", Err: err}
 	}
 	return etag, err
 }
 
-// patientReader reads a body for as long as it takes, provided that every read
-// brings something within stall.
-type patientReader struct {
+// timeoutReader reads a body for as long as it takes, provided that every read
+// returns something within the idle timeout.
+type timeoutReader struct {
 	from    io.Reader
 	control *http.ResponseController
-	stall   time.Duration
+	idle    time.Duration
 }
 
-func (p *patientReader) Read(b []byte) (int, error) {
-	// A connection without deadlines is one of a test; it does not stall.
-	_ = p.control.SetReadDeadline(time.Now().Add(p.stall))
-	return p.from.Read(b)
+func (t *timeoutReader) Read(b []byte) (int, error) {
+	// Only connections of tests do not support deadlines.
+	_ = t.control.SetReadDeadline(time.Now().Add(t.idle))
+	return t.from.Read(b)
 }

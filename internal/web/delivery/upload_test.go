@@ -36,7 +36,7 @@ func refusing(kind video.Kind, code string) *fakeService {
 	}}
 }
 
-// serveUploads starts a server and opens a bare connection to it.
+// serveUploads starts a server and opens a raw connection to it.
 func serveUploads(t *testing.T, s Service, c Config) (conn *net.TCPConn, answers *bufio.Reader) {
 	t.Helper()
 	server := httptest.NewServer(newHandler(s, c))
@@ -45,7 +45,7 @@ func serveUploads(t *testing.T, s Service, c Config) (conn *net.TCPConn, answers
 	return conn, bufio.NewReader(conn)
 }
 
-// dial opens a bare connection to a server.
+// dial opens a raw connection to a server.
 func dial(t *testing.T, server *httptest.Server) *net.TCPConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -63,7 +63,7 @@ func readAnswer(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
 	res, err := http.ReadResponse(from, nil)
 	if err != nil {
-		t.Fatalf("there is no answer: %v", err)
+		t.Fatalf("there is no response: %v", err)
 	}
 	t.Cleanup(func() { res.Body.Close() })
 	return res
@@ -75,7 +75,7 @@ func TestUpload(t *testing.T) {
 	var seen app.Incoming
 	s := httptest.NewServer(newHandler(storing(&got, &seen), Config{}))
 	defer s.Close()
-	for _, body := range []io.Reader{strings.NewReader("the film"), io.MultiReader(strings.NewReader("the film"))} {
+	for _, body := range []io.Reader{strings.NewReader("the file"), io.MultiReader(strings.NewReader("the file"))} {
 		r, err := http.NewRequestWithContext(t.Context(), "PUT", s.URL+uploadPath, body)
 		if err != nil {
 			t.Fatal(err)
@@ -95,9 +95,9 @@ func TestUpload(t *testing.T) {
 		}
 		wantLength := r.ContentLength
 		if wantLength == 0 {
-			wantLength = -1 // a client that does not know the length either
+			wantLength = -1 // chunked encoding
 		}
-		if string(got) != "the film" || seen.Token != "17.k1.sig" || seen.Video != testID || seen.ContentType != "video/mp4" || seen.Length != wantLength {
+		if string(got) != "the file" || seen.Token != "17.k1.sig" || seen.Video != testID || seen.ContentType != "video/mp4" || seen.Length != wantLength {
 			t.Errorf("stored %q of %+v", got, seen)
 		}
 	}
@@ -130,9 +130,9 @@ func TestUploadRefusals(t *testing.T) {
 	}
 }
 
-// The service knows what it signed: it refuses an id that is none as it refuses
-// any other address that was changed.
-func TestAnIDThatIsNoneIsLeftToTheSignature(t *testing.T) {
+// No signature matches a malformed ID, so the service rejects it like any other
+// URL that was tampered with.
+func TestAMalformedIDIsLeftToTheSignatureCheck(t *testing.T) {
 	t.Parallel()
 	f := refusing(video.Forbidden, "url_invalid")
 	refuse := f.receive
@@ -144,7 +144,7 @@ func TestAnIDThatIsNoneIsLeftToTheSignature(t *testing.T) {
 	}
 }
 
-func TestAPartIsNotTakenForTheWhole(t *testing.T) {
+func TestAPartIsNotStoredAsTheWholeFile(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
@@ -158,11 +158,11 @@ func TestAPartIsNotTakenForTheWhole(t *testing.T) {
 func TestRefusedUploadIsAnsweredBeforeItsBodyIsSent(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{
-		"a client that asks first":           "Content-Length: 5000000000\r\nExpect: 100-continue\r\n",
-		"a long upload":                      "Content-Length: 5000000000\r\n",
-		"a short upload":                     "Content-Length: 1000\r\n",
-		"an upload that tells no length":     "Transfer-Encoding: chunked\r\n",
-		"no length, from one who asks first": "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n",
+		"Expect":                 "Content-Length: 5000000000\r\nExpect: 100-continue\r\n",
+		"a long upload":          "Content-Length: 5000000000\r\n",
+		"a short upload":         "Content-Length: 1000\r\n",
+		"no length":              "Transfer-Encoding: chunked\r\n",
+		"no length, with Expect": "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,18 +170,18 @@ func TestRefusedUploadIsAnsweredBeforeItsBodyIsSent(t *testing.T) {
 			start := time.Now()
 			fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Type: video/mp4\r\n%s\r\n", uploadPath, head)
 			res := readAnswer(t, answers)
-			if waited := time.Since(start); waited > testFarewell/2 {
+			if waited := time.Since(start); waited > testDrain/2 {
 				t.Errorf("the answer took %s", waited)
 			}
 			wantProblem(t, res.StatusCode, res.Header, res.Body, 413, "file_too_large")
 			if !res.Close {
-				t.Error("the connection is kept, with a body on it that nobody reads")
+				t.Error("the connection is kept open, with an unread body on it")
 			}
 		})
 	}
 }
 
-func TestClientThatAsksFirstIsToldToGoOn(t *testing.T) {
+func TestExpectContinueIsAnsweredWith100(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
@@ -190,17 +190,17 @@ func TestClientThatAsksFirstIsToldToGoOn(t *testing.T) {
 	if res := readAnswer(t, answers); res.StatusCode != 100 {
 		t.Fatalf("the first answer is %d, want 100", res.StatusCode)
 	}
-	fmt.Fprint(conn, "film")
-	if res := readAnswer(t, answers); res.StatusCode != 200 || string(got) != "film" || res.Close {
+	fmt.Fprint(conn, "file")
+	if res := readAnswer(t, answers); res.StatusCode != 200 || string(got) != "file" || res.Close {
 		t.Errorf("answer is %d, stored %q, connection closed: %v", res.StatusCode, got, res.Close)
 	}
 }
 
-func TestUploadThatStandsStill(t *testing.T) {
+func TestStalledUpload(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
-	conn, answers := serveUploads(t, storing(&got, &seen), Config{Stall: 50 * time.Millisecond})
+	conn, answers := serveUploads(t, storing(&got, &seen), Config{IdleTimeout: 50 * time.Millisecond})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nonly this", uploadPath)
 	res := readAnswer(t, answers)
 	wantProblem(t, res.StatusCode, res.Header, res.Body, 400, "upload_stalled")
@@ -213,10 +213,10 @@ func TestSlowButSteadyUploadIsTaken(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
-	const stall = 400 * time.Millisecond
-	conn, answers := serveUploads(t, storing(&got, &seen), Config{Stall: stall})
+	const idle = 400 * time.Millisecond
+	conn, answers := serveUploads(t, storing(&got, &seen), Config{IdleTimeout: idle})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n", uploadPath)
-	tick := time.NewTicker(stall / 8) // ten of them are longer than stall
+	tick := time.NewTicker(idle / 8) // ten of them are longer than the timeout
 	defer tick.Stop()
 	for i := range 10 {
 		<-tick.C
@@ -227,20 +227,20 @@ func TestSlowButSteadyUploadIsTaken(t *testing.T) {
 	}
 }
 
-// The deadline of reading must not outlive the body: the server watches the
-// connection while the file is put in its place, and would cancel the request.
-func TestStoringMayTakeLongerThanAStall(t *testing.T) {
+// The read deadline must be lifted at the end of the body. Otherwise the server,
+// which watches the connection meanwhile, would cancel the request.
+func TestStoringMayTakeLongerThanTheIdleTimeout(t *testing.T) {
 	t.Parallel()
-	const stall = 50 * time.Millisecond
+	const idle = 50 * time.Millisecond
 	f := &fakeService{}
-	conn, answers := serveUploads(t, &contextService{f, stall}, Config{Stall: stall})
-	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nfilm", uploadPath)
+	conn, answers := serveUploads(t, &slowService{f, idle}, Config{IdleTimeout: idle})
+	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nfile", uploadPath)
 	if res := readAnswer(t, answers); res.StatusCode != 200 {
 		t.Errorf("answer is %d, want 200", res.StatusCode)
 	}
 }
 
-func TestUploadThatBreaksOff(t *testing.T) {
+func TestInterruptedUpload(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var seen app.Incoming
@@ -262,7 +262,7 @@ func TestUploadThatBreaksOff(t *testing.T) {
 	}
 }
 
-func TestFaultOfOursDuringAnUploadIsNotTheClients(t *testing.T) {
+func TestStorageErrorsAreInternal(t *testing.T) {
 	t.Parallel()
 	f := &fakeService{receive: func(in app.Incoming) (string, error) { return "", errors.New("the disk is broken") }}
 	w := do(newHandler(f, Config{}), "PUT", uploadPath)

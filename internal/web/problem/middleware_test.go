@@ -18,11 +18,11 @@ func TestRequestID(t *testing.T) {
 		name, sent string
 		kept       bool
 	}{
-		{"a sane id is kept", "Ab.9_-", true},
+		{"a safe ID is kept", "Ab.9_-", true},
 		{"64 characters are kept", strings.Repeat("a", 64), true},
 		{"65 are not", strings.Repeat("a", 65), false},
 		{"a line break is not", "a\nb", false},
-		{"none is made up for", "", false},
+		{"a missing one is generated", "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRecoverAnswersForAPanic(t *testing.T) {
 	}
 }
 
-func TestRecoverCutsAnAnswerThatHasBegun(t *testing.T) {
+func TestRecoverAbortsAResponseThatHasBegun(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	h := Recover(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -95,13 +95,13 @@ func TestRecoverCutsAnAnswerThatHasBegun(t *testing.T) {
 	RequestID(slog.New(slog.NewTextHandler(&log, nil)), h).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
-// fileTaker is a writer that, like the server's, can take a file whole.
-type fileTaker struct {
+// readerFrom is a writer that, like the server's, has ReadFrom.
+type readerFrom struct {
 	*httptest.ResponseRecorder
 	took io.Reader
 }
 
-func (f *fileTaker) ReadFrom(r io.Reader) (int64, error) {
+func (f *readerFrom) ReadFrom(r io.Reader) (int64, error) {
 	f.took = r
 	return io.Copy(f.ResponseRecorder, r)
 }
@@ -112,16 +112,16 @@ func TestRecoverKeepsSendfilePossible(t *testing.T) {
 	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &fileTaker{ResponseRecorder: httptest.NewRecorder()}
+	w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
 	Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, path)
 	})).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 
 	limited, ok := w.took.(*io.LimitedReader)
 	if !ok {
-		t.Fatalf("the writer below was given a %T, want an *io.LimitedReader", w.took)
+		t.Fatalf("ReadFrom got a %T, want an *io.LimitedReader", w.took)
 	}
 	if _, ok := limited.R.(*os.File); !ok {
-		t.Errorf("the writer below was given a %T, want an *os.File", limited.R)
+		t.Errorf("ReadFrom got a %T, want an *os.File", limited.R)
 	}
 }

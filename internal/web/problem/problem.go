@@ -1,7 +1,7 @@
-// Package problem answers requests that failed: RFC 9457 problem+json. It is the
-// only place where an error becomes an HTTP status, and the only one where a
-// request's error is logged. It also owns what every request needs for that: an
-// id, a guard against panics, and a mux whose own refusals look like all others.
+// Package problem writes error responses: RFC 9457 problem+json. It is the only
+// place where an error becomes an HTTP status, and the only one that logs the
+// error of a request. It also provides what that needs: request IDs, recovery from
+// panics, and a mux whose 404 and 405 responses are problems, too.
 package problem
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// ContentType is the media type of every answer to a failed request.
+// ContentType is the media type of every error response.
 const ContentType = "application/problem+json"
 
-// statusClientClosed is what an access log shows for a request whose client
-// left before the answer. Nobody receives it; it keeps such requests from being
-// counted as faults of the server.
+// statusClientClosed is the status of a request whose client disconnected before
+// the response. Nobody receives it; in access logs and metrics it keeps such
+// requests from counting as server errors.
 const statusClientClosed = 499
 
-// statuses gives the HTTP status for each kind of error.
+// statuses maps each kind of error to its HTTP status.
 var statuses = map[video.Kind]int{
 	video.Internal:            http.StatusInternalServerError,
 	video.Invalid:             http.StatusBadRequest,
@@ -47,16 +47,16 @@ var statuses = map[video.Kind]int{
 	video.InsufficientStorage: http.StatusInsufficientStorage,
 }
 
-// patience says when to try again where waiting helps and the error itself does
-// not say how long.
-var patience = map[int]time.Duration{
+// defaultRetryAfter is sent for statuses where retrying later helps, if the error
+// itself does not say how much later.
+var defaultRetryAfter = map[int]time.Duration{
 	http.StatusTooManyRequests:     time.Second,
 	http.StatusLocked:              time.Second,
 	http.StatusServiceUnavailable:  5 * time.Second,
 	http.StatusInsufficientStorage: time.Minute,
 }
 
-// Problem is the body of the answer to a failed request.
+// Problem is the body of an error response.
 type Problem struct {
 	Type      string  `json:"type" format:"uri" doc:"A stable URI for this kind of problem." example:"urn:spool:problem:video_not_found"`
 	Title     string  `json:"title" doc:"A short summary of this kind of problem."`
@@ -77,7 +77,7 @@ type Fault struct {
 	Message string `json:"message" doc:"What the field must be."`
 }
 
-// Error makes a Problem something that a huma operation can return.
+// Error lets a huma operation return a Problem as its error.
 func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
 // GetStatus tells huma the HTTP status.
@@ -86,8 +86,8 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType tells huma the media type.
 func (p *Problem) ContentType(string) string { return ContentType }
 
-// GetHeaders returns the headers that belong to the problem: Retry-After, in
-// whole seconds, where waiting helps.
+// GetHeaders returns the headers that belong to the problem: Retry-After, in whole
+// seconds, where retrying later helps.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
@@ -96,9 +96,8 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// Of turns err, met while serving r, into the answer for the client. Trouble of
-// the server's own is logged here, with the id of the request, and described to
-// the client in neutral words only.
+// Of turns the error of request r into a problem for the client. Server errors are
+// logged here, with the ID of the request; the client gets no details of them.
 func Of(r *http.Request, err error) *Problem {
 	var p *Problem
 	e, classified := errors.AsType[*video.Error](err)
@@ -115,7 +114,7 @@ func Of(r *http.Request, err error) *Problem {
 	p.Title = title(p.Code)
 	p.Instance = (&url.URL{Path: redactPath(r.URL.Path)}).EscapedPath()
 	p.RequestID = ID(r.Context())
-	report(r, p, err)
+	logServerError(r, p, err)
 	return p
 }
 
@@ -125,7 +124,7 @@ func classifiedProblem(status int, e *video.Error) *Problem {
 		p.Code = string(e.Kind)
 	}
 	if p.retryAfter <= 0 {
-		p.retryAfter = patience[status]
+		p.retryAfter = defaultRetryAfter[status]
 	}
 	for _, f := range e.Faults {
 		p.Errors = append(p.Errors, Fault(f))
@@ -133,13 +132,13 @@ func classifiedProblem(status int, e *video.Error) *Problem {
 	return p
 }
 
-// report logs what an operator must know. A request that the client got wrong
-// is no fault of the server and leaves no line.
-func report(r *http.Request, p *Problem, err error) {
+// logServerError logs errors that concern the operator. Client errors are not
+// logged.
+func logServerError(r *http.Request, p *Problem, err error) {
 	if p.Status < http.StatusInternalServerError {
 		return
 	}
-	level := slog.LevelWarn // the service said that it cannot now, and knows why
+	level := slog.LevelWarn // a known condition, such as a full disk
 	if p.Status == http.StatusInternalServerError {
 		level = slog.LevelError
 	}
@@ -153,12 +152,12 @@ func report(r *http.Request, p *Problem, err error) {
 	logger(r.Context()).LogAttrs(r.Context(), level, "request failed", attrs...)
 }
 
-// Write answers r with err as problem+json. It must be called before anything
-// else of the answer has been written.
+// Write answers r with err as problem+json. It must be called before any part of
+// a response has been written.
 func Write(w http.ResponseWriter, r *http.Request, err error) {
 	p := Of(r, err)
 	h := w.Header()
-	// What was set for the answer that did not come must not describe this one.
+	// These describe the response that was intended, not this one.
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "Etag", "Last-Modified"} {
 		h.Del(name)
 	}
@@ -171,15 +170,15 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(p) // strings and numbers only: it cannot fail
-	// With its length the answer is whole as soon as it is sent, even where the
+	_ = enc.Encode(p) // only strings and numbers: it cannot fail
+	// With Content-Length, the client knows the response is complete even while the
 	// server still waits for the rest of the request.
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body.Bytes()) // fails for a client that has gone
+	_, _ = w.Write(body.Bytes()) // fails if the client has disconnected
 }
 
-// title turns a code into words: "invalid_api_key" is "Invalid API key".
+// title turns a code into a title: "invalid_api_key" is "Invalid API key".
 func title(code string) string {
 	words := strings.Split(code, "_")
 	for i, w := range words {
@@ -193,9 +192,8 @@ func title(code string) string {
 	return strings.Join(words, " ")
 }
 
-// redactPath returns path without the signature that upload and playback
-// addresses carry, so that it can be logged and shown: whoever holds the whole
-// path holds the file.
+// redactPath removes the signature of upload and playback URLs from path, so that
+// it can be logged and shown: the full path grants access to the file.
 func redactPath(path string) string {
 	for _, prefix := range []string{"/v/", "/upload/tus/", "/upload/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
@@ -204,7 +202,7 @@ func redactPath(path string) string {
 		}
 		first, tail, more := strings.Cut(rest, "/")
 		if _, err := video.ParseID("", first); err == nil || first == "" {
-			return path // a public address: there is no signature in it
+			return path // a public URL: it has no signature
 		}
 		if more {
 			tail = "/" + tail

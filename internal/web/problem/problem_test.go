@@ -20,7 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// answer serves one request with h inside RequestID and returns the answer, the
+// answer serves one request with h inside RequestID and returns the response, the
 // problem in it, and what was logged.
 func answer(t *testing.T, h http.Handler, r *http.Request) (*httptest.ResponseRecorder, Problem, string) {
 	t.Helper()
@@ -121,7 +121,7 @@ func TestUnclassifiedErrorStaysInTheLog(t *testing.T) {
 	}
 }
 
-func TestClientThatLeftIsNoFault(t *testing.T) {
+func TestDisconnectedClientIsNotAServerError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -138,11 +138,11 @@ func TestRetryAfter(t *testing.T) {
 		err  video.Error
 		want string
 	}{
-		{"the error knows, rounded up", video.Error{Kind: video.RateLimited, RetryAfter: 1500 * time.Millisecond}, "2"},
+		{"from the error, rounded up", video.Error{Kind: video.RateLimited, RetryAfter: 1500 * time.Millisecond}, "2"},
 		{"rate limit by default", video.Error{Kind: video.RateLimited}, "1"},
 		{"unavailable by default", video.Error{Kind: video.Unavailable}, "5"},
 		{"full by default", video.Error{Kind: video.InsufficientStorage}, "60"},
-		{"not ready, and the error knows", video.Error{Kind: video.NotFound, Code: "not_ready", RetryAfter: 9 * time.Second}, "9"},
+		{"not ready, from the error", video.Error{Kind: video.NotFound, Code: "not_ready", RetryAfter: 9 * time.Second}, "9"},
 		{"waiting does not help", video.Error{Kind: video.NotFound, Code: "not_found"}, ""},
 	}
 	for _, tt := range tests {
@@ -162,7 +162,7 @@ func TestRedactPath(t *testing.T) {
 		{"signed playback", "/v/17.k1.c2ln/" + id + "/720p.mp4", "/v/…/" + id + "/720p.mp4"},
 		{"public playback", "/v/" + id + "/720p.mp4", "/v/" + id + "/720p.mp4"},
 		{"upload", "/upload/17.k1.c2ln/" + id, "/upload/…/" + id},
-		{"upload in pieces", "/upload/tus/17.k1.c2ln/" + id, "/upload/tus/…/" + id},
+		{"resumable upload", "/upload/tus/17.k1.c2ln/" + id, "/upload/tus/…/" + id},
 		{"cut short", "/upload/17.k1.c2ln", "/upload/…"},
 		{"a token where an id belongs", "/v/17.k1.c2ln/720p.mp4", "/v/…/720p.mp4"},
 		{"no token", "/v/", "/v/"},

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// panicError is a panic on its way into the log.
+// panicError carries a recovered panic to the log.
 type panicError struct {
 	value any
 	stack []byte
@@ -15,8 +15,9 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// Recover turns a panic of next into a logged 500. When the answer has already
-// begun, the connection is cut instead: a half answer must not look whole.
+// Recover turns a panic of next into a logged 500. If the response has already
+// begun, the connection is closed instead: a truncated response must not look
+// complete.
 func Recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t := &tracker{ResponseWriter: w}
@@ -39,8 +40,8 @@ func Recover(next http.Handler) http.Handler {
 	})
 }
 
-// tracker remembers whether an answer has begun. It hands ReadFrom through, so
-// that files still go out by sendfile, and Unwrap, for http.ResponseController.
+// tracker records whether the response has begun. It passes ReadFrom on, so that
+// files are still sent with sendfile, and has Unwrap for http.ResponseController.
 type tracker struct {
 	http.ResponseWriter
 	started bool
@@ -49,7 +50,7 @@ type tracker struct {
 func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 func (t *tracker) WriteHeader(status int) {
-	t.started = t.started || status >= http.StatusOK // 1xx are no answer yet
+	t.started = t.started || status >= http.StatusOK // 1xx is not the final response
 	t.ResponseWriter.WriteHeader(status)
 }
 

@@ -176,7 +176,7 @@ func (b *bench) serve(pieces tus.Storage) {
 	b.must(tus.Register(mux, watched{b.App, b}, pieces, tus.Config{
 		MaxBytes: limit, Stall: stall, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
 	}))
-	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Patience{}))
+	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Timeouts{}))
 	server := httptest.NewServer(edge)
 	b.t.Cleanup(func() {
 		server.CloseClientConnections()

@@ -9,8 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/service/auth/sign"
 )
 
-// FuzzVerify holds one good token against everything the fuzzer can think of:
-// only that token, for its subject and purpose, before its expiry, is accepted.
+// FuzzVerify checks that a token is accepted only unchanged, for its own subject
+// and purpose, and before its expiry.
 func FuzzVerify(f *testing.F) {
 	ring := sign.NewKeyring(newKey, oldKey)
 	good := ring.Sign(sign.Playback, subject, noon)
@@ -43,7 +43,7 @@ func FuzzVerify(f *testing.F) {
 		if otherSubject != subject {
 			refused("another subject", sign.Playback, otherSubject, token)
 		}
-		// good is a token of ours, so the fuzzer may hold it beside its subject.
+		// good is a valid token, so the fuzzer may pair it with its subject.
 		if otherToken != token && otherToken != good {
 			refused("another token", sign.Playback, subject, otherToken)
 			refused("another token and subject", sign.Playback, otherSubject, otherToken)
@@ -56,7 +56,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// changes are the small forgeries: one byte, the expiry, the key.
+// changes are small forgeries: of one byte, the expiry, or the key.
 func changes(token string, at int, b byte) map[string]string {
 	exp, rest, _ := strings.Cut(token, ".")
 	return map[string]string{
@@ -64,8 +64,8 @@ func changes(token string, at int, b byte) map[string]string {
 		"an inserted byte":   token[:at] + string([]byte{b}) + token[at:],
 		"a removed byte":     token[:at] + token[at+1:],
 		"a cut":              token[:at],
-		"a longer life":      exp + "0." + rest,
+		"a later expiry":     exp + "0." + rest,
 		"a positive sign":    "+" + token,
-		"the older key's id": strings.Replace(token, "."+newKey.ID+".", "."+oldKey.ID+".", 1),
+		"the older key's ID": strings.Replace(token, "."+newKey.ID+".", "."+oldKey.ID+".", 1),
 	}
 }

@@ -28,13 +28,13 @@ func TestRotation(t *testing.T) {
 
 	ring.Set([]sign.Key{newKey})
 	if err := ring.Verify(sign.Playback, subject, old, before); !errors.Is(err, sign.ErrInvalid) {
-		t.Errorf("Verify with a key that was taken away = %v; want ErrInvalid", err)
+		t.Errorf("Verify with a key that was removed = %v; want ErrInvalid", err)
 	}
 	if err := ring.Verify(sign.Playback, subject, fresh, before); err != nil {
 		t.Errorf("Verify of the new token = %v", err)
 	}
 	if ring.Has(oldKey.ID) || !ring.Has(newKey.ID) {
-		t.Error("Has does not tell which keys the ring holds")
+		t.Error("Has does not report which keys the ring contains")
 	}
 }
 
@@ -58,7 +58,7 @@ func TestAnEmptyRingAcceptsNothing(t *testing.T) {
 	}
 }
 
-// Run with -race, this shows that keys may change while addresses are checked.
+// Run with -race, this shows that keys may be rotated while tokens are verified.
 func TestRotationWhileInUse(t *testing.T) {
 	t.Parallel()
 	ring := sign.NewKeyring(oldKey)

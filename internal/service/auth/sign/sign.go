@@ -1,6 +1,12 @@
-// Package sign makes and checks the signatures in Spool's own upload and
-// playback addresses: HMAC-SHA256 with a key id and an expiry, so that keys can
-// be changed while addresses signed with older ones go on working.
+// Package sign creates and verifies the tokens in Spool's upload and playback URLs:
+//
+//	{expiry}.{key id}.{signature}
+//
+// The signature is an HMAC-SHA256 over purpose, expiry, key ID and subject. For a
+// single file, the subject is "{video}/{file}"; for HLS and DASH, whose players
+// derive the URLs of segments themselves, it is the video alone, with a purpose of
+// its own. The key ID lets keys be rotated while URLs signed with older keys stay
+// valid.
 package sign
 
 import (
@@ -15,33 +21,34 @@ import (
 	"time"
 )
 
-// Purpose keeps signatures of one use from being taken for another's.
+// Purpose is part of what is signed, so that a token for one use is not valid for
+// another.
 type Purpose string
 
 const (
 	Upload   Purpose = "upload"
-	Resume   Purpose = "resume"   // an upload in pieces
+	Resume   Purpose = "resume"   // a resumable upload
 	Playback Purpose = "playback" // of one file
-	Stream   Purpose = "stream"   // of all files that a video is streamed with
+	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
 )
 
 var (
-	// ErrInvalid means that the token was not made by any of our keys for this
-	// purpose and subject.
+	// ErrInvalid means that none of the keys signed the token for this purpose and
+	// subject.
 	ErrInvalid = errors.New("signature is not valid")
-	// ErrExpired means that the token was ours, and its time is over.
+	// ErrExpired means that the signature is valid, but the token has expired.
 	ErrExpired = errors.New("signature has expired")
 )
 
-// Key is a secret with a short public name.
+// Key is a secret with a short public ID.
 type Key struct {
 	ID     string // letters and digits only
 	Secret []byte
 }
 
-// Keyring signs with its newest key and accepts the signatures of all. It may
-// be used from many goroutines at once. An empty ring accepts nothing, and
-// signing with it is a programming error.
+// Keyring signs with its newest key and accepts signatures of all its keys. It is
+// safe for concurrent use. An empty ring accepts nothing; signing with it is a
+// programming error.
 type Keyring struct{ keys atomic.Pointer[[]Key] }
 
 // NewKeyring returns a ring of keys, newest first.
@@ -57,14 +64,14 @@ func (r *Keyring) Set(keys []Key) {
 	r.keys.Store(&keys)
 }
 
-// Has reports whether the ring holds the key called id.
+// Has reports whether the ring contains the key with this ID.
 func (r *Keyring) Has(id string) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
 }
 
-// Sign returns a token for subject that is valid until expires, to the
-// millisecond: rounded to seconds, an address for one second might be dead when
-// it arrives. The token is one path element: "{expiry}.{key id}.{signature}".
+// Sign returns a token for subject that is valid until expires. The token is one
+// path element. The expiry has milliseconds: rounded to seconds, a URL for one
+// second could have expired on arrival.
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
 	k := (*r.keys.Load())[0]
 	exp := strconv.FormatInt(expires.UnixMilli(), 10)
@@ -85,7 +92,7 @@ func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error 
 	if !hmac.Equal([]byte(sig), []byte(signature(keys[i], p, exp, subject))) {
 		return ErrInvalid
 	}
-	// Only now, when the number is known to be ours, is it worth reading.
+	// The expiry is parsed only after the signature was verified.
 	ms, err := strconv.ParseInt(exp, 10, 64)
 	if err != nil {
 		return ErrInvalid
@@ -96,7 +103,7 @@ func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error 
 	return nil
 }
 
-// Expiry returns when a token that was verified ends.
+// Expiry returns when a verified token expires.
 func Expiry(token string) time.Time {
 	exp, _, _, _ := split(token)
 	ms, err := strconv.ParseInt(exp, 10, 64)
@@ -106,7 +113,7 @@ func Expiry(token string) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// KeyID returns the id of the key that token claims to be signed with.
+// KeyID returns the ID of the key that token claims to be signed with.
 func KeyID(token string) string {
 	_, id, _, _ := split(token)
 	return id
@@ -120,8 +127,8 @@ func split(token string) (exp, id, sig string, ok bool) {
 	return parts[0], parts[1], parts[2], true
 }
 
-// signature covers every part with its length fixed by a separator that cannot
-// occur in the parts before it.
+// signature joins the parts with newlines. Verify accepts only a number as expiry,
+// so a subject that contains newlines cannot shift the parts.
 func signature(k Key, p Purpose, exp, subject string) string {
 	mac := hmac.New(sha256.New, k.Secret)
 	mac.Write([]byte(string(p) + "\n" + exp + "\n" + k.ID + "\n" + subject))

@@ -28,13 +28,13 @@ func TestATokenIsValidUntilItsExpiry(t *testing.T) {
 		{"when it is made", noon.Add(time.Hour), noon, nil},
 		{"a second before", noon, noon.Add(-time.Second), nil},
 		{"a nanosecond before", noon, noon.Add(-1), nil},
-		{"at its moment", noon, noon, sign.ErrExpired},
+		{"at the expiry", noon, noon, sign.ErrExpired},
 		{"a nanosecond later", noon, noon.Add(1), sign.ErrExpired},
 		{"a year later", noon, noon.AddDate(1, 0, 0), sign.ErrExpired},
 		{"a year ahead", noon.AddDate(1, 0, 0), noon, nil},
 		{"in another time zone", noon.In(time.FixedZone("east", 9*3600)), noon.Add(-time.Second), nil},
 		{"a millisecond before, within a second", noon.Add(900 * time.Millisecond), noon.Add(899 * time.Millisecond), nil},
-		{"at its millisecond, within a second", noon.Add(900 * time.Millisecond), noon.Add(900 * time.Millisecond), sign.ErrExpired},
+		{"at the expiry, within a second", noon.Add(900 * time.Millisecond), noon.Add(900 * time.Millisecond), sign.ErrExpired},
 		{"before 1970", time.Unix(-5, 0), time.Unix(-6, 0), nil},
 	}
 	for _, tt := range tests {
@@ -50,7 +50,7 @@ func TestATokenIsValidUntilItsExpiry(t *testing.T) {
 	}
 }
 
-func TestATokenIsGoodForNothingElse(t *testing.T) {
+func TestOtherUsesAndForgeriesAreRejected(t *testing.T) {
 	t.Parallel()
 	ring := sign.NewKeyring(oldKey)
 	token := ring.Sign(sign.Playback, subject, noon)
@@ -81,7 +81,7 @@ func TestATokenIsGoodForNothingElse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			// The token has expired, too: a forgery must not learn even that.
+			// Also when the token has expired: a forgery must not learn even that.
 			for _, now := range []time.Time{noon.Add(-time.Second), noon.Add(time.Second)} {
 				if err := ring.Verify(tt.purpose, tt.subject, tt.token, now); !errors.Is(err, sign.ErrInvalid) {
 					t.Errorf("Verify at %v = %v; want ErrInvalid", now, err)
@@ -91,8 +91,8 @@ func TestATokenIsGoodForNothingElse(t *testing.T) {
 	}
 }
 
-// What is signed is one text; a subject with line breaks in it must not let a
-// part of it be read as the expiry or the key.
+// A subject that contains newlines must not let a part of it be read as the expiry
+// or the key.
 func TestPartsCannotBeShifted(t *testing.T) {
 	t.Parallel()
 	ring := sign.NewKeyring(oldKey)

@@ -16,15 +16,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// at returns the path of the film that playing plays.
-const at = "/v/" + testID + "/720p.mp4"
+// playPath is the path of the file that playing plays.
+const playPath = "/v/" + testID + "/720p.mp4"
 
-// guarded serves h behind Guard, opens a bare connection to it and tells when
+// guarded serves h behind Guard, opens a raw connection to it and signals when
 // requests have ended.
-func guarded(t *testing.T, h http.HandlerFunc, p Patience) (conn *net.TCPConn, ended <-chan struct{}) {
+func guarded(t *testing.T, h http.HandlerFunc, timeouts Timeouts) (conn *net.TCPConn, ended <-chan struct{}) {
 	t.Helper()
 	done := make(chan struct{}, 10)
-	guard := Guard(h, p)
+	guard := Guard(h, timeouts)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { done <- struct{}{} }()
 		guard.ServeHTTP(w, r)
@@ -40,23 +40,23 @@ func waitFor(t *testing.T, ended <-chan struct{}) time.Duration {
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the client can hold on to the server")
+		t.Fatal("the client can block the server")
 	}
 	return time.Since(start)
 }
 
-func TestABodyThatNeverComesHoldsNothing(t *testing.T) {
+func TestABodyThatNeverArrivesBlocksNothing(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{
-		"a short body":     "Content-Length: 10\r\n",
-		"a long body":      "Content-Length: 10000000\r\n",
-		"an endless body":  "Transfer-Encoding: chunked\r\n",
-		"one who asks":     "Content-Length: 10\r\nExpect: 100-continue\r\n",
-		"a body that goes": "Content-Length: 10\r\nConnection: close\r\n",
+		"a short body":      "Content-Length: 10\r\n",
+		"a long body":       "Content-Length: 10000000\r\n",
+		"an endless body":   "Transfer-Encoding: chunked\r\n",
+		"Expect":            "Content-Length: 10\r\nExpect: 100-continue\r\n",
+		"Connection: close": "Content-Length: 10\r\nConnection: close\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, ended := guarded(t, http.NotFound, Patience{Farewell: 500 * time.Millisecond})
+			conn, ended := guarded(t, http.NotFound, Timeouts{Drain: 500 * time.Millisecond})
 			start := time.Now()
 			fmt.Fprintf(conn, "POST /nothing HTTP/1.1\r\nHost: h\r\n%s\r\n", head)
 			status := make([]byte, len("HTTP/1.1 404"))
@@ -74,10 +74,10 @@ func TestABodyThatNeverComesHoldsNothing(t *testing.T) {
 	}
 }
 
-// Many clients send all they have before they look for an answer.
-func TestAClientThatSendsFirstHearsTheRefusal(t *testing.T) {
+// Many clients send their whole body before they read the response.
+func TestAClientThatSendsFirstGetsTheRefusal(t *testing.T) {
 	t.Parallel()
-	const size = 24 << 20 // more than the buffers of both systems hold
+	const size = 24 << 20 // more than the socket buffers of both sides hold
 	conn, answers := serveUploads(t, refusing(video.TooLarge, "file_too_large"), Config{})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", uploadPath, size)
 	if _, err := conn.Write(make([]byte, size)); err != nil {
@@ -87,13 +87,13 @@ func TestAClientThatSendsFirstHearsTheRefusal(t *testing.T) {
 	wantProblem(t, res.StatusCode, res.Header, res.Body, 413, "file_too_large")
 }
 
-func TestABodyThatStandsStillEnds(t *testing.T) {
+func TestAStalledBodyTimesOut(t *testing.T) {
 	t.Parallel()
 	fault := make(chan error, 1)
 	conn, ended := guarded(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		fault <- err
-	}, Patience{Stall: 100 * time.Millisecond, Farewell: 100 * time.Millisecond})
+	}, Timeouts{Idle: 100 * time.Millisecond, Drain: 100 * time.Millisecond})
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nfew")
 	waitFor(t, ended)
 	if err := <-fault; !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -101,8 +101,8 @@ func TestABodyThatStandsStillEnds(t *testing.T) {
 	}
 }
 
-// film makes a service that plays so many zeroes; they take no room on disk.
-func film(t *testing.T, size int64) *fakeService {
+// sparse returns a service that plays a sparse file of this size.
+func sparse(t *testing.T, size int64) *fakeService {
 	t.Helper()
 	s := playing(t, nil)
 	if err := os.Truncate(s.path, size); err != nil {
@@ -111,46 +111,46 @@ func film(t *testing.T, size int64) *fakeService {
 	return s
 }
 
-func TestAReaderThatStandsStillIsGivenUp(t *testing.T) {
+func TestAStalledReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	play := newHandler(film(t, 64<<20), Config{Stall: 300 * time.Millisecond})
-	conn, ended := guarded(t, play.ServeHTTP, Patience{Stall: 300 * time.Millisecond})
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", at)
+	play := newHandler(sparse(t, 64<<20), Config{IdleTimeout: 300 * time.Millisecond})
+	conn, ended := guarded(t, play.ServeHTTP, Timeouts{Idle: 300 * time.Millisecond})
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", playPath)
 	waitFor(t, ended)
 }
 
-func TestASlowButSteadyReaderGetsTheWholeFilm(t *testing.T) {
+func TestASlowButSteadyReaderGetsTheWholeFile(t *testing.T) {
 	t.Parallel()
-	const size, stall = 64 << 20, time.Second
-	play := newHandler(film(t, size), Config{Stall: stall})
-	conn, ended := guarded(t, play.ServeHTTP, Patience{Stall: stall})
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", at)
-	tick := time.NewTicker(stall / 25)
+	const size, idle = 64 << 20, time.Second
+	play := newHandler(sparse(t, size), Config{IdleTimeout: idle})
+	conn, ended := guarded(t, play.ServeHTTP, Timeouts{Idle: idle})
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", playPath)
+	tick := time.NewTicker(idle / 25)
 	defer tick.Stop()
 	var got int64
 	for start := time.Now(); ; {
 		n, err := io.CopyN(io.Discard, conn, 1<<20)
 		if got += n; err == io.EOF {
-			if took := time.Since(start); got < size || took < 2*stall {
-				t.Errorf("got %d bytes in %s; want all %d in more than %s", got, took, size, 2*stall)
+			if took := time.Since(start); got < size || took < 2*idle {
+				t.Errorf("got %d bytes in %s; want all %d in more than %s", got, took, size, 2*idle)
 			}
 			break
 		}
 		if err != nil {
-			t.Fatalf("the film broke off after %d bytes: %v", got, err)
+			t.Fatalf("the response broke off after %d bytes: %v", got, err)
 		}
 		<-tick.C
 	}
 	waitFor(t, ended)
 }
 
-func TestAConnectionIsGoodForAnotherRequestAfterAPause(t *testing.T) {
+func TestAConnectionCanBeReusedAfterAPause(t *testing.T) {
 	t.Parallel()
-	const stall = 100 * time.Millisecond
-	server := httptest.NewServer(newHandler(playing(t, []byte(digits)), Config{Stall: stall}))
+	const idle = 100 * time.Millisecond
+	server := httptest.NewServer(newHandler(playing(t, []byte(digits)), Config{IdleTimeout: idle}))
 	defer server.Close()
 	for range 2 {
-		res, err := server.Client().Get(server.URL + at)
+		res, err := server.Client().Get(server.URL + playPath)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,36 +158,36 @@ func TestAConnectionIsGoodForAnotherRequestAfterAPause(t *testing.T) {
 		if res.Body.Close(); err != nil || string(b) != digits {
 			t.Fatalf("got %q, %v", b, err)
 		}
-		<-time.After(2 * stall) // the pause itself is the subject
+		<-time.After(2 * idle) // longer than the timeout of the first request
 	}
 }
 
-// fileTaker is a writer that, like the server's, can take a file whole.
-type fileTaker struct {
+// readerFrom is a writer that, like the server's, has ReadFrom.
+type readerFrom struct {
 	*httptest.ResponseRecorder
 	took []io.Reader
 }
 
-func (f *fileTaker) ReadFrom(r io.Reader) (int64, error) {
+func (f *readerFrom) ReadFrom(r io.Reader) (int64, error) {
 	f.took = append(f.took, r)
 	return io.Copy(f.ResponseRecorder, r)
 }
 
-func TestTheServerIsHandedTheFileItself(t *testing.T) {
+func TestFilesAreSentWithSendfile(t *testing.T) {
 	t.Parallel()
-	content := bytes.Repeat([]byte(digits), span/4) // two spans and a half
-	w := &fileTaker{ResponseRecorder: httptest.NewRecorder()}
-	newHandler(playing(t, content), Config{}).ServeHTTP(w, httptest.NewRequest("GET", at, nil))
+	content := bytes.Repeat([]byte(digits), writeBlock/4) // two blocks and a half
+	w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
+	newHandler(playing(t, content), Config{}).ServeHTTP(w, httptest.NewRequest("GET", playPath, nil))
 	if len(w.took) != 3 || !bytes.Equal(w.Body.Bytes(), content) {
-		t.Errorf("%d spans with %d bytes were sent, want 3 with %d", len(w.took), w.Body.Len(), len(content))
+		t.Errorf("%d blocks with %d bytes were sent, want 3 with %d", len(w.took), w.Body.Len(), len(content))
 	}
 	for _, part := range w.took {
 		limited, ok := part.(*io.LimitedReader)
 		if !ok {
-			t.Fatalf("the server was handed a %T, want an *io.LimitedReader", part)
+			t.Fatalf("ReadFrom got a %T, want an *io.LimitedReader", part)
 		}
 		if _, ok := limited.R.(syscall.Conn); !ok {
-			t.Errorf("the server was handed a %T, which the kernel cannot read by itself", limited.R)
+			t.Errorf("ReadFrom got a %T, which sendfile cannot use", limited.R)
 		}
 	}
 }
