@@ -118,13 +118,13 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 
 // join writes the film that the pieces make to path and checks it.
 func join(ctx context.Context, path string, parts *app.Pieces, length time.Duration) (mp4.Summary, error) {
-	pieces := make([]mp4.Piece, len(parts.Chunks))
+	pieces := make([]mp4.Input, len(parts.Chunks))
 	for i, o := range parts.Chunks {
-		pieces[i] = mp4.Piece{ReaderAt: stored{o}, Size: o.Info().Size}
+		pieces[i] = mp4.Input{ReaderAt: stored{o}, Size: o.Info().Size}
 	}
-	var sound *mp4.Piece
+	var sound *mp4.Input
 	if parts.Audio != nil {
-		sound = &mp4.Piece{ReaderAt: stored{parts.Audio}, Size: parts.Audio.Info().Size}
+		sound = &mp4.Input{ReaderAt: stored{parts.Audio}, Size: parts.Audio.Info().Size}
 	}
 	f, err := os.Create(path)
 	if err != nil {
@@ -135,7 +135,7 @@ func join(ctx context.Context, path string, parts *app.Pieces, length time.Durat
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
-	return sum, mp4.Verify(mp4.Piece{ReaderAt: f, Size: sum.Size}, sum)
+	return sum, mp4.Verify(mp4.Input{ReaderAt: f, Size: sum.Size}, sum)
 }
 
 // stored is an object that is read in the middle of a conversion. Its errors are

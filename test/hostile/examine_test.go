@@ -107,8 +107,8 @@ func (v *verdict) extras(ctx context.Context, tools *media.Tools, job media.Job,
 // assemble makes a film of its pieces, and of sound unless that is "". It returns
 // how long the film is.
 func assemble(film string, pictures []string, sound string) (time.Duration, error) {
-	var pieces []mp4.Piece
-	var heard *mp4.Piece
+	var pieces []mp4.Input
+	var heard *mp4.Input
 	for _, path := range pictures {
 		p, err := readPiece(path)
 		if err != nil {
@@ -132,10 +132,10 @@ func assemble(film string, pictures []string, sound string) (time.Duration, erro
 	if err != nil {
 		return 0, fmt.Errorf("assemble: %w", err)
 	}
-	return sum.Duration, mp4.Verify(mp4.Piece{ReaderAt: f, Size: sum.Size}, sum)
+	return sum.Duration, mp4.Verify(mp4.Input{ReaderAt: f, Size: sum.Size}, sum)
 }
 
-func readPiece(path string) (mp4.Piece, error) {
+func readPiece(path string) (mp4.Input, error) {
 	b, err := os.ReadFile(path)
-	return mp4.Piece{ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, err
+	return mp4.Input{ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, err
 }

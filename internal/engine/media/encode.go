@@ -155,7 +155,7 @@ func checkPiece(path string, codec video.Codec, want *video.Rendition) (Output, 
 		return Output{}, err
 	}
 	out := Output{Path: path, Size: info.Size()}
-	track, err := mp4.Inspect(mp4.Piece{ReaderAt: f, Size: info.Size()})
+	track, err := mp4.Inspect(mp4.Input{ReaderAt: f, Size: info.Size()})
 	if errors.Is(err, mp4.ErrNoFrames) {
 		return out, nil
 	}

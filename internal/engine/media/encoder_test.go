@@ -98,7 +98,7 @@ func TestFilmsOfOtherCodecs(t *testing.T) {
 // joinChunks encodes all chunks and assembles the first rendition.
 func joinChunks(t *testing.T, tools *Tools, job Job, plan *video.Plan) string {
 	t.Helper()
-	var pieces []mp4.Piece
+	var pieces []mp4.Input
 	for n := range plan.Chunks {
 		part := job
 		part.OutDir = t.TempDir()
@@ -110,7 +110,7 @@ func joinChunks(t *testing.T, tools *Tools, job Job, plan *video.Plan) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pieces = append(pieces, mp4.Piece{ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
+		pieces = append(pieces, mp4.Input{ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
 	}
 	var film bytes.Buffer
 	if _, err := mp4.Assemble(&film, pieces, nil, 0); err != nil {

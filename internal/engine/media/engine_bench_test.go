@@ -206,11 +206,11 @@ func (e *engine) spool() {
 }
 
 func (e *engine) assemble(path string, pieces []string, sound string) {
-	var all []mp4.Piece
+	var all []mp4.Input
 	for _, p := range pieces {
 		all = append(all, e.open(p))
 	}
-	var audio *mp4.Piece
+	var audio *mp4.Input
 	if sound != "" {
 		p := e.open(sound)
 		audio = &p
@@ -222,13 +222,13 @@ func (e *engine) assemble(path string, pieces []string, sound string) {
 	e.check(err)
 }
 
-func (e *engine) open(path string) mp4.Piece {
+func (e *engine) open(path string) mp4.Input {
 	f, err := os.Open(path)
 	e.check(err)
 	e.Cleanup(func() { f.Close() })
 	info, err := f.Stat()
 	e.check(err)
-	return mp4.Piece{ReaderAt: f, Size: info.Size()}
+	return mp4.Input{ReaderAt: f, Size: info.Size()}
 }
 
 // plain is what people write without a service: one ffmpeg for each resolution,

@@ -22,7 +22,7 @@ func finished(t testing.TB, tools *Tools, job Job, names ...video.Name) (*video.
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := make([][]mp4.Piece, len(plan.Renditions))
+	parts := make([][]mp4.Input, len(plan.Renditions))
 	for n := range plan.Chunks {
 		outputs, err := tools.EncodeChunk(t.Context(), job, plan, n, nil)
 		if err != nil {
@@ -38,7 +38,7 @@ func finished(t testing.TB, tools *Tools, job Job, names ...video.Name) (*video.
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { f.Close() })
-			parts[o.Rendition] = append(parts[o.Rendition], mp4.Piece{ReaderAt: f, Size: o.Size})
+			parts[o.Rendition] = append(parts[o.Rendition], mp4.Input{ReaderAt: f, Size: o.Size})
 		}
 	}
 	var films []Film

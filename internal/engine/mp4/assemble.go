@@ -33,20 +33,20 @@ const copyBuffer = 256 << 10
 // How long the last frame is shown no piece can tell; it is taken to be as long
 // as the one before. Where that would be beyond length, which may be 0 for a film
 // whose length is not known, it ends there.
-func Assemble(w io.Writer, pieces []Piece, audio *Piece, length time.Duration) (Summary, error) {
-	pictures, err := pictureReel(pieces, length)
+func Assemble(w io.Writer, pieces []Input, audio *Input, length time.Duration) (Summary, error) {
+	pictures, err := newVideoTrack(pieces, length)
 	if err != nil {
 		return Summary{}, fmt.Errorf("join the pictures: %w", err)
 	}
-	reels := []*reel{pictures}
+	reels := []*trackBuilder{pictures}
 	if audio != nil {
-		sound, err := soundReel(*audio)
+		sound, err := newAudioTrack(*audio)
 		if err != nil {
 			return Summary{}, fmt.Errorf("read the sound: %w", err)
 		}
 		reels = append(reels, sound)
 	}
-	f, err := plan(reels)
+	f, err := newLayout(reels)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -60,8 +60,8 @@ func Assemble(w io.Writer, pieces []Piece, audio *Piece, length time.Duration) (
 }
 
 // film is a file whose every byte is decided.
-type film struct {
-	reels []*reel
+type layout struct {
+	reels []*trackBuilder
 	runs  [][]run // of each reel
 	order []int   // of the runs in the file, as indexes of reels
 	ftyp  *mp4ff.FtypBox
@@ -74,8 +74,8 @@ type film struct {
 // plan lays the reels out. Where the media start depends on the size of the movie
 // box, and that on whether offsets take 32 or 64 bits; narrow ones are tried
 // first, and both kinds have a size that does not depend on their values.
-func plan(reels []*reel) (*film, error) {
-	f := &film{reels: reels, ftyp: fileType(reels[0].entries[0].Type())}
+func newLayout(reels []*trackBuilder) (*layout, error) {
+	f := &layout{reels: reels, ftyp: fileType(reels[0].entries[0].Type())}
 	for _, r := range reels {
 		f.runs = append(f.runs, r.runs())
 	}
@@ -98,7 +98,7 @@ func plan(reels []*reel) (*film, error) {
 		return nil, errors.New("the film has too many samples for one movie box")
 	}
 	for i, t := range f.moov.Traks {
-		place(t.Mdia.Minf.Stbl, f.runs[i], f.size()-media)
+		setOffsets(t.Mdia.Minf.Stbl, f.runs[i], f.size()-media)
 	}
 	return f, nil
 }
@@ -112,21 +112,21 @@ func fileType(codec string) *mp4ff.FtypBox {
 	return mp4ff.NewFtyp("isom", 0x200, brands)
 }
 
-func (f *film) size() int64 {
+func (f *layout) size() int64 {
 	return int64(f.ftyp.Size()+f.moov.Size()) + f.mdat
 }
 
-func (f *film) summary() Summary {
+func (f *layout) summary() Summary {
 	s := Summary{
 		Frames:   len(f.reels[0].sizes),
 		Duration: ticks(int64(f.moov.Mvhd.Duration), f.moov.Mvhd.Timescale),
 		Size:     f.size(),
 	}
-	s.Width, s.Height = pictureSize(f.reels[0].entries[0])
+	s.Width, s.Height = frameSize(f.reels[0].entries[0])
 	return s
 }
 
-func (f *film) writeHead(w io.Writer) error {
+func (f *layout) writeHead(w io.Writer) error {
 	b := bufio.NewWriterSize(w, copyBuffer)
 	if err := f.ftyp.Encode(b); err != nil {
 		return err
@@ -142,10 +142,10 @@ func (f *film) writeHead(w io.Writer) error {
 
 // writeMedia copies the runs. Each track is read from its start to its end, so
 // the pieces are read in large steps whatever the length of a run.
-func (f *film) writeMedia(w io.Writer) error {
+func (f *layout) writeMedia(w io.Writer) error {
 	streams := make([]*bufio.Reader, len(f.reels))
 	for i, r := range f.reels {
-		streams[i] = bufio.NewReaderSize(&stream{sources: r.sources}, copyBuffer)
+		streams[i] = bufio.NewReaderSize(&sourceReader{sources: r.sources}, copyBuffer)
 	}
 	next := make([]int, len(f.reels))
 	for _, t := range f.order {
@@ -179,12 +179,12 @@ func copyRun(w io.Writer, r *bufio.Reader, size int64) error {
 }
 
 // stream reads the bytes of sources one after the other.
-type stream struct {
+type sourceReader struct {
 	sources []source
 	done    int64 // bytes read of the first of sources
 }
 
-func (s *stream) Read(buf []byte) (int, error) {
+func (s *sourceReader) Read(buf []byte) (int, error) {
 	for len(s.sources) > 0 && s.done == s.sources[0].size {
 		s.sources, s.done = s.sources[1:], 0
 	}
@@ -193,7 +193,7 @@ func (s *stream) Read(buf []byte) (int, error) {
 	}
 	from := s.sources[0]
 	buf = buf[:min(int64(len(buf)), from.size-s.done)]
-	if err := from.piece.readFull(buf, from.offset+s.done); err != nil {
+	if err := from.input.readFull(buf, from.offset+s.done); err != nil {
 		return 0, fmt.Errorf("%s: %w", from.label, err)
 	}
 	s.done += int64(len(buf))

@@ -196,20 +196,20 @@ func TestSamplesOfAPieceMayLieApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(raw[bytes.LastIndex(raw, []byte("trak")):], "free")
-	apart := Piece{bytes.NewReader(raw), int64(len(raw))}
+	apart := Input{bytes.NewReader(raw), int64(len(raw))}
 
 	tr, err := readSingle(apart)
 	if err != nil || len(tr.spans) < 5 {
 		t.Fatalf("the piece lies in %d spans, %v; want several", len(tr.spans), err)
 	}
-	again, _ := assemble(t, []Piece{apart}, nil)
+	again, _ := assemble(t, []Input{apart}, nil)
 	checkPictures(t, again, paths)
 }
 
 func TestPictureShapeAndColourAreKept(t *testing.T) {
 	t.Parallel()
 	path := encode(t, makeSource(t, false), 0, end, "-aspect", "4:3", "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709")
-	film, _ := assemble(t, []Piece{open(t, path)}, nil)
+	film, _ := assemble(t, []Input{open(t, path)}, nil)
 	tr, err := readSingle(open(t, film))
 	if err != nil {
 		t.Fatal(err)

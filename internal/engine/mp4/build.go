@@ -22,7 +22,7 @@ func movieScale(pictures uint32) uint32 {
 
 // buildMoov makes the movie box for reels laid out as runs. Chunk offsets are
 // left at zero.
-func buildMoov(reels []*reel, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
+func buildMoov(reels []*trackBuilder, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
 	mvhd := mp4ff.CreateMvhd()
 	mvhd.Timescale = movieScale(reels[0].scale)
 	mvhd.NextTrackID = uint32(len(reels) + 1)
@@ -49,7 +49,7 @@ func version(duration uint64) byte {
 	return 0
 }
 
-func (r *reel) buildTrak(id, movieScale uint32, runs []run, wide bool) (*mp4ff.TrakBox, error) {
+func (r *trackBuilder) buildTrak(id, movieScale uint32, runs []run, wide bool) (*mp4ff.TrakBox, error) {
 	elst, duration, err := r.edit.build(r.scale, movieScale)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (r *reel) buildTrak(id, movieScale uint32, runs []run, wide bool) (*mp4ff.T
 	return trak, nil
 }
 
-func (r *reel) buildMedia(stbl *mp4ff.StblBox) *mp4ff.MdiaBox {
+func (r *trackBuilder) buildMedia(stbl *mp4ff.StblBox) *mp4ff.MdiaBox {
 	mdhd := &mp4ff.MdhdBox{Timescale: r.scale}
 	for i, n := range r.stts.SampleCount {
 		mdhd.Duration += uint64(n) * uint64(r.stts.SampleTimeDelta[i])
@@ -101,7 +101,7 @@ func (r *reel) buildMedia(stbl *mp4ff.StblBox) *mp4ff.MdiaBox {
 	return mdia
 }
 
-func (r *reel) buildTables(runs []run, wide bool) (*mp4ff.StblBox, error) {
+func (r *trackBuilder) buildTables(runs []run, wide bool) (*mp4ff.StblBox, error) {
 	stbl, stsd, stsc := mp4ff.NewStblBox(), mp4ff.NewStsdBox(), &mp4ff.StscBox{}
 	for _, e := range r.entries {
 		stsd.AddChild(e)
@@ -133,7 +133,7 @@ func (r *reel) buildTables(runs []run, wide bool) (*mp4ff.StblBox, error) {
 }
 
 // place writes where the runs of a track lie in a file whose media start at base.
-func place(stbl *mp4ff.StblBox, runs []run, base int64) {
+func setOffsets(stbl *mp4ff.StblBox, runs []run, base int64) {
 	for i, r := range runs {
 		if stbl.Co64 != nil {
 			stbl.Co64.ChunkOffset[i] = uint64(base + r.offset)

@@ -32,7 +32,7 @@ func codecNames(entries []mp4ff.Box) ([]string, error) {
 func codecName(entry mp4ff.Box) (string, error) {
 	switch e := entry.(type) {
 	case *mp4ff.AudioSampleEntryBox:
-		return soundName(e)
+		return aacName(e)
 	case *mp4ff.VisualSampleEntryBox:
 		switch {
 		case e.Type() == "avc1":
@@ -69,7 +69,7 @@ func av1Name(c av1.CodecConfRec) string {
 	return fmt.Sprintf("av01.%d.%02d%s.%02d", c.SeqProfile, c.SeqLevelIdx0, tier, depth)
 }
 
-func soundName(e *mp4ff.AudioSampleEntryBox) (string, error) {
+func aacName(e *mp4ff.AudioSampleEntryBox) (string, error) {
 	d := e.Esds.DecConfigDescriptor
 	if d == nil || d.DecSpecificInfo == nil {
 		return "", fmt.Errorf("%q does not say how to set up its decoder", e.Type())

@@ -41,7 +41,7 @@ func TestPiecesOfOtherCodecs(t *testing.T) {
 			checkDecodeOrder(t, packets(t, film))
 			checkPictures(t, film, paths)
 			x := readIndex(t, film)
-			if got := x.Pictures.Codecs; len(got) != 1 || got[0] != c.name {
+			if got := x.Video.Codecs; len(got) != 1 || got[0] != c.name {
 				t.Errorf("the codec is called %q, want %q", got, c.name)
 			}
 			checkSegments(t, film, x)
@@ -92,7 +92,7 @@ func TestACodecNeedsItsOwnSetup(t *testing.T) {
 			"under a strange name": {c.entry, "vp09"},
 		} {
 			b := bytes.ReplaceAll(raw, []byte(swap[0]), []byte(swap[1]))
-			if _, err := Inspect(Piece{bytes.NewReader(b), int64(len(b))}); err == nil {
+			if _, err := Inspect(Input{bytes.NewReader(b), int64(len(b))}); err == nil {
 				t.Errorf("%s %s was accepted", c.entry, name)
 			}
 		}

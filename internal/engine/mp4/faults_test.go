@@ -21,20 +21,20 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 
 	tests := []struct {
 		name   string
-		pieces []Piece
-		audio  *Piece
+		pieces []Input
+		audio  *Input
 		want   string
 	}{
 		{"no pieces", nil, nil, ErrNoFrames.Error()},
-		{"only a piece without frames", []Piece{empty}, nil, ErrNoFrames.Error()},
-		{"a piece twice", []Piece{first, second, second}, nil, "piece 3: it starts at 24576/12288 s, but the pieces before last until"},
-		{"pieces in the wrong order", []Piece{second, first}, nil, "piece 2: it starts at 0/12288 s"},
-		{"another time scale", []Piece{first, second, other}, nil, "piece 3: its time scale is 90000"},
-		{"sound among the pictures", []Piece{first, sound}, nil, "piece 2: the track is not pictures"},
-		{"pictures as sound", []Piece{first}, &second, "read the sound: the track is not sound"},
-		{"sound without frames", []Piece{first}, &empty, "read the sound: " + ErrNoFrames.Error()},
-		{"a piece that lost its end", []Piece{first, {second, second.Size - 1}}, nil, "piece 2: "},
-		{"a piece that was cut after its size was known", []Piece{first, cut(second, second.Size/4)}, nil, "piece 2: "},
+		{"only a piece without frames", []Input{empty}, nil, ErrNoFrames.Error()},
+		{"a piece twice", []Input{first, second, second}, nil, "piece 3: it starts at 24576/12288 s, but the pieces before last until"},
+		{"pieces in the wrong order", []Input{second, first}, nil, "piece 2: it starts at 0/12288 s"},
+		{"another time scale", []Input{first, second, other}, nil, "piece 3: its time scale is 90000"},
+		{"sound among the pictures", []Input{first, sound}, nil, "piece 2: the track is not pictures"},
+		{"pictures as sound", []Input{first}, &second, "read the sound: the track is not sound"},
+		{"sound without frames", []Input{first}, &empty, "read the sound: " + ErrNoFrames.Error()},
+		{"a piece that lost its end", []Input{first, {second, second.Size - 1}}, nil, "piece 2: "},
+		{"a piece that was cut after its size was known", []Input{first, cut(second, second.Size/4)}, nil, "piece 2: "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,8 +56,8 @@ func encodeNothing(t *testing.T, source string) string {
 }
 
 // cut is p with nothing behind the first n bytes.
-func cut(p Piece, n int64) Piece {
-	return Piece{io.NewSectionReader(p, 0, n), p.Size}
+func cut(p Input, n int64) Input {
+	return Input{io.NewSectionReader(p, 0, n), p.Size}
 }
 
 func TestAPieceWithoutFramesAddsNothing(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAssembleReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	piece := open(t, encode(t, makeSource(t, false), 0, end))
 	for _, n := range []int{0, int(piece.Size) - 1000} {
-		if _, err := Assemble(&failingWriter{n}, []Piece{piece}, nil, 0); !errors.Is(err, errFull) {
+		if _, err := Assemble(&failingWriter{n}, []Input{piece}, nil, 0); !errors.Is(err, errFull) {
 			t.Errorf("Assemble on a disk with %d bytes = %v, want %v", n, err, errFull)
 		}
 	}
@@ -125,7 +125,7 @@ func TestDamagedPiecesAreErrors(t *testing.T) {
 	t.Parallel()
 	raw := tinyPiece(t)
 	for n := range raw {
-		if _, err := Inspect(Piece{bytes.NewReader(raw[:n]), int64(n)}); err == nil {
+		if _, err := Inspect(Input{bytes.NewReader(raw[:n]), int64(n)}); err == nil {
 			t.Fatalf("Inspect of the first %d of %d bytes succeeded", n, len(raw))
 		}
 	}
@@ -153,27 +153,27 @@ func tinyPiece(t testing.TB) []byte {
 
 // probe does with a file all that can be done with one.
 func probe(raw []byte) {
-	p := Piece{bytes.NewReader(raw), int64(len(raw))}
+	p := Input{bytes.NewReader(raw), int64(len(raw))}
 	_, _ = Inspect(p)
 	_ = Verify(p, Summary{})
 	cutUp(raw)
 	var film bytes.Buffer
-	s, err := Assemble(&film, []Piece{p}, nil, 0)
+	s, err := Assemble(&film, []Input{p}, nil, 0)
 	if err == nil {
-		if err := Verify(Piece{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
+		if err := Verify(Input{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
 			panic(fmt.Sprintf("a film that was assembled is not sound: %v", err))
 		}
 	}
-	_, _ = Assemble(io.Discard, []Piece{p}, &p, 0)
+	_, _ = Assemble(io.Discard, []Input{p}, &p, 0)
 }
 
 // cutUp reads the index of a film and makes every segment of it.
 func cutUp(raw []byte) {
-	x, err := ReadIndex(Piece{bytes.NewReader(raw), int64(len(raw))})
+	x, err := ReadIndex(Input{bytes.NewReader(raw), int64(len(raw))})
 	if err != nil {
 		return
 	}
-	for _, s := range []*Segments{x.Pictures, x.Sound} {
+	for _, s := range []*Segments{x.Video, x.Audio} {
 		if s == nil {
 			continue
 		}
@@ -202,7 +202,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x08moov"))
 	piece := tinyPiece(f)
 	var film bytes.Buffer
-	if _, err := Assemble(&film, []Piece{{bytes.NewReader(piece), int64(len(piece))}}, nil, 0); err != nil {
+	if _, err := Assemble(&film, []Input{{bytes.NewReader(piece), int64(len(piece))}}, nil, 0); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(film.Bytes())
@@ -248,7 +248,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := tt.damage(bytes.Clone(raw))
-			if err := Verify(Piece{bytes.NewReader(b), int64(len(b))}, tt.want); err == nil {
+			if err := Verify(Input{bytes.NewReader(b), int64(len(b))}, tt.want); err == nil {
 				t.Error("Verify found nothing wrong")
 			}
 		})

@@ -83,7 +83,7 @@ func makeSound(t testing.TB, late, seconds float64) string {
 	return path
 }
 
-func open(t testing.TB, path string) Piece {
+func open(t testing.TB, path string) Input {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -94,12 +94,12 @@ func open(t testing.TB, path string) Piece {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Piece{f, info.Size()}
+	return Input{f, info.Size()}
 }
 
-func openAll(t testing.TB, paths []string) []Piece {
+func openAll(t testing.TB, paths []string) []Input {
 	t.Helper()
-	var pieces []Piece
+	var pieces []Input
 	for _, p := range paths {
 		pieces = append(pieces, open(t, p))
 	}
@@ -108,7 +108,7 @@ func openAll(t testing.TB, paths []string) []Piece {
 
 // assemble writes the film to a file, verifies it, and lets ffmpeg decode it all
 // without a warning.
-func assemble(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summary) {
+func assemble(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
 	t.Helper()
 	path, s = write(t, pieces, sound)
 	ffmpeg(t, "-i", path, "-fps_mode", "passthrough", "-enc_time_base", "1:12288", "-f", "null", "-")
@@ -116,7 +116,7 @@ func assemble(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summar
 }
 
 // write writes the film to a file and verifies it.
-func write(t testing.TB, pieces []Piece, sound *Piece) (path string, s Summary) {
+func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "film.mp4")
 	f, err := os.Create(path)

@@ -41,11 +41,11 @@ func (s *Segments) Segment(n int) ([]Part, error) {
 // What a run of samples says of each. Every sample of sound can be decoded alone
 // and is shown when it is decoded.
 const (
-	soundRun   = mp4ff.TrunDataOffsetPresentFlag | mp4ff.TrunSampleDurationPresentFlag | mp4ff.TrunSampleSizePresentFlag
-	pictureRun = soundRun | mp4ff.TrunSampleFlagsPresentFlag | mp4ff.TrunSampleCompositionTimeOffsetPresentFlag
+	audioRun = mp4ff.TrunDataOffsetPresentFlag | mp4ff.TrunSampleDurationPresentFlag | mp4ff.TrunSampleSizePresentFlag
+	videoRun = audioRun | mp4ff.TrunSampleFlagsPresentFlag | mp4ff.TrunSampleCompositionTimeOffsetPresentFlag
 
-	soundEntry   = 8 // bytes a sample
-	pictureEntry = 16
+	audioEntry = 8 // bytes a sample
+	videoEntry = 16
 )
 
 // head returns the boxes before the media of a fragment.
@@ -90,9 +90,9 @@ func (s *Segments) setup(f fragment) []byte {
 
 // headSize returns the size of what head returns.
 func (s *Segments) headSize(f fragment) int64 {
-	entry := int64(soundEntry)
-	if s.picture {
-		entry = pictureEntry
+	entry := int64(audioEntry)
+	if s.video {
+		entry = videoEntry
 	}
 	setup := int64(len(s.setup(f)))
 	return int64(s.emptyMoof(0, f).Size()) + entry*int64(f.samples) + mdatHeader(setup+f.media) + setup
@@ -111,9 +111,9 @@ func mdatHeader(media int64) int64 {
 func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 	tfhd := mp4ff.CreateTfhd(s.id)
 	run := mp4ff.CreateTrun(0)
-	run.Flags = pictureRun
-	if !s.picture {
-		run.Flags = soundRun
+	run.Flags = videoRun
+	if !s.video {
+		run.Flags = audioRun
 		tfhd.Flags |= mp4ff.TfhdDefaultSampleFlagsPresentFlag
 		tfhd.DefaultSampleFlags = mp4ff.SyncSampleFlags
 	}
@@ -133,7 +133,7 @@ func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 // the track, its edit list and its first set-up included, without samples. A duration of zero in the
 // edit list means: all that is to come.
 func (s *Segments) buildInit(t *track, movieScale uint32) ([]byte, error) {
-	r := &reel{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
+	r := &trackBuilder{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
 		edit: edit{mediaTime: t.edit.mediaTime}, stts: &mp4ff.SttsBox{}}
 	trak, err := r.buildTrak(s.id, movieScale, nil, false)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // tracks are shown and where they lie. It holds no media, and nothing of it
 // changes: it may be used from many goroutines at once.
 type Index struct {
-	Pictures *Segments
-	Sound    *Segments // nil for a silent film
+	Video *Segments
+	Audio *Segments // nil for a silent film
 }
 
 // ReadIndex reads the tables of a film that Assemble made. It reads no further
 // than to the end of the movie box, which comes before the media.
-func ReadIndex(film Piece) (*Index, error) {
+func ReadIndex(film Input) (*Index, error) {
 	moov, err := film.leadingMoov()
 	if err != nil {
 		return nil, fmt.Errorf("read the index of the film: %w", err)
@@ -29,9 +29,9 @@ func ReadIndex(film Piece) (*Index, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read track %d of the film: %w", i+1, err)
 		}
-		place := &x.Sound
+		place := &x.Audio
 		if t.isVideo() {
-			place = &x.Pictures
+			place = &x.Video
 		}
 		if *place != nil {
 			return nil, errors.New("the film has two tracks of a kind")
@@ -40,14 +40,14 @@ func ReadIndex(film Piece) (*Index, error) {
 			return nil, fmt.Errorf("cut track %d of the film: %w", i+1, err)
 		}
 	}
-	if x.Pictures == nil {
+	if x.Video == nil {
 		return nil, ErrNoFrames
 	}
 	return x, nil
 }
 
 // leadingMoov reads the movie box of a file in which it comes before the media.
-func (p Piece) leadingMoov() (*mp4ff.MoovBox, error) {
+func (p Input) leadingMoov() (*mp4ff.MoovBox, error) {
 	for at, n := int64(0), 0; at < p.Size && n < maxTopBoxes; n++ {
 		b, err := p.topBoxAt(at)
 		if err != nil {
@@ -66,9 +66,9 @@ func (p Piece) leadingMoov() (*mp4ff.MoovBox, error) {
 
 // Footprint returns about how many bytes of memory the index takes.
 func (x *Index) Footprint() int64 {
-	size := x.Pictures.footprint()
-	if x.Sound != nil {
-		size += x.Sound.footprint()
+	size := x.Video.footprint()
+	if x.Audio != nil {
+		size += x.Audio.footprint()
 	}
 	return size
 }

@@ -40,13 +40,13 @@ func (k *keeper) Write(p []byte) (int, error) {
 
 // fakeReel makes a reel of pictures at 24 frames a second, set up like a real
 // piece.
-func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *reel {
+func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *trackBuilder {
 	t.Helper()
-	tr, err := readSingle(Piece{bytes.NewReader(like), int64(len(like))})
+	tr, err := readSingle(Input{bytes.NewReader(like), int64(len(like))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reel{
+	r := &trackBuilder{
 		scale: scale, width: tr.width, height: tr.height, entries: tr.entries,
 		edit: edit{delay: start, length: int64(frames) * 512},
 		stts: &mp4ff.SttsBox{SampleCount: []uint32{uint32(frames)}, SampleTimeDelta: []uint32{512}},
@@ -59,14 +59,14 @@ func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *
 			r.sync = append(r.sync, uint32(i+1))
 		}
 	}
-	r.sources = []source{{span: span{size: int64(frames) * int64(size), samples: frames}, piece: Piece{mirage{}, math.MaxInt64}}}
+	r.sources = []source{{span: span{size: int64(frames) * int64(size), samples: frames}, input: Input{mirage{}, math.MaxInt64}}}
 	return r
 }
 
 // fakePiece makes a piece of that kind, whose media are zeros.
-func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) Piece {
+func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) Input {
 	t.Helper()
-	f, err := plan([]*reel{fakeReel(t, like, start, frames, size)})
+	f, err := newLayout([]*trackBuilder{fakeReel(t, like, start, frames, size)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +74,14 @@ func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) 
 	if err := f.writeHead(&head); err != nil {
 		t.Fatal(err)
 	}
-	return Piece{mirage{head.Bytes()}, f.size()}
+	return Input{mirage{head.Bytes()}, f.size()}
 }
 
 func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	t.Parallel()
 	const frames, size = 2400, 1 << 20
 	like := tinyPiece(t)
-	pieces := []Piece{fakePiece(t, like, 0, frames, size), fakePiece(t, like, frames*512, frames, size)}
+	pieces := []Input{fakePiece(t, like, 0, frames, size), fakePiece(t, like, frames*512, frames, size)}
 	var k keeper
 	s, err := Assemble(&k, pieces, nil, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	if s.Frames != 2*frames || s.Size != k.n || s.Size < 2*frames*size {
 		t.Errorf("Assemble = %+v and wrote %d bytes, want %d frames", s, k.n, 2*frames)
 	}
-	film := Piece{mirage{k.head.Bytes()}, s.Size}
+	film := Input{mirage{k.head.Bytes()}, s.Size}
 	if err := Verify(film, s); err != nil {
 		t.Error(err)
 	}
@@ -109,8 +109,8 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := x.Pictures.List()
-	parts, err := x.Pictures.Segment(len(list) - 1)
+	list := x.Video.List()
+	parts, err := x.Video.Segment(len(list) - 1)
 	if err != nil || len(list) != 50 || parts[len(parts)-1].To != s.Size {
 		t.Errorf("the last of %d segments is %+v, %v; want 50 that end at byte %d", len(list), parts[1:], err, s.Size)
 	}
@@ -119,7 +119,7 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
 	like := tinyPiece(t)
-	narrow, err := plan([]*reel{fakeReel(t, like, 0, 4095, 1<<20)})
+	narrow, err := newLayout([]*trackBuilder{fakeReel(t, like, 0, 4095, 1<<20)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	for extra, wide := range map[int64]bool{0: false, room: false, room + 1: true} {
 		r := fakeReel(t, like, 0, 4095, 1<<20)
 		r.sizes[4094] += uint32(extra)
-		f, err := plan([]*reel{r})
+		f, err := newLayout([]*trackBuilder{r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestAFilmOfADayHasWideTimes(t *testing.T) {
 	r.scale = 90000
 	r.stts.SampleTimeDelta[0] = 90000 * 86
 	r.edit.length = 1000 * 90000 * 86
-	f, err := plan([]*reel{r})
+	f, err := newLayout([]*trackBuilder{r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestAFilmOfADayHasWideTimes(t *testing.T) {
 	if got := f.summary().Duration.Hours(); math.Abs(got-23.89) > 0.01 {
 		t.Errorf("the film lasts %g h, want 23.89", got)
 	}
-	if err := Verify(Piece{mirage{head.Bytes()}, f.size()}, f.summary()); err != nil {
+	if err := Verify(Input{mirage{head.Bytes()}, f.size()}, f.summary()); err != nil {
 		t.Error(err)
 	}
 }
@@ -165,7 +165,7 @@ func TestAFilmOfADayHasWideTimes(t *testing.T) {
 func BenchmarkAssemble(b *testing.B) {
 	const frames, size = 640, 100 << 10
 	like, dir := tinyPiece(b), b.TempDir()
-	var pieces []Piece
+	var pieces []Input
 	for i := range int64(2) {
 		p := fakePiece(b, like, i*frames*512, frames, size)
 		path := filepath.Join(dir, fmt.Sprint(i))
@@ -199,7 +199,7 @@ func BenchmarkAssemble(b *testing.B) {
 func BenchmarkTables(b *testing.B) {
 	const frames = 480
 	like := tinyPiece(b)
-	var pieces []Piece
+	var pieces []Input
 	for i := range 1800 {
 		pieces = append(pieces, fakePiece(b, like, int64(i)*frames*512, frames, 10))
 	}
@@ -213,7 +213,7 @@ func BenchmarkTables(b *testing.B) {
 
 // BenchmarkIndex reads the index of a film of ten hours.
 func BenchmarkIndex(b *testing.B) {
-	f, err := plan([]*reel{fakeReel(b, tinyPiece(b), 0, 24*36000, 10000)})
+	f, err := newLayout([]*trackBuilder{fakeReel(b, tinyPiece(b), 0, 24*36000, 10000)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func BenchmarkIndex(b *testing.B) {
 	if err := f.writeHead(&head); err != nil {
 		b.Fatal(err)
 	}
-	film := Piece{mirage{head.Bytes()}, f.size()}
+	film := Input{mirage{head.Bytes()}, f.size()}
 	b.ReportAllocs()
 	for b.Loop() {
 		x, err := ReadIndex(film)

@@ -33,7 +33,7 @@ var boxShapes = map[string]int{
 }
 
 // readMoov finds and decodes the movie box among boxes.
-func (p Piece) readMoov(boxes []topBox) (*mp4ff.MoovBox, error) {
+func (p Input) readMoov(boxes []topBox) (*mp4ff.MoovBox, error) {
 	for _, b := range boxes {
 		if b.name != "moov" {
 			continue

@@ -29,7 +29,7 @@ func drawPieces(t *rapid.T) [][]int64 {
 }
 
 func join(pieces [][]int64) (*joiner, error) {
-	j := &joiner{reel: &reel{scale: scale}}
+	j := &joiner{trackBuilder: &trackBuilder{scale: scale}}
 	for _, pts := range pieces {
 		t := &track{scale: scale, pts: pts, stts: &mp4ff.SttsBox{SampleCount: []uint32{1}, SampleTimeDelta: []uint32{512}}}
 		if err := j.addTimes(t); err != nil {
@@ -91,7 +91,7 @@ func TestTheLastFrameEndsWithTheFilm(t *testing.T) {
 		{"a film that ends before it", 59 * time.Second, 1228},
 	}
 	for _, tt := range tests {
-		j := &joiner{reel: &reel{scale: scale}, length: tt.length}
+		j := &joiner{trackBuilder: &trackBuilder{scale: scale}, length: tt.length}
 		if err := j.addTimes(&track{pts: []int64{0, 30 * scale, 60 * scale}, stts: &mp4ff.SttsBox{SampleTimeDelta: []uint32{30 * scale}}}); err != nil {
 			t.Fatal(err)
 		}

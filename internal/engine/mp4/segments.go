@@ -26,7 +26,7 @@ type Segments struct {
 	Timescale     int64 // ticks a second
 
 	id      uint32 // of the track
-	picture bool
+	video   bool
 	setups  [][]byte // what the first sample after a change of the decoder set-up begins with; nil if there is one set-up
 	delay   int64    // ticks before the first sample, which no edit list has to tell
 	samples []sample
@@ -73,11 +73,11 @@ func (s *Segments) pass(m *mark) {
 }
 
 func newSegments(t *track, movieScale uint32) (*Segments, error) {
-	s := &Segments{Timescale: int64(t.scale), id: 2, picture: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
-	if s.picture {
+	s := &Segments{Timescale: int64(t.scale), id: 2, video: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
+	if s.video {
 		s.id = 1
 	}
-	s.Width, s.Height = pictureSize(t.entries[0])
+	s.Width, s.Height = frameSize(t.entries[0])
 	if e, ok := t.entries[0].(*mp4ff.AudioSampleEntryBox); ok {
 		s.Channels = int(e.ChannelCount)
 	}

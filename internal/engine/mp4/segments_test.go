@@ -20,7 +20,7 @@ func readIndex(t testing.TB, path string) *Index {
 }
 
 // render returns a segment as it is sent.
-func render(t testing.TB, film Piece, s *Segments, n int) []byte {
+func render(t testing.TB, film Input, s *Segments, n int) []byte {
 	t.Helper()
 	parts, err := s.Segment(n)
 	if err != nil {
@@ -82,19 +82,19 @@ func TestSegmentsAreTheFilm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			source := sources[tt.vary]
-			var pieces []Piece
+			var pieces []Input
 			for i := range tt.borders[1:] {
 				pieces = append(pieces, open(t, encode(t, source, tt.borders[i], tt.borders[i+1], tt.extra...)))
 			}
-			var sound *Piece
+			var sound *Input
 			if tt.sound > 0 {
 				p := open(t, makeSound(t, tt.late, tt.sound))
 				sound = &p
 			}
 			film, _ := write(t, pieces, sound)
 			x := readIndex(t, film)
-			if len(x.Pictures.List()) != tt.cuts || (x.Sound != nil) != (sound != nil) {
-				t.Errorf("the film has %d segments of pictures and sound %v, want %d and %v", len(x.Pictures.List()), x.Sound != nil, tt.cuts, sound != nil)
+			if len(x.Video.List()) != tt.cuts || (x.Audio != nil) != (sound != nil) {
+				t.Errorf("the film has %d segments of pictures and sound %v, want %d and %v", len(x.Video.List()), x.Audio != nil, tt.cuts, sound != nil)
 			}
 			checkSegments(t, film, x)
 		})
@@ -106,18 +106,18 @@ func TestSegmentsAreTheFilm(t *testing.T) {
 func TestASegmentMayNeedTwoSetups(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
-	pieces := []Piece{open(t, encode(t, source, 0, 3*scale)), open(t, encode(t, source, 3*scale, end, "-profile:v", "baseline"))}
+	pieces := []Input{open(t, encode(t, source, 0, 3*scale)), open(t, encode(t, source, 3*scale, end, "-profile:v", "baseline"))}
 	film, _ := write(t, pieces, nil)
 	x := readIndex(t, film)
-	if got := x.Pictures.Codecs; len(got) != 2 || !strings.HasPrefix(got[0], "avc1.64") || !strings.HasPrefix(got[1], "avc1.42") {
+	if got := x.Video.Codecs; len(got) != 2 || !strings.HasPrefix(got[0], "avc1.64") || !strings.HasPrefix(got[1], "avc1.42") {
 		t.Errorf("the codecs are %q, want those of both pieces", got)
 	}
-	raw := render(t, open(t, film), x.Pictures, 0)
-	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Pictures.List()) != 1 || int64(len(raw)) != x.Pictures.List()[0].Size {
-		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Pictures.List()), n, len(raw), x.Pictures.List()[0].Size)
+	raw := render(t, open(t, film), x.Video, 0)
+	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Video.List()) != 1 || int64(len(raw)) != x.Video.List()[0].Size {
+		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Video.List()), n, len(raw), x.Video.List()[0].Size)
 	}
 	// Of the film, ffmpeg's parser grumbles; see TestPiecesEncodedDifferentlyStillPlay.
-	got, want := pictures(t, fragmented(t, film, x.Pictures)), pictures(t, film, "-v", "fatal")
+	got, want := pictures(t, fragmented(t, film, x.Video)), pictures(t, film, "-v", "fatal")
 	if !maps.Equal(got, want) {
 		t.Errorf("the segment shows %d pictures, the film %d, or others", len(got), len(want))
 	}
@@ -126,15 +126,15 @@ func TestASegmentMayNeedTwoSetups(t *testing.T) {
 // checkSegments compares the segments of a film with the film.
 func checkSegments(t *testing.T, film string, x *Index) {
 	t.Helper()
-	whole := fragmented(t, film, x.Pictures)
+	whole := fragmented(t, film, x.Video)
 	if got, want := pictures(t, whole), pictures(t, film); !maps.Equal(got, want) {
 		t.Errorf("the segments show %d pictures at %v, the film %d at %v", len(got), times(packets(t, whole)), len(want), times(packets(t, film)))
 	}
-	for n, g := range x.Pictures.List() {
-		if size := len(render(t, open(t, film), x.Pictures, n)); int64(size) != g.Size {
+	for n, g := range x.Video.List() {
+		if size := len(render(t, open(t, film), x.Video, n)); int64(size) != g.Size {
 			t.Errorf("segment %d has %d bytes, announced are %d", n, size, g.Size)
 		}
-		alone := packets(t, fragmented(t, film, x.Pictures, n))
+		alone := packets(t, fragmented(t, film, x.Video, n))
 		if len(alone) != g.Frames || !strings.HasPrefix(alone[0].Flags, "K") {
 			t.Errorf("segment %d has %d pictures, the first marked %q; want %d from a keyframe on", n, len(alone), alone[0].Flags, g.Frames)
 		}
@@ -142,8 +142,8 @@ func checkSegments(t *testing.T, film string, x *Index) {
 			t.Errorf("segment %d shows pictures from %d to %d, announced is %d to %d", n, pts[0], pts[len(pts)-1], g.Start, g.End)
 		}
 	}
-	if x.Sound != nil {
-		got, want := soundTimes(t, fragmented(t, film, x.Sound)), soundTimes(t, film)
+	if x.Audio != nil {
+		got, want := soundTimes(t, fragmented(t, film, x.Audio)), soundTimes(t, film)
 		if !slices.Equal(got, want) {
 			t.Errorf("the sound of the segments is\n%v, that of the film\n%v", got, want)
 		}

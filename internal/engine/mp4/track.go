@@ -25,7 +25,7 @@ type Track struct {
 // Inspect reads the tables of a piece and checks them against each other and
 // against the file's size. It does not look at the media itself. A file without
 // frames is ErrNoFrames.
-func Inspect(p Piece) (Track, error) {
+func Inspect(p Input) (Track, error) {
 	t, err := readSingle(p)
 	if err != nil {
 		return Track{}, err
@@ -43,7 +43,7 @@ func Inspect(p Piece) (Track, error) {
 	if t.sync != nil {
 		info.KeyFrames = len(t.sync)
 	}
-	info.Width, info.Height = pictureSize(t.entries[0])
+	info.Width, info.Height = frameSize(t.entries[0])
 	return info, nil
 }
 
@@ -71,7 +71,7 @@ type span struct {
 }
 
 // readSingle reads the track of a file that must have one.
-func readSingle(p Piece) (*track, error) {
+func readSingle(p Input) (*track, error) {
 	boxes, err := p.topBoxes()
 	if err != nil {
 		return nil, err
@@ -196,14 +196,14 @@ func (t *track) size() int64 {
 	return sum
 }
 
-func (t *track) isVideo() bool { return isPicture(t.entries[0]) }
+func (t *track) isVideo() bool { return isVideoEntry(t.entries[0]) }
 
-func isPicture(entry mp4ff.Box) bool {
+func isVideoEntry(entry mp4ff.Box) bool {
 	_, ok := entry.(*mp4ff.VisualSampleEntryBox)
 	return ok
 }
 
-func pictureSize(entry mp4ff.Box) (width, height int) {
+func frameSize(entry mp4ff.Box) (width, height int) {
 	if v, ok := entry.(*mp4ff.VisualSampleEntryBox); ok {
 		return int(v.Width), int(v.Height)
 	}

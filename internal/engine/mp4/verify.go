@@ -14,8 +14,8 @@ import (
 // agree with each other, every byte of media belongs to exactly one sample,
 // frames are decoded in order and start with a keyframe, and what the file says
 // of itself is what Assemble said.
-func Verify(f Piece, want Summary) error {
-	mdat, moov, err := readFilm(f)
+func Verify(f Input, want Summary) error {
+	mdat, moov, err := readHead(f)
 	if err != nil {
 		return fmt.Errorf("verify the film: %w", err)
 	}
@@ -26,7 +26,7 @@ func Verify(f Piece, want Summary) error {
 		if err == nil && t.isVideo() {
 			err = t.checkPictures()
 			got.Frames += len(t.sizes)
-			got.Width, got.Height = pictureSize(t.entries[0])
+			got.Width, got.Height = frameSize(t.entries[0])
 		}
 		if err != nil {
 			return fmt.Errorf("verify track %d of the film: %w", i+1, err)
@@ -42,7 +42,7 @@ func Verify(f Piece, want Summary) error {
 	return nil
 }
 
-func readFilm(f Piece) (mdat topBox, moov *mp4ff.MoovBox, err error) {
+func readHead(f Input) (mdat topBox, moov *mp4ff.MoovBox, err error) {
 	boxes, err := f.topBoxes()
 	if err != nil {
 		return topBox{}, nil, err

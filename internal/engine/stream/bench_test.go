@@ -20,7 +20,7 @@ func BenchmarkSegment(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	film := mp4.Piece{ReaderAt: f, Size: info.Size()}
+	film := mp4.Input{ReaderAt: f, Size: info.Size()}
 	x, err := mp4.ReadIndex(film)
 	if err != nil {
 		b.Fatal(err)
@@ -32,7 +32,7 @@ func BenchmarkSegment(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, s := range map[string]*mp4.Segments{"pictures": x.Pictures, "sound": x.Sound} {
+	for name, s := range map[string]*mp4.Segments{"pictures": x.Video, "sound": x.Audio} {
 		size := s.List()[1].Size
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(size)

@@ -62,14 +62,14 @@ type timelineRun struct {
 
 // DASHManifest is MasterPlaylist and each MediaPlaylist in one, for players of
 // DASH. The segments are the same.
-func DASHManifest(films []Film) ([]byte, error) {
+func DASHManifest(films []Rendition) ([]byte, error) {
 	variants, sound := variantsOf(films)
 	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
 	var length float64
 	codecs := map[string]int{} // the sets that have them: players change within a set only
 	for _, v := range variants {
-		p := v.Index.Pictures
-		r := represent(v.Name, p, v.measures)
+		p := v.Index.Video
+		r := represent(v.Name, p, v.trackStats)
 		r.Width, r.Height, r.FrameRate = p.Width, p.Height, fmt.Sprintf("%.0f/1000", math.Round(v.rate*1000))
 		set, there := codecs[codecOf(p)]
 		if !there {
@@ -80,8 +80,8 @@ func DASHManifest(films []Film) ([]byte, error) {
 		length = max(length, v.length)
 	}
 	if sound != nil {
-		heard := measure(sound)
-		r := represent(Sound, sound, heard)
+		heard := statsOf(sound)
+		r := represent(AudioTrack, sound, heard)
 		r.SamplingRate, r.Channels = sound.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", sound.Channels}
 		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
 		length = max(length, heard.length)
@@ -94,7 +94,7 @@ func DASHManifest(films []Film) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
 }
 
-func represent(name string, s *mp4.Segments, m measures) representation {
+func represent(name string, s *mp4.Segments, m trackStats) representation {
 	t := segmentTemplate{Timescale: s.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
 	for i, g := range s.List() {
 		length := g.End - g.Start

@@ -13,10 +13,10 @@ func TestDASHManifest(t *testing.T) {
 	bandwidth := regexp.MustCompile(`bandwidth="\d+"`)
 	tests := []struct {
 		name  string
-		films []Film
+		films []Rendition
 		want  string
 	}{
-		{"with sound", []Film{{"144p", small}}, `<?xml version="1.0" encoding="UTF-8"?>
+		{"with sound", []Rendition{{"144p", small}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT13.120000S" minBufferTime="PT4S">
  <Period>
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
@@ -44,7 +44,7 @@ func TestDASHManifest(t *testing.T) {
  </Period>
 </MPD>
 `},
-		{"a single silent picture, under two names", []Film{{"144p", silent}, {"720p", silent}}, `<?xml version="1.0" encoding="UTF-8"?>
+		{"a single silent picture, under two names", []Rendition{{"144p", silent}, {"720p", silent}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT0.040000S" minBufferTime="PT4S">
  <Period>
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
@@ -72,8 +72,8 @@ func TestDASHManifest(t *testing.T) {
 			}
 		})
 	}
-	text, err := DASHManifest([]Film{{"144p", small}, {"720p", silent}})
-	if err != nil || strings.Index(string(text), `id="144p"`) > strings.Index(string(text), `id="720p"`) == (measure(small.Pictures).peak < measure(silent.Pictures).peak) {
+	text, err := DASHManifest([]Rendition{{"144p", small}, {"720p", silent}})
+	if err != nil || strings.Index(string(text), `id="144p"`) > strings.Index(string(text), `id="720p"`) == (statsOf(small.Video).peak < statsOf(silent.Video).peak) {
 		t.Errorf("what needs the least does not come first: %v\n%s", err, text)
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // Sound is the track that all renditions share; the others are called as the
 // resolutions whose pictures they are, such as "720p".
-const Sound = "audio"
+const AudioTrack = "audio"
 
 // MasterFile is where a player of HLS begins, ManifestFile one of DASH.
 const (
@@ -33,7 +33,7 @@ type File struct {
 	Number int    // of a segment, counted from 0
 }
 
-var trackFile = regexp.MustCompile(`^(` + Sound + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+var trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
 
 // Parse takes a file's name apart. It reports whether a stream can have such a
 // file. The names are those that the playlists have in them, and no others: a

@@ -42,7 +42,7 @@ func TestEveryNameInAPlaylistIsUnderstood(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]File{
 		playlistFile("8k"):      {Kind: Playlist, Track: "8k"},
-		initFile(Sound):         {Kind: Init, Track: Sound},
+		initFile(AudioTrack):    {Kind: Init, Track: AudioTrack},
 		segmentFile("144p", 17): {Kind: Segment, Track: "144p", Number: 17},
 	} {
 		if got, ok := Parse(name); !ok || got != want {

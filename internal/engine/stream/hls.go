@@ -15,23 +15,23 @@ const hlsVersion = 7
 // MasterPlaylist lists the renditions of a video, of which there is at least one.
 // The sound is a rendition of its own rather than a part of each: a player that
 // changes from one to another goes on with the sound it has.
-func MasterPlaylist(films []Film) []byte {
+func MasterPlaylist(films []Rendition) []byte {
 	variants, sound := variantsOf(films)
-	var heard measures
+	var heard trackStats
 	var soundCodecs []string
 	if sound != nil {
-		heard, soundCodecs = measure(sound), sound.Codecs
+		heard, soundCodecs = statsOf(sound), sound.Codecs
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-INDEPENDENT-SEGMENTS\n", hlsVersion)
 	group := ""
 	if sound != nil {
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
-			Sound, "Sound", sound.Channels, playlistFile(Sound))
-		group = fmt.Sprintf(",AUDIO=%q", Sound)
+			AudioTrack, "Sound", sound.Channels, playlistFile(AudioTrack))
+		group = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
 	for _, v := range variants {
-		p := v.Index.Pictures
+		p := v.Index.Video
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
 			v.peak+heard.peak, v.average+heard.average, strings.Join(slices.Concat(p.Codecs, soundCodecs), ","), p.Width, p.Height, v.rate, group, playlistFile(v.Name))
 	}

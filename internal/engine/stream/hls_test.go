@@ -41,7 +41,7 @@ func readIndex(t testing.TB, path string) *mp4.Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := mp4.ReadIndex(mp4.Piece{ReaderAt: f, Size: info.Size()})
+	x, err := mp4.ReadIndex(mp4.Input{ReaderAt: f, Size: info.Size()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestMediaPlaylist(t *testing.T) {
 720p-2.m4s
 #EXT-X-ENDLIST
 `
-	if got := string(MediaPlaylist("720p", x.Pictures)); got != want {
+	if got := string(MediaPlaylist("720p", x.Video)); got != want {
 		t.Errorf("the playlist of the pictures is\n%s", got)
 	}
-	sound := string(MediaPlaylist(Sound, x.Sound))
+	sound := string(MediaPlaylist(AudioTrack, x.Audio))
 	if !strings.Contains(sound, "URI=\"audio-init.mp4\"") || !strings.Contains(sound, "audio-1.m4s\n") {
 		t.Errorf("the playlist of the sound is\n%s", sound)
 	}
@@ -94,12 +94,12 @@ func TestMasterPlaylist(t *testing.T) {
 	silent := readIndex(t, makeFilm(t, "64x36", 0.04))
 	tests := []struct {
 		name  string
-		films []Film
+		films []Rendition
 		want  []string // codecs, size, rate, the rest and the file, of each
 	}{
-		{"two sizes, one of them twice", []Film{{"144p", small}, {"720p", large}, {"4k", large}}, []string{
+		{"two sizes, one of them twice", []Rendition{{"144p", small}, {"720p", large}, {"4k", large}}, []string{
 			`avc1.4d400a,mp4a.40.2 64x36 25.000 ,AUDIO="audio" 144p.m3u8`, `avc1.4d400c,mp4a.40.2 256x144 25.000 ,AUDIO="audio" 720p.m3u8`}},
-		{"a single silent picture", []Film{{"8k", silent}}, []string{"avc1.4d400a 64x36 25.000  8k.m3u8"}},
+		{"a single silent picture", []Rendition{{"8k", silent}}, []string{"avc1.4d400a 64x36 25.000  8k.m3u8"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestMasterPlaylist(t *testing.T) {
 			if !strings.HasPrefix(text, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n") {
 				t.Errorf("the playlist begins with %.60q", text)
 			}
-			if strings.Contains(text, `CHANNELS="2",URI="audio.m3u8"`) != (tt.films[0].Index.Sound != nil) {
+			if strings.Contains(text, `CHANNELS="2",URI="audio.m3u8"`) != (tt.films[0].Index.Audio != nil) {
 				t.Errorf("the sound is not told as it is:\n%s", text)
 			}
 			var got []string
@@ -124,11 +124,11 @@ func TestMasterPlaylist(t *testing.T) {
 }
 
 // checkBandwidth holds what a variant says it needs against its segments.
-func checkBandwidth(t *testing.T, films []Film, m []string) {
+func checkBandwidth(t *testing.T, films []Rendition, m []string) {
 	t.Helper()
-	f := films[slices.IndexFunc(films, func(f Film) bool { return f.Name+".m3u8" == m[7] })]
+	f := films[slices.IndexFunc(films, func(f Rendition) bool { return f.Name+".m3u8" == m[7] })]
 	var peak, average float64
-	for _, s := range []*mp4.Segments{f.Index.Pictures, f.Index.Sound} {
+	for _, s := range []*mp4.Segments{f.Index.Video, f.Index.Audio} {
 		if s == nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 
 // widestGap is how many bytes of other tracks are read and dropped rather than
 // asking the storage once more. The tracks of a film lie in turns of a second.
-const widestGap = 256 << 10
+const maxGap = 256 << 10
 
 // Source opens a part of a film for reading, from a byte up to another.
 type Source func(from, to int64) io.ReadCloser
@@ -58,7 +58,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	var err error
 	if here.Bytes != nil {
 		copy(p[:n], here.Bytes[r.into:])
-	} else if n, err = r.readFilm(p[:n], here.From+r.into); n > 0 {
+	} else if n, err = r.readSource(p[:n], here.From+r.into); n > 0 {
 		err = nil // if it stays, the next read will see it
 	}
 	r.pos, r.into = r.pos+int64(n), r.into+int64(n)
@@ -66,8 +66,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 }
 
 // readFilm reads bytes of the film from a place on.
-func (r *Reader) readFilm(p []byte, from int64) (int, error) {
-	if err := r.seekFilm(from); err != nil {
+func (r *Reader) readSource(p []byte, from int64) (int, error) {
+	if err := r.seekSource(from); err != nil {
 		return 0, err
 	}
 	n, err := r.open.Read(p)
@@ -80,8 +80,8 @@ func (r *Reader) readFilm(p []byte, from int64) (int, error) {
 
 // seekFilm gets to a place of the film: by dropping what comes before it, if
 // that is near, or with a new request.
-func (r *Reader) seekFilm(from int64) error {
-	if r.open != nil && from >= r.at && from < r.to && from-r.at <= widestGap {
+func (r *Reader) seekSource(from int64) error {
+	if r.open != nil && from >= r.at && from < r.to && from-r.at <= maxGap {
 		gap := from - r.at
 		if gap == 0 {
 			return nil
@@ -111,7 +111,7 @@ func (r *Reader) spanEnd() int64 {
 		if p.Bytes != nil {
 			continue
 		}
-		if p.From < end || p.From-end > widestGap {
+		if p.From < end || p.From-end > maxGap {
 			break
 		}
 		end = p.To

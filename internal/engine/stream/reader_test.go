@@ -46,11 +46,11 @@ func part(from, to int64) mp4.Part { return mp4.Part{Range: mp4.Range{From: from
 
 func TestReader(t *testing.T) {
 	t.Parallel()
-	film := make([]byte, 2*widestGap)
+	film := make([]byte, 2*maxGap)
 	for i := range film {
 		film[i] = byte(rand.IntN(256))
 	}
-	const far = widestGap + 2000
+	const far = maxGap + 2000
 	parts := []mp4.Part{
 		{Bytes: []byte("head one")}, part(10, 20), part(25, 4000),
 		{Bytes: []byte("head two")}, part(4100, 5000), part(far+4000, far+4500), part(far+4500, far+4501),

@@ -10,36 +10,36 @@ import (
 )
 
 // Film is one rendition of a video.
-type Film struct {
+type Rendition struct {
 	Name  string // of its resolution
 	Index *mp4.Index
 }
 
 // variant is a film with what a player wants to know before it chooses.
 type variant struct {
-	Film
-	measures // of its pictures
+	Rendition
+	trackStats // of its pictures
 }
 
 // variantsOf returns the films that differ, the one that needs the least first.
 // Films of one size and codec are one encode under several names, or as good as
 // that, and count once. All films have the same sound, but for those whose sound
 // could not be made.
-func variantsOf(films []Film) (all []variant, sound *mp4.Segments) {
+func variantsOf(films []Rendition) (all []variant, sound *mp4.Segments) {
 	type kind struct {
 		width, height int
 		codec         string
 	}
 	seen := map[kind]bool{}
 	for _, f := range films {
-		p := f.Index.Pictures
+		p := f.Index.Video
 		k := kind{p.Width, p.Height, codecOf(p)}
 		if !seen[k] {
-			all = append(all, variant{f, measure(p)})
+			all = append(all, variant{f, statsOf(p)})
 		}
 		seen[k] = true
 		if sound == nil {
-			sound = f.Index.Sound
+			sound = f.Index.Audio
 		}
 	}
 	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(a.peak, b.peak) })
@@ -54,14 +54,14 @@ func codecOf(s *mp4.Segments) string {
 }
 
 // measures of a track, as it is sent.
-type measures struct {
+type trackStats struct {
 	peak, average int64   // bits a second
 	rate          float64 // frames a second, of the segment that has the most
 	length        float64 // seconds
 }
 
-func measure(s *mp4.Segments) measures {
-	var m measures
+func statsOf(s *mp4.Segments) trackStats {
+	var m trackStats
 	var size int64
 	list := s.List()
 	for _, g := range list {

@@ -12,10 +12,10 @@ import (
 func TestFilmsOfOneSizeAndTwoCodecsAreBothOffered(t *testing.T) {
 	t.Parallel()
 	first := readIndex(t, makeFilm(t, "64x36", 5, withSound(5)...))
-	pictures := *first.Pictures
+	pictures := *first.Video
 	pictures.Codecs = []string{"av01.0.00M.08"}
-	films := []Film{
-		{Name: "144p", Index: &mp4.Index{Pictures: &pictures}}, // and its sound could not be made
+	films := []Rendition{
+		{Name: "144p", Index: &mp4.Index{Video: &pictures}}, // and its sound could not be made
 		{Name: "240p", Index: first}, {Name: "360p", Index: first},
 	}
 	master := string(MasterPlaylist(films))

@@ -49,10 +49,10 @@ type App struct {
 	newID   func() string
 	reached func(Point)
 
-	holds    *holds          // of uploads in pieces
-	redirect blob.Redirector // nil: films are served from here
-	shelf    *stream.Shelf   // indexes of films that are streamed
-	clock    *databaseClock  // nil: somebody else's is used
+	holds    *holds             // of uploads in pieces
+	redirect blob.Redirector    // nil: films are served from here
+	shelf    *stream.IndexCache // indexes of films that are streamed
+	clock    *databaseClock     // nil: somebody else's is used
 }
 
 // Point is a place between two writes that belong together, where a crash
@@ -99,7 +99,7 @@ type Parts struct {
 func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 	a := &App{
 		cfg: cfg, store: p.Store, queue: p.Queue, blobs: p.Blobs, admit: p.Admit, log: p.Log, observe: p.Observer,
-		now: p.Now, newID: newUUID, reached: p.Reached, shelf: stream.NewShelf(shelfLimit), holds: newHolds(p.Store),
+		now: p.Now, newID: newUUID, reached: p.Reached, shelf: stream.NewIndexCache(shelfLimit), holds: newHolds(p.Store),
 	}
 	if a.reached == nil {
 		a.reached = func(Point) {}

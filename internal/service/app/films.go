@@ -42,12 +42,12 @@ func (a *App) findFilms(ctx context.Context, place string, id video.ID) ([]found
 }
 
 // films returns the films of a video with their indexes, smallest first.
-func (a *App) films(ctx context.Context, place string, id video.ID) ([]stream.Film, error) {
+func (a *App) films(ctx context.Context, place string, id video.ID) ([]stream.Rendition, error) {
 	found, err := a.findFilms(ctx, place, id)
 	if err != nil {
 		return nil, err
 	}
-	all, errs := make([]stream.Film, len(found)), make([]error, len(found))
+	all, errs := make([]stream.Rendition, len(found)), make([]error, len(found))
 	var reading sync.WaitGroup
 	for i, f := range found {
 		reading.Go(func() {
@@ -62,7 +62,7 @@ func (a *App) films(ctx context.Context, place string, id video.ID) ([]stream.Fi
 		}
 	}
 	// Those that were deleted in this very moment have none.
-	all = slices.DeleteFunc(all, func(f stream.Film) bool { return f.Index == nil })
+	all = slices.DeleteFunc(all, func(f stream.Rendition) bool { return f.Index == nil })
 	if len(all) == 0 {
 		return nil, a.whyNoFilm(ctx, place, id)
 	}
@@ -103,7 +103,7 @@ func (a *App) shelved(ctx context.Context, info blob.Info, read func() (*mp4.Ind
 // the one passes, the other is a fault of ours.
 func readIndex(film blob.Object) (*mp4.Index, error) {
 	watched := &faultWatcher{ReaderAt: film}
-	index, err := mp4.ReadIndex(mp4.Piece{ReaderAt: watched, Size: film.Info().Size})
+	index, err := mp4.ReadIndex(mp4.Input{ReaderAt: watched, Size: film.Info().Size})
 	if watched.err != nil {
 		return nil, storageError("read film", watched.err)
 	}

@@ -94,7 +94,7 @@ func (a *App) findSegment(ctx context.Context, place string, id video.ID, f stre
 
 // openTrack opens the film that has a track, and finds the track in its index.
 func (a *App) openTrack(ctx context.Context, place string, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
-	if name == stream.Sound {
+	if name == stream.AudioTrack {
 		return a.openSound(ctx, place, id)
 	}
 	n := video.Name(name)
@@ -110,7 +110,7 @@ func (a *App) openTrack(ctx context.Context, place string, id video.ID, name str
 		film.Close()
 		return nil, nil, err
 	}
-	return film, index.Pictures, nil
+	return film, index.Video, nil
 }
 
 // openSound opens a film to take the sound from, which is the same in all of
@@ -147,8 +147,8 @@ func (a *App) openFirstSound(ctx context.Context, place string, id video.ID, nam
 			return nil, nil, storageError("open film", err)
 		}
 		index, err := a.index(ctx, film)
-		if err == nil && index.Sound != nil {
-			return film, index.Sound, nil
+		if err == nil && index.Audio != nil {
+			return film, index.Audio, nil
 		}
 		film.Close()
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Piece is one encoded part: an ordinary MP4 file with a single track, whose
 // edit list says when it starts on the film's time line.
-type Piece struct {
+type Input struct {
 	io.ReaderAt
 	Size int64
 }
@@ -46,7 +46,7 @@ type topBox struct {
 func (b topBox) end() int64 { return b.offset + b.size }
 
 // topBoxes walks the outermost level of a file, reading headers only.
-func (p Piece) topBoxes() ([]topBox, error) {
+func (p Input) topBoxes() ([]topBox, error) {
 	var boxes []topBox
 	for at := int64(0); at < p.Size; {
 		if len(boxes) == maxTopBoxes {
@@ -65,7 +65,7 @@ func (p Piece) topBoxes() ([]topBox, error) {
 	return boxes, nil
 }
 
-func (p Piece) topBoxAt(at int64) (topBox, error) {
+func (p Input) topBoxAt(at int64) (topBox, error) {
 	buf := make([]byte, min(largeBoxHeader, p.Size-at))
 	if err := p.readFull(buf, at); err != nil {
 		return topBox{}, err
@@ -91,7 +91,7 @@ func (p Piece) topBoxAt(at int64) (topBox, error) {
 }
 
 // readFull fills buf from byte at on, or fails.
-func (p Piece) readFull(buf []byte, at int64) error {
+func (p Input) readFull(buf []byte, at int64) error {
 	n, err := p.ReadAt(buf, at)
 	switch {
 	case n == len(buf):

@@ -24,7 +24,7 @@ type run struct {
 }
 
 // runs cuts a reel into stretches.
-func (r *reel) runs() []run {
+func (r *trackBuilder) runs() []run {
 	var out []run
 	long, short := inTicks(longRun, r.scale), inTicks(shortRun, r.scale)
 	sync, left, source := 0, 0, -1

@@ -12,7 +12,7 @@ import (
 
 // reel is one track of the film to be: the samples of its pieces in the order in
 // which they are written.
-type reel struct {
+type trackBuilder struct {
 	scale         uint32
 	width, height mp4ff.Fixed32 // zero for sound
 	entries       []mp4ff.Box
@@ -32,20 +32,20 @@ type reel struct {
 // source is a span of a piece.
 type source struct {
 	span
-	piece Piece
+	input Input
 	label string // names the piece in errors
 }
 
-func (r *reel) isVideo() bool { return isPicture(r.entries[0]) }
+func (r *trackBuilder) isVideo() bool { return isVideoEntry(r.entries[0]) }
 
-func (r *reel) addSources(p Piece, label string, spans []span) {
+func (r *trackBuilder) addSources(p Input, label string, spans []span) {
 	for _, s := range spans {
-		r.sources = append(r.sources, source{span: s, piece: p, label: label})
+		r.sources = append(r.sources, source{span: s, input: p, label: label})
 	}
 }
 
 // soundReel makes the reel of the sound, whose times stay what they are.
-func soundReel(p Piece) (*reel, error) {
+func newAudioTrack(p Input) (*trackBuilder, error) {
 	t, err := readSingle(p)
 	if err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func soundReel(p Piece) (*reel, error) {
 	if t.isVideo() {
 		return nil, errors.New("the track is not sound")
 	}
-	r := &reel{scale: t.scale, entries: t.entries, edit: t.edit, sizes: t.sizes, times: t.pts, stts: t.stts, sync: t.sync}
+	r := &trackBuilder{scale: t.scale, entries: t.entries, edit: t.edit, sizes: t.sizes, times: t.pts, stts: t.stts, sync: t.sync}
 	r.addSources(p, "sound", t.spans)
 	return r, nil
 }
 
 // pictureReel joins the pictures of all pieces, in order.
-func pictureReel(pieces []Piece, length time.Duration) (*reel, error) {
-	j := &joiner{reel: &reel{sync: []uint32{}}, known: map[string]int{}, length: length}
+func newVideoTrack(pieces []Input, length time.Duration) (*trackBuilder, error) {
+	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, length: length}
 	for i, p := range pieces {
 		t, err := readSingle(p)
 		if errors.Is(err, ErrNoFrames) {
@@ -76,12 +76,12 @@ func pictureReel(pieces []Piece, length time.Duration) (*reel, error) {
 	if len(j.pts) == 0 {
 		return nil, ErrNoFrames
 	}
-	return j.reel, j.schedule()
+	return j.trackBuilder, j.schedule()
 }
 
 // joiner appends piece after piece to a reel of pictures.
 type joiner struct {
-	*reel
+	*trackBuilder
 	known  map[string]int // index in reel.entries, by the entry's bytes
 	pts    []int64        // when each sample is shown, in decode order
 	sorted []int64        // the same in order of time
@@ -89,7 +89,7 @@ type joiner struct {
 	length time.Duration  // of the film; 0 when it is not known
 }
 
-func (j *joiner) add(p Piece, t *track, label string) error {
+func (j *joiner) add(p Input, t *track, label string) error {
 	if !t.isVideo() {
 		return errors.New("the track is not pictures")
 	}
