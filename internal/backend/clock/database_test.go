@@ -1,4 +1,4 @@
-package app
+package clock
 
 import (
 	"context"
@@ -24,13 +24,13 @@ func TestTheDatabaseTellsTheTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &databaseClock{ask: func(context.Context) (time.Time, error) {
+				c := &Database{ask: func(context.Context) (time.Time, error) {
 					time.Sleep(tt.takes / 2)
 					now := time.Now().Add(tt.lead)
 					time.Sleep(tt.takes / 2)
 					return now, nil
 				}}
-				if err := c.adjust(t.Context()); err != nil {
+				if err := c.Adjust(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				if got := time.Until(c.Now()); got != tt.want {
@@ -45,13 +45,13 @@ func TestAClockThatCannotBeAskedGoesOn(t *testing.T) {
 	t.Parallel()
 	lead, gone := time.Hour, errors.New("gone")
 	var fault error
-	c := &databaseClock{ask: func(context.Context) (time.Time, error) { return time.Now().Add(lead), fault }}
-	if err := c.adjust(t.Context()); err != nil {
+	c := &Database{ask: func(context.Context) (time.Time, error) { return time.Now().Add(lead), fault }}
+	if err := c.Adjust(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	fault = gone
-	if err := c.adjust(t.Context()); !errors.Is(err, gone) {
-		t.Errorf("adjust = %v; want %v", err, gone)
+	if err := c.Adjust(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("Adjust = %v; want %v", err, gone)
 	}
 	if got := time.Until(c.Now()).Round(time.Second); got != lead {
 		t.Errorf("the clock is ahead by %s; want %s as before", got, lead)

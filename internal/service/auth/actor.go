@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Scope is something a key may do.
+type Scope string
+
+const (
+	Read   Scope = "read"
+	Write  Scope = "write"
+	Delete Scope = "delete"
+)
+
+// Scopes lists all of them.
+var Scopes = []Scope{Read, Write, Delete}
+
+// Actor is who makes a request.
+type Actor struct {
+	KeyID  string
+	Tenant video.Tenant
+	Scopes []Scope
+}
+
+// Require returns an error unless the actor has the scope.
+func (a Actor) Require(s Scope) error {
+	if slices.Contains(a.Scopes, s) {
+		return nil
+	}
+	return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("This API key lacks the scope %q.", s)}
+}
+
+// Videos reads videos from the database.
+type Videos interface {
+	Video(ctx context.Context, id video.ID) (video.Video, error)
+	VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, error)
+}
+
+// OwnVideo returns a video of the actor's tenant for an operation of scope s, even one that is
+// marked deleted.
+func OwnVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID) (video.Video, error) {
+	if err := by.Require(s); err != nil {
+		return video.Video{}, err
+	}
+	v, err := db.Video(ctx, id)
+	if err != nil {
+		return video.Video{}, err
+	}
+	if v.Tenant != by.Tenant {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, nil
+}
+
+// VisibleVideo is OwnVideo for a video that is not marked deleted.
+func VisibleVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID) (video.Video, error) {
+	v, err := OwnVideo(ctx, db, by, s, id)
+	if err == nil && !v.DeletedAt.IsZero() {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, err
+}
+
+// VideoOfResolution returns the visible video that a resolution belongs to. Where there is none,
+// the resolution is what was not found.
+func VideoOfResolution(ctx context.Context, db Videos, by Actor, s Scope, id video.ResolutionID) (video.Video, error) {
+	if err := by.Require(s); err != nil {
+		return video.Video{}, err
+	}
+	vid, err := db.VideoOf(ctx, id)
+	if err != nil {
+		return video.Video{}, err
+	}
+	v, err := VisibleVideo(ctx, db, by, s, vid)
+	if video.KindOf(err) == video.NotFound {
+		return video.Video{}, video.ResolutionNotFound()
+	}
+	return v, err
+}

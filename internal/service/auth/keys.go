@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Key is an API key as it is stored. The secret itself is shown once, when the key is created.
+type Key struct {
+	ID        string
+	Name      string
+	Tenant    video.Tenant
+	Scopes    []Scope
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not revoked
+}
+
+// keyPrefix makes a key recognisable to people and to secret scanners.
+const keyPrefix = "spool_"
+
+// Keys are the API keys.
+type Keys struct {
+	rows store.APIKeys
+	now  func() time.Time
+	log  *slog.Logger
+}
+
+// NewKeys returns the API keys in a database.
+func NewKeys(s *store.Store, now func() time.Time, log *slog.Logger) *Keys {
+	return &Keys{rows: s.APIKeys(), now: now, log: log}
+}
+
+// Authenticate finds the actor behind an API key. An empty secret is missing_api_key; an unknown,
+// revoked or expired one is invalid_api_key.
+func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
+	if secret == "" {
+		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send your API key in the header X-API-KEY."}
+	}
+	hash := hashKey(secret)
+	row, err := k.rows.ByHash(ctx, hash)
+	if video.KindOf(err) == video.NotFound || err == nil && !k.valid(row, hash) {
+		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This API key is unknown, revoked or expired."}
+	}
+	if err != nil {
+		return Actor{}, err
+	}
+	return Actor{KeyID: row.ID, Tenant: row.Tenant, Scopes: scopesOf(row)}, nil
+}
+
+func (k *Keys) valid(row store.Key, hash string) bool {
+	return subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hash)) == 1 &&
+		row.RevokedAt.IsZero() && (row.ExpiresAt.IsZero() || k.now().Before(row.ExpiresAt))
+}
+
+// hashKey needs neither salt nor a slow hash: keys made here have 256 random bits, and operators
+// who choose their own are told to choose a long random one.
+func hashKey(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func scopesOf(row store.Key) []Scope {
+	all := make([]Scope, len(row.Scopes))
+	for i, s := range row.Scopes {
+		all[i] = Scope(s)
+	}
+	return all
+}
+
+// Create makes a key and returns its secret. Name, Tenant, Scopes and ExpiresAt are the caller's;
+// no scope means all of them, no tenant means the default one.
+func (k *Keys) Create(ctx context.Context, key Key) (secret string, created Key, err error) {
+	random := make([]byte, 32)
+	rand.Read(random)
+	secret = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
+	created, row, err := k.newKey(key, secret)
+	if err != nil {
+		return secret, created, err
+	}
+	return secret, created, k.rows.Insert(ctx, row)
+}
+
+// newKey fills in the defaults of a key, and returns it with its row.
+func (k *Keys) newKey(key Key, secret string) (Key, store.Key, error) {
+	if len(key.Scopes) == 0 {
+		key.Scopes = Scopes
+	}
+	if key.Tenant == "" {
+		key.Tenant = video.DefaultTenant
+	}
+	if err := checkKey(key, k.now()); err != nil {
+		return Key{}, store.Key{}, err
+	}
+	key.ID, key.CreatedAt = uuid.Must(uuid.NewV7()).String(), k.now().UTC()
+	row := store.Key{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt}
+	for _, s := range key.Scopes {
+		row.Scopes = append(row.Scopes, string(s))
+	}
+	return key, row, nil
+}
+
+func checkKey(k Key, now time.Time) error {
+	var faults []video.Fault
+	for _, s := range k.Scopes {
+		if !slices.Contains(Scopes, s) {
+			faults = append(faults, video.Fault{Field: "scopes", Code: "not_allowed", Message: fmt.Sprintf("%q is not one of %v", s, Scopes)})
+		}
+	}
+	if strings.TrimSpace(string(k.Tenant)) == "" || len(k.Tenant) > 100 {
+		faults = append(faults, video.Fault{Field: "tenant", Code: "out_of_range", Message: "must have 1 to 100 characters"})
+	}
+	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
+		faults = append(faults, video.Fault{Field: "expires", Code: "out_of_range", Message: "must lie in the future"})
+	}
+	if faults != nil {
+		return video.InvalidFields(faults...)
+	}
+	return nil
+}
+
+// settingName is the name of the key that the setting api_key made.
+const settingName = "api_key setting"
+
+// Bootstrap makes sure that a first key exists. A given secret becomes a key of the default tenant,
+// and the key that the setting named before is revoked. Without a secret, and without any key yet,
+// it creates a key and returns its secret; otherwise it returns "".
+func (k *Keys) Bootstrap(ctx context.Context, secret string) (made string, err error) {
+	if secret != "" {
+		return "", k.adoptSetting(ctx, secret)
+	}
+	keys, err := k.rows.List(ctx)
+	if err != nil || len(keys) > 0 {
+		return "", err
+	}
+	made, _, err = k.Create(ctx, Key{Name: "first start"})
+	return made, err
+}
+
+// adoptSetting is one transaction, because the API processes of a fleet start at the same time, and
+// some with the old and some with the new secret while the setting changes.
+func (k *Keys) adoptSetting(ctx context.Context, secret string) error {
+	_, row, err := k.newKey(Key{Name: settingName}, secret)
+	if err != nil {
+		return err
+	}
+	if err := k.rows.Adopt(ctx, row); err != nil {
+		return err
+	}
+	switch _, err := k.Authenticate(ctx, secret); {
+	case video.KindOf(err) == video.Unauthenticated: // it was created by hand, and revoked
+		k.log.WarnContext(ctx, "the API key in the settings was revoked or has expired; choose another one")
+		return nil
+	default:
+		return err
+	}
+}
+
+// List returns all keys, oldest first.
+func (k *Keys) List(ctx context.Context) ([]Key, error) {
+	rows, err := k.rows.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Key, len(rows))
+	for i, r := range rows {
+		all[i] = Key{ID: r.ID, Name: r.Name, Tenant: r.Tenant, Scopes: scopesOf(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt}
+	}
+	return all, nil
+}
+
+// Revoke makes a key invalid at once.
+func (k *Keys) Revoke(ctx context.Context, id string) error {
+	return k.rows.Revoke(ctx, id, k.now())
+}

@@ -1,0 +1,33 @@
+// Package failpoint names the places between two writes that belong together, where a crash leaves
+// one without the other. Tests kill the process at each of them.
+package failpoint
+
+// Point is one such place.
+type Point string
+
+const (
+	UploadStored     Point = "upload-stored"     // the bytes are stored, the client does not know
+	SourcePinned     Point = "source-pinned"     // the copy is stored, the video not yet processing
+	UploadAccepted   Point = "upload-accepted"   // processing, the uploaded object not yet removed
+	PartStored       Point = "part-stored"       // chunk files are stored, their step not yet done
+	RenditionStaged  Point = "rendition-staged"  // the rendition file is stored, not yet published
+	RenditionLinked  Point = "rendition-linked"  // playable, the transaction not yet committed
+	ThumbnailsStaged Point = "thumbnails-staged" // thumbnails are stored, not yet published
+	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
+	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
+	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
+)
+
+// All lists every point.
+var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
+	ThumbnailsStaged, VideoDeleted, ObjectsRemoved, ResolutionGone}
+
+// Hook is called at each point that the process reaches. A nil Hook does nothing.
+type Hook func(Point)
+
+// Reach tells the hook that p was reached.
+func (h Hook) Reach(p Point) {
+	if h != nil {
+		h(p)
+	}
+}

@@ -1,0 +1,138 @@
+// Package objects builds and parses the keys of stored objects. It is pure: it knows neither the
+// storage nor the database.
+//
+// Every object of a video lies in one of five areas, followed by the video's id:
+//
+//	upload/{video}/file            what the client uploaded, until it is verified
+//	upload/{video}/file.info       the record of a resumable upload
+//	upload/{video}/file.part       its bytes that do not fill a part of the final object yet
+//	source/{video}/{random}        the verified file; never written again
+//	work/{video}/…                 chunk files and staged results of a pass
+//	public/{video}/720p.mp4        what is played, of public videos
+//	private/{video}/720p.mp4       and of private ones
+//	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for
+//
+// Beside these, owner/{database} is an empty object that marks whose storage it is.
+//
+// A playback address names its object directly, so serving it needs no query: an unsigned address
+// reaches public/ only, a signed one the file that it was signed for.
+package objects
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Area is the first element of a key.
+type Area string
+
+const (
+	Uploads Area = "upload"
+	Sources Area = "source"
+	Work    Area = "work"
+	Public  Area = "public"
+	Private Area = "private"
+)
+
+// Areas lists the areas that hold objects of videos.
+var Areas = []Area{Uploads, Sources, Work, Public, Private}
+
+// Prefix is what the keys of a video's objects in this area start with.
+func (a Area) Prefix(id video.ID) string { return string(a) + "/" + string(id) + "/" }
+
+// Root is what the keys of all objects in this area start with.
+func (a Area) Root() string { return string(a) + "/" }
+
+// Markers is what the keys of ownership markers start with.
+const Markers = "owner/"
+
+// Marker is the key of the ownership marker of a database.
+func Marker(database string) string { return Markers + database }
+
+// Upload is the key of the uploaded file.
+func Upload(id video.ID) string { return Uploads.Prefix(id) + "file" }
+
+// UploadRecord is the key of the object that describes a resumable upload.
+func UploadRecord(id video.ID) string { return Upload(id) + ".info" }
+
+// UploadKeys are the keys of all objects that an upload may leave.
+func UploadKeys(id video.ID) []string {
+	return []string{Upload(id), UploadRecord(id), Upload(id) + ".part"}
+}
+
+// Source is the key of a verified file. unique tells it from other copies.
+func Source(id video.ID, unique string) string { return Sources.Prefix(id) + unique }
+
+// Chunk is the key of the file of one chunk at one rendition.
+func Chunk(id video.ID, chunk, rendition int) string {
+	return fmt.Sprintf("%schunk-%d-%d.mp4", Work.Prefix(id), chunk, rendition)
+}
+
+// Audio is the key of the encoded audio.
+func Audio(id video.ID) string { return Work.Prefix(id) + "audio.mp4" }
+
+// StagedRendition is where a finished rendition file waits for the transaction that publishes it.
+func StagedRendition(id video.ID, rendition int) string {
+	return fmt.Sprintf("%sfilm-%d.mp4", Work.Prefix(id), rendition)
+}
+
+// StagedThumbnail is the same for a thumbnail.
+func StagedThumbnail(id video.ID, rendition, thumbnail int) string {
+	return fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)
+}
+
+// PlaybackArea is the area of the files that people play of a video.
+func PlaybackArea(v video.Video) Area {
+	if v.IsPublic {
+		return Public
+	}
+	return Private
+}
+
+// Playback is the key of a file that people play.
+func Playback(v video.Video, file string) string { return PlaybackArea(v).Prefix(v.ID) + file }
+
+// PlaybackKeys are the keys of all files that people play of a resolution.
+func PlaybackKeys(v video.Video, name video.Name) []string {
+	keys := []string{Playback(v, RenditionFile(name))}
+	for i := range v.Thumbnails {
+		keys = append(keys, Playback(v, ThumbnailFile(name, i)))
+	}
+	return keys
+}
+
+// RenditionFile is the name of the MP4 file of a resolution.
+func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
+
+// ThumbnailFile is the name of a thumbnail of a resolution.
+func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
+
+var playbackFile = regexp.MustCompile(`^([0-9]+[pk])(?:\.mp4|-([0-9]{1,2})\.jpg)$`)
+
+// ParsePlaybackFile splits the name of a file that people play. thumbnail is -1 for the rendition
+// file itself.
+func ParsePlaybackFile(file string) (name video.Name, thumbnail int, ok bool) {
+	m := playbackFile.FindStringSubmatch(file)
+	if m == nil || !video.Name(m[1]).Valid() {
+		return "", 0, false
+	}
+	if m[2] == "" {
+		return video.Name(m[1]), -1, true
+	}
+	i, err := strconv.Atoi(m[2])
+	// "00" would be a second address of the same thumbnail, and there is no such object.
+	return video.Name(m[1]), i, err == nil && strconv.Itoa(i) == m[2]
+}
+
+// Parse splits a key into its area, its video and the rest.
+func Parse(key string) (area Area, id video.ID, rest string, ok bool) {
+	parts := strings.SplitN(key, "/", 3)
+	if len(parts) != 3 {
+		return "", "", "", false
+	}
+	return Area(parts[0]), video.ID(parts[1]), parts[2], true
+}

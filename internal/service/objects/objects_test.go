@@ -1,0 +1,73 @@
+package objects_test
+
+import (
+	"testing"
+
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const id = video.ID("0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e")
+
+// The keys of existing objects must never change: a storage outlives many versions.
+func TestKeysStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	public, private := video.Video{ID: id, IsPublic: true}, video.Video{ID: id}
+	for got, want := range map[string]string{
+		objects.Upload(id):                      "upload/" + string(id) + "/file",
+		objects.UploadRecord(id):                "upload/" + string(id) + "/file.info",
+		objects.UploadKeys(id)[2]:               "upload/" + string(id) + "/file.part",
+		objects.Source(id, "x"):                 "source/" + string(id) + "/x",
+		objects.Chunk(id, 3, 1):                 "work/" + string(id) + "/chunk-3-1.mp4",
+		objects.Audio(id):                       "work/" + string(id) + "/audio.mp4",
+		objects.StagedRendition(id, 2):          "work/" + string(id) + "/film-2.mp4",
+		objects.StagedThumbnail(id, 2, 0):       "work/" + string(id) + "/thumbnail-2-0.jpg",
+		objects.Playback(public, "720p.mp4"):    "public/" + string(id) + "/720p.mp4",
+		objects.Playback(private, "720p-0.jpg"): "private/" + string(id) + "/720p-0.jpg",
+		objects.PlaybackKeys(public, "720p")[0]: "public/" + string(id) + "/720p.mp4",
+		objects.Marker("db"):                    "owner/db",
+		objects.RenditionFile("8k"):             "8k.mp4",
+		objects.ThumbnailFile("144p", 11):       "144p-11.jpg",
+	} {
+		if got != want {
+			t.Errorf("key %s; want %s", got, want)
+		}
+	}
+}
+
+func TestParsePlaybackFile(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		file      string
+		name      video.Name
+		thumbnail int
+		ok        bool
+	}{
+		{"720p.mp4", "720p", -1, true},
+		{"8k.mp4", "8k", -1, true},
+		{"720p-0.jpg", "720p", 0, true},
+		{"720p-11.jpg", "720p", 11, true},
+		{"720p-00.jpg", "720p", 0, false},
+		{"721p.mp4", "", 0, false},
+		{"720p.mp4/x", "", 0, false},
+		{"../720p.mp4", "", 0, false},
+		{"", "", 0, false},
+	}
+	for _, tt := range tests {
+		name, thumbnail, ok := objects.ParsePlaybackFile(tt.file)
+		if ok != tt.ok || ok && (name != tt.name || thumbnail != tt.thumbnail) {
+			t.Errorf("%q is parsed as %s, %d, %t; want %s, %d, %t", tt.file, name, thumbnail, ok, tt.name, tt.thumbnail, tt.ok)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	area, video, rest, ok := objects.Parse(objects.Chunk(id, 0, 1))
+	if area != objects.Work || video != id || rest != "chunk-0-1.mp4" || !ok {
+		t.Errorf("parsed as %s, %s, %s, %t", area, video, rest, ok)
+	}
+	if _, _, _, ok := objects.Parse("public/720p.mp4"); ok {
+		t.Error("a key without a video is accepted")
+	}
+}
