@@ -17,15 +17,15 @@ const (
 	MaxKey           = 255      // characters
 )
 
-// Draft is a video that a client asks for.
+// Draft is a request for a new video.
 type Draft struct {
 	Filename    string
 	Resolutions []Name
 	IsPublic    bool
-	Thumbnails  []float64       // seconds
+	Thumbnails  []float64       // timestamps in seconds
 	Metadata    json.RawMessage // a JSON object, or nil
-	Upscale     *bool           // nil: as the server is set
-	Key         string          // of the request: one that is repeated makes no second video; may be empty
+	Upscale     *bool           // nil: the server's default
+	Key         string          // the request's Idempotency-Key; may be empty
 }
 
 // CheckFilename returns what is wrong with a file name.
@@ -51,7 +51,7 @@ func CheckResolutions(names []Name) []Fault {
 	return faults
 }
 
-// CheckResolution returns what is wrong with a resolution's name in a field.
+// CheckResolution returns what is wrong with the resolution name in a field.
 func CheckResolution(field string, n Name) []Fault {
 	if n.Valid() {
 		return nil
@@ -82,10 +82,10 @@ func CheckMetadata(raw json.RawMessage) []Fault {
 	return nil
 }
 
-// KeyHeader is where a client says the key of its request.
+// KeyHeader is the request header with the idempotency key.
 const KeyHeader = "Idempotency-Key"
 
-// CheckKey returns what is wrong with the key of a request. None is fine.
+// CheckKey returns what is wrong with an idempotency key. An empty one is valid.
 func CheckKey(s string) []Fault {
 	if len(s) > MaxKey {
 		return []Fault{{KeyHeader, "out_of_range", fmt.Sprintf("must have at most %d characters, has %d", MaxKey, len(s))}}
@@ -102,7 +102,7 @@ func (d *Draft) Check() []Fault {
 		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key))
 }
 
-// Distinct returns names without repetitions, first order kept.
+// Distinct returns names without duplicates, in the order of first appearance.
 func Distinct(names []Name) []Name {
 	var out []Name
 	for _, n := range names {

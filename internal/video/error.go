@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind says what sort of trouble an Error is. The edge turns it into a status.
+// Kind classifies an Error. Package problem maps it to an HTTP status.
 type Kind string
 
 const (
@@ -16,7 +16,7 @@ const (
 	NotFound            Kind = "not_found"
 	NotAllowed          Kind = "not_allowed" // the method, on this path
 	Conflict            Kind = "conflict"
-	Locked              Kind = "locked" // somebody else is just at it
+	Locked              Kind = "locked" // another request is using it
 	TooLarge            Kind = "too_large"
 	UnsupportedMedia    Kind = "unsupported_media"
 	Unprocessable       Kind = "unprocessable"
@@ -34,11 +34,11 @@ type Error struct {
 	Code       string // stable snake_case word for programs
 	Msg        string // a sentence for a person
 	Faults     []Fault
-	RetryAfter time.Duration // when waiting helps
+	RetryAfter time.Duration // zero: waiting does not help
 	Err        error
 }
 
-// Fault is one thing wrong with one field of a request.
+// Fault is one invalid field of a request.
 type Fault struct {
 	Field   string // such as "resolutions[1]"
 	Code    string
@@ -63,18 +63,18 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// InvalidFields makes the error for a request with these faults.
+// InvalidFields returns the error for a request with invalid fields.
 func InvalidFields(faults ...Fault) *Error {
 	return &Error{Kind: Invalid, Code: "invalid_request", Msg: "The request has invalid fields; see errors.", Faults: faults}
 }
 
-// VideoNotFound is the answer for a video that is unknown, deleted or another
-// tenant's: the three cannot be told apart from outside.
+// VideoNotFound is the error for a video that is unknown, deleted or another
+// tenant's. Clients cannot tell these apart.
 func VideoNotFound() *Error {
 	return &Error{Kind: NotFound, Code: "video_not_found", Msg: "There is no video with this id."}
 }
 
-// ResolutionNotFound is VideoNotFound for a resolution.
+// ResolutionNotFound is the same for a resolution.
 func ResolutionNotFound() *Error {
 	return &Error{Kind: NotFound, Code: "resolution_not_found", Msg: "There is no resolution with this id."}
 }

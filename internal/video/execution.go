@@ -2,36 +2,35 @@ package video
 
 import "time"
 
-// Execution is one child process that worked on a video: what it was told to do, and
-// what that cost.
+// Execution records one child process that worked on a video: its command line,
+// and what it cost.
 type Execution struct {
-	Task    string // the kind of task that it was a part of
-	Number  int    // of the task: which chunk, where there are several
+	Task    string // the kind of the task that started it
+	Number  int    // of the task, such as the number of the chunk
 	Attempt int    // of the task; 1 is the first
 
 	Program   string
 	Arguments []string // without any path of the server
 	StartedAt time.Time
 	Wall, CPU time.Duration
-	Memory    int64  // the most it used, in bytes; 0 when that is not known
-	Result    string // RunOK, or in a few words how it ended
+	Memory    int64  // peak resident memory in bytes; 0: unknown
+	Result    string // ExecutionOK, or in a few words how it ended
 }
 
-// RunOK is the result of a child process that ended as it should.
-const RunOK = "ok"
+// ExecutionOK is the result of a child process that succeeded.
+const ExecutionOK = "ok"
 
-// Cost is what all runs of a video together cost, including those of which no
-// more than this is kept.
+// Cost is the sum of all executions for a video, including those that are not
+// recorded one by one.
 type Cost struct {
-	Runs      int
-	Wall, CPU time.Duration
-	BeganAt   time.Time // when the first run started; zero before
-	EndedAt   time.Time // when the video became ready or failed; zero before
+	Executions int
+	Wall, CPU  time.Duration
+	BeganAt    time.Time // start of the first execution; zero before
+	EndedAt    time.Time // when the video became ready or failed; zero before
 }
 
-// QualityScore says how much an output looks like its source, by brightness alone:
-// that is what eyes are sharp for.
+// QualityScore compares the luma of an output with that of its source.
 type QualityScore struct {
-	SSIM float64 // structural similarity; 1 is the same picture
-	PSNR float64 // signal to noise, in decibels
+	SSIM float64 // structural similarity; 1 means identical
+	PSNR float64 // peak signal-to-noise ratio in decibels
 }

@@ -2,7 +2,7 @@ package video
 
 import "fmt"
 
-// FailureCode is a stable word for why a video or a resolution failed.
+// FailureCode is a stable identifier of why a video or a resolution failed.
 type FailureCode string
 
 const (
@@ -27,8 +27,8 @@ const (
 const MaxFailureMessage = 300
 
 // Failure says why a video or a resolution will never be ready. As an error it
-// means that trying again is pointless: the fault lies in the file, not in the
-// machine. Trouble of ours (disk, database, a killed worker) is never a Failure.
+// means that a retry is pointless, because the file is to blame. Errors of the
+// server (disk, database, a killed worker) are never a Failure.
 type Failure struct {
 	Code    FailureCode
 	Message string // a sentence for a person, without paths of the server

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Limits of a list.
+// Limits of a list request.
 const (
-	MaxPage     = 100 // videos
+	MaxPage     = 100 // videos per page
 	DefaultPage = 20
-	MaxLabels   = 10 // of a filter
+	MaxLabels   = 10 // per filter
 )
 
-// Filter chooses videos of a list. The zero Filter chooses all.
+// Filter selects videos of a list. The zero Filter selects all.
 type Filter struct {
 	Status Status  // "": any
-	Labels []Label // all of them must fit
+	Labels []Label // all of them must match
 }
 
 // Label is one member of a video's metadata that a filter asks for.
 type Label struct{ Key, Value string }
 
-// Fits reports whether metadata has all labels. A label fits a string that is
-// equal to its value, and a number or a truth value that is written like it. An
-// object, a list and null fit nothing.
+// Fits reports whether metadata has all labels. A label matches an equal string,
+// and a number or boolean that is written the same way. Objects, arrays and null
+// match nothing.
 func (f Filter) Fits(metadata json.RawMessage) bool {
 	if len(f.Labels) == 0 {
 		return true
 	}
-	// Most videos of a long list do not fit, and most of those can be told
-	// without parsing: where nothing is escaped, a value stands as it is.
+	// Most videos of a long list do not match, and most of those are recognised
+	// without parsing: without escapes, a value appears literally in the text.
 	if !bytes.ContainsRune(metadata, '\\') {
 		for _, l := range f.Labels {
 			if !bytes.Contains(metadata, []byte(l.Value)) {
@@ -53,7 +53,7 @@ func (f Filter) Fits(metadata json.RawMessage) bool {
 	return true
 }
 
-// scalar returns a JSON value that is no object, no list and not null.
+// scalar returns a JSON value as text unless it is an object, an array or null.
 func scalar(raw json.RawMessage) (text string, ok bool) {
 	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
 		return "", false
@@ -64,27 +64,27 @@ func scalar(raw json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// Cursor is where in the list of videos, newest first, a page ended: at the video
-// with these. The list goes on from there also when that video is gone. The zero
-// Cursor is the beginning, or the end.
+// Cursor is the position in the list of videos, newest first, at which a page
+// ended: the last video it looked at. The next page starts after it, even when
+// that video is gone. The zero Cursor is the start of the list, or its end.
 type Cursor struct {
 	CreatedAt time.Time // to the millisecond
 	ID        ID
 }
 
-// Cursor writes p for a client, who has no business to look inside.
-func (p Cursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixMilli(), 10) + "." + string(p.ID)))
+// String encodes the cursor for clients, to whom it is opaque.
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.CreatedAt.UnixMilli(), 10) + "." + string(c.ID)))
 }
 
-// ParseCursor reads what Cursor wrote, or returns an Invalid error naming field.
+// ParseCursor decodes what String returned, or returns an Invalid error naming field.
 func ParseCursor(field, s string) (Cursor, error) {
 	text, _ := base64.RawURLEncoding.DecodeString(s)
 	millis, id, _ := strings.Cut(string(text), ".")
 	at, err := strconv.ParseInt(millis, 10, 64)
-	p := Cursor{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
-	if err != nil || !uuidShape.MatchString(id) || p.String() != s {
+	c := Cursor{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
+	if err != nil || !uuidShape.MatchString(id) || c.String() != s {
 		return Cursor{}, InvalidFields(Fault{field, "invalid_cursor", "must be the nextCursor of an earlier answer"})
 	}
-	return p, nil
+	return c, nil
 }

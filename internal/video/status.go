@@ -2,8 +2,8 @@ package video
 
 import "slices"
 
-// Status is where a video, or one of its resolutions, stands. The values are
-// part of the public interface.
+// Status is the status of a video or of one of its resolutions. The values are
+// part of the public API.
 type Status string
 
 const (
@@ -13,17 +13,17 @@ const (
 	Fail          Status = "fail"           // gave up; Failure says why
 )
 
-// Statuses lists every status in the order a video meets them.
+// Statuses lists every status in the usual order of a video's life.
 var Statuses = []Status{PendingUpload, Processing, Ready, Fail}
 
-// next lists every legal step. MoveVideo and MoveResolution of package store
+// next lists every legal transition. MoveVideo and MoveResolution of package store
 // guard their UPDATE statements with it, and storetest walks it in full, so the
 // database and this table cannot drift apart.
 //
-// A failed video starts again when its owner uploads another file to the same
-// address and completes once more, as long as no upload was accepted; or when one
-// of its resolutions is tried again. A ready video goes back to work when a
-// resolution is added to it or tried again; a ready resolution stays ready.
+// A failed video starts again when another file is uploaded to the same URL and
+// completed, as long as no upload was accepted, or when one of its resolutions is
+// retried. A ready video is processed again when a resolution is added or
+// retried; a ready resolution stays ready.
 var next = map[Status][]Status{
 	PendingUpload: {Processing, Fail},
 	Processing:    {Ready, Fail},
@@ -31,10 +31,10 @@ var next = map[Status][]Status{
 	Fail:          {Processing, Fail},
 }
 
-// CanBecome reports whether the step from s to other is legal.
+// CanBecome reports whether the transition from s to other is legal.
 func (s Status) CanBecome(other Status) bool { return slices.Contains(next[s], other) }
 
-// Before lists the statuses from which other can be reached in one step.
+// Before lists the statuses with a legal transition to other.
 func Before(other Status) []Status {
 	var from []Status
 	for _, s := range Statuses {
@@ -45,13 +45,13 @@ func Before(other Status) []Status {
 	return from
 }
 
-// Finished reports whether no more work is wanted.
+// Finished reports whether no work is left.
 func (s Status) Finished() bool { return s == Ready || s == Fail }
 
 // Summarize computes the status of a video from those of its resolutions:
 // processing while any is unfinished, then ready if at least one is, else fail.
-// With no resolution left, was stands, unless it promised work that nobody wants
-// any more.
+// Without resolutions the old status stays, except that processing becomes fail:
+// nothing is left to process.
 func Summarize(was Status, resolutions []Resolution) Status {
 	if len(resolutions) == 0 && was != Processing {
 		return was

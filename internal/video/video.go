@@ -13,10 +13,10 @@ type ID string
 // ResolutionID names one resolution of one video. It is a UUID in lower case.
 type ResolutionID string
 
-// Tenant is who a video belongs to. Keys of one tenant never see another's.
+// Tenant is the owner of a video. API keys of one tenant never see another's videos.
 type Tenant string
 
-// DefaultTenant owns what is made with the bootstrap key.
+// DefaultTenant is the tenant of the bootstrap API key.
 const DefaultTenant Tenant = "default"
 
 var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -29,36 +29,36 @@ func ParseID(field, s string) (ID, error) {
 	return ID(strings.ToLower(s)), nil
 }
 
-// Video is one uploaded film and what is known about it.
+// Video is one uploaded video and everything known about it.
 type Video struct {
 	ID          ID
 	Tenant      Tenant
-	Filename    string // a label the client chose; never part of a path
-	ContentType string // what the upload must be sent as
+	Filename    string // a label chosen by the client; never part of a path
+	ContentType string // the Content-Type that the upload must have
 	IsPublic    bool
-	Upscale     bool            // blow small sources up to the size asked for
+	Upscale     bool            // enlarge small sources to the requested size
 	Metadata    json.RawMessage // nil when the client gave none
 	Thumbnails  []float64       // seconds, in the order given
 
 	Status  Status
 	Failure *Failure // set when Status is Fail
-	// Warnings are what a person should know of a video that is not a failure.
+	// Warnings are defects of the source that did not fail the video.
 	Warnings []Warning
 
 	CreatedAt       time.Time
 	UploadExpiresAt time.Time
 	CompletedAt     time.Time // zero until an upload was verified and accepted
-	DeletedAt       time.Time // set while a deletion is under way; readers see no such video
+	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
 
 	Source   Source // zero until CompletedAt
 	Duration time.Duration
 	Plan     *Plan // nil until the file has been inspected
 
-	Resolutions []Resolution // in the order asked for
+	Resolutions []Resolution // in the requested order
 }
 
-// Source is the uploaded file as it was verified. What was verified is what is
-// transcoded: nothing writes to Key again.
+// Source is the uploaded file as it was verified. Nothing writes to Key again, so
+// the verified bytes are the bytes that are transcoded.
 type Source struct {
 	Key  string
 	Size int64
@@ -78,10 +78,10 @@ type Resolution struct {
 	SizeBytes     int64
 	Bitrate       int64 // bits per second
 
-	Quality *QualityScore // to the source; nil until it was measured
+	Quality *QualityScore // compared with the source; nil until measured
 }
 
-// Resolution returns the resolution called name, if the video has it.
+// Resolution returns the resolution with this name, if the video has one.
 func (v *Video) Resolution(name Name) (Resolution, bool) {
 	for _, r := range v.Resolutions {
 		if r.Name == name {
@@ -91,9 +91,8 @@ func (v *Video) Resolution(name Name) (Resolution, bool) {
 	return Resolution{}, false
 }
 
-// Unplanned lists the resolutions that are to be made and that no plan is about
-// yet: all of them before the first inspection, and later those that were added or
-// are to be tried again.
+// Unplanned lists the resolutions in processing that the plan does not cover: all
+// of them before the first inspection, later those that were added or retried.
 func (v *Video) Unplanned() []Name {
 	var names []Name
 	for _, r := range v.Resolutions {
@@ -104,14 +103,13 @@ func (v *Video) Unplanned() []Name {
 	return names
 }
 
-// UploadOpen reports whether the upload address still accepts a file at now.
+// UploadOpen reports whether the upload URL still accepts a file at now.
 func (v *Video) UploadOpen(now time.Time) bool {
 	return v.CompletedAt.IsZero() && now.Before(v.UploadExpiresAt)
 }
 
-// Settled reports whether nothing happens to the video by itself any more: it is
-// ready, or failed in a way that uploading again does not mend. Somebody may still
-// delete it or want more of it.
+// Settled reports whether the video stays as it is unless a client acts: it is
+// ready, or it failed and another upload cannot mend it.
 func (v *Video) Settled(now time.Time) bool {
 	return v.Status == Ready || v.Status == Fail && !v.UploadOpen(now)
 }

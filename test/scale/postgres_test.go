@@ -245,7 +245,7 @@ func (b *bench) asWorker(ctx context.Context, t queue.Task, p *video.Plan) error
 		}
 	}
 	if t.Kind != queue.Purge && t.Kind != queue.Assemble { // those two run no program
-		run := video.Execution{Program: "ffmpeg", Arguments: []string{"-i", "source"}, StartedAt: time.Now(), Wall: time.Second, CPU: time.Second, Result: video.RunOK}
+		run := video.Execution{Program: "ffmpeg", Arguments: []string{"-i", "source"}, StartedAt: time.Now(), Wall: time.Second, CPU: time.Second, Result: video.ExecutionOK}
 		if err := b.RecordRun(ctx, t, run); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (s *Store) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
 	var wall, cpu int64
 	var began, ended sql.NullInt64
 	err := s.db.QueryRowContext(ctx, `SELECT runs, wall_us, cpu_us, began_at, ended_at FROM effort WHERE video_id = $1`, id).
-		Scan(&c.Runs, &wall, &cpu, &began, &ended)
+		Scan(&c.Executions, &wall, &cpu, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Cost{}, nil
 	}

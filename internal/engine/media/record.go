@@ -31,7 +31,7 @@ func ending(err error) string {
 	exit, byItself := errors.AsType[*exitError](err)
 	switch {
 	case err == nil:
-		return video.RunOK
+		return video.ExecutionOK
 	case byItself && exit.kind != nil:
 		return exit.kind.Error()
 	case byItself:

@@ -30,7 +30,7 @@ func TestEveryRunIsTold(t *testing.T) {
 		t.Fatalf("runs = %+v; want one of ffprobe and one of ffmpeg", runs)
 	}
 	for _, r := range runs {
-		if r.Result != video.RunOK || r.CPU <= 0 || r.Wall <= 0 || r.Wall > time.Since(began) || r.StartedAt.Before(began) {
+		if r.Result != video.ExecutionOK || r.CPU <= 0 || r.Wall <= 0 || r.Wall > time.Since(began) || r.StartedAt.Before(began) {
 			t.Errorf("%s is told as %+v", r.Program, r)
 		}
 	}

@@ -51,7 +51,7 @@ func (a *App) RecordRun(ctx context.Context, t queue.Task, r video.Execution) er
 		r.StartedAt = a.clock.At(r.StartedAt)
 	}
 	most := keptRuns
-	if r.Result != video.RunOK || t.Kind == queue.Measure {
+	if r.Result != video.ExecutionOK || t.Kind == queue.Measure {
 		most = keptTelling
 	}
 	return a.ifWanted(ctx, t.Video, func(tx *store.Tx) error {

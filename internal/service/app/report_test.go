@@ -61,14 +61,14 @@ func TestReportFollowsAVideo(t *testing.T) {
 	b.must(err)
 	completed := b.now()
 	b.pass(time.Second)
-	b.ran(queue.Task{Kind: queue.Inspect, Video: v.ID, Attempt: 2}, video.RunOK)
+	b.ran(queue.Task{Kind: queue.Inspect, Video: v.ID, Attempt: 2}, video.ExecutionOK)
 	b.transcode(v.ID, measured("720p", "240p"))
 	b.pass(time.Minute)
 	b.publish(v.ID, 0)
 	b.publish(v.ID, 1)
 
 	r := b.report(v.ID)
-	want := video.Cost{Runs: 1, Wall: time.Second, CPU: 2 * time.Second, BeganAt: completed.Add(time.Second), EndedAt: completed.Add(61 * time.Second)}
+	want := video.Cost{Executions: 1, Wall: time.Second, CPU: 2 * time.Second, BeganAt: completed.Add(time.Second), EndedAt: completed.Add(61 * time.Second)}
 	if diff := cmp.Diff(want, r.Cost); diff != "" {
 		t.Errorf("effort (-want +got):\n%s", diff)
 	}
@@ -103,14 +103,14 @@ func TestRunsOfALongFilmLeaveRoomForThoseThatTellMore(t *testing.T) {
 	b := newBench(t)
 	v := b.processing(video.Draft{})
 	for i := range 405 {
-		b.ran(queue.Task{Kind: queue.Encode, Video: v.ID, Number: i}, video.RunOK)
+		b.ran(queue.Task{Kind: queue.Encode, Video: v.ID, Number: i}, video.ExecutionOK)
 	}
 	for i := range 105 {
 		b.ran(queue.Task{Kind: queue.Encode, Video: v.ID, Number: i}, fmt.Sprintf("exit status %d", i))
 	}
 	r := b.report(v.ID)
-	if len(r.Runs) != 500 || r.Cost.Runs != 510 || r.Cost.CPU != 1020*time.Second {
-		t.Errorf("%d runs are kept and %d counted, of %s; want 500 of 510, of 17m", len(r.Runs), r.Cost.Runs, r.Cost.CPU)
+	if len(r.Runs) != 500 || r.Cost.Executions != 510 || r.Cost.CPU != 1020*time.Second {
+		t.Errorf("%d runs are kept and %d counted, of %s; want 500 of 510, of 17m", len(r.Runs), r.Cost.Executions, r.Cost.CPU)
 	}
 	if last := r.Runs[499]; last.Result != "exit status 99" {
 		t.Errorf("the last run kept is %+v", last)

@@ -162,7 +162,7 @@ func viewTotals(v video.Video, e video.Cost) totalsView {
 		return new(millisecond(max(0, t.Sub(v.CompletedAt)))) // a clock may be set back
 	}
 	return totalsView{
-		Runs: e.Runs, WallSeconds: millisecond(e.Wall), CPUSeconds: millisecond(e.CPU),
+		Runs: e.Executions, WallSeconds: millisecond(e.Wall), CPUSeconds: millisecond(e.CPU),
 		QueueSeconds: since(e.BeganAt), TotalSeconds: since(e.EndedAt),
 	}
 }

@@ -30,7 +30,7 @@ func readyReport() app.Report {
 	}
 	return app.Report{
 		Video: v,
-		Cost:  video.Cost{Runs: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
+		Cost:  video.Cost{Executions: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
 		Runs: []video.Execution{
 			{Task: "inspect", Attempt: 1, Program: "ffprobe", StartedAt: at, Wall: time.Second, CPU: time.Second, Result: "ok"},
 			{Task: "encode", Number: 3, Attempt: 2, Program: "ffmpeg", Arguments: []string{"-i", "file:source", "a<b&c"}, StartedAt: at,

@@ -64,12 +64,12 @@ func runsComeBack(t *testing.T, st *store.Store) {
 	v, other := stored(t, st, video.Processing), stored(t, st, video.Processing)
 	wantRuns(t, st, v.ID)
 	wantEffort(t, st, v.ID, video.Cost{})
-	first, second := aRun(noon), video.Execution{Task: "inspect", Program: "ffprobe", StartedAt: noon.Add(time.Minute), Result: video.RunOK}
+	first, second := aRun(noon), video.Execution{Task: "inspect", Program: "ffprobe", StartedAt: noon.Add(time.Minute), Result: video.ExecutionOK}
 	addRuns(t, st, v.ID, 10, first, second)
 	addRuns(t, st, other.ID, 10, second)
 	wantRuns(t, st, v.ID, first, second)
 	wantRuns(t, st, other.ID, second)
-	wantEffort(t, st, v.ID, video.Cost{Runs: 2, Wall: first.Wall, CPU: first.CPU, BeganAt: noon})
+	wantEffort(t, st, v.ID, video.Cost{Executions: 2, Wall: first.Wall, CPU: first.CPU, BeganAt: noon})
 }
 
 func runsAreBounded(t *testing.T, st *store.Store) {
@@ -83,14 +83,14 @@ func runsAreBounded(t *testing.T, st *store.Store) {
 	addRuns(t, st, v.ID, 2, runs[:4]...)
 	addRuns(t, st, v.ID, 3, runs[4]) // one that matters more
 	wantRuns(t, st, v.ID, runs[0], runs[1], runs[4])
-	wantEffort(t, st, v.ID, video.Cost{Runs: 5, Wall: 5 * runs[0].Wall, CPU: 5 * runs[0].CPU, BeganAt: noon})
+	wantEffort(t, st, v.ID, video.Cost{Executions: 5, Wall: 5 * runs[0].Wall, CPU: 5 * runs[0].CPU, BeganAt: noon})
 }
 
 func effortBegins(t *testing.T, st *store.Store) {
 	v := stored(t, st, video.Processing)
 	late, early := aRun(noon.Add(time.Hour)), aRun(noon)
 	addRuns(t, st, v.ID, 10, late, early, late) // a long run that began first ends last
-	wantEffort(t, st, v.ID, video.Cost{Runs: 3, Wall: 3 * late.Wall, CPU: 3 * late.CPU, BeganAt: noon})
+	wantEffort(t, st, v.ID, video.Cost{Executions: 3, Wall: 3 * late.Wall, CPU: 3 * late.CPU, BeganAt: noon})
 }
 
 func endIsRemembered(t *testing.T, st *store.Store) {
@@ -99,7 +99,7 @@ func endIsRemembered(t *testing.T, st *store.Store) {
 	wantEffort(t, st, v.ID, video.Cost{EndedAt: noon})
 	r := aRun(noon.Add(time.Second)) // measuring comes after the end
 	addRuns(t, st, v.ID, 10, r)
-	want := video.Cost{Runs: 1, Wall: r.Wall, CPU: r.CPU, BeganAt: r.StartedAt, EndedAt: noon}
+	want := video.Cost{Executions: 1, Wall: r.Wall, CPU: r.CPU, BeganAt: r.StartedAt, EndedAt: noon}
 	wantEffort(t, st, v.ID, want)
 	change(t, st, func(tx *store.Tx) error { return tx.MarkEnded(t.Context(), v.ID, noon.Add(time.Hour)) })
 	want.EndedAt = noon.Add(time.Hour)
