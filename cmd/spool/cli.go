@@ -13,20 +13,20 @@ import (
 // cli is the grammar of the command line.
 type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
-	Keys        keysCommand        `cmd:"" help:"Make, list and revoke API keys."`
-	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback addresses."`
-	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and what they do."`
+	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
+	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback URLs."`
+	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
-const description = `Spool takes video uploads and turns them into MP4 files for every screen.
+const description = `Spool receives video uploads and transcodes them to MP4 files for every screen.
 
   spool serve                      run the service on 127.0.0.1:8080
-  spool keys create --name=phone   make another API key
+  spool keys create --name=phone   create another API key
   spool serve --help               all settings
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
-spool.toml. A flag wins over the environment, the environment over the file.`
+spool.toml. A flag overrides the environment, the environment overrides the file.`
 
 // newParser builds the command line for c, with s as the source of what is not
 // on it.

@@ -24,11 +24,11 @@ import (
 // Location says where the service keeps its things. Every command that touches
 // them needs it, not only serve.
 type Location struct {
-	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, when it exists)."`
-	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the database, the videos and the scratch files; nothing is written anywhere else."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, such as postgres://user:password@host/spool; empty means SQLite in the data directory."`
+	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, if it exists)."`
+	DataDir     string `default:"./data" placeholder:"DIR" help:"Directory for the database, the videos and the scratch files. Spool writes nowhere else."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, such as postgres://user:password@host/spool. Empty: SQLite in the data directory."`
 
-	DatabaseURLFile string `name:"database-url-file" placeholder:"FILE" help:"File that holds the database's URL, which contains a password."`
+	DatabaseURLFile string `name:"database-url-file" placeholder:"FILE" help:"File that contains the database URL, for secrets that are mounted as files."`
 }
 
 // Config holds every setting of the service, and nothing else reads the
@@ -40,34 +40,34 @@ type Config struct {
 	Location
 
 	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	BaseURL           string        `name:"base-url" placeholder:"URL" help:"What addresses handed to clients start with; empty means: derived from each request."`
-	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are believed."`
-	RateLimit         float64       `default:"0" placeholder:"N" help:"API requests a second that each key may make; 0 means no limit."`
-	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is always valid. Without one, the first start makes a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
-	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the API key."`
-	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1; empty means the data directory."`
-	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket, proxy serves them from here."`
+	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
+	RateLimit         float64       `default:"0" placeholder:"N" help:"API requests per second allowed for each key. 0 means no limit."`
+	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
 	Role              string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
-	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload address lives, 60s to 168h."`
+	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
 	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
-	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long an address for a resumable upload lives, 60s to 168h."`
+	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
 	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Storage that uploads and tasks leave free; when it is short, uploads get 507 and tasks wait."`
-	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload address expired an unfinished upload is given up and its bytes removed."`
+	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that uploads and tasks leave free. When it runs short, uploads get 507 and tasks wait."`
+	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
 	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale           bool          `negatable:"" help:"Blow small videos up to the resolutions asked for."`
-	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"What processor time is spent on: fast, balanced or small; the slower, the smaller the files."`
-	Codec             string        `default:"h264" placeholder:"CODEC" help:"How pictures are compressed: h264, which plays everywhere, hevc or av1."`
-	Encoder           string        `default:"software" placeholder:"KIND" help:"What compresses them: software, or the hardware nvenc, qsv or vaapi, or auto, the first hardware that works. Software steps in where hardware does not work."`
-	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for their reports."`
-	Workers           int           `default:"0" placeholder:"N" help:"Tasks to run at once; 0 means one per core."`
-	Threads           int           `default:"0" placeholder:"N" help:"Threads of the decoder and of each encoder of a task; 0 means one per core, at most 4."`
+	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions."`
+	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
+	Codec             string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
+	Encoder           string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
+	Workers           int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
+	Threads           int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
 	StallTimeout      time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network; off only where the kernel cannot do that."`
+	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
 	FFmpeg            string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe           string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a stop may take."`
-	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a stop goes on answering while /readyz says 503, for load balancers that are slow to notice; a part of the grace time."`
+	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
+	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
 	LogFormat         string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
 	LogLevel          slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
@@ -123,7 +123,7 @@ func (c *Config) addressFaults() []string {
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be an address such as "https://video.example.com", without a query.`, c.BaseURL))
+			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
 		}
 	}
 	return faults
@@ -251,8 +251,8 @@ func (c *Config) workers() int {
 const maxThreads = 4
 
 // threads returns how many threads the decoder and each encoder of a task get.
-// With as many tasks as cores, one would do, and save a twentieth of the
-// processor time; but the last task of a film, or the only one of a clip, would
+// With as many tasks as cores, one thread would be enough and save a twentieth of
+// the CPU time. But the last task of a video, or the only one of a clip, would
 // leave all other cores idle and take twice as long.
 func (c *Config) threads() int {
 	if c.Threads > 0 {
@@ -271,7 +271,7 @@ func (c *Config) tools() (ffmpeg, ffprobe string, err error) {
 			path, err = filepath.Abs(path)
 		}
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("%s: no program %q was found. Install ffmpeg (on Debian and Ubuntu: apt-get install ffmpeg) or name its place with --%s.", setting, name, setting))
+			faults = append(faults, fmt.Sprintf("%s: no program %q was found. Install ffmpeg (on Debian and Ubuntu: apt-get install ffmpeg) or set its path with --%s.", setting, name, setting))
 		}
 		return path
 	}

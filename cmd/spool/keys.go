@@ -28,14 +28,14 @@ type keyStore interface {
 
 type keysCommand struct {
 	Location
-	Create createKey `cmd:"" help:"Make an API key and print it, this once."`
+	Create createKey `cmd:"" help:"Create an API key and print it once."`
 	List   listKeys  `cmd:"" help:"List the API keys."`
-	Revoke revokeKey `cmd:"" help:"Make an API key invalid at once."`
+	Revoke revokeKey `cmd:"" help:"Revoke an API key, effective at once."`
 }
 
 func (keysCommand) Help() string {
-	return `API keys can be managed while the service runs. Only hashes of them are stored.
-The database must be there: the first spool serve makes it, and a first key.
+	return `API keys can be managed while the service runs. Only their hashes are stored.
+The database must exist: the first spool serve creates it, and a first key.
 
     spool keys create --name=phone
     spool keys list
@@ -44,10 +44,10 @@ The database must be there: the first spool serve makes it, and a first key.
 }
 
 type createKey struct {
-	Name    string   `required:"" help:"What the key is for; shown in the list."`
-	Tenant  string   `default:"${tenant}" help:"Whose videos the key sees."`
+	Name    string   `required:"" help:"What the key is for, as shown in the list."`
+	Tenant  string   `default:"${tenant}" help:"Tenant whose videos the key can access."`
 	Scopes  []string `default:"${scopes}" placeholder:"SCOPE" help:"What the key may do: ${scopes}."`
-	Expires string   `placeholder:"WHEN" help:"When the key ends: a duration such as 90d or 12h, or a date such as 2030-01-31. Never, if not given."`
+	Expires string   `placeholder:"WHEN" help:"When the key expires: a duration such as 90d or 12h, or a date such as 2030-01-31. Default: never."`
 	JSON    bool     `name:"json" help:"Print JSON."`
 }
 
@@ -74,7 +74,7 @@ func (c *createKey) Run(ctx context.Context, p *process, parent *keysCommand) er
 		if c.JSON {
 			return printJSON(p.stdout, keyWithSecret{viewKey(created, p.now()), secret})
 		}
-		_, err = fmt.Fprintf(p.stdout, "Key %s (%s). It is shown this once:\n\n  %s\n\n", created.ID, created.Name, secret)
+		_, err = fmt.Fprintf(p.stdout, "Key %s (%s). It is shown only once:\n\n  %s\n\n", created.ID, created.Name, secret)
 		return err
 	})
 }

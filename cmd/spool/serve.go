@@ -17,10 +17,10 @@ import (
 type serveCommand struct{ Config }
 
 func (serveCommand) Help() string {
-	return `Works without any configuration: SQLite, local disk and the workers are built in.
-The first start makes an API key and prints it once. SIGTERM or Ctrl-C stops it
-gently; what was being transcoded goes on after the next start. A second Ctrl-C
-does not wait.
+	return `Works without any configuration: SQLite, local disk and the workers are built
+in. The first start creates an API key and prints it once. SIGTERM or Ctrl-C shuts
+it down gracefully; transcoding continues after the next start. A second Ctrl-C
+stops it at once.
 
     spool serve
     spool serve --listen=:8080 --data-dir=/var/lib/spool --base-url=https://video.example.com

@@ -9,13 +9,13 @@ import (
 type signingKeysCommand struct {
 	Location
 	List   listSigningKeys  `cmd:"" help:"List the signing keys, newest first."`
-	Rotate rotateSigningKey `cmd:"" help:"Make a new signing key; addresses signed with older ones stay valid."`
+	Rotate rotateSigningKey `cmd:"" help:"Create a new signing key. URLs signed with older ones stay valid until they expire."`
 }
 
 func (signingKeysCommand) Help() string {
-	return `Upload and private playback addresses carry a signature. The newest key signs,
-and every key in the list is accepted. The database must be there: the first
-spool serve makes it.
+	return `Upload URLs and private playback URLs are signed. The newest key signs, and every
+key in the list is accepted. The database must exist: the first spool serve
+creates it.
 
     spool signing-keys list
     spool signing-keys rotate
@@ -68,7 +68,7 @@ func (c *rotateSigningKey) Run(ctx context.Context, p *process, parent *signingK
 		if c.JSON {
 			return printJSON(p.stdout, map[string]string{"id": id})
 		}
-		_, err = fmt.Fprintf(p.stdout, "Key %s signs from now on. Addresses signed with older keys stay valid until they expire.\n", id)
+		_, err = fmt.Fprintf(p.stdout, "Key %s signs from now on. URLs signed with older keys stay valid until they expire.\n", id)
 		return err
 	})
 }

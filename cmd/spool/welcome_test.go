@@ -22,7 +22,7 @@ func TestWelcomeOnLaterStarts(t *testing.T) {
 	if err := welcome(&out, "http://127.0.0.1:8080", ""); err != nil {
 		t.Fatal(err)
 	}
-	want := "\nSpool listens on http://127.0.0.1:8080\nUpload and watch in a browser: http://127.0.0.1:8080/\n\nTo make another API key: spool keys create --name=NAME\n"
+	want := "\nSpool listens on http://127.0.0.1:8080\nUpload and watch in a browser: http://127.0.0.1:8080/\n\nTo create another API key: spool keys create --name=NAME\n"
 	if out.String() != want {
 		t.Errorf("prints %q, want %q", out.String(), want)
 	}

@@ -18,9 +18,9 @@ type workersCommand struct {
 }
 
 func (workersCommand) Help() string {
-	return `Lists the processes that work on the tasks of a shared database, and what each of
-them does. One that has been silent for 15 s is thought dead, and its tasks go to
-others. A service on SQLite works in its own process: look at its /metrics.
+	return `Lists the processes that run the tasks of a shared database, and the tasks of
+each. A process that has been silent for 15 s is considered dead, and others take
+its tasks. With SQLite, the service runs all tasks itself: see its /metrics.
 
     spool workers --database-url=postgres://spool@db/spool
     watch -n 2 spool workers
@@ -30,7 +30,7 @@ others. A service on SQLite works in its own process: look at its /metrics.
 // Run lists the workers.
 func (c *workersCommand) Run(ctx context.Context, p *process) error {
 	if c.DatabaseURL == "" {
-		return &configError{[]string{"database_url is not set: on SQLite the service does all the work itself, and /metrics tells what it does."}}
+		return &configError{[]string{"database_url is not set: with SQLite the service runs all tasks itself; see its /metrics."}}
 	}
 	all, err := listWorkers(ctx, c.Location)
 	if err != nil {
