@@ -39,9 +39,10 @@ type parts struct {
 	queue queue.Queue
 	app   *app.App
 
-	origin string                // of the addresses that lead clients to the storage; "" where none do
-	tidy   func(context.Context) // removes what a crash left in the storage
-	closes []func() error        // in the order of opening
+	origin string                      // of the addresses that lead clients to the storage; "" where none do
+	tidy   func(context.Context)       // removes what a crash left in the storage
+	pieces func() (tus.Storage, error) // opens where the pieces of resumable uploads are put together
+	closes []func() error              // in the order of opening
 }
 
 // openParts opens what the settings name and puts the service on it.
@@ -120,21 +121,24 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 		if err != nil {
 			return err
 		}
-		if p.origin, err = bucket.Origin(ctx); err != nil {
+		if p.origin, err = bucket.Capabilities().Presign.Origin(ctx); err != nil {
 			return err
 		}
 		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, log) }
+		p.pieces = func() (tus.Storage, error) { return c.piecesInBucket(bucket.Access()) }
 		return nil
 	}
 	if c.DatabaseURL != "" {
 		log.WarnContext(ctx, "the films are on the disk of this machine: no other machine may share its database without a storage_url")
 	}
-	files, err := disk.Open(filepath.Join(c.DataDir, objectsFolder), disk.Options{})
+	dir := filepath.Join(c.DataDir, objectsFolder)
+	files, err := disk.Open(dir, disk.Options{})
 	if err != nil {
 		return err
 	}
 	p.closes = append(p.closes, files.Close)
 	p.blobs, p.tidy = files, func(ctx context.Context) { clearTemp(ctx, files, log) }
+	p.pieces = func() (tus.Storage, error) { return tus.Disk(dir) }
 	return nil
 }
 
@@ -153,13 +157,9 @@ func openBucket(ctx context.Context, url string, patience time.Duration, log *sl
 	return s3.Open(ctx, url, s3.Options{})
 }
 
-// gatherPieces returns where the pieces of resumable uploads are put together.
-func (p *parts) gatherPieces(c *Config) (tus.Storage, error) {
-	bucket, ok := p.blobs.(*s3.Store)
-	if !ok {
-		return tus.Disk(filepath.Join(c.DataDir, objectsFolder))
-	}
-	at := bucket.Access()
+// piecesInBucket puts the pieces of resumable uploads together in the bucket itself. The tus
+// library speaks S3, so it gets the client of the store.
+func (c *Config) piecesInBucket(at s3.Access) (tus.Storage, error) {
 	return tus.Bucket(tus.BucketConfig{
 		Client: at.Client, Patient: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),

@@ -158,7 +158,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
 	delivery.Register(mux, p.app, delivery.Config{Now: p.app.Now})
-	pieces, err := p.gatherPieces(c)
+	pieces, err := p.pieces()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,3 @@
-// Package blob is the contract for storing bytes: whole objects under keys, on
-// local disk (blob/disk) or in a bucket (blob/s3). Back ends are dumb; who may read what, when
-// an object is kept and what its key is are decided above them, in package app.
-// Every back end passes the suite in blob/blobtest.
 package blob
 
 import (
@@ -42,6 +38,13 @@ type Store interface {
 	// ErrChanged.
 	Fetch(ctx context.Context, key, etag, path string) error
 
+	// FetchParts is Fetch for a reader who needs only some ranges. The file at path has the size
+	// of the object and at least the bytes of the ranges, all of one version. What else it holds is
+	// up to the back end: sparse reports that the rest are holes, which read as zeros and take no
+	// disk space. A back end on which Fetch costs nothing delivers the whole object. Ranges may
+	// extend beyond the end of the object.
+	FetchParts(ctx context.Context, key, path string, ranges []Range) (info Info, sparse bool, err error)
+
 	// Stat describes an object without reading it.
 	Stat(ctx context.Context, key string) (Info, error)
 
@@ -50,6 +53,11 @@ type Store interface {
 	// that version is ErrChanged and nothing is copied.
 	Copy(ctx context.Context, from, to, etag string) (Info, error)
 
+	// Prepare does the slow part of Copy, of whatever version it finds, in advance: publishing the
+	// copy then takes a moment, however large it is. A back end on which every copy takes a moment
+	// need not do anything in advance. ctx must last until the copy is published or discarded.
+	Prepare(ctx context.Context, from, to string) (Prepared, error)
+
 	// Delete removes the objects. Those that do not exist count as removed.
 	Delete(ctx context.Context, keys ...string) error
 
@@ -57,8 +65,19 @@ type Store interface {
 	// Objects written or deleted meanwhile may or may not be seen.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 
+	// AbortUnfinished removes what an interrupted write left that List does not show, such as the
+	// parts of a multipart upload that was never completed. It considers the objects whose key
+	// starts with prefix, and removes those for which drop, given the key and the time of the first
+	// write, returns true. It returns how many it removed. A back end without such leftovers
+	// returns 0.
+	AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error)
+
 	// Ping reports whether the store answers at all.
 	Ping(ctx context.Context) error
+
+	// Capabilities returns what this back end can do beyond the contract. It is the same value for
+	// the life of the store.
+	Capabilities() Capabilities
 }
 
 // Object is an open object. Reading at a range is cheap.
@@ -66,6 +85,9 @@ type Object interface {
 	io.ReadSeekCloser
 	io.ReaderAt
 	Info() Info
+	// Span returns a reader of one range, independent of all other reads. A remote back end serves
+	// it with a single request, which it sends with the first Read.
+	Span(Range) io.ReadCloser
 }
 
 // Info describes an object.
@@ -76,75 +98,12 @@ type Info struct {
 	Modified time.Time
 }
 
-// Presigner is a Store to which clients can upload directly.
-type Presigner interface {
-	// PresignPut returns an address that accepts one PUT of key with exactly
-	// this content type until ttl has passed.
-	PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error)
-}
-
-// Redirector is a Store from which clients can read directly.
-type Redirector interface {
-	// PresignGet returns an address that answers GET, but not HEAD, of key until
-	// ttl has passed; ranges work. Whether there is such an object is not looked at.
-	PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error)
-}
-
-// PartFetcher is a Store from which fetching a part of an object costs less than
-// fetching all of it. Where Fetch is free, as on a local disk, it is not needed.
-type PartFetcher interface {
-	// FetchParts is Fetch of some ranges: the file path has the size of the
-	// object, the bytes of the ranges, and holes elsewhere, which read as zeros
-	// and take no room. All bytes are of the version that is described.
-	FetchParts(ctx context.Context, key, path string, ranges []Range) (Info, error)
-}
-
-// Preparer is a Store in which a copy takes the longer the larger it is, and
-// which can spend that time before anybody sees the copy. Where a copy is a link,
-// as on a local disk, it is not needed.
-type Preparer interface {
-	// Prepare does what takes long about a Copy of any version. ctx must last
-	// until the copy is published or discarded.
-	Prepare(ctx context.Context, from, to string) (Prepared, error)
-}
-
-// Prepared is a copy that nobody sees yet. After a crash nothing is seen of it,
-// either.
+// Prepared is a copy that nobody can see yet. A crash before Publish leaves nothing visible.
 type Prepared interface {
 	// Publish makes the copy visible. It may be called once.
 	Publish(ctx context.Context) (Info, error)
-	// Discard takes back what was not published. It must be called in the end.
+	// Discard removes whatever was not published. It must always be called in the end.
 	Discard()
-}
-
-// Spanner is an Object of which a part can be asked for with a single request.
-// Where reading at a place is free, as on a local disk, it is not needed: see Span.
-type Spanner interface {
-	// Span reads the part; nothing is asked for before the first Read.
-	Span(Range) io.ReadCloser
-}
-
-// Span reads a part of an object that is open, in one go.
-func Span(o Object, r Range) io.ReadCloser {
-	if s, ok := o.(Spanner); ok {
-		return s.Span(r)
-	}
-	return section{io.NewSectionReader(o, r.From, r.To-r.From)}
-}
-
-// section can be closed, and be sought in.
-type section struct{ *io.SectionReader }
-
-func (section) Close() error { return nil }
-
-// Aborter is a Store in which objects are written in parts that nobody sees, and
-// that stay when nobody completes them. Where a write leaves at most a file that
-// the next start removes, as on a local disk, it is not needed.
-type Aborter interface {
-	// AbortUnfinished takes back the parts of unfinished objects whose key starts
-	// with prefix, and for which drop returns true, given when they were begun. It
-	// returns how many objects there were.
-	AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error)
 }
 
 // Range is a part of an object: the bytes From up to, but not with, To.

@@ -50,7 +50,7 @@ type App struct {
 	reached func(Point)
 
 	holds    *holds             // of uploads in pieces
-	redirect blob.Redirector    // nil: films are served from here
+	redirect blob.Presigner     // nil: films are served from here
 	shelf    *stream.IndexCache // indexes of films that are streamed
 	clock    *databaseClock     // nil: somebody else's is used
 }
@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg Config, p Parts) (*App, error) {
 		a.now = a.clock.Now
 	}
 	if cfg.Redirect {
-		a.redirect, _ = p.Blobs.(blob.Redirector)
+		a.redirect = p.Blobs.Capabilities().Presign
 	}
 	a.ring = &keyring{Keyring: sign.NewKeyring(), store: p.Store, now: a.now}
 	return a, a.prepareSigning(ctx)

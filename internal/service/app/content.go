@@ -43,7 +43,7 @@ type segment struct {
 }
 
 func newSegment(film blob.Object, parts []mp4.Part) *segment {
-	r := stream.NewReader(parts, func(from, to int64) io.ReadCloser { return blob.Span(film, blob.Range{From: from, To: to}) })
+	r := stream.NewReader(parts, func(from, to int64) io.ReadCloser { return film.Span(blob.Range{From: from, To: to}) })
 	hash, of := sha256.New(), film.Info()
 	hash.Write([]byte(of.ETag))
 	for _, p := range parts {

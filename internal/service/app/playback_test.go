@@ -33,9 +33,20 @@ func (deaf) List(ctx context.Context, _ string) iter.Seq2[blob.Info, error] {
 	}
 }
 
-func (deaf) PresignGet(context.Context, string, time.Duration) (string, error) {
+func (deaf) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: signer{}} }
+
+// signer signs addresses without asking anybody.
+type signer struct{}
+
+func (signer) PresignGet(context.Context, string, time.Duration) (string, error) {
 	return "https://bucket.example.com/film", nil
 }
+
+func (signer) PresignPut(context.Context, string, string, time.Duration) (string, error) {
+	return "https://bucket.example.com/upload", nil
+}
+
+func (signer) Origin(context.Context) (string, error) { return "https://bucket.example.com", nil }
 
 func TestNobodyWaitsLongForAStorageThatIsSilent(t *testing.T) {
 	t.Parallel()

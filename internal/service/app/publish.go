@@ -99,10 +99,6 @@ type copies struct {
 // with an error, to be discarded.
 func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
 	c := &copies{blobs: a.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
-	able, ok := a.blobs.(blob.Preparer)
-	if !ok {
-		return c, nil
-	}
 	v, err := a.store.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
 		return c, nil // nobody wants it any more
@@ -114,7 +110,7 @@ func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, sta
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
 		}
-		p, err := able.Prepare(ctx, staged, playFolder(v)+filmFile(r.Name))
+		p, err := a.blobs.Prepare(ctx, staged, playFolder(v)+filmFile(r.Name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return c, nil // another was first, and the film was purged: the transaction will tell
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -116,13 +115,9 @@ func (a *App) DiscardUpload(ctx context.Context, id video.ID) error {
 
 // abortParts takes back the parts of uploads of a video that are no object yet.
 func (a *App) abortParts(ctx context.Context, id video.ID) error {
-	parts, ok := a.blobs.(blob.Aborter)
-	if !ok {
-		return nil
-	}
 	all := func(string, time.Time) (bool, error) { return true, nil }
 	// The whole key, and not its folder: MinIO lists parts of one object only.
-	if _, err := parts.AbortUnfinished(ctx, uploadKey(id), all); err != nil {
+	if _, err := a.blobs.AbortUnfinished(ctx, uploadKey(id), all); err != nil {
 		return storageError("take back parts of an upload", err)
 	}
 	return nil
@@ -160,15 +155,11 @@ const staleWrite = 48 * time.Hour
 // cost money and are not visible: those of uploads that nobody may go on with, and
 // what killed processes left. It returns how many objects there were.
 func (a *App) AbortUnfinished(ctx context.Context) (int, error) {
-	parts, ok := a.blobs.(blob.Aborter)
-	if !ok {
-		return 0, nil
-	}
 	shared := a.alone(ctx) // then an upload that we do not know may be another's
 	if _, is := errors.AsType[sharedError](shared); shared != nil && !is {
 		return 0, shared
 	}
-	n, err := parts.AbortUnfinished(ctx, "", func(key string, begun time.Time) (bool, error) {
+	n, err := a.blobs.AbortUnfinished(ctx, "", func(key string, begun time.Time) (bool, error) {
 		place, id, _, ok := parseKey(key)
 		if !ok || place != uploadPlace {
 			return a.now().Sub(begun) > staleWrite, nil

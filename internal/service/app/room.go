@@ -11,18 +11,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// spacer is a store of objects that knows how much room it has left. S3 does
-// not, and needs no watching.
-type spacer interface{ Free() (uint64, error) }
-
 // room refuses what needs more bytes of the storage than there are beside the
 // reserve.
 func (a *App) room(need int64) error {
-	s, ok := a.blobs.(spacer)
-	if !ok {
+	measure := a.blobs.Capabilities().Free
+	if measure == nil {
 		return nil
 	}
-	free, err := s.Free()
+	free, err := measure()
 	if err != nil {
 		return storageError("measure free space", err)
 	}
@@ -35,7 +31,7 @@ const roomEvery = 1 << 20
 // WhileRoom reads from r as long as the reserve is not touched. When an upload
 // begins there may be room for it, and for every other that begins then.
 func (a *App) WhileRoom(r io.Reader) io.Reader {
-	if _, ok := a.blobs.(spacer); !ok {
+	if a.blobs.Capabilities().Free == nil {
 		return r
 	}
 	return &rationed{r: r, room: func() error { return a.room(0) }}
@@ -87,7 +83,7 @@ func (a *App) RoomFor(ctx context.Context, t queue.Task, v video.Video, scratch 
 // toFetch is roughly how many bytes of the source a task has to copy to the
 // machine it runs on. Where the storage is that machine's, it is a link.
 func (a *App) toFetch(t queue.Task, v video.Video) int64 {
-	if _, here := a.blobs.(spacer); here || t.Kind == queue.Assemble {
+	if a.blobs.Capabilities().Local || t.Kind == queue.Assemble {
 		return 0
 	}
 	if t.Kind != queue.Encode || len(v.Plan.Head) == 0 || len(v.Plan.Chunks[t.Number].Spans) == 0 {

@@ -13,10 +13,14 @@ import (
 // elsewhere is a storage on other machines.
 type elsewhere struct{ blob.Store }
 
+func (elsewhere) Capabilities() blob.Capabilities { return blob.Capabilities{} }
+
 // here is one on this machine.
 type here struct{ blob.Store }
 
-func (here) Free() (uint64, error) { return 1 << 40, nil }
+func (here) Capabilities() blob.Capabilities {
+	return blob.Capabilities{Local: true, Free: func() (uint64, error) { return 1 << 40, nil }}
+}
 
 func TestRoomOnTheMachineThatWorks(t *testing.T) {
 	t.Parallel()
@@ -57,7 +61,11 @@ type filling struct {
 	looks *int
 }
 
-func (f filling) Free() (uint64, error) {
+func (f filling) Capabilities() blob.Capabilities {
+	return blob.Capabilities{Local: true, Free: f.free}
+}
+
+func (f filling) free() (uint64, error) {
 	if *f.looks++; *f.looks > 2 {
 		return 49, nil
 	}

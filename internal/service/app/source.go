@@ -38,20 +38,19 @@ const worthwhile = 80
 // FetchSpans is FetchSource of some bytes, where that costs less than fetching
 // all of them. It reports whether the file has holes.
 func (a *App) FetchSpans(ctx context.Context, v video.Video, spans []video.Span, path string) (holes bool, err error) {
-	store, ok := a.blobs.(blob.PartFetcher)
 	ranges, sum := make([]blob.Range, len(spans)), int64(0)
 	for i, s := range spans {
 		ranges[i] = blob.Range{From: s.From, To: s.To}
 		sum += s.To - s.From
 	}
-	if !ok || len(spans) == 0 || sum > v.Source.Size/100*worthwhile {
+	if len(spans) == 0 || sum > v.Source.Size/100*worthwhile {
 		return false, a.FetchSource(ctx, v, path)
 	}
-	info, err := store.FetchParts(ctx, v.Source.Key, path, ranges)
+	info, sparse, err := a.blobs.FetchParts(ctx, v.Source.Key, path, ranges)
 	if err != nil {
 		return false, sourceError(v, err)
 	}
-	return true, rightSize(v, info.Size)
+	return sparse, rightSize(v, info.Size)
 }
 
 func sourceError(v video.Video, err error) error {

@@ -192,7 +192,7 @@ func (a *App) accept(ctx context.Context, id video.ID, tenant video.Tenant) (boo
 	}
 	leftover := []string{pinned.Key} // another call was faster: this copy is nobody's
 	if accepted {
-		if _, past := a.blobs.(blob.Presigner); past {
+		if a.blobs.Capabilities().Presign != nil {
 			a.observe.Uploaded(pinned.Size) // most of such bytes go past the server
 		}
 		a.reached(UploadAccepted)

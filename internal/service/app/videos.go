@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/video"
@@ -80,7 +79,7 @@ func (a *App) draw(by Actor, d video.Draft) (video.Video, error) {
 
 // uploadURL is where the file of a video goes, until v.UploadExpiresAt.
 func (a *App) uploadURL(ctx context.Context, v video.Video, base string) (string, error) {
-	if p, ok := a.blobs.(blob.Presigner); ok {
+	if p := a.blobs.Capabilities().Presign; p != nil {
 		life := v.UploadExpiresAt.Sub(a.now()) + time.Second - 1 // such addresses count whole seconds
 		address, err := p.PresignPut(ctx, uploadKey(v.ID), v.ContentType, max(life.Truncate(time.Second), time.Second))
 		if err != nil {

@@ -90,11 +90,15 @@ type measured struct {
 	bench *bench
 }
 
-func (m measured) Free() (uint64, error) {
-	if m.bench.left != nil {
-		return m.bench.left(), nil
+func (m measured) Capabilities() blob.Capabilities {
+	able := m.Store.Capabilities()
+	able.Free = func() (uint64, error) {
+		if m.bench.left != nil {
+			return m.bench.left(), nil
+		}
+		return m.Store.Capabilities().Free()
 	}
-	return m.Store.Free()
+	return able
 }
 
 func onBucket(t *testing.T) *bench {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"github.com/spool-video/spool/internal/backend/blob"
 )
 
 var errFault = errors.New("the bucket fails")
@@ -109,7 +107,7 @@ func TestPartsThatSomebodyRemoved(t *testing.T) {
 	u := b.begin(film(6 * mib))
 	u.patch(0, 5*mib)
 	all := func(string, time.Time) (bool, error) { return true, nil }
-	if n, err := b.blobs.(blob.Aborter).AbortUnfinished(t.Context(), "upload/", all); err != nil || n != 1 {
+	if n, err := b.blobs.AbortUnfinished(t.Context(), "upload/", all); err != nil || n != 1 {
 		t.Fatalf("AbortUnfinished = %d, %v", n, err)
 	}
 	u.wantGone()

@@ -26,6 +26,8 @@ var fetchCases = []testCase{
 	{"Fetch never overwrites a file", fetchNeverOverwrites},
 	{"Fetch into a missing folder does not call the object missing", fetchNoFolder},
 	{"fetched files outlive their object", fetchedOutlive},
+	{"FetchParts delivers the ranges in a file of the object's size", fetchParts},
+	{"FetchParts of a missing object is fs.ErrNotExist", fetchPartsMissing},
 }
 
 // localFile makes a local file with content.
@@ -186,5 +188,46 @@ func fetchedOutlive(t *testing.T, s blob.Store) {
 	wantFile(t, path, "as it was fetched")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func fetchParts(t *testing.T, s blob.Store) {
+	content := noise(3, 100_000)
+	want := put(t, s, "key", content)
+	for name, ranges := range map[string][]blob.Range{
+		"two ranges":      {{From: 0, To: 1000}, {From: 70_000, To: 80_000}},
+		"beyond the end":  {{From: 99_990, To: 200_000}, {From: 300_000, To: 400_000}},
+		"everything":      {{From: 0, To: 100_000}},
+		"no range at all": nil,
+	} {
+		path := scratch(t)
+		info, sparse, err := s.FetchParts(t.Context(), "key", path, ranges)
+		if err != nil || info.Key != "key" || info.ETag != want.ETag || info.Size != want.Size {
+			t.Fatalf("%s: FetchParts = %+v, %v; want %+v", name, info, err, want)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || len(got) != len(content) {
+			t.Fatalf("%s: the file has %d bytes, %v; want %d", name, len(got), err, len(content))
+		}
+		for _, r := range ranges {
+			from, to := min(r.From, want.Size), min(r.To, want.Size)
+			if string(got[from:to]) != content[from:to] {
+				t.Errorf("%s: the bytes from %d to %d are not those of the object", name, from, to)
+			}
+		}
+		if !sparse && string(got) != content {
+			t.Errorf("%s: the file is not called sparse, but differs from the object", name)
+		}
+	}
+}
+
+func fetchPartsMissing(t *testing.T, s blob.Store) {
+	put(t, s, "folder/key", "x")
+	for _, key := range absent {
+		path := scratch(t)
+		if _, _, err := s.FetchParts(t.Context(), key, path, []blob.Range{{From: 0, To: 1}}); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("FetchParts(%q) = %v; want fs.ErrNotExist", key, err)
+		}
+		wantNoFile(t, path)
 	}
 }

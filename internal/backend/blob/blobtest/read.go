@@ -135,7 +135,7 @@ func spans(t *testing.T, s blob.Store) {
 	want := noise(1, 100_000)
 	put(t, s, "key", want)
 	o := openObject(t, s, "key")
-	first, second := blob.Span(o, blob.Range{From: 10, To: 90_000}), blob.Span(o, blob.Range{From: 50_000, To: 100_000})
+	first, second := o.Span(blob.Range{From: 10, To: 90_000}), o.Span(blob.Range{From: 50_000, To: 100_000})
 	half := make([]byte, 40_000)
 	if _, err := io.ReadFull(first, half); err != nil || string(half) != want[10:40_010] {
 		t.Errorf("the first half of a span is read with %v", err)
@@ -148,7 +148,7 @@ func spans(t *testing.T, s blob.Store) {
 			t.Error(err)
 		}
 	}
-	unread := blob.Span(o, blob.Range{From: 0, To: 5})
+	unread := o.Span(blob.Range{From: 0, To: 5})
 	if err := unread.Close(); err != nil {
 		t.Error(err)
 	}

@@ -25,7 +25,8 @@ type Opener func(t *testing.T) blob.Store
 // Cases run in parallel, each with a store of its own.
 func Run(t *testing.T, open Opener) {
 	for _, cases := range [][]testCase{
-		putCases, putFileCases, readCases, fetchCases, copyCases, deleteCases, listCases, keyCases, concurrencyCases, pingCases,
+		putCases, putFileCases, readCases, fetchCases, copyCases, prepareCases,
+		deleteCases, listCases, abortCases, keyCases, concurrencyCases, capabilityCases, pingCases,
 	} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {

@@ -25,6 +25,29 @@ func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, err
 	return info, nil
 }
 
+// Prepare has nothing to do in advance but look for the object: a copy is a link.
+func (s *Store) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
+	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
+		return nil, err
+	}
+	if _, err := s.stat(from); err != nil {
+		return nil, fmt.Errorf("prepare to copy object %s to %s: %w", from, to, err)
+	}
+	return prepared{s, from, to}, nil
+}
+
+// prepared is a copy that Publish makes as a whole.
+type prepared struct {
+	store    *Store
+	from, to string
+}
+
+func (p prepared) Publish(ctx context.Context) (blob.Info, error) {
+	return p.store.Copy(ctx, p.from, p.to, "")
+}
+
+func (prepared) Discard() {}
+
 func (s *Store) link(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err

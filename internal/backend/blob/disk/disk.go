@@ -47,6 +47,7 @@ type Store struct {
 	dir  string // absolute; for the calls that os.Root does not have
 	root *os.Root
 	now  func() time.Time
+	free func() (uint64, error)
 
 	run   string // part of the names of temporary files of this Store alone
 	temps atomic.Uint64
@@ -71,6 +72,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{dir: dir, root: root, now: opts.Now, run: rand.Text()}
+	s.free = func() (uint64, error) { return diskspace.Free(dir) }
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -86,8 +88,8 @@ func (s *Store) Ping(context.Context) error {
 // Close releases the folder. Objects that are open stay readable.
 func (s *Store) Close() error { return s.root.Close() }
 
-// Free returns how many bytes can still be stored.
-func (s *Store) Free() (uint64, error) { return diskspace.Free(s.dir) }
+// Capabilities says that the objects are on this machine, and how much more fits.
+func (s *Store) Capabilities() blob.Capabilities { return blob.Capabilities{Local: true, Free: s.free} }
 
 // local returns the path of key for the calls that os.Root does not have. Only
 // checked keys may be given, for nothing else keeps the path inside the store.

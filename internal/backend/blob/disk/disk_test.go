@@ -103,7 +103,7 @@ func TestReopenedStoreHasTheSameObjects(t *testing.T) {
 
 func TestFree(t *testing.T) {
 	t.Parallel()
-	if free, err := open(t, t.TempDir()).Free(); err != nil || free < 1<<20 {
+	if free, err := open(t, t.TempDir()).Capabilities().Free(); err != nil || free < 1<<20 {
 		t.Errorf("Free = %d, %v; want at least a megabyte", free, err)
 	}
 }

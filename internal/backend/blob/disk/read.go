@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -19,6 +20,16 @@ type object struct {
 }
 
 func (o object) Info() blob.Info { return o.info }
+
+// Span reads a range of the file.
+func (o object) Span(r blob.Range) io.ReadCloser {
+	return section{io.NewSectionReader(o.File, r.From, r.To-r.From)}
+}
+
+// section is a range of an open file. Closing it leaves the file open.
+type section struct{ *io.SectionReader }
+
+func (section) Close() error { return nil }
 
 // Open returns the object. It stays readable as it was when it is replaced or
 // deleted.
@@ -76,25 +87,36 @@ func (s *Store) stat(name string) (blob.Info, error) {
 // Fetch links the object to the local file path, or copies it where that is
 // impossible.
 func (s *Store) Fetch(ctx context.Context, key, etag, path string) error {
+	_, err := s.fetch(ctx, key, etag, path)
+	return err
+}
+
+// FetchParts fetches the whole object: a link costs less than copying ranges.
+func (s *Store) FetchParts(ctx context.Context, key, path string, _ []blob.Range) (blob.Info, bool, error) {
+	info, err := s.fetch(ctx, key, "", path)
+	return info, false, err
+}
+
+func (s *Store) fetch(ctx context.Context, key, etag, path string) (blob.Info, error) {
 	if err := blob.CheckKey(key); err != nil {
-		return err
+		return blob.Info{}, err
 	}
 	o, err := s.open(key)
 	if err != nil {
-		return fmt.Errorf("fetch object %s: %w", key, err)
+		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, err)
 	}
 	defer o.Close()
 	if etag != "" && o.info.ETag != etag {
-		return fmt.Errorf("fetch object %s: %w", key, blob.ErrChanged)
+		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, blob.ErrChanged)
 	}
 	if err := s.deliver(ctx, o, path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			// It is path's folder that is missing; the object is there.
-			return fmt.Errorf("fetch object %s: %v", key, err)
+			return blob.Info{}, fmt.Errorf("fetch object %s: %v", key, err)
 		}
-		return fmt.Errorf("fetch object %s: %w", key, err)
+		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, err)
 	}
-	return nil
+	return o.info, nil
 }
 
 // deliver makes the very version that o has open available as the file path.

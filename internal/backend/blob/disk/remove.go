@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 )
@@ -64,6 +65,12 @@ func (s *Store) settle(dirs map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// AbortUnfinished finds nothing: an interrupted write leaves a temporary file, and
+// CleanTemp removes those.
+func (s *Store) AbortUnfinished(context.Context, string, func(string, time.Time) (bool, error)) (int, error) {
+	return 0, nil
 }
 
 // CleanTemp removes what a crash has left: temporary files of earlier Stores in

@@ -20,15 +20,15 @@ const (
 
 // FetchParts downloads some ranges of the object to the new file path. What lies
 // beyond the end of the object is left out.
-func (s *Store) FetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, error) {
+func (s *Store) FetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, bool, error) {
 	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
+		return blob.Info{}, false, err
 	}
 	info, err := s.fetchParts(ctx, key, path, ranges)
 	if err != nil {
-		return blob.Info{}, fmt.Errorf("fetch parts of object %s: %w", key, err)
+		return blob.Info{}, false, fmt.Errorf("fetch parts of object %s: %w", key, err)
 	}
-	return info, nil
+	return info, true, nil
 }
 
 func (s *Store) fetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, error) {

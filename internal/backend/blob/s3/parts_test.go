@@ -35,9 +35,9 @@ func TestFetchPartsFillsAFileWithHoles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p.reset()
 			path := filepath.Join(t.TempDir(), "part")
-			info, err := s.FetchParts(t.Context(), "key", path, tt.ranges)
-			if err != nil || info.Size != size || info.ETag == "" {
-				t.Fatalf("FetchParts = %+v, %v; want %d bytes", info, err, size)
+			info, sparse, err := s.FetchParts(t.Context(), "key", path, tt.ranges)
+			if err != nil || !sparse || info.Size != size || info.ETag == "" {
+				t.Fatalf("FetchParts = %+v, sparse: %t, %v; want %d bytes", info, sparse, err, size)
 			}
 			want := map[string]int{"head": 1, "get": tt.gets}
 			if tt.gets == 0 {
@@ -85,11 +85,11 @@ func TestFetchPartsIsWholeOrNotAtAll(t *testing.T) {
 		put(t, s, "key", noise(2*mib+1))
 		next.ServeHTTP(w, r)
 	}))
-	if _, err := s.FetchParts(t.Context(), "key", path, ranges); !errors.Is(err, blob.ErrChanged) {
+	if _, _, err := s.FetchParts(t.Context(), "key", path, ranges); !errors.Is(err, blob.ErrChanged) {
 		t.Errorf("FetchParts of an object that is replaced meanwhile = %v; want ErrChanged", err)
 	}
 	p.reset()
-	if _, err := s.FetchParts(t.Context(), "none", path, ranges); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := s.FetchParts(t.Context(), "none", path, ranges); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("FetchParts of nothing = %v; want fs.ErrNotExist", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func TestFetchPartsIsWholeOrNotAtAll(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.FetchParts(ctx, "key", path, ranges); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.FetchParts(ctx, "key", path, ranges); !errors.Is(err, context.Canceled) {
 		t.Errorf("FetchParts that is stopped = %v; want context.Canceled", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +115,7 @@ func TestFetchPartsGoesOnWhereAConnectionBroke(t *testing.T) {
 	p.spoilWith(first("get", 1, cut(100_000)))
 	path := filepath.Join(t.TempDir(), "part")
 	ranges := []blob.Range{{From: mib, To: 3 * mib}}
-	if _, err := s.FetchParts(t.Context(), "key", path, ranges); err != nil {
+	if _, _, err := s.FetchParts(t.Context(), "key", path, ranges); err != nil {
 		t.Fatalf("FetchParts = %v", err)
 	}
 	checkHoles(t, path, content, ranges)

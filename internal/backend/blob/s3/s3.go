@@ -28,12 +28,8 @@ import (
 )
 
 var (
-	_ blob.Store       = (*Store)(nil)
-	_ blob.Presigner   = (*Store)(nil)
-	_ blob.Redirector  = (*Store)(nil)
-	_ blob.PartFetcher = (*Store)(nil)
-	_ blob.Preparer    = (*Store)(nil)
-	_ blob.Aborter     = (*Store)(nil)
+	_ blob.Store     = (*Store)(nil)
+	_ blob.Presigner = (*Store)(nil)
 )
 
 // MaxPut is the largest object that clients can upload with one request.
@@ -153,6 +149,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Capabilities says that clients can be sent to the bucket.
+func (s *Store) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: s} }
 
 // full returns the key in the bucket.
 func (s *Store) full(key string) *string { return aws.String(s.prefix + key) }
