@@ -8,15 +8,13 @@ import (
 	"strings"
 )
 
-// Decision is one thing that was decided about a film, and why, in sentences for
-// a person.
+// Decision is one decision about a video, and its reason, in sentences for people.
 type Decision struct {
 	What string
 	Why  string
 }
 
-// Decisions tells what a plan does with its file, in the order in which a
-// picture meets it.
+// Decisions explains what a plan does with its source, in the order of processing.
 func (p *Plan) Decisions() []Decision {
 	var all []Decision
 	add := func(what, why string) { all = append(all, Decision{what, why}) }
@@ -28,34 +26,34 @@ func (p *Plan) Decisions() []Decision {
 	p.decideEncoding(add)
 	p.decideSound(add)
 	p.decideThumbnails(add)
-	add("Titles, places, dates, chapters, subtitles and other data of the file are left out.",
-		"They may tell more about the person behind the camera than a viewer should know.")
+	add("Titles, locations, dates, chapters, subtitles and other metadata are removed.",
+		"They may reveal more about the author than viewers should know.")
 	return all
 }
 
 func (p *Plan) decideStream(add func(what, why string)) {
-	add(fmt.Sprintf("Stream %d of the file is shown.", p.Input.VideoStream),
-		"Of the moving pictures that can be decoded, the one marked as default is taken, or else the largest.")
+	add(fmt.Sprintf("Stream %d of the file is the video.", p.Input.VideoStream),
+		"Of the video streams that can be decoded, the default one is used, or else the largest.")
 }
 
 func (p *Plan) decideShape(add func(what, why string)) {
 	in := p.Input
 	if in.Rotation != 0 {
-		add(fmt.Sprintf("The picture is turned by %d degrees clockwise.", in.Rotation),
-			"The file says that its pictures are stored turned; players that ignore this would show them so.")
+		add(fmt.Sprintf("The video is rotated by %d degrees clockwise.", in.Rotation),
+			"The file stores its frames rotated; players that ignore this would show them sideways.")
 	}
 	width, height := in.CodedWidth, in.CodedHeight
 	if in.Rotation%180 != 0 {
 		width, height = height, width
 	}
-	// Sizes are whole numbers; what is less than a pixel off is not a shape.
+	// Sizes are rounded to whole pixels, so a difference of one is no other aspect ratio.
 	if abs(width-in.Width) > 1 || abs(height-in.Height) > 1 {
 		add(fmt.Sprintf("Pixels are made square: %d × %d become %d × %d.", width, height, in.Width, in.Height),
 			"The file's pixels are not square, which not every player respects.")
 	}
 	if p.Deinterlace {
 		add("Interlaced frames are made progressive.",
-			"The file says that its frames are made of two half pictures; moving edges would look like combs.")
+			"The file says that each frame consists of two fields; moving edges would show combing.")
 	}
 }
 
@@ -66,33 +64,33 @@ func (p *Plan) decideColours(add func(what, why string)) {
 	switch {
 	case p.ToneMap:
 		kind := map[string]string{"smpte2084": "PQ", "arib-std-b67": "HLG"}[in.Transfer]
-		add("HDR is brought to the brightness and colours of ordinary screens (BT.709).",
-			fmt.Sprintf("The file is HDR (%s), which looks pale on screens that do not expect it.", cmp.Or(kind, in.Transfer, "unsaid")))
+		add("HDR is tone-mapped to standard dynamic range (BT.709).",
+			fmt.Sprintf("The file is HDR (%s), which looks washed out on screens and players that do not support it.", cmp.Or(kind, in.Transfer, "unsaid")))
 	case in.FullRange:
-		add("Full-range brightness is brought to the limited range of television.",
-			"Many players expect that, whatever a file says of itself.")
+		add("Full-range video is converted to limited range.",
+			"Many players assume limited range, whatever the file says.")
 	}
 	if in.PixelFormat != "yuv420p" && in.PixelFormat != "yuvj420p" {
-		add("Pictures are stored with 8 bits and colours at half the resolution (4:2:0).",
-			fmt.Sprintf("The file has %s, which many players cannot decode.", in.PixelFormat))
+		add("Frames are stored with 8 bits and 4:2:0 chroma subsampling.",
+			fmt.Sprintf("The file uses %s, which many players cannot decode.", in.PixelFormat))
 	}
 }
 
 func (p *Plan) decideRate(add func(what, why string)) {
 	if p.LimitRate > 0 {
-		add(fmt.Sprintf("Of %s frames a second, at most %d are kept.", short(p.Input.FrameRate), p.LimitRate),
-			"Few screens show more, and every frame costs bits. None is moved in time.")
+		add(fmt.Sprintf("Of %s frames per second, at most %d are kept.", short(p.Input.FrameRate), p.LimitRate),
+			"Few screens show more, and every frame costs bits. Kept frames keep their timestamps.")
 		return
 	}
-	add("Every frame is kept at its own time.",
-		fmt.Sprintf("The file has %s frames a second on average; a variable rate stays variable.", short(p.Input.FrameRate)))
+	add("Every frame is kept, with its own timestamp.",
+		fmt.Sprintf("The file has %s frames per second on average; a variable frame rate stays variable.", short(p.Input.FrameRate)))
 }
 
 func (p *Plan) decideSizes(add func(what, why string)) {
 	source := min(p.Input.Width, p.Input.Height)
 	for _, r := range p.Renditions {
 		if len(r.Names) == 0 {
-			continue // a later round made it again
+			continue // a later pass made it again
 		}
 		what := fmt.Sprintf("%s is encoded at %d × %d.", join(r.Names), r.Width, r.Height)
 		if len(r.Names) > 1 {
@@ -102,14 +100,14 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 		for _, n := range r.Names {
 			wanted = max(wanted, n.ShortSide())
 		}
-		// Even sizes are rounded down, so a source may lose a line or two.
+		// Sizes are rounded down to even numbers, so a source may lose a line.
 		switch {
 		case side > source+1:
-			add(what, fmt.Sprintf("Blowing up was asked for; the film itself is %d × %d.", p.Input.Width, p.Input.Height))
+			add(what, fmt.Sprintf("Upscaling was requested; the source is %d × %d.", p.Input.Width, p.Input.Height))
 		case wanted > source:
-			add(what, "The film is no larger, and blowing it up would add bytes but nothing to see.")
+			add(what, "The source is no larger; upscaling would add bytes but no detail.")
 		default:
-			add(what, "The name is the length of the shorter side; the longer one follows from the film's shape.")
+			add(what, "The name is the length of the shorter side; the longer one follows from the aspect ratio.")
 		}
 	}
 }
@@ -128,17 +126,17 @@ func join(names []Name) string {
 func (p *Plan) decideEncoding(add func(what, why string)) {
 	switch p.Codec {
 	case "", H264:
-		add("The outputs are H.264 in MP4 with the index in front.", "Every browser, phone and television plays that, and can begin before the file is loaded.")
+		add("The outputs are H.264 in MP4, with the index at the start of the file.", "Every browser, phone and television plays that, and can start before the file is loaded.")
 	default:
-		add(fmt.Sprintf("The outputs are %s in MP4 with the index in front.", codecName(p.Codec)), "This server is set to it. Not every player can decode it.")
+		add(fmt.Sprintf("The outputs are %s in MP4, with the index at the start of the file.", codecName(p.Codec)), "This server is configured for it. Not every player can decode it.")
 	}
 	for _, r := range p.Renditions {
 		if len(r.Names) > 0 && r.Codec != "" && r.Codec != cmp.Or(p.Codec, H264) {
-			add(fmt.Sprintf("%s, made before, stays %s.", join(r.Names), codecName(r.Codec)), "This server was set to that when it was made.")
+			add(fmt.Sprintf("%s, made earlier, stays %s.", join(r.Names), codecName(r.Codec)), "This server was configured for that at the time.")
 		}
 	}
 	if len(p.Chunks) == 1 {
-		add("The film is encoded in one piece.", "It is short, or its container has no index that can be trusted to cut it exactly.")
+		add("The video is encoded as one chunk.", "It is short, or its container has no reliable index to cut it exactly.")
 		return
 	}
 	const shown = 5
@@ -149,11 +147,11 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	if len(p.Chunks) > shown {
 		starts = append(starts, "and so on")
 	}
-	add(fmt.Sprintf("The film is encoded in %d pieces, which begin at second %s.", len(p.Chunks), strings.Join(starts, ", ")),
-		"Pieces can be encoded at the same time, and a crash costs one of them at most. They begin at keyframes of the file.")
+	add(fmt.Sprintf("The video is encoded in %d chunks, which start at second %s.", len(p.Chunks), strings.Join(starts, ", ")),
+		"Chunks are encoded in parallel, and a crash costs at most one of them. They start at keyframes of the source.")
 }
 
-// codecName is what people call a codec.
+// codecName returns the usual spelling of a codec.
 func codecName(c Codec) string {
 	if c == H264 {
 		return "H.264"
@@ -164,30 +162,30 @@ func codecName(c Codec) string {
 func (p *Plan) decideSound(add func(what, why string)) {
 	a := p.Audio
 	if a == nil {
-		add("The outputs have no sound.", "The file has no sound track that can be decoded.")
+		add("The outputs have no audio.", "The file has no audio track that can be decoded.")
 		return
 	}
-	what := fmt.Sprintf("Stream %d is the sound, as AAC stereo of %d kbit/s.", a.Stream, a.Bitrate/1000)
+	what := fmt.Sprintf("Stream %d is the audio, encoded as AAC stereo at %d kbit/s.", a.Stream, a.Bitrate/1000)
 	switch {
 	case a.Channels > 2:
 		add(what, fmt.Sprintf("Its %d channels are mixed down: stereo plays everywhere.", a.Channels))
 	case a.Channels == 1:
-		add(what, "Its one channel is heard on both sides.")
+		add(what, "Its single channel is played on both sides.")
 	default:
-		add(what, "Of the sound tracks that can be decoded, the one marked as default is taken, or else the first.")
+		add(what, "Of the audio tracks that can be decoded, the default one is used, or else the first.")
 	}
 	if a.Early > 0 {
-		add(fmt.Sprintf("The first %s of the sound are left out.", Lasting(a.Early.Seconds())), "They come before the first picture, with which the film begins.")
+		add(fmt.Sprintf("The first %s of the audio are dropped.", Lasting(a.Early.Seconds())), "They come before the first frame, at which the video starts.")
 	}
 }
 
 func (p *Plan) decideThumbnails(add func(what, why string)) {
 	for i, t := range p.Thumbnails {
-		why := "That is the frame on the screen at this time."
+		why := "That is the frame on screen at this time."
 		if t.Seconds > p.Duration.Seconds() {
-			why = "The film ends before; its last frame is taken."
+			why = "The video is shorter; its last frame is used."
 		}
-		add(fmt.Sprintf("Thumbnail %d, asked for at second %s, is the frame of second %s.",
+		add(fmt.Sprintf("Thumbnail %d, requested at second %s, is the frame at second %s.",
 			i, short(t.Seconds), short(p.Input.TimeBase.Seconds(t.PTS-p.FirstPTS))), why)
 	}
 }

@@ -114,7 +114,7 @@ func TestDecisionsOfSeveralRounds(t *testing.T) {
 	}
 	text := strings.Join(all, "\n")
 	for _, want := range []string{
-		"The outputs are AV1 in MP4", "240p, made before, stays H.264.", "360p, made before, stays HEVC.", "480p, made before, stays HEVC.",
+		"The outputs are AV1 in MP4", "240p, made earlier, stays H.264.", "360p, made earlier, stays HEVC.", "480p, made earlier, stays HEVC.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the decisions lack %q:\n%s", want, text)

@@ -52,7 +52,7 @@ func TestReport(t *testing.T) {
 	const head = `{"id":"` + testID + `","status":"ready","found":{"container":"mov,mp4","sizeBytes":2000,"durationSeconds":2.5,"frames":75,` +
 		`"video":{"stream":1,"codec":"h264","pixelFormat":"yuv420p","codedWidth":320,"codedHeight":180,"width":180,"height":320,"rotation":90,` +
 		`"timeBase":"1/90000","frameRate":29.97,"bitrate":12345,"matrix":"bt709","transfer":"bt709","primaries":"bt709","fullRange":false},` +
-		`"audio":{"stream":2,"codec":"aac","channels":6}},"decisions":[{"decision":"Stream 1 of the file is shown.","reason":"`
+		`"audio":{"stream":2,"codec":"aac","channels":6}},"decisions":[{"decision":"Stream 1 of the file is the video.","reason":"`
 	const tail = `],"warnings":[],"runs":[` +
 		`{"task":"inspect","number":0,"attempt":1,"program":"ffprobe","arguments":[],"startedAt":"2030-01-02T12:00:00Z","wallSeconds":1,"cpuSeconds":1,"result":"ok"},` +
 		`{"task":"encode","number":3,"attempt":2,"program":"ffmpeg","arguments":["-i","file:source","a<b&c"],"startedAt":"2030-01-02T12:00:00Z",` +
