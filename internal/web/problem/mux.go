@@ -26,7 +26,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 		reject.ServeHTTP(&rejected, r)
 		if rejected.status == http.StatusMethodNotAllowed {
 			w.Header()["Allow"] = rejected.header["Allow"]
-			Write(w, r, &video.Error{Kind: video.NotAllowed, Code: "method_not_allowed", Msg: "This path does not answer " + r.Method + "; see the Allow header."})
+			Write(w, r, &video.Error{Kind: video.NotAllowed, Code: "method_not_allowed", Msg: "This path does not support " + r.Method + "; see the Allow header."})
 			return
 		}
 		Write(w, r, NotFound())

@@ -108,7 +108,7 @@ func Of(r *http.Request, err error) *Problem {
 	case r.Context().Err() != nil:
 		p = &Problem{Status: statusClientClosed, Code: "client_closed_request", Detail: "The client closed the request before it was answered."}
 	default:
-		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "The server met an unexpected fault. The request id names it in the server's log."}
+		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "An unexpected error occurred. The request ID identifies it in the server's log."}
 	}
 	p.Type = "urn:spool:problem:" + p.Code
 	p.Title = title(p.Code)
