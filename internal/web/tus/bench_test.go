@@ -34,12 +34,12 @@ import (
 )
 
 const (
-	mib   = 1 << 20
-	limit = 40 * mib
-	stall = 30 * time.Second
+	mib         = 1 << 20
+	limit       = 40 * mib
+	idleTimeout = 30 * time.Second
 )
 
-// bench is a server for uploads in pieces on real parts.
+// bench is a server for resumable uploads with a real service and storage.
 type bench struct {
 	*app.App
 	t      *testing.T
@@ -47,12 +47,12 @@ type bench struct {
 	by     app.Actor
 	url    string
 	faults *faults       // of the bucket
-	parts  func() int    // objects in parts that the bucket has
-	held   func()        // called when a request has the upload for itself; may be nil
-	full   error         // while it is not nil, there is no room for pieces
-	left   func() uint64 // what the disk has left; nil: as much as it has
+	parts  func() int    // unfinished multipart uploads of the bucket
+	held   func()        // called when a request has acquired the lease; may be nil
+	full   error         // while it is not nil, there is no disk space
+	left   func() uint64 // free disk space; nil: the real one
 
-	lost atomic.Bool // requests lose what they hold
+	lost atomic.Bool // requests lose their lease
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -74,44 +74,44 @@ func onDisk(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces, err := tus.Disk(dir)
+	storage, err := tus.Disk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, parts: func() int { return 0 }}
-	b.blobs = measured{files, b}
-	b.serve(pieces)
+	b.blobs = limited{files, b}
+	b.serve(storage)
 	return b
 }
 
-// measured is a disk that has as much room as a test wants.
-type measured struct {
+// limited is a disk with as much free space as a test wants.
+type limited struct {
 	*disk.Store
 	bench *bench
 }
 
-func (m measured) Capabilities() blob.Capabilities {
-	able := m.Store.Capabilities()
-	able.Free = func() (uint64, error) {
-		if m.bench.left != nil {
-			return m.bench.left(), nil
+func (l limited) Capabilities() blob.Capabilities {
+	can := l.Store.Capabilities()
+	can.Free = func() (uint64, error) {
+		if l.bench.left != nil {
+			return l.bench.left(), nil
 		}
-		return m.Store.Capabilities().Free()
+		return l.Store.Capabilities().Free()
 	}
-	return able
+	return can
 }
 
 func onBucket(t *testing.T) *bench {
 	t.Helper()
 	server := s3test.Start(t)
 	name := server.Bucket(t)
-	files, err := s3.Open(t.Context(), server.URL(name, "films"), s3.Options{Credentials: server.Credentials(), PartSize: 5 * mib, MaxBackoff: time.Millisecond})
+	files, err := s3.Open(t.Context(), server.URL(name, "videos"), s3.Options{Credentials: server.Credentials(), PartSize: 5 * mib, MaxBackoff: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := files.Access()
 	b := &bench{t: t, blobs: files, faults: &faults{Client: at.Client, bucket: name}}
-	pieces, err := tus.Bucket(tus.BucketConfig{
+	storage, err := tus.Bucket(tus.BucketConfig{
 		Client: b.faults, Patient: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
 	})
@@ -125,12 +125,12 @@ func onBucket(t *testing.T) *bench {
 		}
 		return len(out.Uploads)
 	}
-	b.serve(pieces)
+	b.serve(storage)
 	return b
 }
 
-// watched tells the bench when an upload is held, and is told when there is no
-// room.
+// watched tells the bench when an upload lease is acquired, and pretends that the
+// disk is full.
 type watched struct {
 	*app.App
 	bench *bench
@@ -153,13 +153,13 @@ func (w watched) RoomBeside(need int64, free uint64) error {
 	return cmp.Or(w.bench.full, w.App.RoomBeside(need, free))
 }
 
-type deaf struct{}
+type noObserver struct{}
 
-func (deaf) Uploaded(int64)                             {}
-func (deaf) VideoFinished(video.Status, *video.Failure) {}
+func (noObserver) Uploaded(int64)                             {}
+func (noObserver) VideoFinished(video.Status, *video.Failure) {}
 
-// serve puts the service on the parts and starts it.
-func (b *bench) serve(pieces tus.Storage) {
+// serve starts the server.
+func (b *bench) serve(storage tus.Storage) {
 	b.t.Helper()
 	db, err := store.OpenSQLite(b.t.Context(), filepath.Join(b.t.TempDir(), "spool.db"))
 	b.must(err)
@@ -169,7 +169,7 @@ func (b *bench) serve(pieces tus.Storage) {
 		UploadURLTTL: time.Hour, MaxUploadBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit, AbandonedAfter: time.Hour, MinFree: 1,
 	}, app.Parts{
 		Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Admit: media.Admit,
-		Log: slog.New(slog.DiscardHandler), Observer: deaf{},
+		Log: slog.New(slog.DiscardHandler), Observer: noObserver{},
 	})
 	b.must(err)
 	secret, _, err := b.CreateKey(b.t.Context(), app.Key{})
@@ -177,8 +177,8 @@ func (b *bench) serve(pieces tus.Storage) {
 	b.by, err = b.Authenticate(b.t.Context(), secret)
 	b.must(err)
 	mux := http.NewServeMux()
-	b.must(tus.Register(mux, watched{b.App, b}, pieces, tus.Config{
-		MaxBytes: limit, Stall: stall, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
+	b.must(tus.Register(mux, watched{b.App, b}, storage, tus.Config{
+		MaxBytes: limit, IdleTimeout: idleTimeout, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
 	}))
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Timeouts{}))
 	server := httptest.NewServer(edge)
@@ -196,7 +196,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// upload is one of a client.
+// upload is one upload of a client.
 type upload struct {
 	*bench
 	id      video.ID
@@ -204,15 +204,15 @@ type upload struct {
 	whole   []byte
 }
 
-// film begins like a video, and goes on with noise.
-func film(size int) []byte {
+// content returns noise with the signature of a video.
+func content(size int) []byte {
 	whole := make([]byte, size)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(whole) // which never fails
+	_, _ = rand.NewChaCha8([32]byte{}).Read(whole) // never fails
 	copy(whole, "\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2")
 	return whole
 }
 
-// create makes a video whose upload is not begun.
+// create creates a video without starting its upload.
 func (b *bench) create(whole []byte) *upload {
 	b.t.Helper()
 	up, err := b.CreateVideo(b.t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, b.url)
@@ -220,7 +220,7 @@ func (b *bench) create(whole []byte) *upload {
 	return &upload{bench: b, id: up.Video.ID, address: up.TusURL, whole: whole}
 }
 
-// begin makes a video and begins its upload.
+// begin creates a video and starts its upload.
 func (b *bench) begin(whole []byte) *upload {
 	b.t.Helper()
 	u := b.create(whole)
@@ -236,14 +236,14 @@ func (u *upload) post() {
 	}
 }
 
-// reply is an answer that was read to its end.
+// reply is a response that was read to its end.
 type reply struct {
 	http.Header
 	status int
 	body   []byte
 }
 
-// send sends a request with these headers, names and values in turn.
+// send sends a request. Headers are alternating names and values.
 func (u *upload) send(method string, body io.Reader, headers ...string) reply {
 	u.t.Helper()
 	a, err := u.trySend(method, body, headers...)
@@ -251,7 +251,7 @@ func (u *upload) send(method string, body io.Reader, headers ...string) reply {
 	return a
 }
 
-// trySend is send where the connection may break.
+// trySend is send for requests whose connection may break.
 func (u *upload) trySend(method string, body io.Reader, headers ...string) (reply, error) {
 	r, err := http.NewRequestWithContext(u.t.Context(), method, u.address, body)
 	if err != nil {
@@ -270,15 +270,15 @@ func (u *upload) trySend(method string, body io.Reader, headers ...string) (repl
 	return reply{res.Header, res.StatusCode, text}, err
 }
 
-// piece are the headers of a PATCH.
-func piece(from int) []string {
+// patchHeaders returns the headers of a PATCH at an offset.
+func patchHeaders(from int) []string {
 	return []string{"Content-Type", "application/offset+octet-stream", "Upload-Offset", strconv.Itoa(from)}
 }
 
-// patch sends the bytes from up to to, and wants them to arrive.
+// patch sends the bytes in [from, to) and wants them to be stored.
 func (u *upload) patch(from, to int) {
 	u.t.Helper()
-	a := u.send("PATCH", bytes.NewReader(u.whole[from:to]), piece(from)...)
+	a := u.send("PATCH", bytes.NewReader(u.whole[from:to]), patchHeaders(from)...)
 	if a.status != http.StatusNoContent || a.Get("Upload-Offset") != strconv.Itoa(to) {
 		u.t.Fatalf("PATCH of %d to %d answers %d %v %s", from, to, a.status, a.Header, a.body)
 	}
@@ -299,7 +299,7 @@ func (u *upload) wantGone() {
 	}
 }
 
-// wantProblem wants a refusal as everywhere else.
+// wantProblem wants a problem+json response.
 func (a reply) wantProblem(t *testing.T, status int, code string) {
 	t.Helper()
 	var p problem.Problem
@@ -307,12 +307,12 @@ func (a reply) wantProblem(t *testing.T, status int, code string) {
 		t.Errorf("the answer is %d %s; want the problem %d %s", a.status, a.body, status, code)
 	}
 	if strings.Contains(string(a.body), "/tmp") || a.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("the answer %v %s shows a path of the server, or not to a page of another origin", a.Header, a.body)
+		t.Errorf("the answer %v %s shows a path of the server, or cannot be read by a page of another origin", a.Header, a.body)
 	}
 }
 
-// wantWhole completes the upload and wants the bytes that were sent, and nothing
-// else, to be stored.
+// wantWhole completes the upload and wants exactly the bytes that were sent to be
+// stored.
 func (u *upload) wantWhole() {
 	u.t.Helper()
 	u.wantOffset(len(u.whole))
@@ -320,7 +320,7 @@ func (u *upload) wantWhole() {
 	u.must(err)
 	keys := u.stored()
 	if len(keys) != 1 || !strings.HasPrefix(keys[0], "source/") || u.parts() != 0 {
-		u.t.Fatalf("stored are %q and %d objects in parts; want the source alone", keys, u.parts())
+		u.t.Fatalf("stored are %q and %d multipart uploads; want the source alone", keys, u.parts())
 	}
 	o, err := u.blobs.Open(u.t.Context(), keys[0])
 	u.must(err)

@@ -15,47 +15,48 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 )
 
-// BucketConfig says where a bucket is, and what is kept beside it.
+// BucketConfig says which bucket to use, and how.
 type BucketConfig struct {
 	Client   s3store.S3API
-	Patient  func(*s3.Options) // for requests that a server may take minutes to answer
+	Patient  func(*s3.Options) // for requests that the server may take minutes to answer
 	Bucket   string
 	Prefix   string // of all keys; empty, or ends with a slash
-	PartSize int64  // the least, of all parts but the last
+	PartSize int64  // minimum of all parts but the last
 	MaxParts int64
 	MaxBytes int64  // of the largest file
-	Scratch  string // folder for parts on their way; what is in it is removed
+	Scratch  string // directory for parts in transit; it is emptied at the start
 }
 
 type bucket struct {
 	BucketConfig
-	part int64
+	partSize int64
 }
 
-// partsAtOnce is how many parts of one request lie in the scratch folder: one
-// being sent, one that waits, one being filled, and what the request before left.
-const partsAtOnce = 4
+// bufferedParts is how many parts of one request are in the scratch directory: one
+// being sent, one waiting, one being filled, and the incomplete part that the
+// previous request left.
+const bufferedParts = 4
 
-// Bucket gathers pieces as the parts of an object that nobody sees until the
-// last has come.
+// Bucket stores uploads as S3 multipart uploads, which become visible as an object
+// when they are completed.
 func Bucket(c BucketConfig) (Storage, error) {
 	if err := os.RemoveAll(c.Scratch); err != nil {
-		return nil, fmt.Errorf("clear parts of an earlier run: %w", err)
+		return nil, fmt.Errorf("remove the parts of an earlier run: %w", err)
 	}
 	if err := os.MkdirAll(c.Scratch, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for parts: %w", err)
+		return nil, fmt.Errorf("make a directory for parts: %w", err)
 	}
-	return &bucket{BucketConfig: c, part: max(c.PartSize, (c.MaxBytes+c.MaxParts-1)/c.MaxParts)}, nil
+	return &bucket{BucketConfig: c, partSize: max(c.PartSize, (c.MaxBytes+c.MaxParts-1)/c.MaxParts)}, nil
 }
 
-// store returns tusd's store for one request. Parts are sent one after the other,
-// and all but the last have one size. tusd counts the parts that the bucket has
-// to know how far an upload is: sent side by side, one could be there and the one
-// before it not, and the file would have a hole.
+// store returns tusd's S3 store for one request. Parts are sent one after the
+// other, and all but the last have the same size. tusd computes the offset from the
+// parts that the bucket has: if parts were sent in parallel, one could be stored
+// without the one before it, and the file would have a gap.
 func (b *bucket) store(ctx context.Context) s3store.S3Store {
-	s := s3store.New(b.Bucket, &orderly{S3API: b.Client, patient: b.Patient, lasts: exchangeOf(ctx).hold.Lasts})
+	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, patient: b.Patient, leaseValid: requestOf(ctx).hold.Lasts})
 	s.ObjectPrefix = b.Prefix
-	s.MinPartSize, s.PreferredPartSize, s.MaxMultipartParts = b.part, b.part, b.MaxParts
+	s.MinPartSize, s.PreferredPartSize, s.MaxMultipartParts = b.partSize, b.partSize, b.MaxParts
 	s.MaxBufferedParts, s.TemporaryDirectory = 1, b.Scratch
 	s.SetConcurrentPartUploads(1)
 	return s
@@ -79,21 +80,21 @@ func (b *bucket) open(ctx context.Context, key string) (handler.Upload, error) {
 	if err := json.NewDecoder(out.Body).Decode(&info); err != nil {
 		return nil, fmt.Errorf("read the record of an upload: %w", err)
 	}
-	return b.store(ctx).GetUpload(ctx, info.ID) // which names the parts
+	return b.store(ctx).GetUpload(ctx, info.ID) // the ID contains that of the multipart upload
 }
 
-// room asks about the scratch folder: a bucket has as much as is paid for.
+// room checks the scratch directory: a bucket is never full.
 func (b *bucket) room(s Service, _ int64) error {
 	free, err := diskspace.Free(b.Scratch)
 	if err != nil {
 		return err
 	}
-	return s.RoomBeside(partsAtOnce*b.part, free)
+	return s.RoomBeside(bufferedParts*b.partSize, free)
 }
 
 func (b *bucket) file(handler.FileInfo) string { return "" }
 
-func (b *bucket) gone(err error) bool { return hasCode(err, "NoSuchUpload") }
+func (b *bucket) isMissing(err error) bool { return hasCode(err, "NoSuchUpload") }
 
 func hasCode(err error, code string) bool {
 	e, ok := errors.AsType[smithy.APIError](err)

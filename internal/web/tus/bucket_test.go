@@ -14,13 +14,13 @@ import (
 
 var errFault = errors.New("the bucket fails")
 
-// TestAPartThatFails in the middle of many must not leave a hole: what comes
-// after it does not count.
+// A part that fails in the middle must not leave a gap: the parts after it do not
+// count.
 func TestAPartThatFails(t *testing.T) {
 	t.Parallel()
 	b := onBucket(t)
-	u := b.begin(film(22 * mib))
-	u.patch(0, mib) // which waits to become a part
+	u := b.begin(content(22 * mib))
+	u.patch(0, mib) // an incomplete part
 	failed := 0
 	b.faults.part = func(_ context.Context, number int32) error {
 		if number == 2 && failed == 0 {
@@ -29,25 +29,24 @@ func TestAPartThatFails(t *testing.T) {
 		}
 		return nil
 	}
-	u.send("PATCH", bytes.NewReader(u.whole[mib:]), piece(mib)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+	u.send("PATCH", bytes.NewReader(u.whole[mib:]), patchHeaders(mib)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
 	u.wantOffset(5 * mib)
 	u.patch(5*mib, len(u.whole))
 	u.wantWhole()
 }
 
-// TestAPartThatIsOnItsWay when the upload becomes another process's must not
-// arrive: that one may have begun to write the same bytes, and they would count
-// twice.
-func TestAPartThatIsOnItsWay(t *testing.T) {
+// A part that is being sent when the lease is lost must be cancelled: another
+// process may have begun to write the same bytes, and they would count twice.
+func TestAPartInTransitIsCancelledWithTheLease(t *testing.T) {
 	t.Parallel()
 	b := onBucket(t)
-	u := b.begin(film(6 * mib))
+	u := b.begin(content(6 * mib))
 	b.faults.part = func(ctx context.Context, _ int32) error {
 		b.lost.Store(true)
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	u.send("PATCH", bytes.NewReader(u.whole), piece(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+	u.send("PATCH", bytes.NewReader(u.whole), patchHeaders(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
 	b.lost.Store(false)
 	b.faults.part = nil
 	u.wantOffset(0)
@@ -55,12 +54,12 @@ func TestAPartThatIsOnItsWay(t *testing.T) {
 	u.wantWhole()
 }
 
-// TestAPartThatArrivesLate was given up by its sender, and comes when its first
-// bytes have been sent again. They must not count twice.
+// A part that arrives late was abandoned by its sender, and its first bytes have
+// been sent again. They must not count twice.
 func TestAPartThatArrivesLate(t *testing.T) {
 	t.Parallel()
 	b := onBucket(t)
-	u := b.begin(film(12 * mib))
+	u := b.begin(content(12 * mib))
 	u.patch(0, mib)
 	open, err := b.faults.ListMultipartUploads(t.Context(), &sdk.ListMultipartUploadsInput{Bucket: &b.faults.bucket})
 	b.must(err)
@@ -74,9 +73,9 @@ func TestAPartThatArrivesLate(t *testing.T) {
 	u.wantWhole()
 }
 
-// TestTheEndThatFails: all bytes are there, and the object is not, or nobody knows
-// that it is. A client that asks must not be told that it is done before it is.
-func TestTheEndThatFails(t *testing.T) {
+// If completing the multipart upload fails, or its response is lost, a client must
+// not be told that the upload is complete before the object exists.
+func TestCompletingFails(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(done func() error) error{
 		"before": func(func() error) error { return errFault },
@@ -86,9 +85,9 @@ func TestTheEndThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := onBucket(t)
-			u := b.begin(film(6 * mib))
+			u := b.begin(content(6 * mib))
 			b.faults.complete = fault
-			u.send("PATCH", bytes.NewReader(u.whole), piece(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
+			u.send("PATCH", bytes.NewReader(u.whole), patchHeaders(0)...).wantProblem(t, http.StatusServiceUnavailable, "storage_unavailable")
 			if name == "before" {
 				if a := u.send("HEAD", nil); a.status != http.StatusServiceUnavailable {
 					t.Errorf("HEAD answers %d %v; want 503 while the file is not in place", a.status, a.Header)
@@ -100,11 +99,11 @@ func TestTheEndThatFails(t *testing.T) {
 	}
 }
 
-// TestPartsThatSomebodyRemoved are no finished upload, though tusd would say so.
-func TestPartsThatSomebodyRemoved(t *testing.T) {
+// An upload whose parts were removed does not exist, though tusd calls it complete.
+func TestPartsThatWereRemoved(t *testing.T) {
 	t.Parallel()
 	b := onBucket(t)
-	u := b.begin(film(6 * mib))
+	u := b.begin(content(6 * mib))
 	u.patch(0, 5*mib)
 	all := func(string, time.Time) (bool, error) { return true, nil }
 	if n, err := b.blobs.AbortUnfinished(t.Context(), "upload/", all); err != nil || n != 1 {

@@ -13,12 +13,12 @@ import (
 	"github.com/tus/tusd/v2/pkg/handler"
 )
 
-// disk gathers pieces in a file beside the one that they become.
+// disk stores each upload in a file beside the object that it becomes.
 type disk struct{ files filestore.FileStore }
 
-// Disk gathers pieces below dir, which must be the folder of the objects: there
-// whoever removes the objects of a video finds them, and putting a file in place
-// moves no byte.
+// Disk stores uploads below dir, which must be the directory of the objects. So
+// removing the objects of a video also removes its upload, and putting a file in
+// place is a rename.
 func Disk(dir string) (Storage, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,30 +35,30 @@ func (d *disk) create(ctx context.Context, info handler.FileInfo) (handler.Uploa
 func (d *disk) open(ctx context.Context, key string) (handler.Upload, error) {
 	u, err := d.files.GetUpload(ctx, key)
 	if errors.Is(err, handler.ErrNotFound) {
-		return d.placed(key)
+		return d.openFinished(key)
 	}
-	if isGarbled(err) { // a power cut left a part of it; the file may be any file's
+	if isCorrupt(err) { // after a power failure; then the file cannot be trusted, either
 		return nil, handler.ErrNotFound
 	}
 	return u, err
 }
 
-// placed returns an upload whose record is there and whose file is not: it was
-// put in place.
-func (d *disk) placed(key string) (handler.Upload, error) {
+// openFinished returns an upload whose record exists and whose file does not: the
+// file was put in place.
+func (d *disk) openFinished(key string) (handler.Upload, error) {
 	record, err := os.ReadFile(filepath.Join(d.files.Path, filepath.FromSlash(key)+".info"))
 	var info handler.FileInfo
 	if err == nil {
 		err = json.Unmarshal(record, &info)
 	}
-	if errors.Is(err, fs.ErrNotExist) || isGarbled(err) || info.SizeIsDeferred {
+	if errors.Is(err, fs.ErrNotExist) || isCorrupt(err) || info.SizeIsDeferred {
 		return nil, handler.ErrNotFound
 	}
 	info.Offset = info.Size
-	return placed{info: info}, err
+	return finished{info: info}, err
 }
 
-func isGarbled(err error) bool {
+func isCorrupt(err error) bool {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
 	return syntax || kind
@@ -68,17 +68,17 @@ func (d *disk) room(s Service, length int64) error { return s.RoomForPiece(lengt
 
 func (d *disk) file(info handler.FileInfo) string { return info.Storage["Path"] }
 
-func (d *disk) gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func (d *disk) isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// placed is an upload that is over.
-type placed struct {
-	handler.Upload // nil: nothing else is asked of one that has all its bytes
+// finished is an upload whose file was put in place.
+type finished struct {
+	handler.Upload // nil: tusd calls no other method of a complete upload
 	info           handler.FileInfo
 }
 
-func (p placed) GetInfo(context.Context) (handler.FileInfo, error) { return p.info, nil }
+func (f finished) GetInfo(context.Context) (handler.FileInfo, error) { return f.info, nil }
 
-// WriteChunk is asked for when the file is not in place after all.
-func (p placed) WriteChunk(context.Context, int64, io.Reader) (int64, error) {
+// WriteChunk is called if the file is not in place after all.
+func (f finished) WriteChunk(context.Context, int64, io.Reader) (int64, error) {
 	return 0, fs.ErrNotExist
 }

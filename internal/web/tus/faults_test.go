@@ -7,13 +7,13 @@ import (
 	"github.com/tus/tusd/v2/pkg/s3store"
 )
 
-// faults is a bucket that fails as a test wants it.
+// faults is an S3 client that fails on demand.
 type faults struct {
 	*sdk.Client
 	bucket   string
 	part     func(ctx context.Context, number int32) error // before a part is sent
 	complete func(done func() error) error
-	record   func(key string) // before an object is written that is no part
+	record   func(key string) // before any object is put
 }
 
 var _ s3store.S3API = (*faults)(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// deferred begins an upload whose length is not known yet, and sends this much.
+// deferred starts an upload of unknown length and sends these bytes.
 func (b *bench) deferred(whole []byte) *upload {
 	b.t.Helper()
 	u := b.create(whole)
@@ -26,9 +26,9 @@ func (b *bench) deferred(whole []byte) *upload {
 	return u
 }
 
-// TestTheLengthMayComeAlone, after the last byte, and whatever happens at that
-// moment, no byte is left out.
-func TestTheLengthMayComeAlone(t *testing.T) {
+// The length may be declared in a request without a body, after the last byte. No
+// byte may be lost, whatever happens at that moment.
+func TestTheLengthMayBeDeclaredWithoutABody(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(u *upload){
 		"and all is well": func(u *upload) { u.declare(http.StatusNoContent) },
@@ -37,13 +37,13 @@ func TestTheLengthMayComeAlone(t *testing.T) {
 			u.declare(http.StatusInsufficientStorage)
 			u.full = nil
 		},
-		"and the process is killed": func(u *upload) { u.note(len(u.whole)) },
+		"and the process is killed": func(u *upload) { u.record(len(u.whole)) },
 	}
 	for name, happens := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onBoth(t, func(t *testing.T, b *bench) {
-				u := b.deferred(film(6 * mib)) // a part of 5 MiB, and a rest that is none
+				u := b.deferred(content(6 * mib)) // a part of 5 MiB, and an incomplete one
 				happens(u)
 				u.wantWhole()
 			})
@@ -51,17 +51,17 @@ func TestTheLengthMayComeAlone(t *testing.T) {
 	}
 }
 
-// declare tells the length in a request without any bytes.
+// declare sends the length in a request without a body.
 func (u *upload) declare(want int) {
 	u.t.Helper()
-	headers := append(piece(len(u.whole)), "Upload-Length", strconv.Itoa(len(u.whole)))
+	headers := append(patchHeaders(len(u.whole)), "Upload-Length", strconv.Itoa(len(u.whole)))
 	if a := u.send("PATCH", nil, headers...); a.status != want {
 		u.t.Fatalf("the length alone is answered %d %s; want %d", a.status, a.body, want)
 	}
 }
 
-// note writes the length into the record of the upload, and does nothing else.
-func (u *upload) note(length int) {
+// record writes the length into the record of the upload and does nothing else.
+func (u *upload) record(length int) {
 	u.t.Helper()
 	key := "upload/" + string(u.id) + "/file.info"
 	o, err := u.blobs.Open(u.t.Context(), key)
@@ -78,15 +78,15 @@ func (u *upload) note(length int) {
 	u.must(err)
 }
 
-// TestNoPieceReachesOverTheLimit, whatever its length is said to be.
-func TestNoPieceReachesOverTheLimit(t *testing.T) {
+// No PATCH may exceed the size limit, whatever its Content-Length.
+func TestNoPatchExceedsTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
-		unknown, known := b.deferred(film(1000)), b.begin(film(3000))
+		unknown, known := b.deferred(content(1000)), b.begin(content(3000))
 		known.patch(0, 1000)
 		for _, u := range []*upload{unknown, known} {
 			for _, length := range []int64{limit - 999, math.MaxInt64} {
-				u.promise(1000, length).wantProblem(t, http.StatusRequestEntityTooLarge, "file_too_large")
+				u.announce(1000, length).wantProblem(t, http.StatusRequestEntityTooLarge, "file_too_large")
 			}
 			if a := u.send("HEAD", nil); a.Get("Upload-Offset") != "1000" {
 				t.Errorf("HEAD answers %d %v; want the offset 1000", a.status, a.Header)
@@ -95,18 +95,18 @@ func TestNoPieceReachesOverTheLimit(t *testing.T) {
 	})
 }
 
-// promise sends the headers of a piece of this length. The first bytes of it come
-// only when the server wants them.
-func (u *upload) promise(from int, length int64) reply {
+// announce sends the headers of a PATCH of this length. Its body is sent only if the
+// server asks for it.
+func (u *upload) announce(from int, length int64) reply {
 	u.t.Helper()
 	r, err := http.NewRequestWithContext(u.t.Context(), "PATCH", u.address, bytes.NewReader(u.whole))
 	u.must(err)
 	r.ContentLength = length
-	for h := append(piece(from), "Tus-Resumable", "1.0.0", "Expect", "100-continue"); len(h) > 0; h = h[2:] {
+	for h := append(patchHeaders(from), "Tus-Resumable", "1.0.0", "Expect", "100-continue"); len(h) > 0; h = h[2:] {
 		r.Header.Set(h[0], h[1])
 	}
-	patient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
-	res, err := patient.Do(r)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
+	res, err := client.Do(r)
 	u.must(err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)

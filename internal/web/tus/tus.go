@@ -1,11 +1,26 @@
-// Package tus takes uploads in pieces that can be resumed, by the protocol tus
-// 1.0 (https://tus.io). The protocol itself is tusd's; this package owns what
-// surrounds it: who may, one request at a time for each upload, answers to
-// failures like everywhere else, and that a file counts as uploaded only when it
-// lies where complete-upload looks for it.
+// Package tus receives resumable uploads with the protocol tus 1.0
+// (https://tus.io). A video has one upload, at one signed URL: POST starts it, HEAD
+// returns its offset, PATCH continues it, DELETE discards it.
 //
-// A video has one upload, at one signed address: POST begins it, HEAD tells how
-// far it is, PATCH goes on, DELETE drops it.
+// tusd implements the protocol. This package adds what surrounds it:
+//
+//   - All state is in the storage, so any process can continue an upload, and
+//     removing the objects of a video removes its upload. On disk, an upload is a
+//     file beside the object that it becomes; in a bucket, it is a multipart upload.
+//     An object with the suffix ".info" describes it; one with ".part" holds the
+//     file, or in a bucket the last bytes that do not fill a part yet.
+//   - The offset is exact. tusd adds up the parts that a bucket has, so a gap
+//     between parts would count as received bytes; see serialUploader.
+//   - Complete means in place. tusd calls an upload complete when it has all bytes.
+//     Here HEAD says so only when the file is where complete-upload expects it, and
+//     puts it there if a crash or a storage error prevented that; see upload.GetInfo.
+//   - One request at a time per upload. Each holds an upload lease, across
+//     processes. The later request wins, because the connection of the earlier one
+//     may be dead: the earlier stores what it has and ends.
+//   - Nothing remains of closed uploads. Every request that wrote checks afterwards
+//     whether the video still waits for its file. If it was deleted or completed
+//     meanwhile, what was written is removed at once.
+//   - Errors are problems, as everywhere else.
 package tus
 
 import (
@@ -39,14 +54,14 @@ type Service interface {
 	DiscardUpload(ctx context.Context, id video.ID) error
 }
 
-// Config is what can be set.
+// Config holds the settings.
 type Config struct {
 	// MaxBytes is the size of the largest file.
 	MaxBytes int64
-	// Base returns what addresses in the answer to a request start with.
+	// Base returns the base of the URLs in the response to a request.
 	Base func(*http.Request) (string, error)
-	// Stall is how long an upload may go without a single byte; default 60 s.
-	Stall time.Duration
+	// IdleTimeout is how long an upload may make no progress; default 60 s.
+	IdleTimeout time.Duration
 }
 
 const (
@@ -54,8 +69,8 @@ const (
 	version    = "1.0.0"
 	extensions = "creation,creation-with-upload,creation-defer-length,termination,expiration"
 
-	// grace is how long the bytes of a connection that broke may take to be stored.
-	grace = time.Minute
+	// storeTimeout is how long storing the bytes of a broken connection may take.
+	storeTimeout = time.Minute
 )
 
 type server struct {
@@ -66,16 +81,16 @@ type server struct {
 	next    http.Handler
 }
 
-// Register adds the addresses of uploads in pieces to mux. It relies on
-// delivery.Guard around the whole server.
+// Register adds the routes of resumable uploads to mux. The whole server must be
+// wrapped in delivery.Guard.
 func Register(mux *http.ServeMux, service Service, storage Storage, config Config) error {
-	if config.Stall <= 0 {
-		config.Stall = time.Minute
+	if config.IdleTimeout <= 0 {
+		config.IdleTimeout = time.Minute
 	}
 	s := &server{service: service, storage: storage, config: config}
-	store := &core{service: service, storage: storage}
+	store := &uploadStore{service: service, storage: storage}
 	tusd, err := handler.NewUnroutedHandler(handler.Config{
-		// There is no locker: every request holds its upload already, POST as well.
+		// No locker is needed: every request, also POST, holds the upload lease.
 		StoreComposer: &handler.StoreComposer{
 			Core:           store,
 			UsesTerminater: true, Terminater: store,
@@ -85,8 +100,8 @@ func Register(mux *http.ServeMux, service Service, storage Storage, config Confi
 		BasePath:                         "/",
 		Cors:                             &handler.CorsConfig{Disable: true},
 		Logger:                           slog.New(slog.NewTextHandler(io.Discard, nil)), // it would log every request, with its signature
-		GracefulRequestCompletionTimeout: grace,
-		NetworkTimeout:                   config.Stall,
+		GracefulRequestCompletionTimeout: storeTimeout,
+		NetworkTimeout:                   config.IdleTimeout,
 	})
 	if err != nil {
 		return fmt.Errorf("prepare resumable uploads: %w", err)
@@ -95,14 +110,14 @@ func Register(mux *http.ServeMux, service Service, storage Storage, config Confi
 	for _, method := range []string{"POST", "HEAD", "PATCH", "DELETE"} {
 		mux.HandleFunc(method+" "+path, s.serve)
 	}
-	mux.HandleFunc("OPTIONS "+path, s.describe)
+	mux.HandleFunc("OPTIONS "+path, s.options)
 	return nil
 }
 
-// describe answers browsers that ask whether a page of another origin may use an
-// address, and clients that ask what is on offer. Any may: the address itself is
-// what gives the right.
-func (s *server) describe(w http.ResponseWriter, _ *http.Request) {
+// options answers CORS preflight requests and tus clients that ask for the
+// supported extensions. Every origin is allowed: knowing the URL is what grants
+// access.
+func (s *server) options(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	allowOrigins(h)
 	h.Set("Access-Control-Allow-Methods", "POST, HEAD, PATCH, DELETE")
@@ -122,8 +137,8 @@ func allowOrigins(h http.Header) {
 	h.Set("Tus-Version", version)
 }
 
-// serve answers a request to an upload. Forged addresses are refused before the
-// upload is held: they must not disturb whoever is writing to it.
+// serve answers a request to an upload. Forged URLs are rejected before the lease
+// is acquired: they must not interrupt the request that is writing.
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	allowOrigins(w.Header())
 	token, id := r.PathValue("token"), signedID(r)
@@ -135,23 +150,24 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	in := newBody(w, r, s.config.Stall)
+	in := newBody(w, r, s.config.IdleTimeout)
 	hold, err := s.service.HoldUpload(r.Context(), id, in.stop)
 	if err != nil {
 		problem.Write(w, r, err)
 		return
 	}
 	defer hold.Release()
-	// While it waited, another request may have completed or deleted the video.
+	// While this request waited for the lease, another one may have completed or
+	// deleted the video.
 	if right, err = s.service.OpenResumable(r.Context(), token, id); err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	s.exchange(w, r, in, &exchange{right: right, hold: hold, length: r.ContentLength})
+	s.handle(w, r, in, &request{right: right, hold: hold, length: r.ContentLength})
 }
 
-// signedID returns the video's id in a signed address. What is no id goes on as
-// it is: nothing was ever signed for it, so the service refuses the address.
+// signedID returns the video ID of a signed URL. A malformed ID is passed on as it
+// is: no signature matches it, so the service rejects the URL.
 func signedID(r *http.Request) video.ID {
 	raw := r.PathValue("id")
 	if id, err := video.ParseID("id", raw); err == nil {
@@ -160,12 +176,13 @@ func signedID(r *http.Request) video.ID {
 	return video.ID(raw)
 }
 
-// checkHeaders refuses what tusd would take for something else: a piece of a
-// concatenation for the whole file, and a file that is too large for a mistake.
+// checkHeaders rejects what tusd would misunderstand: it would store a part of a
+// concatenation as the whole file, and call a file that is too large a malformed
+// request.
 func checkHeaders(r *http.Request, right app.Resumable) error {
 	if r.Header.Get("Upload-Concat") != "" {
 		return &video.Error{Kind: video.Invalid, Code: "concatenation_unsupported",
-			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, piece by piece."}
+			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, part by part."}
 	}
 	length, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 	if err == nil && length > right.Limit {
@@ -175,25 +192,25 @@ func checkHeaders(r *http.Request, right app.Resumable) error {
 	return nil
 }
 
-// exchange hands a request to tusd, and answers for it where it failed.
-func (s *server) exchange(w http.ResponseWriter, r *http.Request, in *body, x *exchange) {
+// handle passes a request to tusd and writes the response if it failed.
+func (s *server) handle(w http.ResponseWriter, r *http.Request, in *body, q *request) {
 	base, err := s.config.Base(r)
 	if err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	out := &answer{ResponseWriter: w, location: base + r.URL.EscapedPath(), expires: x.right.Expires}
-	inner := r.Clone(context.WithValue(r.Context(), exchangeKey{}, x))
-	inner.URL.Path, inner.Body = "/"+string(x.right.Video), in
+	out := &response{ResponseWriter: w, location: base + r.URL.EscapedPath(), expires: q.right.Expires}
+	inner := r.Clone(context.WithValue(r.Context(), requestKey{}, q))
+	inner.URL.Path, inner.Body = "/"+string(q.right.Video), in
 	inner.Header.Del("Upload-Metadata") // the video has its own
 	s.next.ServeHTTP(out, inner)
-	if out.refused != 0 {
-		problem.Write(w, r, out.problem(x))
+	if out.rejected != 0 {
+		problem.Write(w, r, out.problem(q.err))
 	}
 }
 
-// route is called by tusd, which lets clients that cannot send a PATCH say so in
-// a header.
+// route is called by tusd, which replaces the method by that of
+// X-HTTP-Method-Override, for clients that cannot send PATCH.
 func (s *server) route(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case "POST":
@@ -206,6 +223,6 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 		s.tusd.DelFile(w, r)
 	default:
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, "ERR_METHOD: X-HTTP-Method-Override names a method that it does not have") // kept for the answer
+		_, _ = io.WriteString(w, "ERR_METHOD: X-HTTP-Method-Override names a method that it does not have") // response keeps it
 	}
 }

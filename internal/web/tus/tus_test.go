@@ -18,7 +18,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func checkRefusals(t *testing.T, b *bench) {
-	whole := film(3000)
+	whole := content(3000)
 	begun, fresh := b.begin(whole), b.create(whole)
 	begun.patch(0, 1000)
 	swapped, forged, other := *begun, *begun, *begun
@@ -37,21 +37,21 @@ func checkRefusals(t *testing.T, b *bench) {
 		code    string
 	}{
 		{"the address of another video", &swapped, "POST", length(1000), nil, http.StatusForbidden, "url_invalid"},
-		{"another expiry", &forged, "PATCH", piece(1000), whole[1000:], http.StatusForbidden, "url_invalid"},
-		{"no id", &other, "DELETE", nil, nil, http.StatusForbidden, "url_invalid"},
-		{"a piece before the upload was begun", fresh, "PATCH", piece(0), whole, http.StatusNotFound, "upload_not_found"},
+		{"another expiry", &forged, "PATCH", patchHeaders(1000), whole[1000:], http.StatusForbidden, "url_invalid"},
+		{"a malformed ID", &other, "DELETE", nil, nil, http.StatusForbidden, "url_invalid"},
+		{"PATCH before POST", fresh, "PATCH", patchHeaders(0), whole, http.StatusNotFound, "upload_not_found"},
 		{"a file over the limit", fresh, "POST", length(limit + 1), nil, http.StatusRequestEntityTooLarge, "file_too_large"},
-		{"a length that is none", fresh, "POST", length(-1), nil, http.StatusBadRequest, "invalid_request"},
+		{"a negative length", fresh, "POST", length(-1), nil, http.StatusBadRequest, "invalid_request"},
 		{"no length", fresh, "POST", nil, nil, http.StatusBadRequest, "invalid_request"},
 		{"a part of a concatenation", fresh, "POST", append(length(10), "Upload-Concat", "partial"), nil, http.StatusBadRequest, "concatenation_unsupported"},
-		{"another version of tus", begun, "PATCH", append(piece(1000), "Tus-Resumable", "0.2.2"), whole[1000:], http.StatusPreconditionFailed, "tus_version_unsupported"},
-		{"another content type", begun, "PATCH", append(piece(1000), "Content-Type", "video/mp4"), whole[1000:], http.StatusUnsupportedMediaType, "unsupported_media_type"},
-		{"an offset too far", begun, "PATCH", piece(1001), whole[1001:], http.StatusConflict, "offset_mismatch"},
-		{"an offset that was passed", begun, "PATCH", piece(0), whole, http.StatusConflict, "offset_mismatch"},
-		{"no offset", begun, "PATCH", append(piece(0), "Upload-Offset", ""), whole, http.StatusBadRequest, "invalid_request"},
-		{"more than was announced", begun, "PATCH", piece(1000), whole, http.StatusRequestEntityTooLarge, "file_too_large"},
-		{"a length that is known already", begun, "PATCH", append(piece(1000), length(1500)...), whole[1000:1500], http.StatusBadRequest, "invalid_request"},
-		{"another method in disguise", begun, "POST", []string{"X-HTTP-Method-Override", "GET"}, nil, http.StatusBadRequest, "invalid_request"},
+		{"another version of tus", begun, "PATCH", append(patchHeaders(1000), "Tus-Resumable", "0.2.2"), whole[1000:], http.StatusPreconditionFailed, "tus_version_unsupported"},
+		{"another content type", begun, "PATCH", append(patchHeaders(1000), "Content-Type", "video/mp4"), whole[1000:], http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		{"an offset beyond the end", begun, "PATCH", patchHeaders(1001), whole[1001:], http.StatusConflict, "offset_mismatch"},
+		{"an offset before the end", begun, "PATCH", patchHeaders(0), whole, http.StatusConflict, "offset_mismatch"},
+		{"no offset", begun, "PATCH", append(patchHeaders(0), "Upload-Offset", ""), whole, http.StatusBadRequest, "invalid_request"},
+		{"more than was announced", begun, "PATCH", patchHeaders(1000), whole, http.StatusRequestEntityTooLarge, "file_too_large"},
+		{"a length that is known already", begun, "PATCH", append(patchHeaders(1000), length(1500)...), whole[1000:1500], http.StatusBadRequest, "invalid_request"},
+		{"an unsupported method override", begun, "POST", []string{"X-HTTP-Method-Override", "GET"}, nil, http.StatusBadRequest, "invalid_request"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,29 +64,28 @@ func checkRefusals(t *testing.T, b *bench) {
 	begun.wantWhole()
 }
 
-func TestAnUploadIsOverWhenItsVideoHasAFileOrIsGone(t *testing.T) {
+func TestAnUploadIsClosedWhenItsVideoIsCompleteOrDeleted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
-		kept, gone := b.begin(film(3000)), b.begin(film(3000))
+		kept, gone := b.begin(content(3000)), b.begin(content(3000))
 		gone.patch(0, 1000)
 		b.must(b.DeleteVideo(t.Context(), b.by, gone.id))
 		if left := gone.stored(); len(left) > 0 {
 			t.Errorf("after its deletion the video has %q", left)
 		}
 		kept.patch(0, 3000)
-		kept.patch(3000, 3000) // of which the first answer was lost
+		kept.patch(3000, 3000) // as if the first response was lost
 		kept.wantWhole()
 		for _, method := range []string{"POST", "PATCH", "DELETE"} {
-			headers := append(piece(1000), "Upload-Length", "3000")
+			headers := append(patchHeaders(1000), "Upload-Length", "3000")
 			kept.send(method, nil, headers...).wantProblem(t, http.StatusConflict, "upload_closed")
 			gone.send(method, nil, headers...).wantProblem(t, http.StatusNotFound, "video_not_found")
 		}
 	})
 }
 
-// TestAnUploadBeginsAnew when its client wants that, and when the first file was
-// no good.
-func TestAnUploadBeginsAnew(t *testing.T) {
+// An upload can be restarted by its client, and after its file was rejected.
+func TestAnUploadCanBeRestarted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
 		u := b.begin(make([]byte, 5000))
@@ -98,38 +97,38 @@ func TestAnUploadBeginsAnew(t *testing.T) {
 		}
 		u.wantGone()
 		if left := u.stored(); len(left) > 0 || b.parts() != 0 {
-			t.Errorf("of an upload that was dropped, %q and %d objects in parts are left", left, b.parts())
+			t.Errorf("of a discarded upload, %q and %d multipart uploads are left", left, b.parts())
 		}
 		u.post()
 		u.patch(0, 5000)
 		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.Unprocessable {
-			t.Errorf("completing what is no video: %v", err)
+			t.Errorf("completing a file that is not a video: %v", err)
 		}
-		u.wantGone() // else a client would take the next file for sent
-		u.whole = film(6000)
+		u.wantGone() // otherwise a client would believe that the next file is already sent
+		u.whole = content(6000)
 		u.post()
 		u.patch(0, 6000)
 		u.wantWhole()
 	})
 }
 
-func TestAFileInPiecesMayBeLargerThanOneInOneRequest(t *testing.T) {
+func TestAResumableUploadMayBeLargerThanAPUT(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
 		for _, size := range []int{1, 2000, 2001, 11 * mib} {
-			u := b.begin(film(max(size, 100))[:size])
+			u := b.begin(content(max(size, 100))[:size])
 			u.patch(0, size)
 			u.wantOffset(size)
 			if size > 100 {
 				u.wantWhole()
 			}
 		}
-		u := b.create(nil) // the same size, in one request
-		_, err := b.blobs.Put(t.Context(), "upload/"+string(u.id)+"/file", bytes.NewReader(film(2001)))
+		u := b.create(nil) // the same size, with PUT
+		_, err := b.blobs.Put(t.Context(), "upload/"+string(u.id)+"/file", bytes.NewReader(content(2001)))
 		b.must(err)
 		u.wantGone()
 		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.TooLarge {
-			t.Errorf("completing an upload of one request that is too large: %v", err)
+			t.Errorf("completing a PUT that is too large: %v", err)
 		}
 	})
 }
@@ -146,15 +145,15 @@ func TestAnEmptyUploadIsAnEmptyFile(t *testing.T) {
 	})
 }
 
-// TestTheLengthMayComeWithTheLastPiece, the first with POST, and PATCH may be a
-// POST in disguise.
-func TestTheLengthMayComeWithTheLastPiece(t *testing.T) {
+// The first bytes may be sent with POST, the length with the last PATCH, and PATCH
+// may be a POST with X-HTTP-Method-Override.
+func TestTheLengthMayBeDeclaredWithTheLastPatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
-		u := b.create(film(9 * mib))
-		first := append(piece(0), "Upload-Defer-Length", "1")
+		u := b.create(content(9 * mib))
+		first := append(patchHeaders(0), "Upload-Defer-Length", "1")
 		if a := u.send("POST", bytes.NewReader(u.whole[:7*mib]), first...); a.status != http.StatusCreated || a.Get("Upload-Offset") != strconv.Itoa(7*mib) {
-			t.Fatalf("POST with the first piece answers %d %v %s; want 201 and the offset", a.status, a.Header, a.body)
+			t.Fatalf("POST with the first bytes answers %d %v %s; want 201 and the offset", a.status, a.Header, a.body)
 		}
 		if a := u.send("HEAD", nil); a.Get("Upload-Defer-Length") != "1" || a.Get("Upload-Offset") != strconv.Itoa(7*mib) {
 			t.Errorf("HEAD answers %d %v", a.status, a.Header)
@@ -162,22 +161,22 @@ func TestTheLengthMayComeWithTheLastPiece(t *testing.T) {
 		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); err == nil || !strings.Contains(err.Error(), "upload_missing") {
 			t.Errorf("completing half an upload: %v; want upload_missing", err)
 		}
-		long := append(piece(7*mib), "Upload-Length", strconv.Itoa(limit+1))
+		long := append(patchHeaders(7*mib), "Upload-Length", strconv.Itoa(limit+1))
 		u.send("PATCH", bytes.NewReader(u.whole[7*mib:]), long...).wantProblem(t, http.StatusRequestEntityTooLarge, "file_too_large")
-		last := append(piece(7*mib), "Upload-Length", strconv.Itoa(len(u.whole)), "X-HTTP-Method-Override", "PATCH")
+		last := append(patchHeaders(7*mib), "Upload-Length", strconv.Itoa(len(u.whole)), "X-HTTP-Method-Override", "PATCH")
 		if a := u.send("POST", bytes.NewReader(u.whole[7*mib:]), last...); a.status != http.StatusNoContent {
-			t.Fatalf("the last piece is answered %d %s; want 204", a.status, a.body)
+			t.Fatalf("the last PATCH is answered %d %s; want 204", a.status, a.body)
 		}
 		u.wantWhole()
 	})
 }
 
-// TestALaterRequestEndsAnEarlierOne whose connection may be dead, and which would
-// keep its client out.
+// A later request ends an earlier one, whose connection may be dead and which would
+// lock its client out.
 func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {
-		u := b.begin(film(3 * mib))
+		u := b.begin(content(3 * mib))
 		body, connection := io.Pipe()
 		defer connection.Close()
 		began, ended := make(chan struct{}), make(chan struct{})
@@ -185,8 +184,8 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 		go func() {
 			defer close(ended)
 			defer body.Close()
-			// The server may hang up before the client has read the answer.
-			if a, err := u.trySend("PATCH", body, piece(0)...); err == nil {
+			// The server may disconnect before the client has read the response.
+			if a, err := u.trySend("PATCH", body, patchHeaders(0)...); err == nil {
 				a.wantProblem(t, http.StatusConflict, "upload_interrupted")
 			}
 		}()
@@ -196,7 +195,7 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 		b.held = nil
 		asked := time.Now()
 		at, err := strconv.Atoi(u.send("HEAD", nil).Get("Upload-Offset"))
-		if took := time.Since(asked); err != nil || at > mib || took >= stall {
+		if took := time.Since(asked); err != nil || at > mib || took >= idleTimeout {
 			t.Fatalf("the offset is %d (%v), after %s; want up to %d, before the first request has timed out", at, err, took, mib)
 		}
 		<-ended
@@ -205,27 +204,27 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 	})
 }
 
-// TestADiskThatFillsUp while pieces come: others write to it as well. What has
-// come by then stays.
+// A disk may fill up during a request, because others write to it as well. What was
+// stored by then stays.
 func TestADiskThatFillsUp(t *testing.T) {
 	t.Parallel()
 	b := onDisk(t)
-	u := b.begin(film(5 * mib))
-	looks := 0
+	u := b.begin(content(5 * mib))
+	checks := 0
 	b.left = func() uint64 {
-		if looks++; looks > 3 {
+		if checks++; checks > 3 {
 			return 0
 		}
 		return limit
 	}
-	// The server may hang up before the client has sent everything.
-	if a, err := u.trySend("PATCH", bytes.NewReader(u.whole), piece(0)...); err == nil {
+	// The server may disconnect before the client has sent everything.
+	if a, err := u.trySend("PATCH", bytes.NewReader(u.whole), patchHeaders(0)...); err == nil {
 		a.wantProblem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	}
 	b.left = nil
 	at, err := strconv.Atoi(u.send("HEAD", nil).Get("Upload-Offset"))
 	if err != nil || at < mib || at > 3*mib {
-		t.Fatalf("the offset is %d (%v); want what came before the disk was full", at, err)
+		t.Fatalf("the offset is %d (%v); want what was stored before the disk was full", at, err)
 	}
 	u.patch(at, len(u.whole))
 	u.wantWhole()

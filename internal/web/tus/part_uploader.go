@@ -1,0 +1,165 @@
+package tus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/tus/tusd/v2/pkg/s3store"
+)
+
+// errLeaseLost means that another process may be writing to the upload by now.
+var errLeaseLost = errors.New("the upload lease was lost")
+
+// leaseCheckInterval is how soon a write in progress is cancelled after the lease
+// has ended: sooner than another process can acquire it.
+const leaseCheckInterval = 500 * time.Millisecond
+
+// serialUploader is the S3 client of tusd for one request. It ensures that what
+// tusd writes never makes the upload look longer than it is: after a part that
+// failed, no more parts are sent, and no write continues after the upload lease was
+// lost.
+//
+// Bytes that do not fill a part are stored as an object of their own, the incomplete
+// part. tusd deletes it as soon as it has read it and writes a new one at the end of
+// the request; if the process died in between, those bytes would be lost. So its
+// deletion is deferred until the part that begins with these bytes is about to be
+// sent. Its metadata says how many parts precede it: a part with a later number was
+// abandoned by its sender, arrived nevertheless, and has the same bytes.
+type serialUploader struct {
+	s3store.S3API
+	patient    func(*s3.Options)
+	leaseValid func() bool
+
+	failed   error
+	obsolete *s3.DeleteObjectInput // the deferred deletion of the incomplete part
+	parts    int32                 // that the upload has
+}
+
+// partsBefore is the metadata key under which an incomplete part says how many parts
+// precede it.
+const partsBefore = "parts"
+
+// beginWrite returns the context of a write, which is cancelled when the lease is
+// lost. The caller must call end afterwards.
+func (s *serialUploader) beginWrite(ctx context.Context) (_ context.Context, end func(), err error) {
+	if s.failed == nil && !s.leaseValid() {
+		s.failed = errLeaseLost
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		ticker := time.NewTicker(leaseCheckInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if !s.leaseValid() {
+					cancel(errLeaseLost)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }, s.failed
+}
+
+func (s *serialUploader) UploadPart(ctx context.Context, in *s3.UploadPartInput, opts ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
+	ctx, end, err := s.beginWrite(ctx)
+	defer end()
+	if err != nil {
+		return nil, err
+	}
+	if s.obsolete != nil {
+		if _, s.failed = s.S3API.DeleteObject(ctx, s.obsolete); s.failed != nil {
+			return nil, s.failed
+		}
+		s.obsolete = nil
+	}
+	out, err := s.S3API.UploadPart(ctx, in, opts...)
+	if s.failed = err; err == nil {
+		s.parts = *in.PartNumber
+	}
+	return out, err
+}
+
+// ListParts omits parts that arrived late.
+func (s *serialUploader) ListParts(ctx context.Context, in *s3.ListPartsInput, opts ...func(*s3.Options)) (*s3.ListPartsOutput, error) {
+	out, err := s.S3API.ListParts(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	incomplete, err := s.S3API.HeadObject(ctx, &s3.HeadObjectInput{Bucket: in.Bucket, Key: aws.String(*in.Key + incompleteSuffix)})
+	if err != nil && !hasCode(err, "NotFound") {
+		return nil, err
+	}
+	if err == nil {
+		if before, err := strconv.ParseInt(incomplete.Metadata[partsBefore], 10, 32); err == nil {
+			out.Parts = slices.DeleteFunc(out.Parts, func(p types.Part) bool { return int64(*p.PartNumber) > before })
+		}
+	}
+	if n := len(out.Parts); n > 0 {
+		s.parts = *out.Parts[n-1].PartNumber
+	}
+	return out, nil
+}
+
+func (s *serialUploader) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput, opts ...func(*s3.Options)) (*s3.DeleteObjectOutput, error) {
+	if !isIncompletePart(in.Key) {
+		return s.S3API.DeleteObject(ctx, in, opts...)
+	}
+	s.obsolete = in
+	return &s3.DeleteObjectOutput{}, nil
+}
+
+func (s *serialUploader) PutObject(ctx context.Context, in *s3.PutObjectInput, opts ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
+	ctx, end, err := s.beginWrite(ctx)
+	defer end()
+	if err != nil {
+		return nil, err
+	}
+	if !isIncompletePart(in.Key) {
+		return s.S3API.PutObject(ctx, in, opts...)
+	}
+	in.Metadata = map[string]string{partsBefore: strconv.Itoa(int(s.parts))}
+	out, err := s.S3API.PutObject(ctx, in, opts...)
+	if err == nil {
+		s.obsolete = nil // the new one has replaced it
+	}
+	return out, err
+}
+
+// maxRecord is larger than any record of an upload.
+const maxRecord = 64 << 10
+
+// GetObject reads records completely, because tusd does not close them.
+func (s *serialUploader) GetObject(ctx context.Context, in *s3.GetObjectInput, opts ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
+	out, err := s.S3API.GetObject(ctx, in, opts...)
+	if err != nil || isIncompletePart(in.Key) {
+		return out, err
+	}
+	defer out.Body.Close()
+	record, err := io.ReadAll(io.LimitReader(out.Body, maxRecord))
+	out.Body = io.NopCloser(bytes.NewReader(record))
+	return out, err
+}
+
+// incompleteSuffix is what tusd appends to the key of an upload for its incomplete
+// part.
+const incompleteSuffix = ".part"
+
+func isIncompletePart(key *string) bool {
+	return key != nil && strings.HasSuffix(*key, incompleteSuffix)
+}
+
+func (s *serialUploader) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
+	return s.S3API.CompleteMultipartUpload(ctx, in, append(opts, s.patient)...)
+}

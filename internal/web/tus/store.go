@@ -1,0 +1,185 @@
+package tus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/tus/tusd/v2/pkg/handler"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Storage is where an upload is stored until it is complete: Disk or Bucket.
+type Storage interface {
+	// create starts an upload that becomes the object info.ID.
+	create(ctx context.Context, info handler.FileInfo) (handler.Upload, error)
+	// open returns an existing upload, or handler.ErrNotFound. An upload whose file
+	// has already been put in place is reported as complete.
+	open(ctx context.Context, key string) (handler.Upload, error)
+	// room returns an error if there is no disk space for a PATCH of length bytes.
+	room(s Service, length int64) error
+	// file returns the path of the complete upload, which the service moves into
+	// place, or "" if finishing the upload already created the object.
+	file(info handler.FileInfo) string
+	// isMissing reports whether an error means that the bytes do not exist.
+	isMissing(err error) bool
+}
+
+// finishTimeout is how long putting an upload in place may take: some S3 servers
+// copy every byte for it. It continues without its client, which will ask again.
+const finishTimeout = 15 * time.Minute
+
+// uploadStore is tusd's data store. Each video has one upload.
+type uploadStore struct {
+	service Service
+	storage Storage
+}
+
+// NewUpload starts the upload of a video. It replaces an earlier one.
+func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upload, error) {
+	q := requestOf(ctx)
+	length := info.Size
+	if info.SizeIsDeferred {
+		length = -1
+	}
+	if err := s.service.BeginResumable(ctx, q.right, length); err != nil {
+		return nil, q.fail(err)
+	}
+	info.ID, info.MetaData = q.right.Key, nil
+	inner, err := s.storage.create(ctx, info)
+	if err == nil {
+		err = s.service.InTime(ctx, q.right.Video)
+	}
+	if err != nil {
+		return nil, q.fail(err)
+	}
+	return &upload{Upload: inner, uploadStore: s, request: q}, nil
+}
+
+// GetUpload returns the upload that the URL of the request is for.
+func (s *uploadStore) GetUpload(ctx context.Context, _ string) (handler.Upload, error) {
+	q := requestOf(ctx)
+	inner, err := s.storage.open(ctx, q.right.Key)
+	if err == nil {
+		err = s.service.ContinueResumable(ctx, q.right)
+	}
+	if err != nil {
+		return nil, q.fail(err)
+	}
+	return &upload{Upload: inner, uploadStore: s, request: q}, nil
+}
+
+func (s *uploadStore) AsTerminatableUpload(u handler.Upload) handler.TerminatableUpload {
+	return u.(*upload)
+}
+
+func (s *uploadStore) AsLengthDeclarableUpload(u handler.Upload) handler.LengthDeclarableUpload {
+	return u.(*upload)
+}
+
+// upload wraps an upload of tusd's own stores. It reports itself complete only
+// when the file is in place, and records errors for the response.
+type upload struct {
+	handler.Upload
+	*uploadStore
+	request *request
+	arrived bool // the file was found in place
+}
+
+// GetInfo describes the upload. If all bytes have arrived but the file is not in
+// place, because the process was killed or the storage failed at that moment, it is
+// put in place now: a client that reads the full offset does not come back.
+func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
+	info, err := u.Upload.GetInfo(ctx)
+	if err != nil {
+		return info, u.request.fail(err)
+	}
+	if info.SizeIsDeferred || info.Offset < info.Size || info.Size == 0 || u.arrived {
+		return info, nil
+	}
+	size, err := u.service.ArrivedBytes(ctx, u.request.right.Video)
+	if err == nil && size != info.Size {
+		err = u.finish(ctx)
+	}
+	u.arrived = err == nil
+	return info, u.request.fail(err)
+}
+
+// WriteChunk appends the body of a request. The size limit is checked here as well:
+// while the length of the file is unknown, tusd accepts any Content-Length. It also
+// adds that to the offset, and a sum that overflows passes its own check.
+func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (int64, error) {
+	if u.request.length > u.request.right.Limit-offset {
+		return 0, u.request.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
+			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.right.Limit)})
+	}
+	if err := u.storage.room(u.service, u.request.length); err != nil {
+		return 0, u.request.fail(err)
+	}
+	n, err := u.Upload.WriteChunk(ctx, offset, u.service.WhileRoom(src))
+	return n, u.request.fail(cmp.Or(u.service.InTime(ctx, u.request.right.Video), err))
+}
+
+// FinishUpload puts the file in place.
+func (u *upload) FinishUpload(ctx context.Context) error { return u.request.fail(u.finish(ctx)) }
+
+func (u *upload) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	info, err := u.join(ctx)
+	if u.storage.isMissing(err) { // an earlier attempt may have succeeded, with its response lost
+		var size int64
+		if size, err = u.service.ArrivedBytes(ctx, u.request.right.Video); err == nil && size != info.Size {
+			return handler.ErrNotFound
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = u.service.FinishResumable(ctx, u.request.right.Video, u.storage.file(info))
+	if u.storage.isMissing(err) {
+		return handler.ErrNotFound
+	}
+	return err
+}
+
+// join turns the stored parts into one file. It checks what the storage really
+// has, because tusd also finishes an upload after a failed write. The empty write
+// is for buckets: an incomplete part is uploaded as a part by the next write only,
+// and if the length was declared in a request without a body, there is no other.
+func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
+	inner, err := u.storage.open(ctx, u.request.right.Key)
+	if err != nil {
+		return handler.FileInfo{}, err
+	}
+	info, err := inner.GetInfo(ctx)
+	if err == nil && info.Offset != info.Size {
+		err = handler.ErrMismatchOffset
+	}
+	if err == nil {
+		_, err = inner.WriteChunk(ctx, info.Offset, http.NoBody)
+	}
+	if err == nil {
+		err = inner.FinishUpload(ctx)
+	}
+	return info, err
+}
+
+// Terminate discards the upload.
+func (u *upload) Terminate(ctx context.Context) error {
+	return u.request.fail(u.service.DiscardUpload(ctx, u.request.right.Video))
+}
+
+// DeclareLength sets the length of a file that was unknown when the upload began.
+func (u *upload) DeclareLength(ctx context.Context, length int64) error {
+	inner, ok := u.Upload.(handler.LengthDeclarableUpload)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return u.request.fail(inner.DeclareLength(ctx, length))
+}
