@@ -3,8 +3,10 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -58,7 +60,9 @@ type Store interface {
 	// need not do anything in advance. ctx must last until the copy is published or discarded.
 	Prepare(ctx context.Context, from, to string) (Prepared, error)
 
-	// Delete removes the objects. Those that do not exist count as removed.
+	// Delete removes the objects. Those that do not exist count as removed. Until ctx ends, it tries
+	// all of them: one that cannot be removed does not keep the others. The error joins those of
+	// the objects that may still be there. With a bad key among them, nothing is removed.
 	Delete(ctx context.Context, keys ...string) error
 
 	// List yields the objects whose key starts with prefix, in no set order.
@@ -129,4 +133,17 @@ func DeletePrefix(ctx context.Context, s Store, prefix string) (int, error) {
 		keys = append(keys, info.Key)
 	}
 	return len(keys), s.Delete(ctx, keys...)
+}
+
+// maxNamed is how many failures an error names: a storage that fails a thousand
+// times does so for one reason.
+const maxNamed = 5
+
+// JoinErrors joins the errors of an operation on many objects. Only the first few
+// are kept; of the rest, the error tells the number.
+func JoinErrors(errs []error) error {
+	if len(errs) > maxNamed {
+		errs = append(slices.Clone(errs[:maxNamed]), fmt.Errorf("and %d more", len(errs)-maxNamed))
+	}
+	return errors.Join(errs...)
 }

@@ -51,6 +51,18 @@ func CheckKey(key string) error {
 	return nil
 }
 
+// startsKeys reports whether there can be keys that start with prefix.
+func startsKeys(prefix string) bool {
+	folder, name := "", prefix
+	if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
+		folder, name = prefix[:i], prefix[i+1:]
+		if CheckKey(folder) != nil {
+			return false
+		}
+	}
+	return name == "" || CheckKey(name) == nil
+}
+
 // faultOf says what is wrong with one element of a key, or nothing.
 func faultOf(element string) string {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,23 @@ var listCases = []testCase{
 	{"List yields what Stat says", listDescribes},
 	{"List can be left early and run again", listBreaks},
 	{"List ends with an error when its context does", listCancelled},
+}
+
+// DeleteTriesAll checks that an object that cannot be removed does not keep Delete from removing
+// the others. The object at stuck must be such a one; how to get it depends on the back end.
+func DeleteTriesAll(t *testing.T, s blob.Store, stuck string) {
+	t.Helper()
+	others := []string{"before/1", "before/2", "zz/after"}
+	for _, key := range others {
+		put(t, s, key, key)
+	}
+	err := s.Delete(t.Context(), "before/1", "before/2", "missing", stuck, "zz/after")
+	if err == nil || !strings.Contains(err.Error(), stuck) || strings.Contains(err.Error(), "before/1") {
+		t.Errorf("Delete = %v; want an error that names %s alone", err, stuck)
+	}
+	for _, key := range others {
+		wantMissing(t, s, key)
+	}
 }
 
 func deleteRemoves(t *testing.T, s blob.Store) {

@@ -3,7 +3,6 @@ package disk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"syscall"
 
@@ -11,34 +10,25 @@ import (
 )
 
 // Copy gives the object's file a second name.
-func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
-	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
-		return blob.Info{}, err
-	}
+func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	info, err := s.link(ctx, from, to, etag)
 	if cannotLink(err) {
-		info, err = s.duplicate(ctx, from, to, etag)
+		return s.duplicate(ctx, from, to, etag)
 	}
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("copy object %s to %s: %w", from, to, err)
-	}
-	return info, nil
+	return info, err
 }
 
 // Prepare has nothing to do in advance but look for the object: a copy is a link.
-func (s *Store) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
-	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
-		return nil, err
-	}
+func (s *rawStore) Prepare(_ context.Context, from, to string) (blob.Prepared, error) {
 	if _, err := s.stat(from); err != nil {
-		return nil, fmt.Errorf("prepare to copy object %s to %s: %w", from, to, err)
+		return nil, err
 	}
 	return prepared{s, from, to}, nil
 }
 
 // prepared is a copy that Publish makes as a whole.
 type prepared struct {
-	store    *Store
+	store    *rawStore
 	from, to string
 }
 
@@ -48,7 +38,7 @@ func (p prepared) Publish(ctx context.Context) (blob.Info, error) {
 
 func (prepared) Discard() {}
 
-func (s *Store) link(ctx context.Context, from, to, etag string) (blob.Info, error) {
+func (s *rawStore) link(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
@@ -72,7 +62,7 @@ const replacedTries = 10
 
 // linkVia links from to temp, looks whether that is the right version, and only
 // then lets it take the place of to.
-func (s *Store) linkVia(temp, from, to, etag string) (blob.Info, error) {
+func (s *rawStore) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	err := s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
 	for range replacedTries {
 		if !isMissing(err) {
@@ -102,7 +92,7 @@ func (s *Store) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	return info, nil
 }
 
-func (s *Store) statVersion(name, etag string) (blob.Info, error) {
+func (s *rawStore) statVersion(name, etag string) (blob.Info, error) {
 	info, err := s.stat(name)
 	if err != nil {
 		return blob.Info{}, err
@@ -114,7 +104,7 @@ func (s *Store) statVersion(name, etag string) (blob.Info, error) {
 }
 
 // duplicate copies the bytes, inside the kernel where it can.
-func (s *Store) duplicate(ctx context.Context, from, to, etag string) (blob.Info, error) {
+func (s *rawStore) duplicate(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	o, err := s.open(from)
 	if err != nil {
 		return blob.Info{}, err
@@ -123,7 +113,7 @@ func (s *Store) duplicate(ctx context.Context, from, to, etag string) (blob.Info
 	if etag != "" && o.info.ETag != etag {
 		return blob.Info{}, blob.ErrChanged
 	}
-	return s.put(ctx, to, o.File)
+	return s.Put(ctx, to, o.File)
 }
 
 // cannotLink reports whether err means that the file system has no more links

@@ -33,8 +33,6 @@ const (
 	dirMode  = 0o700
 )
 
-var _ blob.Store = (*Store)(nil)
-
 // Options are what a Store may be given beside its folder.
 type Options struct {
 	// Now is the clock that stamps objects; nil means time.Now. It should be
@@ -44,12 +42,18 @@ type Options struct {
 
 // Store is a blob.Store in a folder. The folder belongs to one Store at a time.
 type Store struct {
+	blob.Checked
+	raw *rawStore
+}
+
+// rawStore implements blob.Store for keys that were checked.
+type rawStore struct {
 	dir  string // absolute; for the calls that os.Root does not have
 	root *os.Root
 	now  func() time.Time
 	free func() (uint64, error)
 
-	run   string // part of the names of temporary files of this Store alone
+	run   string // in the names of this Store's temporary files, and of no other's
 	temps atomic.Uint64
 
 	// folders is held for writing while folders come and go, for reading while
@@ -71,29 +75,36 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{dir: dir, root: root, now: opts.Now, run: rand.Text()}
+	s := &rawStore{dir: dir, root: root, now: opts.Now, run: rand.Text()}
 	s.free = func() (uint64, error) { return diskspace.Free(dir) }
 	if s.now == nil {
 		s.now = time.Now
 	}
-	return s, nil
+	return &Store{blob.NewChecked(s), s}, nil
 }
 
+// Close releases the folder. Objects that are open stay readable.
+func (s *Store) Close() error { return s.raw.root.Close() }
+
+// CleanTemp removes what a crash left: temporary files of earlier Stores in this
+// folder, whose number it returns, and empty folders. This Store may go on writing
+// meanwhile.
+func (s *Store) CleanTemp(ctx context.Context) (int, error) { return s.raw.cleanTemp(ctx) }
+
 // Ping reports whether the folder is there.
-func (s *Store) Ping(context.Context) error {
+func (s *rawStore) Ping(context.Context) error {
 	_, err := os.Stat(s.dir)
 	return err
 }
 
-// Close releases the folder. Objects that are open stay readable.
-func (s *Store) Close() error { return s.root.Close() }
-
 // Capabilities says that the objects are on this machine, and how much more fits.
-func (s *Store) Capabilities() blob.Capabilities { return blob.Capabilities{Local: true, Free: s.free} }
+func (s *rawStore) Capabilities() blob.Capabilities {
+	return blob.Capabilities{Local: true, Free: s.free}
+}
 
 // local returns the path of key for the calls that os.Root does not have. Only
 // checked keys may be given, for nothing else keeps the path inside the store.
-func (s *Store) local(key string) string {
+func (s *rawStore) local(key string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(key))
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/blobtest"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 )
 
@@ -258,4 +259,14 @@ func TestPingMissesAFolderThatIsGone(t *testing.T) {
 	if err := s.Ping(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Ping without a folder = %v; want fs.ErrNotExist", err)
 	}
+}
+
+// A key below a symbolic link that leads out of the store can be neither read nor removed.
+func TestDeleteTriesAllKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "stuck")); err != nil {
+		t.Fatal(err)
+	}
+	blobtest.DeleteTriesAll(t, open(t, dir), "stuck/key")
 }

@@ -31,7 +31,7 @@ func makeRoot(dir string) error {
 
 // inFolder runs step, which makes a name in the folder dir, and makes the folder
 // first if it is missing. A second fs.ErrNotExist is then not the folder's.
-func (s *Store) inFolder(dir string, step func() error) error {
+func (s *rawStore) inFolder(dir string, step func() error) error {
 	s.folders.RLock()
 	err := step()
 	s.folders.RUnlock()
@@ -48,7 +48,7 @@ func (s *Store) inFolder(dir string, step func() error) error {
 }
 
 // makeFolder makes dir and its parents, each safely on disk before the next.
-func (s *Store) makeFolder(dir string) error {
+func (s *rawStore) makeFolder(dir string) error {
 	for i := range len(dir) + 1 {
 		if i < len(dir) && dir[i] != '/' {
 			continue
@@ -70,7 +70,7 @@ func (s *Store) makeFolder(dir string) error {
 // prune removes dir and its parents as far as they are empty, and returns the
 // first that stays. A folder that cannot be removed for another reason stays,
 // too: an empty folder harms nobody.
-func (s *Store) prune(dir string) string {
+func (s *rawStore) prune(dir string) string {
 	s.folders.Lock()
 	defer s.folders.Unlock()
 	for ; dir != "."; dir = path.Dir(dir) {
@@ -87,7 +87,7 @@ func (s *Store) prune(dir string) string {
 
 // syncNearest makes the names in dir last, also that something is gone from it.
 // If dir is gone as well, it is its nearest parent that has to be written.
-func (s *Store) syncNearest(dir string) error {
+func (s *rawStore) syncNearest(dir string) error {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if err := s.syncFolder(dir); !isMissing(err) {
 			return err
@@ -97,7 +97,7 @@ func (s *Store) syncNearest(dir string) error {
 }
 
 // syncFolder makes the names in dir last.
-func (s *Store) syncFolder(dir string) error {
+func (s *rawStore) syncFolder(dir string) error {
 	return syncOpened(s.root.Open(dir))
 }
 

@@ -33,7 +33,7 @@ func store(t *testing.T, s *Store, key, content string) blob.Info {
 
 func content(t *testing.T, s *Store, key string) string {
 	t.Helper()
-	o, err := s.open(key)
+	o, err := s.raw.open(key)
 	if err != nil {
 		t.Fatalf("open %q = %v", key, err)
 	}
@@ -95,7 +95,7 @@ func TestPutFileGivesTheUsualMode(t *testing.T) {
 	if _, err := s.PutFile(t.Context(), "key", path); err != nil {
 		t.Fatal(err)
 	}
-	if fi, err := s.root.Stat("key"); err != nil || fi.Mode() != fileMode {
+	if fi, err := s.raw.root.Stat("key"); err != nil || fi.Mode() != fileMode {
 		t.Errorf("the object's mode is %v, %v; want %v", fi.Mode(), err, fs.FileMode(fileMode))
 	}
 }
@@ -117,13 +117,13 @@ func TestFetchDeliversTheVersionItOpened(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := openStore(t)
 			store(t, s, "key", "opened")
-			o, err := s.open("key")
+			o, err := s.raw.open("key")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer o.Close()
 			path := filepath.Join(t.TempDir(), "fetched")
-			if err := errors.Join(tt.meanwhile(s), s.deliver(t.Context(), o, path)); err != nil {
+			if err := errors.Join(tt.meanwhile(s), s.raw.deliver(t.Context(), o, path)); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != "opened" {
@@ -139,16 +139,16 @@ func TestDuplicateCopiesBytes(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	info := store(t, s, "from", "bytes")
-	if _, err := s.duplicate(t.Context(), "from", "a/to", info.ETag); err != nil {
+	if _, err := s.raw.duplicate(t.Context(), "from", "a/to", info.ETag); err != nil {
 		t.Fatalf("duplicate = %v", err)
 	}
 	if got := content(t, s, "a/to"); got != "bytes" {
 		t.Errorf("the copy reads %q; want bytes", got)
 	}
-	if _, err := s.duplicate(t.Context(), "from", "b/to", "stale"); !errors.Is(err, blob.ErrChanged) {
+	if _, err := s.raw.duplicate(t.Context(), "from", "b/to", "stale"); !errors.Is(err, blob.ErrChanged) {
 		t.Errorf("duplicate of another version = %v; want ErrChanged", err)
 	}
-	if _, err := s.duplicate(t.Context(), "none", "b/to", ""); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.raw.duplicate(t.Context(), "none", "b/to", ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("duplicate of nothing = %v; want fs.ErrNotExist", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestLinkToAVanishedSourceIsNotExist(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	for _, to := range []string{"to", "a/b/to"} {
-		if _, err := s.linkVia(s.tempName(filepath.Dir(to)), "gone", to, ""); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.raw.linkVia(s.raw.tempName(filepath.Dir(to)), "gone", to, ""); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("linkVia to %q = %v; want fs.ErrNotExist", to, err)
 		}
 	}

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"iter"
 	"path"
@@ -12,12 +11,8 @@ import (
 )
 
 // List walks the part of the tree that can hold the prefix.
-func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
-		start := path.Dir(prefix)
-		if start != "." && blob.CheckKey(start) != nil {
-			return // no key starts like this
-		}
 		visit := func(name string, d fs.DirEntry) error {
 			if d.IsDir() {
 				return enter(name+"/", prefix)
@@ -37,14 +32,14 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, er
 			}
 			return nil
 		}
-		err := s.walk(ctx, start, func(name string, d fs.DirEntry) error {
+		err := s.walk(ctx, path.Dir(prefix), func(name string, d fs.DirEntry) error {
 			if blob.CheckKey(name) == nil {
 				return visit(name, d)
 			}
 			return skip(d)
 		})
 		if err != nil {
-			yield(blob.Info{}, fmt.Errorf("list objects %q: %w", prefix, err))
+			yield(blob.Info{}, err)
 		}
 	}
 }
@@ -67,7 +62,7 @@ func skip(d fs.DirEntry) error {
 
 // walk calls visit for everything below start. What vanishes meanwhile is
 // passed over.
-func (s *Store) walk(ctx context.Context, start string, visit func(string, fs.DirEntry) error) error {
+func (s *rawStore) walk(ctx context.Context, start string, visit func(string, fs.DirEntry) error) error {
 	return fs.WalkDir(s.root.FS(), start, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:

@@ -33,18 +33,15 @@ func (section) Close() error { return nil }
 
 // Open returns the object. It stays readable as it was when it is replaced or
 // deleted.
-func (s *Store) Open(_ context.Context, key string) (blob.Object, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return nil, err
-	}
+func (s *rawStore) Open(_ context.Context, key string) (blob.Object, error) {
 	o, err := s.open(key)
 	if err != nil {
-		return nil, fmt.Errorf("open object %s: %w", key, err)
+		return nil, err
 	}
 	return o, nil
 }
 
-func (s *Store) open(key string) (object, error) {
+func (s *rawStore) open(key string) (object, error) {
 	f, err := s.root.Open(key)
 	if err != nil {
 		return object{}, readError(err)
@@ -61,19 +58,10 @@ func (s *Store) open(key string) (object, error) {
 }
 
 // Stat describes an object.
-func (s *Store) Stat(_ context.Context, key string) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.stat(key)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("stat object %s: %w", key, err)
-	}
-	return info, nil
-}
+func (s *rawStore) Stat(_ context.Context, key string) (blob.Info, error) { return s.stat(key) }
 
 // stat describes the file called name, which may be a temporary one.
-func (s *Store) stat(name string) (blob.Info, error) {
+func (s *rawStore) stat(name string) (blob.Info, error) {
 	fi, err := s.root.Lstat(name)
 	if err != nil {
 		return blob.Info{}, readError(err)
@@ -86,41 +74,35 @@ func (s *Store) stat(name string) (blob.Info, error) {
 
 // Fetch links the object to the local file path, or copies it where that is
 // impossible.
-func (s *Store) Fetch(ctx context.Context, key, etag, path string) error {
+func (s *rawStore) Fetch(ctx context.Context, key, etag, path string) error {
 	_, err := s.fetch(ctx, key, etag, path)
 	return err
 }
 
 // FetchParts fetches the whole object: a link costs less than copying ranges.
-func (s *Store) FetchParts(ctx context.Context, key, path string, _ []blob.Range) (blob.Info, bool, error) {
+func (s *rawStore) FetchParts(ctx context.Context, key, path string, _ []blob.Range) (blob.Info, bool, error) {
 	info, err := s.fetch(ctx, key, "", path)
 	return info, false, err
 }
 
-func (s *Store) fetch(ctx context.Context, key, etag, path string) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
+func (s *rawStore) fetch(ctx context.Context, key, etag, path string) (blob.Info, error) {
 	o, err := s.open(key)
 	if err != nil {
-		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, err)
+		return blob.Info{}, err
 	}
 	defer o.Close()
 	if etag != "" && o.info.ETag != etag {
-		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, blob.ErrChanged)
+		return blob.Info{}, blob.ErrChanged
 	}
-	if err := s.deliver(ctx, o, path); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			// It is path's folder that is missing; the object is there.
-			return blob.Info{}, fmt.Errorf("fetch object %s: %v", key, err)
-		}
-		return blob.Info{}, fmt.Errorf("fetch object %s: %w", key, err)
+	err = s.deliver(ctx, o, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New(err.Error()) // the folder of path is missing; the object is there
 	}
-	return o.info, nil
+	return o.info, err
 }
 
 // deliver makes the very version that o has open available as the file path.
-func (s *Store) deliver(ctx context.Context, o object, path string) error {
+func (s *rawStore) deliver(ctx context.Context, o object, path string) error {
 	err := os.Link(s.local(o.info.Key), path)
 	if errors.Is(err, fs.ErrExist) {
 		return err

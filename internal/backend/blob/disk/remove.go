@@ -2,6 +2,7 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -17,29 +18,27 @@ import (
 const tempPrefix = ".tmp-"
 
 // ownTemps starts the names of this Store's temporary files.
-func (s *Store) ownTemps() string { return tempPrefix + s.run + "-" }
+func (s *rawStore) ownTemps() string { return tempPrefix + s.run + "-" }
 
 // Delete removes the objects and the folders that they leave empty.
-func (s *Store) Delete(ctx context.Context, keys ...string) error {
-	for _, key := range keys {
-		if err := blob.CheckKey(key); err != nil {
-			return err
-		}
-	}
+func (s *rawStore) Delete(ctx context.Context, keys ...string) error {
+	var errs []error
+	var stopped error
 	touched := make(map[string]bool)
 	for _, key := range keys {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("delete objects: %w", err)
+		if stopped = ctx.Err(); stopped != nil {
+			break
 		}
 		if err := s.unlink(key); err != nil {
-			return fmt.Errorf("delete object %s: %w", key, err)
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+			continue
 		}
 		touched[path.Dir(key)] = true
 	}
-	return s.settle(touched)
+	return errors.Join(stopped, blob.JoinErrors(errs), s.pruneAndSync(touched))
 }
 
-func (s *Store) unlink(key string) error {
+func (s *rawStore) unlink(key string) error {
 	// Remove would take an empty folder as well, and a folder is not the object.
 	fi, err := s.root.Lstat(key)
 	if err == nil && !fi.IsDir() {
@@ -51,17 +50,17 @@ func (s *Store) unlink(key string) error {
 	return err
 }
 
-// settle prunes the folders from which names are gone, and makes that last. A
-// folder is written even if nothing was removed from it just now: the caller may
-// be repeating a Delete that failed after its removal.
-func (s *Store) settle(dirs map[string]bool) error {
+// pruneAndSync removes those of the folders that are empty now, and brings the
+// removals to disk. A folder is synced even if nothing was removed from it just
+// now: the caller may be repeating a Delete that failed after its removal.
+func (s *rawStore) pruneAndSync(dirs map[string]bool) error {
 	left := make(map[string]bool)
 	for dir := range dirs {
 		left[s.prune(dir)] = true
 	}
 	for dir := range left {
 		if err := s.syncNearest(dir); err != nil {
-			return fmt.Errorf("make a deletion last: %w", err)
+			return fmt.Errorf("bring a deletion to disk: %w", err)
 		}
 	}
 	return nil
@@ -69,14 +68,11 @@ func (s *Store) settle(dirs map[string]bool) error {
 
 // AbortUnfinished finds nothing: an interrupted write leaves a temporary file, and
 // CleanTemp removes those.
-func (s *Store) AbortUnfinished(context.Context, string, func(string, time.Time) (bool, error)) (int, error) {
+func (s *rawStore) AbortUnfinished(context.Context, string, func(string, time.Time) (bool, error)) (int, error) {
 	return 0, nil
 }
 
-// CleanTemp removes what a crash has left: temporary files of earlier Stores in
-// this folder, whose number it returns, and empty folders. Writes of this Store
-// may go on meanwhile.
-func (s *Store) CleanTemp(ctx context.Context) (int, error) {
+func (s *rawStore) cleanTemp(ctx context.Context) (int, error) {
 	var removed int
 	var dirs []string
 	err := s.walk(ctx, ".", func(name string, d fs.DirEntry) error {

@@ -3,7 +3,6 @@ package disk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -15,18 +14,7 @@ import (
 
 // Put stores what r yields. Until r has ended and everything is on disk, the
 // bytes are in a temporary file beside the final name.
-func (s *Store) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.put(ctx, key, r)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("put object %s: %w", key, err)
-	}
-	return info, nil
-}
-
-func (s *Store) put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
+func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
@@ -63,7 +51,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader) (blob.Info, er
 }
 
 // seal stamps the finished file, brings it to disk and closes it.
-func (s *Store) seal(f *os.File, temp, key string) (blob.Info, error) {
+func (s *rawStore) seal(f *os.File, temp, key string) (blob.Info, error) {
 	now := s.now()
 	if err := s.root.Chtimes(temp, now, now); err != nil {
 		return blob.Info{}, err
@@ -81,18 +69,7 @@ func (s *Store) seal(f *os.File, temp, key string) (blob.Info, error) {
 // PutFile renames the file into the store. Where that is impossible, because it
 // lies on another file system or shares its inode with another name, its bytes
 // are copied.
-func (s *Store) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.putFile(ctx, key, file)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("put file as object %s: %w", key, err)
-	}
-	return info, nil
-}
-
-func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error) {
+func (s *rawStore) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
@@ -112,7 +89,7 @@ func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error
 }
 
 // adopt moves the file f into place under key.
-func (s *Store) adopt(key string, f *os.File) (blob.Info, error) {
+func (s *rawStore) adopt(key string, f *os.File) (blob.Info, error) {
 	now := s.now()
 	if err := errors.Join(f.Chmod(fileMode), os.Chtimes(f.Name(), now, now), f.Sync()); err != nil {
 		return blob.Info{}, explain(err)
@@ -130,8 +107,8 @@ func (s *Store) adopt(key string, f *os.File) (blob.Info, error) {
 	return describe(key, fi), s.syncNearest(dir)
 }
 
-func (s *Store) putAndRemove(ctx context.Context, key string, f *os.File) (blob.Info, error) {
-	info, err := s.put(ctx, key, f)
+func (s *rawStore) putAndRemove(ctx context.Context, key string, f *os.File) (blob.Info, error) {
+	info, err := s.Put(ctx, key, f)
 	if err != nil {
 		return blob.Info{}, err
 	}
@@ -139,7 +116,7 @@ func (s *Store) putAndRemove(ctx context.Context, key string, f *os.File) (blob.
 }
 
 // create makes a new file for writing.
-func (s *Store) create(name string) (f *os.File, err error) {
+func (s *rawStore) create(name string) (f *os.File, err error) {
 	err = s.inFolder(path.Dir(name), func() error {
 		f, err = s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		return err
@@ -148,13 +125,13 @@ func (s *Store) create(name string) (f *os.File, err error) {
 }
 
 // tempName returns a new name in dir that is no key.
-func (s *Store) tempName(dir string) string {
+func (s *rawStore) tempName(dir string) string {
 	return path.Join(dir, s.ownTemps()+strconv.FormatUint(s.temps.Add(1), 10))
 }
 
 // discard removes a temporary file and the folders that were made for it. What
 // it fails to remove, CleanTemp will.
-func (s *Store) discard(temp string) {
+func (s *rawStore) discard(temp string) {
 	_ = s.root.Remove(temp)
 	s.prune(path.Dir(temp))
 }

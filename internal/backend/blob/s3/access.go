@@ -14,5 +14,6 @@ type Access struct {
 
 // Access returns how to get to the bucket as this Store does.
 func (s *Store) Access() Access {
-	return Access{Client: s.client, Patient: s.patient, Bucket: s.bucket, Prefix: s.prefix, PartSize: s.partSize, MaxParts: maxParts}
+	r := s.raw
+	return Access{Client: r.client, Patient: r.patient, Bucket: r.bucket, Prefix: r.prefix, PartSize: r.partSize, MaxParts: maxParts}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // connect makes the clients.
-func (s *Store) connect(ctx context.Context, at address, opts Options) error {
+func (s *rawStore) connect(ctx context.Context, at address, opts Options) error {
 	cfg, err := load(ctx, at, opts)
 	if err != nil {
 		return err

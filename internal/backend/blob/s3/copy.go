@@ -3,7 +3,6 @@ package s3
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -17,10 +16,7 @@ import (
 const copyTries = 5
 
 // Copy lets the server copy the object.
-func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
-	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
-		return blob.Info{}, err
-	}
+func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	info, err := s.copy(ctx, from, to, etag)
 	for range copyTries {
 		if etag != "" || !errors.Is(err, blob.ErrChanged) {
@@ -28,16 +24,13 @@ func (s *Store) Copy(ctx context.Context, from, to, etag string) (blob.Info, err
 		}
 		info, err = s.copy(ctx, from, to, etag)
 	}
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("copy object %s to %s: %w", from, to, err)
-	}
-	return info, nil
+	return info, err
 }
 
 // copy copies the version that it finds first, so that the size it reports is
 // that of what was copied.
-func (s *Store) copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
-	source, err := s.stat(ctx, from)
+func (s *rawStore) copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+	source, err := s.Stat(ctx, from)
 	if err != nil {
 		return blob.Info{}, err
 	}
@@ -65,10 +58,10 @@ func (s *Store) copy(ctx context.Context, from, to, etag string) (blob.Info, err
 
 // copySource needs no escapes: a key has only letters, digits and marks that
 // mean themselves in a URL.
-func (s *Store) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.full(key)) }
+func (s *rawStore) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.full(key)) }
 
 // copyParts copies an object that is too large for one request.
-func (s *Store) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
+func (s *rawStore) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
 	u, err := s.beginCopy(ctx, source, to)
 	if err != nil {
 		return blob.Info{}, err
@@ -79,7 +72,7 @@ func (s *Store) copyParts(ctx context.Context, source blob.Info, to string) (blo
 
 // beginCopy has an object copied in parts. It returns when the last part is on
 // its way.
-func (s *Store) beginCopy(ctx context.Context, source blob.Info, to string) (*multipart, error) {
+func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (*multipart, error) {
 	u, err := s.begin(ctx, to, fileFlight)
 	if err != nil {
 		return nil, err

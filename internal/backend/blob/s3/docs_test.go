@@ -46,7 +46,7 @@ func TestDocumentedCORSRuleLetsPagesUpload(t *testing.T) {
 	if _, err := server.Client().PutBucketCors(t.Context(), &sdk.PutBucketCorsInput{Bucket: &bucket, CORSConfiguration: &rules}); err != nil {
 		t.Fatal(err)
 	}
-	address, err := s.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
+	address, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

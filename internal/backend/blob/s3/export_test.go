@@ -7,7 +7,7 @@ import (
 
 // CopyInParts makes s copy objects larger than limit in parts of this size: for
 // tests, which cannot wait for objects of more than 5 GiB.
-func CopyInParts(s *Store, limit, part int64) { s.maxCopy, s.copyPart = limit, part }
+func CopyInParts(s *Store, limit, part int64) { s.raw.maxCopy, s.raw.copyPart = limit, part }
 
 // WithDial returns options with which a store connects in this way: for tests whose
 // server has names that nobody else knows.

@@ -18,14 +18,14 @@ func TestPresignedAddressesOfABucketWithAHostOfItsOwn(t *testing.T) {
 	bucket := server.Bucket(t)
 	s := openHost(t, server, bucket, "films")
 	host := bucket + "." + s3test.Domain
-	if origin, err := s.Origin(t.Context()); err != nil || origin != "http://"+host {
+	if origin, err := s.Capabilities().Presign.Origin(t.Context()); err != nil || origin != "http://"+host {
 		t.Errorf("Origin = %s, %v; want the host %s", origin, err, host)
 	}
-	upload, err := s.PresignPut(t.Context(), "uploads/one", "video/mp4", time.Minute)
+	upload, err := s.Capabilities().Presign.PresignPut(t.Context(), "uploads/one", "video/mp4", time.Minute)
 	if err != nil || !strings.HasPrefix(upload, "http://"+host+"/films/uploads/one?") {
 		t.Fatalf("PresignPut = %s, %v", upload, err)
 	}
-	play, err := s.PresignGet(t.Context(), "uploads/one", time.Minute)
+	play, err := s.Capabilities().Presign.PresignGet(t.Context(), "uploads/one", time.Minute)
 	if err != nil || !strings.HasPrefix(play, "http://"+host+"/films/uploads/one?") {
 		t.Fatalf("PresignGet = %s, %v", play, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ const (
 // multipart is an object being written in parts. It becomes visible when it is
 // completed; what was never completed is taken back by end.
 type multipart struct {
-	store *Store
+	store *rawStore
 	key   string
 	id    *string
 	done  bool
@@ -51,7 +50,7 @@ type multipart struct {
 }
 
 // begin starts an object in parts, of which so many are sent at once.
-func (s *Store) begin(ctx context.Context, key string, flight int) (*multipart, error) {
+func (s *rawStore) begin(ctx context.Context, key string, flight int) (*multipart, error) {
 	out, err := s.client.CreateMultipartUpload(ctx, &sdk.CreateMultipartUploadInput{
 		Bucket: &s.bucket, Key: s.full(key), ContentType: contentType(key),
 	})
@@ -170,7 +169,7 @@ func (u *multipart) publish() (blob.Info, error) {
 // completedBefore looks whether the object is there after all: the answer to an
 // earlier try may have been lost on its way.
 func (u *multipart) completedBefore(cause error) (blob.Info, error) {
-	info, err := u.store.stat(u.ctx, u.key)
+	info, err := u.store.Stat(u.ctx, u.key)
 	if err != nil || info.Size != u.size || info.ETag != expectedETag(u.parts) {
 		return blob.Info{}, cause
 	}
@@ -208,7 +207,7 @@ func (u *multipart) end() {
 	_ = u.store.abort(ctx, u.store.full(u.key), u.id)
 }
 
-func (s *Store) abort(ctx context.Context, fullKey, id *string) error {
+func (s *rawStore) abort(ctx context.Context, fullKey, id *string) error {
 	_, err := s.client.AbortMultipartUpload(ctx, &sdk.AbortMultipartUploadInput{Bucket: &s.bucket, Key: fullKey, UploadId: id})
 	if codeOf(err) == "NoSuchUpload" {
 		return nil
@@ -218,7 +217,7 @@ func (s *Store) abort(ctx context.Context, fullKey, id *string) error {
 
 // AbortUnfinished takes back the parts of writes that were never completed,
 // because a process was killed or because a client never sent the rest.
-func (s *Store) AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error) {
+func (s *rawStore) AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error) {
 	count := 0
 	pages := sdk.NewListMultipartUploadsPaginator(s.client, &sdk.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: s.full(prefix)})
 	for pages.HasMorePages() {
@@ -227,18 +226,14 @@ func (s *Store) AbortUnfinished(ctx context.Context, prefix string, drop func(ke
 			return count, fmt.Errorf("list unfinished uploads: %w", err)
 		}
 		for _, u := range page.Uploads {
-			key, ours := s.keyOf(u.Key)
-			if !ours || !strings.HasPrefix(key, prefix) {
-				continue
-			}
-			if gone, err := drop(key, aws.ToTime(u.Initiated)); err != nil || !gone {
+			if gone, err := drop(s.keyOf(u.Key), aws.ToTime(u.Initiated)); err != nil || !gone {
 				if err != nil {
 					return count, err
 				}
 				continue
 			}
 			if err := s.abort(ctx, u.Key, u.UploadId); err != nil {
-				return count, fmt.Errorf("abort unfinished upload of %s: %w", *u.Key, err)
+				return count, fmt.Errorf("%s: %w", s.keyOf(u.Key), err)
 			}
 			count++
 		}

@@ -22,7 +22,7 @@ func TestRunThatStopsNearTheEndKeepsNoConnection(t *testing.T) {
 	if _, err := s.Put(t.Context(), "piece", bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	o, err := s.open(t.Context(), "piece")
+	o, err := s.raw.open(t.Context(), "piece")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package s3
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -20,21 +19,10 @@ const (
 
 // FetchParts downloads some ranges of the object to the new file path. What lies
 // beyond the end of the object is left out.
-func (s *Store) FetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, bool, error) {
-	if err := blob.CheckKey(key); err != nil {
+func (s *rawStore) FetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, bool, error) {
+	info, err := s.Stat(ctx, key)
+	if err != nil {
 		return blob.Info{}, false, err
-	}
-	info, err := s.fetchParts(ctx, key, path, ranges)
-	if err != nil {
-		return blob.Info{}, false, fmt.Errorf("fetch parts of object %s: %w", key, err)
-	}
-	return info, true, nil
-}
-
-func (s *Store) fetchParts(ctx context.Context, key, path string, ranges []blob.Range) (blob.Info, error) {
-	info, err := s.stat(ctx, key)
-	if err != nil {
-		return blob.Info{}, err
 	}
 	err = makeFile(path, func(f *os.File) error {
 		if err := f.Truncate(info.Size); err != nil {
@@ -42,7 +30,7 @@ func (s *Store) fetchParts(ctx context.Context, key, path string, ranges []blob.
 		}
 		return version{s, info}.fill(ctx, f, ranges)
 	})
-	return info, err
+	return info, true, err
 }
 
 // fill writes ranges of the object to the same places of f, some at a time. The

@@ -3,7 +3,6 @@ package s3
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 )
@@ -11,7 +10,7 @@ import (
 // prepared is a copy whose parts the server has, or one that is so small that
 // all is left to be done.
 type prepared struct {
-	store    *Store
+	store    *rawStore
 	from, to string
 	parts    *multipart // nil: a small one
 }
@@ -19,10 +18,7 @@ type prepared struct {
 // Prepare lets the server copy the object as parts of one that does not exist
 // yet. What fits into a single part is not worth that: copying it takes no
 // longer than preparing it.
-func (s *Store) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
-	if err := errors.Join(blob.CheckKey(from), blob.CheckKey(to)); err != nil {
-		return nil, err
-	}
+func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
 	p, err := s.prepare(ctx, from, to)
 	for range copyTries {
 		if !errors.Is(err, blob.ErrChanged) {
@@ -31,14 +27,14 @@ func (s *Store) Prepare(ctx context.Context, from, to string) (blob.Prepared, er
 		p, err = s.prepare(ctx, from, to)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("prepare to copy object %s to %s: %w", from, to, err)
+		return nil, err
 	}
 	return p, nil
 }
 
-func (s *Store) prepare(ctx context.Context, from, to string) (*prepared, error) {
+func (s *rawStore) prepare(ctx context.Context, from, to string) (*prepared, error) {
 	p := &prepared{store: s, from: from, to: to}
-	source, err := s.stat(ctx, from)
+	source, err := s.Stat(ctx, from)
 	if err != nil || source.Size <= s.copyPart {
 		return p, err
 	}
@@ -62,11 +58,7 @@ func (p *prepared) Publish(ctx context.Context) (blob.Info, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { p.parts.fail(context.Cause(ctx)) })
 	defer stop()
-	info, err := p.parts.publish()
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("publish the copy of %s at %s: %w", p.from, p.to, err)
-	}
-	return info, nil
+	return p.parts.publish()
 }
 
 // Discard takes back the parts unless they were published.

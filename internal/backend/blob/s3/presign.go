@@ -8,8 +8,6 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"github.com/spool-video/spool/internal/backend/blob"
 )
 
 // maxTTL is the longest life that S3 gives a signed address. One that was signed
@@ -17,30 +15,30 @@ import (
 const maxTTL = 7 * 24 * time.Hour
 
 // PresignPut returns an address at the public endpoint.
-func (s *Store) PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error) {
-	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+func (s *rawStore) PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error) {
+	if err := checkTTL(ttl); err != nil {
 		return "", err
 	}
 	if contentType == "" {
-		return "", fmt.Errorf("presign upload of %s: no content type", key)
+		return "", errors.New("no content type")
 	}
 	req, err := s.presign.PresignPutObject(ctx, &sdk.PutObjectInput{
 		Bucket: &s.bucket, Key: s.full(key), ContentType: &contentType,
 	}, sdk.WithPresignExpires(ttl))
 	if err != nil {
-		return "", fmt.Errorf("presign upload of %s: %w", key, err)
+		return "", err
 	}
 	return req.URL, nil
 }
 
 // PresignGet returns an address at the public endpoint.
-func (s *Store) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
-	if err := errors.Join(blob.CheckKey(key), checkTTL(ttl)); err != nil {
+func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
+	if err := checkTTL(ttl); err != nil {
 		return "", err
 	}
 	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key)}, sdk.WithPresignExpires(ttl))
 	if err != nil {
-		return "", fmt.Errorf("presign download of %s: %w", key, err)
+		return "", err
 	}
 	return req.URL, nil
 }
@@ -48,7 +46,7 @@ func (s *Store) PresignGet(ctx context.Context, key string, ttl time.Duration) (
 // Origin returns the scheme and host of all addresses that PresignPut and
 // PresignGet return, such as https://files.example.com. It is read off such an
 // address, because the host may have the bucket's name in it.
-func (s *Store) Origin(ctx context.Context) (string, error) {
+func (s *rawStore) Origin(ctx context.Context) (string, error) {
 	address, err := s.PresignGet(ctx, "origin", time.Second)
 	if err != nil {
 		return "", err

@@ -40,7 +40,7 @@ func request(t *testing.T, method, address, body string, header ...string) (stat
 func TestPresignedPutTakesThisFileOnly(t *testing.T) {
 	t.Parallel()
 	s, _ := inBucket(t, s3test.Start(t))
-	address, err := s.PresignPut(t.Context(), "uploads/one", "video/mp4", time.Minute)
+	address, err := s.Capabilities().Presign.PresignPut(t.Context(), "uploads/one", "video/mp4", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPresignedPutTakesThisFileOnly(t *testing.T) {
 func TestPresignedPutReplaces(t *testing.T) {
 	t.Parallel()
 	s, _ := inBucket(t, s3test.Start(t))
-	address, err := s.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
+	address, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestPresignedAddressesExpire(t *testing.T) {
 	t.Parallel()
 	s, _ := inBucket(t, s3test.Start(t))
 	put(t, s, "key", []byte("here"))
-	up, errPut := s.PresignPut(t.Context(), "key", "video/mp4", time.Second)
-	down, errGet := s.PresignGet(t.Context(), "key", time.Second)
+	up, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", time.Second)
+	down, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Second)
 	if err := errors.Join(errPut, errGet); err != nil {
 		t.Fatal(err)
 	}
@@ -111,21 +111,21 @@ func TestPresignedAddressesAreAtThePublicEndpoint(t *testing.T) {
 	inside, outside := newProxy(t, server), newProxy(t, server)
 	s := open(t, server, through(inside, server.URL(server.Bucket(t), "spool"), server)+"&public_endpoint="+outside.URL)
 	inside.reset()
-	up, err := s.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
+	up, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", time.Minute)
 	if err != nil || !strings.HasPrefix(up, outside.URL+"/") {
 		t.Fatalf("PresignPut = %s, %v; want one at %s", up, err, outside.URL)
 	}
 	if status, _, body := request(t, http.MethodPut, up, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
 		t.Errorf("PUT = %d %s", status, body)
 	}
-	down, err := s.PresignGet(t.Context(), "key", time.Minute)
+	down, err := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Minute)
 	if err != nil || !strings.HasPrefix(down, outside.URL+"/") {
 		t.Fatalf("PresignGet = %s, %v; want one at %s", down, err, outside.URL)
 	}
 	if status, _, body := request(t, http.MethodGet, down, ""); status != http.StatusOK || body != "the film" {
 		t.Errorf("GET = %d %s", status, body)
 	}
-	if origin, err := s.Origin(t.Context()); err != nil || origin != outside.URL {
+	if origin, err := s.Capabilities().Presign.Origin(t.Context()); err != nil || origin != outside.URL {
 		t.Errorf("Origin = %s, %v; want %s", origin, err, outside.URL)
 	}
 	if n := len(inside.counted()); n != 0 {
@@ -141,7 +141,7 @@ func TestPresignedAddressesAreAtThePublicEndpoint(t *testing.T) {
 func TestPresignedPutSignsContentTypeOnly(t *testing.T) {
 	t.Parallel()
 	s, _ := inBucket(t, s3test.Start(t))
-	address, err := s.PresignPut(t.Context(), "key", "video/mp4", 90*time.Minute)
+	address, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", 90*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestPresignedGetIsFitForPlayers(t *testing.T) {
 	for key, want := range map[string]string{
 		"public/720p.mp4": "video/mp4", "public/720p-0.jpg": "image/jpeg", "work/staged": "application/octet-stream",
 	} {
-		address, err := s.PresignGet(t.Context(), key, time.Minute)
+		address, err := s.Capabilities().Presign.PresignGet(t.Context(), key, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,17 +186,17 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 	t.Parallel()
 	s, _ := inBucket(t, s3test.Start(t))
 	for _, ttl := range []time.Duration{-time.Second, 0, 999 * time.Millisecond, 7*24*time.Hour + time.Second} {
-		_, errPut := s.PresignPut(t.Context(), "key", "video/mp4", ttl)
-		_, errGet := s.PresignGet(t.Context(), "key", ttl)
+		_, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", ttl)
+		_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", ttl)
 		if errPut == nil || errGet == nil {
 			t.Errorf("with a life of %s: %v, %v; want errors", ttl, errPut, errGet)
 		}
 	}
-	if _, err := s.PresignPut(t.Context(), "key", "", time.Minute); err == nil {
+	if _, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "", time.Minute); err == nil {
 		t.Error("PresignPut without a content type succeeded")
 	}
-	_, errPut := s.PresignPut(t.Context(), "../key", "video/mp4", time.Minute)
-	_, errGet := s.PresignGet(t.Context(), "../key", time.Minute)
+	_, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "../key", "video/mp4", time.Minute)
+	_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "../key", time.Minute)
 	if !errors.Is(errPut, blob.ErrBadKey) || !errors.Is(errGet, blob.ErrBadKey) {
 		t.Errorf("with a bad key: %v, %v; want ErrBadKey", errPut, errGet)
 	}
@@ -217,14 +217,14 @@ func TestPresignedAddressesGoByTheClockOfTheServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			upload, err := s.PresignPut(t.Context(), "film", "video/mp4", time.Minute)
+			upload, err := s.Capabilities().Presign.PresignPut(t.Context(), "film", "video/mp4", time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if status, _, body := request(t, http.MethodPut, upload, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
 				t.Errorf("an upload at once is answered %d %s", status, body)
 			}
-			address, err := s.PresignGet(t.Context(), "film", time.Minute)
+			address, err := s.Capabilities().Presign.PresignGet(t.Context(), "film", time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,6 @@ package s3
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -29,18 +28,7 @@ const (
 
 // Put stores what r yields: with one request if it fits into a part's buffer, in
 // parts otherwise.
-func (s *Store) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.put(ctx, key, r)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("put object %s: %w", key, err)
-	}
-	return info, nil
-}
-
-func (s *Store) put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
+func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
 	buf := s.buffers.Get().(*[]byte)
 	n, err := fill(ctx, r, *buf)
 	if err == nil { // there may be more
@@ -68,7 +56,7 @@ func fill(ctx context.Context, r io.Reader, buf []byte) (n int, err error) {
 }
 
 // putWhole stores body with a single request.
-func (s *Store) putWhole(ctx context.Context, key string, body io.ReadSeeker, size int64) (blob.Info, error) {
+func (s *rawStore) putWhole(ctx context.Context, key string, body io.ReadSeeker, size int64) (blob.Info, error) {
 	ctx, cancel := settled(ctx)
 	defer cancel()
 	out, err := s.client.PutObject(ctx, &sdk.PutObjectInput{
@@ -81,7 +69,7 @@ func (s *Store) putWhole(ctx context.Context, key string, body io.ReadSeeker, si
 }
 
 // putParts stores the full buffer first and whatever r still yields.
-func (s *Store) putParts(ctx context.Context, key string, r io.Reader, first *[]byte) (blob.Info, error) {
+func (s *rawStore) putParts(ctx context.Context, key string, r io.Reader, first *[]byte) (blob.Info, error) {
 	u, err := s.begin(ctx, key, putFlight)
 	if err != nil {
 		s.buffers.Put(first)
@@ -114,18 +102,7 @@ func (u *multipart) sendBuffer(buf *[]byte, n int) {
 }
 
 // PutFile uploads the file and removes it.
-func (s *Store) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.putFile(ctx, key, file)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("put file as object %s: %w", key, err)
-	}
-	return info, nil
-}
-
-func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error) {
+func (s *rawStore) PutFile(ctx context.Context, key, file string) (blob.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
@@ -141,7 +118,7 @@ func (s *Store) putFile(ctx context.Context, key, file string) (blob.Info, error
 	return info, os.Remove(file)
 }
 
-func (s *Store) upload(ctx context.Context, key string, f *os.File, size int64) (blob.Info, error) {
+func (s *rawStore) upload(ctx context.Context, key string, f *os.File, size int64) (blob.Info, error) {
 	if size <= singleParts*s.partSize {
 		return s.putWhole(ctx, key, io.NewSectionReader(f, 0, size), size)
 	}
@@ -169,7 +146,7 @@ func sizeOfParts(size, least int64) int64 {
 func contentType(key string) *string { return aws.String(blob.ContentType(key)) }
 
 // answered returns when the server answered, by its own clock.
-func (s *Store) answered(m middleware.Metadata) time.Time {
+func (s *rawStore) answered(m middleware.Metadata) time.Time {
 	if t, ok := awsmiddleware.GetServerTime(m); ok && !t.IsZero() {
 		return t
 	}

@@ -20,23 +20,20 @@ import (
 
 // Open returns the object, whose first bytes come with the answer that describes
 // it. Reads go to the server until ctx ends.
-func (s *Store) Open(ctx context.Context, key string) (blob.Object, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return nil, err
-	}
+func (s *rawStore) Open(ctx context.Context, key string) (blob.Object, error) {
 	o, err := s.open(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("open object %s: %w", key, err)
+		return nil, err
 	}
 	return o, nil
 }
 
-func (s *Store) open(ctx context.Context, key string) (*object, error) {
+func (s *rawStore) open(ctx context.Context, key string) (*object, error) {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{
 		Bucket: &s.bucket, Key: s.full(key), Range: aws.String(byteRange(0, headSize)),
 	})
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable { // of an empty object
-		info, err := s.stat(ctx, key)
+		info, err := s.Stat(ctx, key)
 		return &object{version: version{s, info}, ctx: ctx}, err
 	}
 	if err != nil {
@@ -71,18 +68,7 @@ func sizeOf(out *sdk.GetObjectOutput) (int64, error) {
 }
 
 // Stat describes an object.
-func (s *Store) Stat(ctx context.Context, key string) (blob.Info, error) {
-	if err := blob.CheckKey(key); err != nil {
-		return blob.Info{}, err
-	}
-	info, err := s.stat(ctx, key)
-	if err != nil {
-		return blob.Info{}, fmt.Errorf("stat object %s: %w", key, err)
-	}
-	return info, nil
-}
-
-func (s *Store) stat(ctx context.Context, key string) (blob.Info, error) {
+func (s *rawStore) Stat(ctx context.Context, key string) (blob.Info, error) {
 	out, err := s.client.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: &s.bucket, Key: s.full(key)})
 	if statusOf(err) == http.StatusNotFound {
 		// The answer to HEAD has no body to say what it is that was not found.
@@ -98,17 +84,7 @@ func (s *Store) stat(ctx context.Context, key string) (blob.Info, error) {
 }
 
 // Fetch downloads the object to the new file path.
-func (s *Store) Fetch(ctx context.Context, key, etag, path string) error {
-	if err := blob.CheckKey(key); err != nil {
-		return err
-	}
-	if err := s.fetch(ctx, key, etag, path); err != nil {
-		return fmt.Errorf("fetch object %s: %w", key, err)
-	}
-	return nil
-}
-
-func (s *Store) fetch(ctx context.Context, key, etag, path string) error {
+func (s *rawStore) Fetch(ctx context.Context, key, etag, path string) error {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key), IfMatch: quoted(etag)})
 	if err != nil {
 		return explain(err)

@@ -181,7 +181,7 @@ func TestRequestsOfOtherOperations(t *testing.T) {
 		{"List", func() error { return lastError(ctx, s) }, map[string]int{"list": 1}},
 		{"Ping", func() error { return s.Ping(ctx) }, map[string]int{"list": 1}},
 		{"Delete", func() error { return s.Delete(ctx, "key", "copy", "none") }, map[string]int{"delete": 1}},
-		{"PresignPut", func() error { _, err := s.PresignPut(ctx, "key", "video/mp4", 1e9); return err }, map[string]int{}},
+		{"PresignPut", func() error { _, err := s.Capabilities().Presign.PresignPut(ctx, "key", "video/mp4", 1e9); return err }, map[string]int{}},
 	} {
 		p.reset()
 		if err := tt.do(); err != nil {

@@ -18,34 +18,31 @@ import (
 const (
 	// maxDelete is how many objects S3 deletes with one request.
 	maxDelete = 1000
-	// deleteTries is how often objects are deleted again that the server could
-	// not delete because of some trouble of its own.
+	// deleteTries is how often a deletion is tried that fails with an internal error
+	// of the server.
 	deleteTries = 3
-	// maxFaults is how many objects an error names.
-	maxFaults = 5
 )
 
-// Delete removes the objects, a thousand with each request. One that cannot be
-// removed does not keep the others.
-func (s *Store) Delete(ctx context.Context, keys ...string) error {
-	for _, key := range keys {
-		if err := blob.CheckKey(key); err != nil {
-			return err
-		}
-	}
-	var faults []types.Error
+// Delete removes the objects, a thousand with each request.
+func (s *rawStore) Delete(ctx context.Context, keys ...string) error {
+	var errs []error
 	for batch := range slices.Chunk(keys, maxDelete) {
-		left, err := s.deleteBatch(ctx, batch)
-		if err != nil {
-			return fmt.Errorf("delete objects: %w", err)
+		failures, err := s.deleteBatch(ctx, batch)
+		if err != nil && ctx.Err() != nil {
+			return errors.Join(err, blob.JoinErrors(errs))
 		}
-		faults = append(faults, left...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%d objects from %s on: %w", len(batch), batch[0], err))
+		}
+		for _, f := range failures {
+			errs = append(errs, fmt.Errorf("%s: %s: %s", s.keyOf(f.Key), aws.ToString(f.Code), aws.ToString(f.Message)))
+		}
 	}
-	return s.deleteError(faults)
+	return blob.JoinErrors(errs)
 }
 
-// deleteBatch returns the faults of those objects that are still there.
-func (s *Store) deleteBatch(ctx context.Context, keys []string) (faults []types.Error, err error) {
+// deleteBatch returns the errors of those objects that are still there.
+func (s *rawStore) deleteBatch(ctx context.Context, keys []string) (failures []types.Error, err error) {
 	objects := make([]types.ObjectIdentifier, len(keys))
 	for i, key := range keys {
 		objects[i].Key = s.full(key)
@@ -57,36 +54,23 @@ func (s *Store) deleteBatch(ctx context.Context, keys []string) (faults []types.
 		if err != nil {
 			return nil, explain(err)
 		}
-		faults = slices.DeleteFunc(out.Errors, func(e types.Error) bool { return aws.ToString(e.Code) == "NoSuchKey" })
-		if len(faults) == 0 || try == deleteTries || !slices.ContainsFunc(faults, isPassing) {
-			return faults, nil
+		failures = slices.DeleteFunc(out.Errors, func(e types.Error) bool { return aws.ToString(e.Code) == "NoSuchKey" })
+		if len(failures) == 0 || try == deleteTries || !slices.ContainsFunc(failures, isTransient) {
+			return failures, nil
 		}
 		if err := s.pause.wait(ctx, try); err != nil {
 			return nil, err
 		}
 		objects = objects[:0]
-		for _, e := range faults {
+		for _, e := range failures {
 			objects = append(objects, types.ObjectIdentifier{Key: e.Key})
 		}
 	}
 }
 
-// isPassing reports whether a fault may be gone at the next try.
-func isPassing(e types.Error) bool {
+// isTransient reports whether the next try may succeed.
+func isTransient(e types.Error) bool {
 	return slices.Contains([]string{"InternalError", "SlowDown", "ServiceUnavailable", "OperationAborted"}, aws.ToString(e.Code))
-}
-
-func (s *Store) deleteError(faults []types.Error) error {
-	var errs []error
-	for i, e := range faults {
-		if i == maxFaults {
-			errs = append(errs, fmt.Errorf("and %d more", len(faults)-i))
-			break
-		}
-		key, _ := s.keyOf(e.Key)
-		errs = append(errs, fmt.Errorf("delete object %s: %s: %s", key, aws.ToString(e.Code), aws.ToString(e.Message)))
-	}
-	return errors.Join(errs...)
 }
 
 // withContentMD5 sends the MD5 of the body in place of the SDK's CRC32. Amazon

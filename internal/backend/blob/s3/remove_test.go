@@ -3,6 +3,7 @@ package s3_test
 import (
 	"crypto/md5"
 	"encoding/base64"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/blobtest"
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 )
 
@@ -23,6 +25,55 @@ func refuse(key, code string) spoiler {
 		_, _ = io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "<DeleteResult><Error><Key>%s</Key><Code>%s</Code><Message>spoilt</Message></Error></DeleteResult>", key, code)
 	}
+}
+
+// keepOne answers a deletion of several objects as S3 does when one of them is locked: the others
+// are removed.
+func keepOne(t *testing.T, server *s3test.Server, bucket, stuck string) spoiler {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		var asked struct {
+			Object []struct{ Key string }
+		}
+		if err := xml.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Errorf("the request of a deletion: %v", err)
+		}
+		for _, o := range asked.Object {
+			if o.Key == stuck {
+				continue
+			}
+			if _, err := server.Client().DeleteObject(r.Context(), &sdk.DeleteObjectInput{Bucket: &bucket, Key: &o.Key}); err != nil {
+				t.Errorf("delete %s: %v", o.Key, err)
+			}
+		}
+		fmt.Fprintf(w, "<DeleteResult><Error><Key>%s</Key><Code>AccessDenied</Code><Message>locked</Message></Error></DeleteResult>", stuck)
+	}
+}
+
+func TestDeleteTriesAllKeys(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	bucket := server.Bucket(t)
+	p := newProxy(t, server)
+	s := open(t, server, through(p, server.URL(bucket, "spool"), server))
+	put(t, s, "stuck/key", []byte("x"))
+	p.spoilWith(always("delete", keepOne(t, server, bucket, "spool/stuck/key")))
+	blobtest.DeleteTriesAll(t, s, "stuck/key")
+}
+
+// A request that fails as a whole does not keep the next from being sent.
+func TestDeleteTriesAllRequests(t *testing.T) {
+	t.Parallel()
+	s, p := behind(t, s3test.Start(t))
+	put(t, s, "last", []byte("x"))
+	keys := make([]string, 1000, 1001)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("many/%04d", i)
+	}
+	p.spoilWith(first("delete", 1, answer(http.StatusForbidden, "AccessDenied")))
+	if err := s.Delete(t.Context(), append(keys, "last")...); err == nil {
+		t.Error("Delete succeeded although a thousand objects were not removed")
+	}
+	wantNoObject(t, s, "last")
 }
 
 func TestDeleteReportsWhatItCouldNotRemove(t *testing.T) {

@@ -27,11 +27,6 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-var (
-	_ blob.Store     = (*Store)(nil)
-	_ blob.Presigner = (*Store)(nil)
-)
-
 // MaxPut is the largest object that clients can upload with one request.
 const MaxPut = 5 << 30
 
@@ -76,6 +71,12 @@ type Options struct {
 // Store is a blob.Store in a bucket. Several processes may use one bucket and
 // prefix at the same time.
 type Store struct {
+	blob.Checked
+	raw *rawStore
+}
+
+// rawStore implements blob.Store and blob.Presigner for keys that were checked.
+type rawStore struct {
 	bucket string
 	prefix string // empty, or ends with a slash
 	where  string // the bucket and its endpoint, for people
@@ -107,7 +108,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if opts.PartSize < minPart {
 		return nil, fmt.Errorf("parts of %d bytes are too small: S3 wants at least %d", opts.PartSize, minPart)
 	}
-	s := &Store{
+	s := &rawStore{
 		bucket: at.bucket, prefix: at.prefix, where: at.String(),
 		pause: backoff{most: opts.MaxBackoff}, now: opts.Now,
 		partSize: opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
@@ -119,7 +120,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Store{blob.NewChecked(s), s}, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -140,7 +141,7 @@ func (o Options) withDefaults() Options {
 
 // Ping lists at most one object. Unlike a HEAD of the bucket, a refused list
 // comes with a reason.
-func (s *Store) Ping(ctx context.Context) error {
+func (s *rawStore) Ping(ctx context.Context) error {
 	_, err := s.client.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{
 		Bucket: &s.bucket, Prefix: &s.prefix, MaxKeys: aws.Int32(1),
 	})
@@ -151,10 +152,10 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Capabilities says that clients can be sent to the bucket.
-func (s *Store) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: s} }
+func (s *rawStore) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: s} }
 
 // full returns the key in the bucket.
-func (s *Store) full(key string) *string { return aws.String(s.prefix + key) }
+func (s *rawStore) full(key string) *string { return aws.String(s.prefix + key) }
 
 // describe makes an Info from what the server says about an object.
 func describe(key string, size int64, etag *string, modified *time.Time) blob.Info {

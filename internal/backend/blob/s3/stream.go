@@ -22,7 +22,7 @@ const (
 // version is one version of an object. Everything that is read through it is of
 // that version, or an error.
 type version struct {
-	store *Store
+	store *rawStore
 	info  blob.Info
 }
 
