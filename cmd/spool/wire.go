@@ -165,7 +165,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := tus.Register(mux, p.app, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
-	if err := console.Register(mux, console.Config{Places: []string{c.BaseURL, p.origin}}); err != nil {
+	if err := console.Register(mux, console.Config{Origins: []string{c.BaseURL, p.origin}}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

@@ -1,8 +1,21 @@
-// Package console serves the page at / on which people upload, watch and delete
-// videos with a browser. The page is plain HTML, CSS and JavaScript without a
-// build step. It is a client of the JSON interface like any other and has no
-// right of its own: everything it shows it asks for with the key that the person
-// gave.
+// Package console serves the page at /, where users upload, watch and delete videos
+// in a browser. The page is plain HTML, CSS and JavaScript without a framework or a
+// build step: browsers load the files in the folder page as they are.
+//
+// The page is an API client like any other. It has no routes, session or rights of
+// its own. The key that the user enters is kept in the tab's sessionStorage and sent
+// as a header, so there is no cookie that another page could abuse, and no secret in
+// a URL.
+//
+// File names and metadata are hostile input. The page inserts them as text only
+// (dom.js). If that is ever forgotten, the Content-Security-Policy still stops them:
+// scripts and styles come from this server only, and trusted types without any policy
+// make the browser refuse to parse text as markup.
+//
+// The list polls; an open video follows its event stream and falls back to polling
+// (video.js). A create or complete request without a response is repeated with the
+// same Idempotency-Key (transfer.js). Large files use resumable uploads
+// (resumable.js).
 package console
 
 import (
@@ -10,6 +23,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,26 +31,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// files is the page and what it loads.
+// embedded is the page and what it loads.
 //
 //go:embed page
-var files embed.FS
+var embedded embed.FS
 
-// start is the page itself. It is at / only, so that it has one address.
-const start = "index.html"
+// index is the page itself. It is served at / only, so that it has one URL.
+const index = "index.html"
 
-// Config is what the page has to know about its surroundings.
+// resolutions is a generated module with the names of all resolutions.
+const resolutions = "resolutions.js"
+
+// Config holds the settings.
 type Config struct {
-	// Places are addresses other than the page's own that files are uploaded to
-	// and played from: the base URL, if one is set, and the storage, if clients
-	// are sent there. Only their origins count; empty ones are passed over.
-	Places []string
+	// Origins are URLs, other than that of the page, which files are uploaded to and
+	// played from: the base URL, if one is set, and the storage, if it serves clients
+	// directly. Only their origins matter; empty ones are ignored.
+	Origins []string
 }
 
-// console serves the files, each of which is ready to be sent.
+// console serves files from memory.
 type console struct {
 	policy string
 	files  map[string]file
@@ -50,27 +68,22 @@ type file struct {
 
 // Register adds the page to mux.
 func Register(mux *http.ServeMux, config Config) error {
-	policy, err := policyFor(config.Places)
+	policy, err := policyFor(config.Origins)
 	if err != nil {
 		return err
 	}
-	c := &console{policy: policy, files: map[string]file{}}
-	entries, err := files.ReadDir("page")
+	pages, err := loadFiles()
 	if err != nil {
-		return fmt.Errorf("read the console's files: %w", err)
+		return err
 	}
-	for _, e := range entries {
-		if c.files[e.Name()], err = load(e.Name()); err != nil {
-			return err
-		}
-	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, start) })
+	c := &console{policy: policy, files: pages}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, index) })
 	mux.HandleFunc("GET /console/{file}", c.serveFile)
 	return nil
 }
 
-// contentTypes names the media types by extension: those that the system knows
-// differ from machine to machine.
+// contentTypes maps extensions to media types. Those of the operating system differ
+// between machines.
 var contentTypes = map[string]string{
 	"html": "text/html; charset=utf-8",
 	"css":  "text/css; charset=utf-8",
@@ -78,11 +91,31 @@ var contentTypes = map[string]string{
 	"svg":  "image/svg+xml",
 }
 
-func load(name string) (file, error) {
-	body, err := files.ReadFile("page/" + name)
+// loadFiles returns all files by name.
+func loadFiles() (map[string]file, error) {
+	entries, err := embedded.ReadDir("page")
 	if err != nil {
-		return file{}, fmt.Errorf("read the console's %s: %w", name, err)
+		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
+	files := make(map[string]file, len(entries)+1)
+	for _, e := range entries {
+		body, err := embedded.ReadFile("page/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read the console's %s: %w", e.Name(), err)
+		}
+		if files[e.Name()], err = newFile(e.Name(), body); err != nil {
+			return nil, err
+		}
+	}
+	names, err := json.Marshal(video.Names)
+	if err != nil {
+		return nil, fmt.Errorf("write the console's %s: %w", resolutions, err)
+	}
+	files[resolutions], err = newFile(resolutions, fmt.Appendf(nil, "export const resolutions = %s;\n", names))
+	return files, err
+}
+
+func newFile(name string, body []byte) (file, error) {
 	_, extension, _ := strings.Cut(name, ".")
 	contentType, ok := contentTypes[extension]
 	if !ok {
@@ -92,41 +125,41 @@ func load(name string) (file, error) {
 	return file{contentType, `"` + hex.EncodeToString(sum[:12]) + `"`, body}, nil
 }
 
-// policyFor returns the Content-Security-Policy of the page: it runs its own
-// scripts only, and speaks to this server and the places only. Trusted types
-// forbid every way in which JavaScript can turn text into markup or code, so
-// that a hostile file name stays a name even where the page has a fault.
-func policyFor(places []string) (string, error) {
+// policyFor returns the Content-Security-Policy of the page. The page runs only its
+// own scripts and connects only to this server and the given origins. Trusted types
+// disable every way in which JavaScript can turn text into markup or code, so that a
+// hostile file name stays text even if the page has a bug.
+func policyFor(urls []string) (string, error) {
 	sources := []string{"'self'"}
-	for _, place := range places {
-		if place == "" {
+	for _, raw := range urls {
+		if raw == "" {
 			continue
 		}
-		u, err := url.Parse(place)
+		u, err := url.Parse(raw)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'*") {
-			return "", fmt.Errorf("the console cannot allow %q: it is no address of a web server", place)
+			return "", fmt.Errorf("the console cannot allow %q: it is not an http or https URL", raw)
 		}
 		if origin := u.Scheme + "://" + u.Host; !slices.Contains(sources, origin) {
 			sources = append(sources, origin)
 		}
 	}
-	from := strings.Join(sources, " ")
+	allowed := strings.Join(sources, " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; " +
-		"connect-src " + from + "; media-src " + from + "; img-src " + from + "; " +
+		"connect-src " + allowed + "; media-src " + allowed + "; img-src " + allowed + "; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'", nil
 }
 
 func (c *console) serveFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	if _, ok := c.files[name]; !ok || name == start {
+	if _, ok := c.files[name]; !ok || name == index {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
 	c.serve(w, r, name)
 }
 
-// serve sends a file. Browsers ask each time whether theirs is still the right
-// one: after an upgrade, old scripts must not meet a new page.
+// serve sends a file. Browsers revalidate every file on each load: after an upgrade,
+// old scripts must not run in a new page.
 func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
 	f, h := c.files[name], w.Header()
 	h.Set("Content-Type", f.contentType)

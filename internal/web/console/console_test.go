@@ -11,10 +11,10 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-func newHandler(t *testing.T, places ...string) http.Handler {
+func newHandler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
-	if err := Register(mux, Config{Places: places}); err != nil {
+	if err := Register(mux, Config{}); err != nil {
 		t.Fatal(err)
 	}
 	return problem.Mux(mux)
@@ -42,8 +42,9 @@ func TestRoutes(t *testing.T) {
 		{"the page without its content", "HEAD", "/", 200, "text/html; charset=utf-8"},
 		{"a script", "GET", "/console/app.js", 200, "text/javascript; charset=utf-8"},
 		{"the style", "GET", "/console/style.css", 200, "text/css; charset=utf-8"},
+		{"a generated script", "GET", "/console/resolutions.js", 200, "text/javascript; charset=utf-8"},
 		{"the icon", "GET", "/console/icon.svg", 200, "image/svg+xml"},
-		{"the page has one address", "GET", "/console/index.html", 404, "application/problem+json"},
+		{"the page has one URL", "GET", "/console/index.html", 404, "application/problem+json"},
 		{"no such file", "GET", "/console/other.js", 404, "application/problem+json"},
 		{"the folder", "GET", "/console/", 404, "application/problem+json"},
 		{"a source of the server", "GET", "/console/..%2fconsole.go", 404, "application/problem+json"},
@@ -64,14 +65,14 @@ func TestRoutes(t *testing.T) {
 func TestEveryFileIsServedSafely(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t)
-	entries, err := files.ReadDir("page")
+	files, err := loadFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
 	paths := []string{"/"}
-	for _, e := range entries {
-		if e.Name() != start {
-			paths = append(paths, "/console/"+e.Name())
+	for name := range files {
+		if name != index {
+			paths = append(paths, "/console/"+name)
 		}
 	}
 	for _, path := range paths {
@@ -89,34 +90,34 @@ func TestEveryFileIsServedSafely(t *testing.T) {
 			}
 		}
 		if again := do(h, "GET", path, "If-None-Match", w.Header().Get("ETag")); again.Code != 304 || again.Body.Len() > 0 {
-			t.Errorf("%s answers %d with %d bytes to whom has it already, want 304", path, again.Code, again.Body.Len())
+			t.Errorf("%s answers a client that has it with %d and %d bytes, want 304", path, again.Code, again.Body.Len())
 		}
 	}
 }
 
-func TestThePolicyAllowsThePlacesAndNothingElse(t *testing.T) {
+func TestThePolicyAllowsOnlyTheGivenOrigins(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name   string
-		places []string
-		want   string // "" means that the places are refused
+		name string
+		urls []string
+		want string // "" means an error
 	}{
-		{"everything is here", []string{"", ""}, "'self'"},
+		{"no other origin", []string{"", ""}, "'self'"},
 		{"a bucket elsewhere", []string{"", "https://files.example.com"}, "'self' https://files.example.com"},
 		{"a base URL with a path", []string{"https://example.com/spool/", ""}, "'self' https://example.com"},
-		{"both at one place", []string{"https://example.com", "https://example.com/bucket"}, "'self' https://example.com"},
+		{"two URLs of one origin", []string{"https://example.com", "https://example.com/bucket"}, "'self' https://example.com"},
 		{"a port", []string{"http://10.0.0.1:9000"}, "'self' http://10.0.0.1:9000"},
 		{"a wildcard", []string{"https://*.example.com"}, ""},
 		{"another directive", []string{"https://example.com;script-src"}, ""},
-		{"no web server", []string{"javascript:alert(1)"}, ""},
+		{"another scheme", []string{"javascript:alert(1)"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			policy, err := policyFor(tt.places)
+			policy, err := policyFor(tt.urls)
 			if tt.want == "" {
 				if err == nil {
-					t.Errorf("policyFor(%q) = %s, want an error", tt.places, policy)
+					t.Errorf("policyFor(%q) = %s, want an error", tt.urls, policy)
 				}
 				return
 			}
@@ -135,29 +136,25 @@ func TestThePolicyAllowsThePlacesAndNothingElse(t *testing.T) {
 	}
 }
 
-// risky finds ways to turn text into markup or code, and addresses of elsewhere.
-// The policy would stop them in a browser; here they are found before.
+// risky finds ways to turn text into markup or code, and foreign URLs. The policy
+// would block them in a browser; this finds them earlier.
 var risky = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc|\beval\(|new Function|\sstyle=|<style|<script>|\son[a-z]+="|https?:`)
 
-// svgNames are the only addresses: they name a format and nobody asks for them.
-var svgNames = regexp.MustCompile(`xmlns="http://www\.w3\.org/2000/svg"`)
+// svgNamespace is the only URL that is allowed: nobody requests it.
+var svgNamespace = regexp.MustCompile(`xmlns="http://www\.w3\.org/2000/svg"`)
 
-func TestThePageIsPlainAndLoadsWhatIsThere(t *testing.T) {
+func TestThePageIsPlainAndLoadsOnlyItsOwnFiles(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t)
 	links := regexp.MustCompile(`(?:src|href)="(console/[^"]+)"|from "\./([^"]+)"`)
-	entries, err := files.ReadDir("page")
+	files, err := loadFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entries {
-		body, err := files.ReadFile("page/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := svgNames.ReplaceAllString(string(body), "")
+	for name, f := range files {
+		text := svgNamespace.ReplaceAllString(string(f.body), "")
 		if found := risky.FindString(text); found != "" {
-			t.Errorf("%s has %q in it", e.Name(), found)
+			t.Errorf("%s has %q in it", name, found)
 		}
 		for _, m := range links.FindAllStringSubmatch(text, -1) {
 			path := "/" + m[1]
@@ -165,7 +162,7 @@ func TestThePageIsPlainAndLoadsWhatIsThere(t *testing.T) {
 				path = "/console/" + m[2]
 			}
 			if w := do(h, "GET", path); w.Code != 200 {
-				t.Errorf("%s loads %s, which answers %d", e.Name(), path, w.Code)
+				t.Errorf("%s loads %s, which answers %d", name, path, w.Code)
 			}
 		}
 	}

@@ -1,27 +1,27 @@
-// Speaking to the JSON interface with the key that the person gave.
+// Requests to the API, with the key that the user entered.
 
-const place = "spool.key"; // in the session's storage: gone when the tab is closed
+const storageKey = "spool.key"; // in sessionStorage: forgotten when the tab is closed
 
 export function key() {
-  return sessionStorage.getItem(place) ?? "";
+  return sessionStorage.getItem(storageKey) ?? "";
 }
 
-// useKey throws if text can be no key at all.
+// useKey throws if text cannot be sent as a key.
 export function useKey(text) {
   try {
     new Headers({ "X-API-KEY": text });
   } catch {
     throw new Error("No API key has such characters in it.");
   }
-  sessionStorage.setItem(place, text);
+  sessionStorage.setItem(storageKey, text);
 }
 
 export function forgetKey() {
-  sessionStorage.removeItem(place);
+  sessionStorage.removeItem(storageKey);
 }
 
-// Refusal is an answer other than success: what RFC 9457 calls a problem.
-export class Refusal extends Error {
+// ResponseError is an unsuccessful response, with the problem (RFC 9457) in it.
+export class ResponseError extends Error {
   constructor(status, problem, retryAfter) {
     super(problem?.detail || `The answer was ${status}, without an explanation.`);
     this.status = status;
@@ -29,16 +29,16 @@ export class Refusal extends Error {
     this.faults = problem?.errors ?? [];
     this.requestId = problem?.requestId ?? "";
     this.retryAfter = Number(retryAfter) || 0; // seconds
-    this.passing = [423, 429, 502, 503, 504, 507].includes(status);
+    this.transient = [423, 429, 502, 503, 504, 507].includes(status);
   }
 }
 
-// Unreachable is a request without an answer.
-export class Unreachable extends Error {
+// NetworkError is a request without a response.
+export class NetworkError extends Error {
   constructor(message = "The server does not answer.") {
     super(message);
     this.retryAfter = 0;
-    this.passing = true;
+    this.transient = true;
   }
 }
 
@@ -46,51 +46,52 @@ export function parseProblem(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // a proxy between us and the server may say anything
+    return null; // a proxy may respond with anything
   }
 }
 
-// refused is called with the Refusal when the server does not accept the key.
-let refused = () => {};
+// onUnauthorized is called with the ResponseError when the server rejects the key.
+let onUnauthorized = () => {};
 
-export function whenRefused(callback) {
-  refused = callback;
+export function whenUnauthorized(callback) {
+  onUnauthorized = callback;
 }
 
-// request asks the interface and returns the JSON that it answers.
+// request calls the API and returns the JSON of the response.
 export async function request(method, path, options = {}) {
-  const response = await answer(method, path, options);
-  const text = await arrived(response.text(), options.signal);
+  const response = await open(method, path, options);
+  const text = await orNetworkError(response.text(), options.signal);
   return text ? JSON.parse(text) : null;
 }
 
-// answer asks the interface and returns its answer, which is not read yet, unless
-// it is a refusal.
-export async function answer(method, path, { body, headers, signal } = {}) {
+// open calls the API and returns the response with its body unread. It throws if the
+// response is an error.
+export async function open(method, path, { body, headers, signal } = {}) {
   const used = key();
   const options = { method, signal, cache: "no-store", credentials: "omit", headers: { "X-API-KEY": used, ...headers } };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
   }
-  const response = await arrived(fetch(new URL("api/" + path, document.baseURI), options), signal);
+  const response = await orNetworkError(fetch(new URL("api/" + path, document.baseURI), options), signal);
   if (response.ok) return response;
-  const text = await arrived(response.text(), signal);
-  const refusal = new Refusal(response.status, parseProblem(text), response.headers.get("Retry-After"));
-  if (refusal.status === 401 && used === key()) refused(refusal);
-  throw refusal;
+  const text = await orNetworkError(response.text(), signal);
+  const error = new ResponseError(response.status, parseProblem(text), response.headers.get("Retry-After"));
+  if (error.status === 401 && used === key()) onUnauthorized(error);
+  throw error;
 }
 
-// arrived waits for something to come from the server.
-async function arrived(something, signal) {
+// orNetworkError awaits a promise of fetch and turns its failure into a NetworkError,
+// unless the caller has aborted it.
+async function orNetworkError(promise, signal) {
   try {
-    return await something;
+    return await promise;
   } catch (error) {
-    throw signal?.aborted ? error : new Unreachable();
+    throw signal?.aborted ? error : new NetworkError();
   }
 }
 
-// pause ends with an error when signal is aborted.
+// pause waits. It throws when signal is aborted.
 export function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -99,24 +100,24 @@ export function pause(milliseconds, signal) {
   });
 }
 
-// patiently makes a request that may be repeated up to four times, and tells
-// about each pause.
-export async function patiently(ask, signal, tell) {
+// withRetries makes up to four attempts at a request that may be repeated. notify is
+// called before each pause with its reason.
+export async function withRetries(attempt, signal, notify) {
   for (let tries = 1; ; tries++) {
     try {
-      return await ask();
+      return await attempt();
     } catch (error) {
-      if (signal.aborted || !error.passing || tries === 4) throw error;
+      if (signal.aborted || !error.transient || tries === 4) throw error;
       const seconds = error.retryAfter || 2 ** (tries - 1);
-      tell(`${error.message} Trying again in ${seconds} s.`);
+      notify(`${error.message} Trying again in ${seconds} s.`);
       await pause(seconds * 1000, signal);
     }
   }
 }
 
-// newKey names a create request, so that repeating it makes no second video.
-// randomUUID is there on HTTPS and on localhost only.
-export function newKey() {
+// newIdempotencyKey identifies a create request, so that repeating it creates no
+// second video. randomUUID exists on HTTPS and localhost only.
+export function newIdempotencyKey() {
   if (crypto.randomUUID) return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }

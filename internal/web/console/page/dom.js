@@ -1,9 +1,9 @@
-// Building and changing the page. Whatever comes from a file, a person or the
-// server gets in as text: nothing in the console is ever parsed as HTML.
+// Building and changing the page. Everything that comes from a file, a user or the
+// server is inserted as text: the console never parses anything as HTML.
 
-// el makes an element. Attributes whose names begin with "on" are listeners;
-// those that are false, null or undefined are left out, and so are such
-// children. Children that are strings become text.
+// el creates an element. Attributes whose names begin with "on" are listeners.
+// Attributes and children that are false, null or undefined are omitted. Children that
+// are strings become text.
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -18,19 +18,18 @@ export function button(label, onclick, attributes = {}) {
   return el("button", { type: "button", onclick, ...attributes }, label);
 }
 
-// setText leaves a node alone that has the text already, so that nobody's
-// selection is lost every two seconds.
+// setText does not touch a node that already has the text, so that a selection in it
+// survives polling.
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// announce tells a change to those who do not see the page.
+// announce tells screen readers about a change.
 export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-// problemBox shows an error as the server worded it, with every fault that it
-// found.
+// problemBox shows an error in the server's words, with all invalid fields.
 export function problemBox(error, ...actions) {
   return el("div", { class: "problem", role: "alert" },
     el("p", {}, error.message),
@@ -40,15 +39,15 @@ export function problemBox(error, ...actions) {
     actions.length > 0 && el("p", { class: "actions" }, actions));
 }
 
-// facts is a list of names with values; those without a value are left out.
+// facts shows a list of names and values. Names without a value are omitted.
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return el("dl", { class: "facts" }, known.map(([name, value]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
 }
 
-// ask wants a person to confirm what cannot be undone.
-export function ask(question, explanation, yes) {
+// confirmAction asks the user to confirm what cannot be undone.
+export function confirmAction(question, explanation, yes) {
   return new Promise((resolve) => {
     let answer = false;
     const dialog = el("dialog", { "aria-labelledby": "question", onclose: () => { dialog.remove(); resolve(answer); } },
@@ -62,9 +61,9 @@ export function ask(question, explanation, yes) {
   });
 }
 
-// copy puts a text on the clipboard. Pages without HTTPS have only the old way
-// of doing so.
-export async function copy(text) {
+// copyText copies to the clipboard. Pages without HTTPS have only the deprecated
+// execCommand.
+export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const before = document.activeElement;
   const field = el("textarea", { class: "unseen", "aria-hidden": "true", readonly: true });

@@ -1,33 +1,33 @@
-// Streams of events.
+// Server-sent events, read with fetch because EventSource cannot send the key.
 
-import { answer } from "./api.js";
+import { open } from "./api.js";
 
-// The server sends the first event at once, and at least a comment every 15
-// seconds. Where that does not arrive, something in between holds it back.
-const firstWithin = 5000; // milliseconds
-const nextWithin = 40000;
+// The server sends the first event at once, and at least a comment every 15 seconds.
+// If that does not arrive, a proxy buffers the stream.
+const firstTimeout = 5000; // milliseconds
+const nextTimeout = 40000;
 
-// events yields what the server tells, until it has told all. It fails when the
-// stream breaks, when nothing arrives, and when nobody can see the page any more:
-// browsers have few connections for all pages of a server together.
+// events yields the events of a stream until the server ends it. It throws when the
+// stream breaks, when nothing arrives in time, and when the page is hidden: browsers
+// share a few connections per server among all tabs.
 export async function* events(path, signal) {
   const end = new AbortController();
   let timer;
-  const expect = (milliseconds) => {
+  const resetTimeout = (milliseconds) => {
     clearTimeout(timer);
     timer = setTimeout(() => end.abort(), milliseconds);
   };
   document.addEventListener("visibilitychange", () => end.abort(), { signal: end.signal });
-  expect(firstWithin);
+  resetTimeout(firstTimeout);
   try {
-    const { body } = await answer("GET", path, { signal: AbortSignal.any([signal, end.signal]) });
+    const { body } = await open("GET", path, { signal: AbortSignal.any([signal, end.signal]) });
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     for (let text = ""; ;) {
       const { value, done } = await reader.read();
       if (done) return;
-      expect(nextWithin);
+      resetTimeout(nextTimeout);
       const blocks = (text + value).split("\n\n");
-      text = blocks.pop(); // goes on with what arrives next
+      text = blocks.pop(); // the rest of it has not arrived yet
       yield* blocks.map(parse).filter((event) => event.data);
     }
   } finally {
@@ -36,7 +36,7 @@ export async function* events(path, signal) {
   }
 }
 
-// parse reads the lines of one event. Those of a comment begin with a colon.
+// parse reads the lines of one event. Lines of a comment begin with a colon.
 function parse(block) {
   return Object.fromEntries(block.split("\n").map((line) => {
     const colon = line.indexOf(": ");

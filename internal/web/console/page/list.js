@@ -2,18 +2,18 @@
 
 import { request } from "./api.js";
 import { announce, button, el, problemBox, setText } from "./dom.js";
-import { Poller } from "./poll.js";
-import { ago, length, moment, percent, statuses } from "./words.js";
+import { ago, dateTime, duration, percent, statuses } from "./format.js";
+import { Poller } from "./poller.js";
 
 const pageSize = 20;
 
-// List shows the videos of the key's tenant. Those that are being converted are
-// looked at again and again; the others stay as they were read.
+// List shows the videos of the key's tenant. While any of them is being converted, it
+// polls them all with one request.
 export class List {
   #rows = new Map(); // by id
   #cursor = "";
-  #read = false;
-  #turn = 0; // counts the pages that were asked for
+  #loaded = false;
+  #loads = 0; // counts the pages that were requested
   #shown = false;
   #poller;
 
@@ -24,9 +24,9 @@ export class List {
   #more = button("Show more", () => this.#load(this.#cursor), { hidden: true });
   #note = el("div");
 
-  // trouble is told when the list cannot be kept up to date.
-  constructor(trouble) {
-    this.#poller = new Poller((signal) => this.#look(signal), trouble);
+  // onError is called when the list cannot be kept up to date; see Poller.
+  constructor(onError) {
+    this.#poller = new Poller((signal) => this.#poll(signal), onError);
     this.#filter.addEventListener("change", () => this.reload());
     this.node = el("section", { "aria-labelledby": "list-title" },
       el("div", { class: "line" },
@@ -36,11 +36,11 @@ export class List {
       this.#items, this.#note, el("p", { class: "actions centred" }, this.#more));
   }
 
-  // start and stop say whether the list is on display. It is read when it is
-  // first shown; whoever comes back to it finds the place where they were.
+  // start and stop say whether the list is visible. It is loaded when it is first shown;
+  // afterwards it keeps its state.
   start() {
     this.#shown = true;
-    if (this.#read) this.#wake();
+    if (this.#loaded) this.#pollIfNeeded();
     else this.reload();
   }
 
@@ -58,23 +58,23 @@ export class List {
   }
 
   async #load(cursor) {
-    const turn = ++this.#turn;
+    const load = ++this.#loads;
     const query = new URLSearchParams({ limit: pageSize });
     if (cursor) query.set("cursor", cursor);
     if (this.#filter.value) query.set("status", this.#filter.value);
     this.#more.disabled = true;
     try {
       const page = await request("GET", `video?${query}`);
-      if (turn !== this.#turn) return; // another filter was chosen meanwhile
+      if (load !== this.#loads) return; // another filter was chosen meanwhile
       if (!cursor) this.#clear();
-      this.#read = true;
+      this.#loaded = true;
       page.videos.forEach((video) => this.#show(video, (row) => this.#items.append(row)));
       this.#cursor = page.nextCursor ?? "";
       this.#more.hidden = !this.#cursor;
       this.#note.replaceChildren(this.#rows.size === 0 ? this.#empty() : "");
-      this.#wake();
+      this.#pollIfNeeded();
     } catch (error) {
-      if (turn === this.#turn && error.status !== 401) this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
+      if (load === this.#loads && error.status !== 401) this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
     }
     this.#more.disabled = false;
   }
@@ -88,7 +88,7 @@ export class List {
     if (this.#filter.value) return el("p", { class: "empty" }, `No video is ${statuses[this.#filter.value]}.`);
     return el("div", { class: "empty" },
       el("h3", {}, "No videos yet"),
-      el("p", {}, "Choose a film above and press Upload. It is converted to the resolutions you picked, and each can be watched here as soon as it is ready."),
+      el("p", {}, "Choose a video above and press Upload. It is converted to the resolutions you picked, and each can be watched here as soon as it is ready."),
       el("p", {}, "Programs upload with the same key: the ", el("a", { href: "docs" }, "API docs"), " show how."));
   }
 
@@ -100,38 +100,38 @@ export class List {
     insert(row.node);
   }
 
-  #wake() {
-    if (this.#shown && this.#atWork().length > 0) this.#poller.wake();
+  #pollIfNeeded() {
+    if (this.#shown && this.#processing().length > 0) this.#poller.wake();
   }
 
-  #atWork() {
+  #processing() {
     return [...this.#rows.values()].filter((row) => row.video.status === "processing");
   }
 
-  // look asks once for all videos at work. One that is not among them any more
-  // has been finished, or deleted, or comes after very many others.
-  async #look(signal) {
+  // poll requests all videos in processing at once. One that is not among them any more
+  // has finished, was deleted, or is beyond the limit.
+  async #poll(signal) {
     const { videos } = await request("GET", "video?status=processing&limit=100", { signal });
     const fresh = new Map(videos.map((video) => [video.id, video]));
-    for (const row of this.#atWork()) {
+    for (const row of this.#processing()) {
       const { id } = row.video;
       if (fresh.has(id)) row.update(fresh.get(id));
-      else await this.changed(id, signal);
+      else await this.refresh(id, signal);
     }
-    return this.#atWork().length > 0;
+    return this.#processing().length > 0;
   }
 
-  // changed reads one video and shows it, at its place by its age if it is new.
-  async changed(id, signal) {
+  // refresh loads one video and shows it. A new one is inserted by its age.
+  async refresh(id, signal) {
     try {
       const video = await request("GET", `video/${id}`, { signal });
       const next = this.#nextOlder(video);
-      // One that is older than all on display is on a page that nobody asked for yet.
+      // A video older than all that are shown is on a page that was not loaded yet.
       if (next || !this.#cursor || this.#rows.has(id)) this.#show(video, (row) => this.#items.insertBefore(row, next?.node ?? null));
       if (this.#rows.size > 0) this.#note.replaceChildren();
-      this.#wake();
+      this.#pollIfNeeded();
     } catch (error) {
-      if (error.status === 404) return this.gone(id);
+      if (error.status === 404) return this.remove(id);
       throw error;
     }
   }
@@ -141,7 +141,7 @@ export class List {
     return [...this.#rows.values()].filter((row) => age(row) > 0).toSorted((a, b) => age(a) - age(b))[0];
   }
 
-  gone(id) {
+  remove(id) {
     this.#rows.get(id)?.node.remove();
     this.#rows.delete(id);
     if (this.#rows.size === 0 && !this.#cursor) this.#note.replaceChildren(this.#empty());
@@ -152,20 +152,20 @@ export class List {
 class Row {
   #name = el("a", { class: "name" });
   #badge = el("span", { class: "badge" });
-  #work = el("div", { class: "work" });
+  #progress = el("div", { class: "work" });
   #bar = el("progress", { max: 1 });
-  #share = el("span", { class: "fine" });
+  #percent = el("span", { class: "fine" });
   #meta = el("p", { class: "meta" });
   #created = el("time");
   #failure = el("p", { class: "failure" });
 
   constructor(video) {
-    this.#work.append(this.#bar, this.#share);
+    this.#progress.append(this.#bar, this.#percent);
     this.node = el("li", { class: "video" },
-      el("div", { class: "line" }, this.#name, this.#badge), this.#work, this.#meta, this.#failure);
+      el("div", { class: "line" }, this.#name, this.#badge), this.#progress, this.#meta, this.#failure);
     this.#name.href = `#/video/${encodeURIComponent(video.id)}`;
     this.#created.dateTime = video.createdAt;
-    this.#created.title = moment(video.createdAt);
+    this.#created.title = dateTime(video.createdAt);
     this.update(video);
   }
 
@@ -174,21 +174,21 @@ class Row {
     this.video = video;
     setText(this.#name, video.filename);
     badge(this.#badge, video.status);
-    this.#work.hidden = video.status !== "processing";
+    this.#progress.hidden = video.status !== "processing";
     this.#bar.value = video.progress;
     this.#bar.setAttribute("aria-label", `Progress of ${video.filename}`);
-    setText(this.#share, percent(video.progress));
-    const words = [length(video.durationSeconds), Object.keys(video.resolutions).join(", "), video.isPublic ? "public" : "private"];
+    setText(this.#percent, percent(video.progress));
+    const words = [duration(video.durationSeconds), Object.keys(video.resolutions).join(", "), video.isPublic ? "public" : "private"];
     setText(this.#created, ago(video.createdAt));
     this.#meta.replaceChildren(words.filter(Boolean).join(" · "), " · ", this.#created);
-    const trouble = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
-    setText(this.#failure, trouble);
-    this.#failure.hidden = trouble === "";
+    const message = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
+    setText(this.#failure, message);
+    this.#failure.hidden = message === "";
     this.#failure.classList.toggle("warning", !video.failure);
   }
 }
 
-// badge shows a status in a word and a colour.
+// badge shows a status with a word and a colour.
 export function badge(node, status) {
   node.className = `badge ${status}`;
   setText(node, statuses[status] ?? status);

@@ -1,53 +1,52 @@
-// Playing a video, and its thumbnails.
+// The player of a video, and its thumbnails.
 
 import { el, setText } from "./dom.js";
 
-const goodFor = 3300_000; // milliseconds that addresses are used: signed ones live for an hour
+const urlLifetime = 3300_000; // milliseconds that URLs are used: signed ones are valid for an hour
 
-// Player plays one resolution of a video at a time. It is not there before one
-// is ready.
+// Player plays one resolution of a video at a time. It is hidden until one is ready.
 export class Player {
-  #reread;
-  #video = null; // with addresses
-  #readAt = 0;
+  #refresh;
+  #video = null; // with URLs
+  #refreshedAt = 0;
   #name = ""; // of the resolution that is chosen
-  #mended = false;
+  #retried = false;
 
-  #film = el("video", { controls: true, playsinline: true, preload: "metadata" });
-  #said = el("p", { class: "fine", role: "status" });
-  #stills = el("div", { class: "stills" });
+  #media = el("video", { controls: true, playsinline: true, preload: "metadata" });
+  #status = el("p", { class: "fine", role: "status" });
+  #thumbnails = el("div", { class: "stills" });
 
-  // reread gets the video anew, with addresses that live for longer.
-  constructor(reread) {
-    this.#reread = reread;
-    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#film, this.#said, this.#stills);
-    this.#film.addEventListener("error", () => this.#mend());
-    this.#film.addEventListener("playing", () => { this.#mended = false; this.#tell(); });
+  // refresh loads the video again, with new signed URLs.
+  constructor(refresh) {
+    this.#refresh = refresh;
+    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#media, this.#status, this.#thumbnails);
+    this.#media.addEventListener("error", () => this.#refreshAndResume());
+    this.#media.addEventListener("playing", () => { this.#retried = false; this.#showStatus(); });
   }
 
-  // show is called whenever the video was read. What is playing goes on.
+  // show is called whenever the video was loaded. Playback continues.
   show(video) {
     this.#video = video;
-    this.#readAt = Date.now();
+    this.#refreshedAt = Date.now();
     const ready = this.#ready();
     this.node.hidden = ready.length === 0;
     if (ready.length === 0) return this.stop();
     if (!ready.includes(this.#name)) this.#choose(best(ready, video));
   }
 
-  // play begins to play a resolution, where the other one was.
+  // play switches to a resolution, at the position of the current one.
   async play(name) {
-    if (Date.now() - this.#readAt > goodFor) await this.#reread();
-    const at = this.#film.currentTime;
+    if (Date.now() - this.#refreshedAt > urlLifetime) await this.#refresh();
+    const at = this.#media.currentTime;
     if (name !== this.#name) this.#choose(name, at);
-    this.#film.scrollIntoView({ block: "nearest" });
-    this.#film.play().catch(() => {}); // the element says itself why it cannot
+    this.#media.scrollIntoView({ block: "nearest" });
+    this.#media.play().catch(() => {}); // the element fires an error event
   }
 
   stop() {
-    this.#film.pause();
-    this.#film.removeAttribute("src");
-    this.#film.load(); // ends the download
+    this.#media.pause();
+    this.#media.removeAttribute("src");
+    this.#media.load(); // stops the download
     this.#name = "";
   }
 
@@ -58,36 +57,36 @@ export class Player {
   #choose(name, at = 0) {
     const { videoUrl, thumbnailImageUrls } = this.#video.resolutions[name];
     this.#name = name;
-    this.#film.poster = thumbnailImageUrls[0] ?? "";
-    this.#film.src = videoUrl;
-    this.#film.currentTime = at;
-    this.#tell();
-    this.#stills.replaceChildren(...thumbnailImageUrls.map((address, i) => {
-      const still = el("img", { src: address, alt: `Thumbnail ${i + 1}`, loading: "lazy", onerror: () => still.remove() });
-      return still;
+    this.#media.poster = thumbnailImageUrls[0] ?? "";
+    this.#media.src = videoUrl;
+    this.#media.currentTime = at;
+    this.#showStatus();
+    this.#thumbnails.replaceChildren(...thumbnailImageUrls.map((url, i) => {
+      const thumbnail = el("img", { src: url, alt: `Thumbnail ${i + 1}`, loading: "lazy", onerror: () => thumbnail.remove() });
+      return thumbnail;
     }));
   }
 
-  #tell() {
-    setText(this.#said, `Resolution: ${this.#name}`);
+  #showStatus() {
+    setText(this.#status, `Resolution: ${this.#name}`);
   }
 
-  // mend goes on with fresh addresses when the old ones have expired, once.
-  async #mend() {
+  // refreshAndResume continues with new URLs when the old ones have expired, once.
+  async #refreshAndResume() {
     if (!this.#name) return;
-    const { error, currentTime } = this.#film;
-    if (this.#mended || Date.now() - this.#readAt < goodFor) {
-      setText(this.#said, `${this.#name} could not be played: ${error?.message || "the browser does not say why"}.`);
+    const { error, currentTime } = this.#media;
+    if (this.#retried || Date.now() - this.#refreshedAt < urlLifetime) {
+      setText(this.#status, `${this.#name} could not be played: ${error?.message || "the browser does not say why"}.`);
       return;
     }
-    this.#mended = true;
-    await this.#reread();
+    this.#retried = true;
+    await this.#refresh();
     this.#choose(this.#name, currentTime);
-    this.#film.play().catch(() => {});
+    this.#media.play().catch(() => {});
   }
 }
 
-// best is the largest resolution that most screens can show whole.
+// best returns the largest resolution that most screens can show.
 function best(names, video) {
   const side = (name) => Math.min(video.resolutions[name].width, video.resolutions[name].height);
   const sorted = names.toSorted((a, b) => side(b) - side(a));

@@ -1,12 +1,12 @@
-// The report on a video: what was found, decided, run and reached.
+// The report on a video.
 
 import { el, facts } from "./dom.js";
-import { bitrate, bytes, length, plural, size, span } from "./words.js";
+import { bitrate, bytes, duration, elapsed, plural, size } from "./format.js";
 
-// showReport returns the report as readable facts, and raw at the end.
+// showReport returns the report in readable form, followed by its JSON.
 export function showReport(report) {
   return el("div", { class: "report" },
-    report.found ? found(report.found) : el("p", {}, "The file has not been looked at yet."),
+    report.found ? found(report.found) : el("p", {}, "The file has not been inspected yet."),
     report.decisions?.length > 0 && el("div", {}, el("h3", {}, "What was decided"),
       el("ul", { class: "decisions" }, report.decisions.map((d) => el("li", {}, el("strong", {}, d.decision), " ", d.reason)))),
     Object.keys(report.outputs).length > 0 && outputs(report.outputs),
@@ -22,7 +22,7 @@ function found(f) {
   return el("div", {}, el("h3", {}, "What was found in the file"), facts([
     ["Container", f.container],
     ["Size", bytes(f.sizeBytes)],
-    ["Length", length(f.durationSeconds)],
+    ["Length", duration(f.lengthSeconds)],
     ["Frames", f.frames],
     ["Picture", `${v.codec}, ${size(v.width, v.height)}${turned}`],
     ["Stored as", v.codedWidth !== v.width || v.codedHeight !== v.height ? size(v.codedWidth, v.codedHeight) : ""],
@@ -46,9 +46,9 @@ function outputs(all) {
 
 function cost(t) {
   return el("div", {}, el("h3", {}, "What it took"), facts([
-    ["From upload to end", span(t.totalSeconds)],
-    ["Waited in the queue", span(t.queueSeconds)],
-    ["Processor time", span(t.cpuSeconds)],
+    ["From upload to end", elapsed(t.totalSeconds)],
+    ["Waited in the queue", elapsed(t.queueSeconds)],
+    ["Processor time", elapsed(t.cpuSeconds)],
     ["Programs run", t.runs],
   ]));
 }
@@ -56,7 +56,7 @@ function cost(t) {
 function runs(all) {
   const list = all.map((run) => el("li", {},
     el("details", {},
-      el("summary", {}, `${run.task} ${run.number}`, run.attempt > 1 && `, try ${run.attempt}`, `: ${run.program}, ${span(run.wallSeconds)}`,
+      el("summary", {}, `${run.task} ${run.number}`, run.attempt > 1 && `, try ${run.attempt}`, `: ${run.program}, ${elapsed(run.wallSeconds)}`,
         run.maxMemoryBytes ? `, ${bytes(run.maxMemoryBytes)} of memory` : "", run.result === "ok" ? "" : el("strong", { class: "failure" }, ` ${run.result}`)),
       el("pre", {}, [run.program, ...run.arguments].join(" ")))));
   return el("details", {}, el("summary", {}, `Programs that were run (${all.length})`), el("ol", { class: "runs" }, list));

@@ -1,65 +1,65 @@
 // One resolution of a video.
 
-import { announce, button, copy, el, setText } from "./dom.js";
+import { announce, button, copyText, el, setText } from "./dom.js";
+import { bitrate, bytes, percent, size } from "./format.js";
 import { badge } from "./list.js";
-import { bitrate, bytes, percent, size } from "./words.js";
 
-// ofUpload are failures that only another upload mends.
-const ofUpload = ["upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video"];
+// uploadFailures are failures that only another upload can fix.
+const uploadFailures = ["upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video"];
 
-// Resolution shows a resolution and what can be done with it.
+// Resolution shows a resolution and its actions.
 export class Resolution {
-  #address = "";
-  #expires = 0; // the address, in milliseconds; 0: never
+  #url = "";
+  #expires = 0; // when the URL expires, in milliseconds; 0: never
 
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
-  #work = el("div", { class: "work" });
+  #progress = el("div", { class: "work" });
   #bar = el("progress", { max: 1 });
-  #share = el("span", { class: "fine" });
+  #percent = el("span", { class: "fine" });
   #failure = el("p", { class: "failure" });
-  #said = el("span", { class: "fine", role: "status" });
+  #status = el("span", { class: "fine", role: "status" });
   #play;
   #copy;
   #retry;
 
   constructor(name, { play, retry, remove }) {
     this.#play = button("Play", play, { "aria-label": `Play ${name}` });
-    this.#copy = button("Copy address", () => this.#copyAddress(), { "aria-label": `Copy the address of ${name}` });
+    this.#copy = button("Copy address", () => this.#copyUrl(), { "aria-label": `Copy the address of ${name}` });
     this.#retry = button("Try again", retry, { "aria-label": `Try ${name} again` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
-    this.#work.append(this.#bar, this.#share);
+    this.#progress.append(this.#bar, this.#percent);
     this.node = el("li", { class: "resolution" },
       el("div", { class: "line" }, el("strong", {}, name), this.#badge),
-      this.#meta, this.#work, this.#failure,
+      this.#meta, this.#progress, this.#failure,
       el("p", { class: "actions" }, this.#play, this.#copy, this.#retry,
-        button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#said));
+        button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#status));
   }
 
-  // expires is until when the address is signed; 0: it is permanent.
+  // expires is when the URL expires, in milliseconds; 0: never.
   update(state, expires) {
-    [this.#address, this.#expires] = [state.videoUrl, expires];
+    [this.#url, this.#expires] = [state.videoUrl, expires];
     badge(this.#badge, state.status);
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean).join(" · ");
     setText(this.#meta, words);
     this.#meta.hidden = words === "";
-    this.#work.hidden = state.status !== "processing";
+    this.#progress.hidden = state.status !== "processing";
     this.#bar.value = state.progress;
-    setText(this.#share, percent(state.progress));
+    setText(this.#percent, percent(state.progress));
     setText(this.#failure, state.failure?.message ?? "");
     this.#failure.hidden = !state.failure;
     this.#play.hidden = state.status !== "ready";
-    this.#retry.hidden = state.status !== "fail" || ofUpload.includes(state.failure?.code);
+    this.#retry.hidden = state.status !== "fail" || uploadFailures.includes(state.failure?.code);
     this.#copy.hidden = state.status === "fail" || state.status === "pending_upload";
   }
 
-  async #copyAddress() {
+  async #copyUrl() {
     try {
-      await copy(this.#address);
+      await copyText(this.#url);
       const end = new Date(this.#expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      setText(this.#said, this.#expires ? `Copied; good until ${end}.` : "Copied.");
+      setText(this.#status, this.#expires ? `Copied; good until ${end}.` : "Copied.");
     } catch (error) {
-      setText(this.#said, error.message);
+      setText(this.#status, error.message);
       announce(error.message);
     }
   }

@@ -1,29 +1,28 @@
-// One file on its way to the server: create the video, send the file, complete
-// the upload.
+// The upload of one file: create the video, send the file, complete the upload.
 
-import { newKey, patiently, request } from "./api.js";
-import { sendInPieces } from "./pieces.js";
-import { send } from "./send.js";
+import { newIdempotencyKey, request, withRetries } from "./api.js";
+import { uploadResumable } from "./resumable.js";
+import { send } from "./xhr.js";
 
-// large files are sent so that they can go on where they broke off. Small ones go
-// straight to where they are kept.
-const large = 64 << 20;
+// resumableAbove is the size in bytes above which a file is sent with a resumable upload.
+// Smaller ones are sent with one PUT, which may go directly to the storage.
+const resumableAbove = 64 << 20;
 
-// Transfer tells each of its steps to its observer, which has:
+// Transfer reports its steps to an observer with these methods:
 //
-//	told(text)                what is being done
+//	status(text)              the current step
 //	created(id)               the video exists
-//	sent(bytes)               so much of the file is on the server
+//	sent(bytes)               how much of the file was sent
 //	completed(id)             the file is accepted
-//	failed(error, again, id)  it ended; again says whether run may be called anew
-//	cancelled(error, id)      it was called off; error says why the video is still there
+//	failed(error, again, id)  it failed; again says whether run may be called again
+//	cancelled(error, id)      it was cancelled; error says why the video was not deleted
 export class Transfer {
   #file;
   #draft;
   #observer;
-  #name = newKey(); // the same for every try, so that a repetition makes no second video
+  #idempotencyKey = newIdempotencyKey(); // the same for all attempts, so that a retry creates no second video
   #id = "";
-  #turn = null;
+  #controller = null;
 
   // draft is the body of the create request without the file's name.
   constructor(file, draft, observer) {
@@ -33,29 +32,29 @@ export class Transfer {
   }
 
   async run() {
-    this.#turn = new AbortController();
-    const signal = this.#turn.signal;
+    this.#controller = new AbortController();
+    const signal = this.#controller.signal;
     try {
       const upload = await this.#create(signal);
-      if (accepted(upload)) return this.#observer.completed(upload.id);
-      this.#observer.told("Uploading");
+      if (wasCompleted(upload)) return this.#observer.completed(upload.id);
+      this.#observer.status("Uploading");
       await this.#send(upload, signal);
-      this.#observer.told("Checking the file");
-      await this.#ask("POST", `video/${upload.id}/complete-upload`, {}, signal);
+      this.#observer.status("Checking the file");
+      await this.#request("POST", `video/${upload.id}/complete-upload`, {}, signal);
       this.#observer.completed(upload.id);
     } catch (error) {
-      if (signal.aborted) await this.#undo();
+      if (signal.aborted) await this.#deleteVideo();
       else this.#fail(error);
     }
   }
 
   cancel() {
-    this.#turn?.abort();
+    this.#controller?.abort();
   }
 
   async #create(signal) {
-    this.#observer.told("Preparing");
-    const upload = await this.#ask("POST", "video", { body: this.#draft, headers: { "Idempotency-Key": this.#name } }, signal);
+    this.#observer.status("Preparing");
+    const upload = await this.#request("POST", "video", { body: this.#draft, headers: { "Idempotency-Key": this.#idempotencyKey } }, signal);
     this.#id = upload.id;
     this.#observer.created(upload.id);
     return upload;
@@ -63,26 +62,26 @@ export class Transfer {
 
   #send(upload, signal) {
     const sent = (n) => this.#observer.sent(n);
-    if (this.#file.size > Math.min(large, upload.maxUploadBytes)) {
-      return sendInPieces(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.told(text));
+    if (this.#file.size > Math.min(resumableAbove, upload.maxUploadBytes)) {
+      return uploadResumable(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.status(text));
     }
     return send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
   }
 
-  #ask(method, path, options, signal) {
-    return patiently(() => request(method, path, { ...options, signal }), signal, (text) => this.#observer.told(text));
+  #request(method, path, options, signal) {
+    return withRetries(() => request(method, path, { ...options, signal }), signal, (text) => this.#observer.status(text));
   }
 
   #fail(error) {
-    // The address of a video that has failed does not come back to life when it
-    // has expired; another name makes another video.
+    // The upload URL of a failed video is not renewed after it has expired. Another
+    // idempotency key creates another video.
     const expired = error.status === 403 && error.code !== "insufficient_scope";
-    if (expired) this.#name = newKey();
-    this.#observer.failed(error, error.passing || expired, this.#id);
+    if (expired) this.#idempotencyKey = newIdempotencyKey();
+    this.#observer.failed(error, error.transient || expired, this.#id);
   }
 
-  // undo removes the video that nobody will upload a file for any more.
-  async #undo() {
+  // deleteVideo deletes the video of a cancelled upload.
+  async #deleteVideo() {
     try {
       if (this.#id) await request("DELETE", `video/${this.#id}`);
       this.#observer.cancelled(null, this.#id);
@@ -92,8 +91,8 @@ export class Transfer {
   }
 }
 
-// accepted reports whether an earlier try got through to the end, and only its
-// last answer was lost.
-function accepted(upload) {
+// wasCompleted reports whether an earlier attempt succeeded and only its last response
+// was lost.
+function wasCompleted(upload) {
   return Object.values(upload.resolutions).some(({ status }) => status === "processing" || status === "ready");
 }

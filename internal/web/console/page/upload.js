@@ -1,26 +1,27 @@
-// The form that files are chosen with, and the list of what is on its way.
+// The upload form, and the list of uploads.
 
 import { announce, button, el, problemBox, setText } from "./dom.js";
+import { bytes, percent, plural } from "./format.js";
+import { resolutions } from "./resolutions.js";
 import { Transfer } from "./transfer.js";
-import { bytes, percent, plural, resolutions } from "./words.js";
 
-const usual = ["1080p", "480p"];
+const defaultResolutions = ["1080p", "480p"];
 
-// Uploads is the part of the page where files are uploaded. changed and gone
-// are called with the id of a video.
+// Uploads is the upload section of the page. changed and gone are called with the ID of a
+// video.
 export class Uploads {
   #changed;
   #gone;
-  #waiting = []; // one file at a time has the whole line to itself
+  #queue = []; // files are sent one at a time
   #busy = false;
 
   #files = el("input", { type: "file", id: "files", multiple: true, accept: "video/*,.mkv,.mxf,.ts,.mts,.m2ts,.vob,.flv", class: "unseen" });
   #chosen = el("p", { class: "chosen", id: "chosen" });
-  #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: usual.includes(name) }));
+  #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: defaultResolutions.includes(name) }));
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
-  #complaint = el("div");
+  #problem = el("div");
   #transfers = el("ul", { class: "transfers", "aria-label": "Uploads" });
 
   constructor(changed, gone) {
@@ -33,7 +34,7 @@ export class Uploads {
     addEventListener("beforeunload", (event) => { if (this.#busy) event.preventDefault(); });
   }
 
-  // busy reports whether files are on their way.
+  // busy reports whether files are being uploaded.
   get busy() {
     return this.#busy;
   }
@@ -48,7 +49,7 @@ export class Uploads {
           el("label", { class: "chip" }, this.#private, el("span", {}, "Private")),
           el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds (optional)"), this.#thumbnails)),
-      this.#complaint,
+      this.#problem,
       el("p", { class: "actions" }, el("button", { type: "submit", class: "main", id: "upload" }, "Upload")));
   }
 
@@ -75,8 +76,8 @@ export class Uploads {
     setText(this.#chosen, files.length > 0 ? `${names}${whole ? ` · ${bytes(whole)}` : ""}` : "");
   }
 
-  // draft reads the form. What is wrong with its fields is the server's to say;
-  // only what could not be sent at all is said here.
+  // draft reads the form. The server validates its fields; only what could not be sent as
+  // JSON at all is rejected here.
   #draft() {
     const text = this.#thumbnails.value.trim();
     const seconds = text === "" ? [] : text.split(/[\s,;]+/).filter(Boolean).map(Number);
@@ -89,7 +90,7 @@ export class Uploads {
   }
 
   #submit() {
-    this.#complaint.replaceChildren();
+    this.#problem.replaceChildren();
     try {
       if (this.#files.files.length === 0) throw new Error("Choose a file first.");
       const draft = this.#draft();
@@ -97,7 +98,7 @@ export class Uploads {
       this.#files.value = "";
       this.#showChosen();
     } catch (error) {
-      this.#complaint.append(problemBox(error));
+      this.#problem.append(problemBox(error));
     }
   }
 
@@ -114,22 +115,22 @@ export class Uploads {
   }
 
   #cancel(transfer, item) {
-    const before = this.#waiting.length;
-    this.#waiting = this.#waiting.filter((other) => other !== transfer);
-    if (this.#waiting.length < before) item.cancelled(null, "");
+    const before = this.#queue.length;
+    this.#queue = this.#queue.filter((other) => other !== transfer);
+    if (this.#queue.length < before) item.cancelled(null, "");
     else transfer.cancel();
   }
 
   async #enqueue(transfer) {
-    this.#waiting.push(transfer);
+    this.#queue.push(transfer);
     if (this.#busy) return;
     this.#busy = true;
-    while (this.#waiting.length > 0) await this.#waiting.shift().run();
+    while (this.#queue.length > 0) await this.#queue.shift().run();
     this.#busy = false;
   }
 }
 
-// Item shows one transfer, as its observer.
+// Item shows one transfer. It is the observer of the Transfer.
 class Item {
   #file;
   #hooks;
@@ -152,7 +153,7 @@ class Item {
     this.#actions.replaceChildren(...buttons.filter(Boolean));
   }
 
-  // offerCancel keeps a button that is there: somebody may have the focus on it.
+  // offerCancel keeps an existing button, because it may have the focus.
   #offerCancel() {
     if (!this.#actions.querySelector(".cancel")) this.#offer(button("Cancel", this.#hooks.cancel, { class: "quiet cancel" }));
   }
@@ -161,7 +162,7 @@ class Item {
     return button("Dismiss", () => this.node.remove(), { class: "quiet" });
   }
 
-  told(text) {
+  status(text) {
     this.#problem.replaceChildren();
     this.#bar.hidden = false;
     setText(this.#state, text);
@@ -188,9 +189,9 @@ class Item {
 
   failed(error, again, id) {
     this.#bar.hidden = true;
-    setText(this.#state, error.passing ? "Not uploaded." : "Not accepted.");
+    setText(this.#state, error.transient ? "Not uploaded." : "Not accepted.");
     this.#problem.replaceChildren(problemBox(error));
-    this.#offer(again && button("Try again", () => { this.told("Waiting for its turn"); this.#hooks.again(); }), this.#dismiss());
+    this.#offer(again && button("Try again", () => { this.status("Waiting for its turn"); this.#hooks.again(); }), this.#dismiss());
     if (id) this.#hooks.changed(id);
   }
 

@@ -1,26 +1,30 @@
-// One video: what it is, playing it, making more of it, deleting it.
+// The page of one video.
 
 import { request } from "./api.js";
-import { announce, ask, button, el, problemBox, setText } from "./dom.js";
+import { announce, button, confirmAction, el, problemBox, setText } from "./dom.js";
 import { events } from "./events.js";
+import { ago, dateTime, duration, statuses } from "./format.js";
 import { badge } from "./list.js";
 import { Player } from "./player.js";
-import { Poller } from "./poll.js";
+import { Poller } from "./poller.js";
 import { showReport } from "./report.js";
 import { Resolution } from "./resolution.js";
-import { ago, length, moment, resolutions, statuses } from "./words.js";
+import { resolutions } from "./resolutions.js";
 
-const addressLife = 3600; // seconds that addresses of private videos are signed for
+const urlSeconds = 3600; // how long URLs of private videos are valid
 
-// VideoPage shows one video. deleted is called when it is gone.
+// VideoPage shows one video. It follows the event stream of the video, and polls when the
+// stream breaks. After the first successful poll it subscribes again, unless no event ever
+// arrived: then a proxy buffers streams, and polling continues. deleted is called after
+// the user has deleted the video.
 export class VideoPage {
   #id;
   #deleted;
-  #poller; // looks while the server cannot tell
-  #stream = null; // of what the server tells
-  #streams = true; // whether streams get through to this page
-  #video = null; // as it was read or told last, with addresses
-  #readAt = 0; // the addresses, in milliseconds
+  #poller; // used while there is no event stream
+  #stream = null; // AbortController of the event stream
+  #streamsWork = true; // whether event streams reach this page
+  #video = null; // the last state, with URLs
+  #loadedAt = 0; // when the URLs were loaded, in milliseconds
   #filename = "";
   #rows = new Map(); // by name
 
@@ -28,7 +32,7 @@ export class VideoPage {
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
   #notes = el("div");
-  #player = new Player(() => this.#read());
+  #player = new Player(() => this.#load());
   #resolutions = el("ul", { class: "resolutions" });
   #more = el("select", { id: "more", "aria-label": "Another resolution" });
   #add = el("form", { class: "actions add", onsubmit: (event) => { event.preventDefault(); this.#addResolution(this.#more.value); } },
@@ -39,12 +43,12 @@ export class VideoPage {
   #problem = el("div");
   #body;
 
-  constructor(id, { trouble, deleted }) {
+  constructor(id, { showOutdated, deleted }) {
     this.id = id;
-    this.gone = false; // deleted here
+    this.gone = false; // deleted on this page
     this.#id = encodeURIComponent(id);
     this.#deleted = deleted;
-    this.#poller = new Poller(() => this.#look(), trouble);
+    this.#poller = new Poller(() => this.#poll(), showOutdated);
     this.#report.append(el("summary", {}, "Report"), this.#reportBody);
     this.#body = el("div", { class: "stack", hidden: true },
       this.#meta, this.#notes, this.#player.node,
@@ -59,14 +63,14 @@ export class VideoPage {
   async start() {
     this.#problem.replaceChildren();
     try {
-      // Only the state has the file's name, and only reads have the addresses.
+      // Only the state has the file name, and only the public and private views have URLs.
       const state = await request("GET", `video/${this.#id}`);
       this.#filename = state.filename;
       this.#video = state;
-      await this.#read();
+      await this.#load();
       this.#body.hidden = false;
-      if (this.#waiting() && !document.hidden) this.#follow();
-      else if (this.#waiting()) this.#poller.wake(); // which waits until somebody looks
+      if (this.#isPending() && !document.hidden) this.#subscribe();
+      else if (this.#isPending()) this.#poller.wake(); // waits until the page is visible
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
     }
@@ -79,47 +83,47 @@ export class VideoPage {
     this.#player.stop();
   }
 
-  #waiting() {
+  #isPending() {
     return ["pending_upload", "processing"].includes(this.#video.status);
   }
 
-  // read gets the video with its addresses and shows it.
-  async #read() {
+  // load loads the video with its URLs and shows it.
+  async #load() {
     const before = this.#video;
-    this.#readAt = Date.now();
-    this.#video = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${addressLife}`}`);
+    this.#loadedAt = Date.now();
+    this.#video = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${urlSeconds}`}`);
     if (before.status !== this.#video.status) announce(`${this.#filename} is ${statuses[this.#video.status]}.`);
     this.#show();
     this.#player.show(this.#video);
     return this.#video;
   }
 
-  // follow shows what the server tells. Should the stream break, the poller finds
-  // out what is wrong, and has it begin anew.
-  async #follow() {
-    const turn = this.#stream = new AbortController();
-    let heard = false;
+  // subscribe shows the events of the stream. When the stream breaks, the poller finds out
+  // why and subscribes again.
+  async #subscribe() {
+    const controller = this.#stream = new AbortController();
+    let received = false;
     try {
-      for await (const { event, data } of events(`video/${this.#id}/events`, turn.signal)) {
-        heard = true;
-        if (event === "deleted") return this.#vanish();
-        await this.#hear(JSON.parse(data));
+      for await (const { event, data } of events(`video/${this.#id}/events`, controller.signal)) {
+        received = true;
+        if (event === "deleted") return this.#showDeleted();
+        await this.#apply(JSON.parse(data));
       }
     } catch {
-      this.#streams = heard || document.hidden; // nothing is lost: the next look sees everything
+      this.#streamsWork = received || document.hidden; // nothing is lost: the next poll sees everything
     }
-    if (turn.signal.aborted) return;
-    if (this.#waiting()) this.#poller.wake();
+    if (controller.signal.aborted) return;
+    if (this.#isPending()) this.#poller.wake();
     else this.#loadReport();
   }
 
-  // hear shows a state that the server told. It has no addresses; those that were
-  // read last stay, unless a status is another one or they grow old.
-  async #hear(state) {
+  // apply shows the state of an event. It has no URLs: those that were loaded last are kept,
+  // unless a status has changed or they are about to expire.
+  async #apply(state) {
     const known = this.#video.resolutions;
     const parts = (video) => Object.entries(video.resolutions).map(([name, r]) => `${name} ${r.status}`).join();
-    const old = Date.now() - this.#readAt > addressLife * 500; // half their life
-    if (old || state.status !== this.#video.status || parts(state) !== parts(this.#video)) return this.#read();
+    const old = Date.now() - this.#loadedAt > urlSeconds * 500; // half their validity
+    if (old || state.status !== this.#video.status || parts(state) !== parts(this.#video)) return this.#load();
     for (const [name, resolution] of Object.entries(state.resolutions)) {
       const { videoUrl, thumbnailImageUrls } = known[name];
       Object.assign(resolution, { videoUrl, thumbnailImageUrls });
@@ -128,22 +132,22 @@ export class VideoPage {
     this.#show();
   }
 
-  // vanish tells that somebody else has deleted the video.
-  #vanish() {
+  // showDeleted says that somebody else has deleted the video.
+  #showDeleted() {
     if (this.gone) return;
     this.#player.stop();
     this.#body.hidden = true;
     this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
 
-  async #look() {
-    await this.#read();
-    if (!this.#waiting()) {
+  async #poll() {
+    await this.#load();
+    if (!this.#isPending()) {
       this.#loadReport();
       return false;
     }
-    if (!this.#streams) return this.#video.status === "processing";
-    this.#follow();
+    if (!this.#streamsWork) return this.#video.status === "processing";
+    this.#subscribe();
     return false;
   }
 
@@ -152,9 +156,9 @@ export class VideoPage {
     document.title = `${this.#filename} – Spool`;
     setText(this.#title, this.#filename);
     badge(this.#badge, video.status);
-    const words = [length(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`];
+    const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`];
     setText(this.#meta, words.filter(Boolean).join(" · "));
-    this.#meta.title = moment(video.createdAt);
+    this.#meta.title = dateTime(video.createdAt);
     this.#notes.replaceChildren(
       ...(video.failure ? [el("p", { class: "failure" }, video.failure.message)] : []),
       ...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)),
@@ -179,13 +183,12 @@ export class VideoPage {
         this.#rows.set(name, row);
         this.#resolutions.append(row.node);
       }
-      row.update(state, this.#video.isPublic ? 0 : this.#readAt + addressLife * 1000);
+      row.update(state, this.#video.isPublic ? 0 : this.#loadedAt + urlSeconds * 1000);
     }
     this.#showMore(resolutions.filter((name) => !this.#video.resolutions[name]));
   }
 
-  // showMore offers resolutions, and leaves the choice alone while it stays the
-  // same.
+  // showMore offers resolutions. It keeps the selection while the offer stays the same.
   #showMore(names) {
     this.#add.hidden = names.length === 0;
     if ([...this.#more.options].map((option) => option.value).join() === names.join()) return;
@@ -209,39 +212,39 @@ export class VideoPage {
   }
 
   #addResolution(name) {
-    return this.#make(`video/${this.#id}/resolutions`, { resolution: name }, `${name} is added.`);
+    return this.#change(`video/${this.#id}/resolutions`, { resolution: name }, `${name} is added.`);
   }
 
   #retryResolution(name) {
-    return this.#make(`video/resolution/${encodeURIComponent(this.#video.resolutions[name].id)}/retry`, undefined, `${name} is tried again.`);
+    return this.#change(`video/resolution/${encodeURIComponent(this.#video.resolutions[name].id)}/retry`, undefined, `${name} is tried again.`);
   }
 
-  // make has something made of the video, and follows it.
-  #make(path, body, words) {
+  // change requests a change of the video and follows its progress.
+  #change(path, body, words) {
     return this.#try(async () => {
       await request("POST", path, { body });
       announce(words);
-      await this.#read();
-      if (!this.#waiting()) return;
+      await this.#load();
+      if (!this.#isPending()) return;
       this.#stream?.abort();
-      if (this.#streams) this.#follow();
+      if (this.#streamsWork) this.#subscribe();
       else this.#poller.wake();
     });
   }
 
   async #deleteResolution(name) {
     const question = `Delete ${name} of “${this.#filename}”?`;
-    if (!await ask(question, "Its file and its addresses are gone at once. This cannot be undone.", "Delete")) return;
+    if (!await confirmAction(question, "Its file and its addresses are gone at once. This cannot be undone.", "Delete")) return;
     await this.#try(async () => {
       await request("DELETE", `video/resolution/${encodeURIComponent(this.#video.resolutions[name].id)}`);
       announce(`${name} is deleted.`);
-      await this.#read();
+      await this.#load();
     });
   }
 
   async #delete() {
     const explanation = "All its resolutions, its thumbnails and the uploaded file are deleted. This cannot be undone.";
-    if (!await ask(`Delete “${this.#filename}”?`, explanation, "Delete")) return;
+    if (!await confirmAction(`Delete “${this.#filename}”?`, explanation, "Delete")) return;
     await this.#try(async () => {
       await request("DELETE", `video/${this.#id}`);
       announce(`${this.#filename} is deleted.`);

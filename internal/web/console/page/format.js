@@ -1,6 +1,4 @@
-// Numbers, times and statuses in words.
-
-export const resolutions = ["144p", "240p", "360p", "480p", "720p", "1080p", "1440p", "4k", "8k"];
+// Numbers, times and statuses as text.
 
 export const statuses = {
   pending_upload: "waiting for upload",
@@ -26,8 +24,8 @@ export function size(width, height) {
   return width && height ? `${width} × ${height}` : "";
 }
 
-// length is the duration of a film, as players write it.
-export function length(seconds) {
+// duration formats the duration of a video as players do.
+export function duration(seconds) {
   if (!seconds) return "";
   if (seconds < 1) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -36,8 +34,8 @@ export function length(seconds) {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-// span is how long something took.
-export function span(seconds) {
+// elapsed formats how long something took.
+export function elapsed(seconds) {
   if (seconds === undefined || seconds === null) return "";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.round(seconds / 60);
@@ -46,7 +44,7 @@ export function span(seconds) {
 
 const steps = [["second", 60], ["minute", 60], ["hour", 24], ["day", 30], ["month", 12], ["year", Infinity]];
 
-// ago is a time as people say it: "5 minutes ago".
+// ago formats a time relative to now: "5 minutes ago".
 export function ago(time) {
   let n = Math.max(0, (Date.now() - new Date(time)) / 1000);
   if (n < 10) return "just now";
@@ -57,7 +55,7 @@ export function ago(time) {
   return "";
 }
 
-export function moment(time) {
+export function dateTime(time) {
   return new Date(time).toLocaleString();
 }
 
@@ -65,7 +63,7 @@ export function percent(share) {
   return `${Math.floor(share * 100)} %`;
 }
 
-// plural is "1 file", "2 files".
+// plural formats a count: "1 file", "2 files".
 export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
 }
