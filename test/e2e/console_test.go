@@ -188,7 +188,7 @@ func (c *console) wantReport() {
 	c.t.Helper()
 	c.click("summary", "Report")
 	c.waitText(".report dd", "h264, 640 × 360")
-	c.waitText(".decisions", "sound")
+	c.waitText(".decisions", "audio")
 	c.waitText(".report table", "426 × 240")
 	c.tab.shoot("video-phone-dark")
 	if got := eval[int](c.tab, `document.documentElement.scrollWidth`); got > 390 {
