@@ -10,32 +10,29 @@ import (
 // Reserve keeps a number of bytes of a disk free. The reserve belongs to the database: a service
 // that cannot even record a deletion never recovers from a full disk.
 type Reserve struct {
-	local localStore // nil: the storage is elsewhere
+	free  func() (uint64, error) // of the storage; nil: its space is no concern of this machine
+	local bool
 	min   int64
 }
-
-// localStore is an object store on a disk of this machine. It knows how much space is left. S3 does
-// not, and needs no check.
-type localStore interface{ Free() (uint64, error) }
 
 // NewReserve returns a reserve of minFree bytes on the disk of the storage. Where the storage is
 // elsewhere, only CheckDisk has anything to check.
 func NewReserve(storage blob.Store, minFree int64) *Reserve {
-	local, _ := storage.(localStore)
-	return &Reserve{local: local, min: minFree}
+	can := storage.Capabilities()
+	return &Reserve{free: can.Free, local: can.Local, min: minFree}
 }
 
 // Local reports whether the storage lies on a disk of this machine, so that fetching an object is
 // a link and copies nothing.
-func (r *Reserve) Local() bool { return r.local != nil }
+func (r *Reserve) Local() bool { return r.local }
 
 // Check returns an error while the storage cannot take need more bytes without touching the
 // reserve.
 func (r *Reserve) Check(need int64) error {
-	if r.local == nil {
+	if r.free == nil {
 		return nil
 	}
-	free, err := r.local.Free()
+	free, err := r.free()
 	if err != nil {
 		return blob.ServiceError("measure free space", err)
 	}
@@ -56,7 +53,7 @@ const checkEvery = 1 << 20
 // Reader reads from src until the reserve is touched. When an upload begins, there may be enough
 // space for it, but not for all the others that began at the same time.
 func (r *Reserve) Reader(src io.Reader) io.Reader {
-	if r.local == nil {
+	if r.free == nil {
 		return src
 	}
 	return &checkedReader{src: src, check: func() error { return r.Check(0) }}

@@ -12,13 +12,19 @@ import (
 // remote is a storage on other machines.
 type remote struct{ blob.Store }
 
+func (remote) Capabilities() blob.Capabilities { return blob.Capabilities{} }
+
 // filling is a storage on this machine that is full at the third check.
 type filling struct {
 	blob.Store
 	checks *int
 }
 
-func (f filling) Free() (uint64, error) {
+func (f filling) Capabilities() blob.Capabilities {
+	return blob.Capabilities{Local: true, Free: f.free}
+}
+
+func (f filling) free() (uint64, error) {
 	if *f.checks++; *f.checks > 2 {
 		return 49, nil
 	}

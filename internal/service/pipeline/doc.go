@@ -1,0 +1,54 @@
+// Package pipeline turns an uploaded file into the resolutions of a video. It decides which tasks
+// follow from which, what counts as done, and what a failure means for the video. What a task does
+// to the media is package worker's.
+//
+// # From a source to rendition files
+//
+//	inspect     reads the source and makes the plan: streams, chunk borders, renditions
+//	encode n    makes chunk n at every rendition, with one decode
+//	audio       makes the whole audio track once, so that chunk borders are never heard
+//	thumbnails  makes and publishes the thumbnails, so that a ready video has them
+//	assemble r  joins the chunk files of rendition r and the audio to one MP4, and publishes it
+//	measure     compares a few frames of a ready video with its source, for the report
+//	purge       removes what a finished or deleted video does not need any more
+//
+// The table in kinds.go has one row for each of them, and everything else reads the table.
+//
+// # Steps and tasks
+//
+// The queue runs a task at least once. What counts is its step, a row in the database: a result is
+// recorded only where the step is not done yet, in a transaction that holds the video's lock. So a
+// task that runs twice does no harm, and of two workers that finish the last two chunks exactly one
+// sees that nothing is open, and enqueues the assembly.
+//
+// # Publishing
+//
+// A rendition file is stored under work/ first, then linked to its playback key (copied, in a bucket)
+// inside the transaction that turns its resolutions ready. A deletion takes the same lock before it
+// removes objects. So there is no moment at which a deletion was confirmed and the file appears
+// afterwards. Copying a large file in a bucket takes minutes, so it is prepared before the
+// transaction, invisibly.
+//
+// Resolutions that come out equal (a 360p source asked for 720p and 1080p) share one rendition:
+// encoded once, linked twice.
+//
+// # Passes
+//
+// A pass is the work on all resolutions that are processing and not in the plan yet, from the
+// inspection of the source to the last rendition file. Completing the upload starts the first pass.
+// A resolution that is added or retried later starts another one, or waits for the end of the
+// current one, however that ends. The source is inspected again, and new renditions are numbered
+// after the old ones, which stay in the plan. So chunk files of different passes have different
+// keys, and a worker that slept through the end of its pass is recognised by the rendition numbers
+// of its result, which then does not count.
+//
+// # Failures
+//
+// A *video.Failure is the file's fault: the video fails at once with that code and sentence. An
+// unexplained error of a conversion is counted in the step and retried a few times. Everything else,
+// such as a full disk, is retried for as long as it takes. A failure of an optional task, such as
+// thumbnails, never fails the video.
+//
+// A video and its tasks change in one transaction, so a video that is processing has its tasks.
+// Should one be missing all the same, Reconcile enqueues it again.
+package pipeline

@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Files brings the inputs of tasks to workers: sources, chunk files and rendition files.
+type Files struct {
+	store *store.Store
+	blobs blob.Store
+}
+
+// NewFiles returns the inputs in a storage.
+func NewFiles(s *store.Store, blobs blob.Store) *Files { return &Files{store: s, blobs: blobs} }
+
+// ErrSourceGone means that the source is not in the storage any more, or not the one that was
+// verified. It will not come back.
+var ErrSourceGone = errors.New("the uploaded file is gone")
+
+// FetchSource makes the source available as the local file path.
+//
+// Its key is random and nothing writes to it again, so the size is proof enough. The ETag is not
+// compared: a data directory that was restored from a backup has the same files with other ETags.
+func (f *Files) FetchSource(ctx context.Context, v video.Video, path string) error {
+	if err := f.blobs.Fetch(ctx, v.Source.Key, "", path); err != nil {
+		return sourceError(v, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("fetch source of %s: %w", v.ID, err)
+	}
+	return checkSize(v, info.Size())
+}
+
+// maxSparsePercent is the part of a source up to which fetching no more than that is worth it: it
+// takes more requests than fetching the whole.
+const maxSparsePercent = 80
+
+// FetchSourceSpans is FetchSource of some bytes, where that costs less than fetching all of them. It
+// reports whether the file is sparse.
+func (f *Files) FetchSourceSpans(ctx context.Context, v video.Video, spans []video.Span, path string) (sparse bool, err error) {
+	ranges, sum := make([]blob.Range, len(spans)), int64(0)
+	for i, s := range spans {
+		ranges[i] = blob.Range{From: s.From, To: s.To}
+		sum += s.To - s.From
+	}
+	if len(spans) == 0 || sum > v.Source.Size/100*maxSparsePercent {
+		return false, f.FetchSource(ctx, v, path)
+	}
+	info, sparse, err := f.blobs.FetchParts(ctx, v.Source.Key, path, ranges)
+	if err != nil {
+		return false, sourceError(v, err)
+	}
+	return sparse, checkSize(v, info.Size)
+}
+
+func sourceError(v video.Video, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("fetch source of %s: %w", v.ID, ErrSourceGone)
+	}
+	return blob.ServiceError("fetch source", err)
+}
+
+func checkSize(v video.Video, size int64) error {
+	if size != v.Source.Size {
+		return fmt.Errorf("source of %s has %d bytes instead of %d: %w", v.ID, size, v.Source.Size, ErrSourceGone)
+	}
+	return nil
+}
+
+// ChunkFiles are the parts of one rendition, open for reading.
+type ChunkFiles struct {
+	Chunks []blob.Object
+	Audio  blob.Object // nil for a silent video
+	Frames int64       // that the chunks have together
+}
+
+// Close closes all of them.
+func (c *ChunkFiles) Close() {
+	for _, o := range c.Chunks {
+		o.Close()
+	}
+	if c.Audio != nil {
+		c.Audio.Close()
+	}
+}
+
+// OpenChunkFiles opens what a rendition is assembled from. A chunk in which nothing could be decoded
+// has no file and is left out.
+func (f *Files) OpenChunkFiles(ctx context.Context, v video.Video, rendition int) (*ChunkFiles, error) {
+	steps, err := f.store.Steps(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	c, audio := new(ChunkFiles), false
+	for _, s := range steps {
+		audio = audio || s.Kind == string(queue.Audio) && s.Frames == audible
+		if s.Kind != string(queue.Encode) || s.Frames == 0 {
+			continue
+		}
+		o, err := f.blobs.Open(ctx, objects.Chunk(v.ID, s.Number, rendition))
+		if err != nil {
+			c.Close()
+			return nil, fmt.Errorf("open chunk file %d: %w", s.Number, err)
+		}
+		c.Chunks = append(c.Chunks, o)
+		c.Frames += s.Frames
+	}
+	if v.Plan.Audio == nil {
+		return c, nil
+	}
+	o, err := f.blobs.Open(ctx, objects.Audio(v.ID))
+	if err == nil {
+		c.Audio = o
+	} else if audio || !errors.Is(err, fs.ErrNotExist) { // only audio that could not be decoded leaves a silent video
+		c.Close()
+		return nil, fmt.Errorf("open audio: %w", err)
+	}
+	return c, nil
+}
+
+// FetchedRendition is a published rendition file as a local file.
+type FetchedRendition struct {
+	Rendition int
+	Path      string
+}
+
+// FetchRenditionFiles makes the rendition files of a video available in a local folder: one for each
+// rendition that still has a resolution and was not measured in an earlier pass, in the order of
+// renditions.
+func (f *Files) FetchRenditionFiles(ctx context.Context, v video.Video, dir string) ([]FetchedRendition, error) {
+	var fetched []FetchedRendition
+	for i, rendition := range v.Plan.Renditions {
+		for _, name := range rendition.Names {
+			if r, ok := v.Resolution(name); !ok || r.Status != video.Ready || r.Quality != nil {
+				continue
+			}
+			file := objects.RenditionFile(name)
+			path := filepath.Join(dir, file)
+			err := f.blobs.Fetch(ctx, objects.Playback(v, file), "", path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // deleted meanwhile
+			}
+			if err != nil {
+				return nil, blob.ServiceError("fetch rendition file "+file, err)
+			}
+			fetched = append(fetched, FetchedRendition{Rendition: i, Path: path})
+			break
+		}
+	}
+	return fetched, nil
+}

@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Kind is one kind of task: what it costs, what it needs, and what depends on it. A new kind is one
+// row in the table below and one handler in package worker.
+type Kind struct {
+	Name queue.Kind
+
+	// Priority is that of task number n. Tenants take turns (package queue); among the tasks of one
+	// tenant the smallest priority runs first.
+	Priority func(n int) int
+	// Numbers are the tasks of this kind that a plan asks for: from (included) to to (excluded).
+	// nil: a plan asks for none.
+	Numbers func(*video.Plan) (from, to int)
+	// Weight is the share of task number n in the progress of its video, in seconds of video.
+	Weight func(p *video.Plan, n int) float64
+	// Reads is roughly how many bytes of the source task number n fetches; nil: none.
+	Reads func(v video.Video, n int) int64
+	// Writes is roughly how many bytes task number n writes; nil: none.
+	Writes func(ctx context.Context, blobs blob.Store, v video.Video, n int) (int64, error)
+
+	StartsPass     bool // inspects the source: wanted while resolutions wait for a plan
+	Blocks         bool // the renditions of a pass are assembled after all tasks of this kind
+	PerRendition   bool // assembles rendition number n; the last one ends the pass
+	Optional       bool // its failure never fails the video: the task is skipped
+	AfterPass      bool // runs on a ready video, when nobody waits any more
+	AlwaysWanted   bool // also wanted when the video has failed or is gone
+	SurvivesCancel bool // stays queued when the video's work is cancelled or its next pass starts
+	KeepsWork      bool // while a step is open, chunk files and the source are kept
+	KeepsSource    bool // while a step is open, the source is kept
+	DelaysPurge    bool // a purge waits while a task of this kind runs, which may still write objects
+	Notable        bool // its executions are reported even where many others are left out
+}
+
+// What makes a video visible sooner goes before what makes it longer, and the first chunks of a new
+// video go before the late chunks of a long one, so that a clip never waits for a long video to end.
+const (
+	inspectPriority   = 0 // short, and everything else waits for it
+	assemblePriority  = 1
+	thumbnailPriority = 2
+	audioPriority     = 3
+	purgePriority     = 4
+	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
+	lateChunk         = 50
+	measurePriority   = 100 // after everything that somebody waits for
+)
+
+// kinds is the table. The tasks of a plan are enqueued in its order.
+var kinds = []Kind{
+	{
+		Name: queue.Inspect, Priority: always(inspectPriority), Reads: wholeSource,
+		StartsPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{
+		Name: queue.Encode, Priority: func(n int) int { return encodePriority + min(n, lateChunk) },
+		Numbers: func(p *video.Plan) (int, int) { return 0, len(p.Chunks) },
+		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
+		Reads:   chunkSource, Writes: estimated(chunkBytes),
+		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{
+		Name: queue.Audio, Priority: always(audioPriority),
+		Numbers: func(p *video.Plan) (int, int) { return 0, oneIf(p.Audio != nil) },
+		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 * p.Duration.Seconds() },
+		Reads:   wholeSource, Writes: estimated(audioBytes),
+		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{
+		Name: queue.Thumbnails, Priority: always(thumbnailPriority),
+		Numbers: func(p *video.Plan) (int, int) { return 0, oneIf(len(p.Thumbnails) > 0) },
+		Weight:  func(p *video.Plan, _ int) float64 { return 0.1 * float64(len(p.Thumbnails)) },
+		Reads:   wholeSource, Writes: estimated(thumbnailBytes),
+		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{
+		Name: queue.Assemble, Priority: always(assemblePriority),
+		Numbers:      func(p *video.Plan) (int, int) { return p.First, len(p.Renditions) },
+		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
+		Writes:       renditionBytes,
+		PerRendition: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{
+		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
+		Optional: true, AfterPass: true, KeepsSource: true, Notable: true,
+	},
+	{
+		Name: queue.Purge, Priority: always(purgePriority),
+		AlwaysWanted: true, SurvivesCancel: true,
+	},
+}
+
+// unknown stands for a kind that is not in the table: a newer version may run beside this one. Its
+// open steps are respected.
+var unknown = Kind{Priority: always(measurePriority), Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true}
+
+// KindOf returns the row of a kind.
+func KindOf(name queue.Kind) Kind {
+	for _, k := range kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return unknown
+}
+
+// Kinds returns the names of all kinds.
+func Kinds() []queue.Kind { return kindsThat(func(Kind) bool { return true }) }
+
+// DelayNoPurge returns the kinds that a purge does not wait for.
+func DelayNoPurge() []queue.Kind { return kindsThat(func(k Kind) bool { return !k.DelaysPurge }) }
+
+// PerRendition is the name of the kind that has a step for each rendition.
+func PerRendition() string {
+	return string(kindsThat(func(k Kind) bool { return k.PerRendition })[0])
+}
+
+// Concerns reports whether a rendition waits for a step: for all but the assembly of other
+// renditions, because every chunk is encoded for all of them at once. A rendition that is in no plan
+// yet, which is -1, waits for none.
+func Concerns(s store.Step, rendition int) bool {
+	return rendition >= 0 && (!stepKind(s).PerRendition || s.Number == rendition)
+}
+
+// Keeps reports which files the open steps of a video need.
+func Keeps(steps []store.Step) (work, source bool) {
+	for _, s := range steps {
+		if k := stepKind(s); !s.Done {
+			work, source = work || k.KeepsWork, source || k.KeepsSource
+		}
+	}
+	return work, source
+}
+
+// kindsThat returns the names of the kinds that have a property.
+func kindsThat(has func(Kind) bool) []queue.Kind {
+	var names []queue.Kind
+	for _, k := range kinds {
+		if has(k) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// surviving are the kinds that stay queued when the work on a video is cancelled.
+func surviving() []queue.Kind { return kindsThat(func(k Kind) bool { return k.SurvivesCancel }) }
+
+// stepKind returns the row of a step.
+func stepKind(s store.Step) Kind { return KindOf(queue.Kind(s.Kind)) }
+
+// newTask returns task number n of a kind.
+func newTask(name queue.Kind, id video.ID, tenant video.Tenant, n int) queue.Task {
+	return queue.Task{Kind: name, Video: id, Tenant: tenant, Number: n, Priority: KindOf(name).Priority(n)}
+}
+
+// passOpen reports whether a pass is between its inspection and its end, which is when the last
+// rendition is assembled.
+func passOpen(steps []store.Step) bool {
+	return slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).PerRendition && !s.Done })
+}
+
+// taskOpen reports whether a task is still to be done. Its worker may have slept through the end of
+// its step, or of its pass.
+func taskOpen(t queue.Task, v video.Video, steps []store.Step) bool {
+	if KindOf(t.Kind).StartsPass {
+		return len(v.Unplanned()) > 0 && !passOpen(steps)
+	}
+	return slices.ContainsFunc(steps, func(s store.Step) bool {
+		return s.Kind == string(t.Kind) && s.Number == t.Number && !s.Done
+	})
+}
+
+func always(priority int) func(int) int { return func(int) int { return priority } }
+
+func oneIf(wanted bool) int {
+	if wanted {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,161 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Config is what an operator may choose.
+type Config struct {
+	KeepSource     bool // keep the source when all resolutions are done
+	MeasureQuality bool // compare finished videos with their source
+}
+
+// Observer is told what an operator wants to count.
+type Observer interface {
+	VideoFinished(s video.Status, f *video.Failure)
+}
+
+// Passes starts, continues and ends passes. It is what the API, uploads and deletions call; what
+// workers call is Tasks.
+type Passes struct {
+	config  Config
+	store   *store.Store
+	queue   queue.Queue
+	blobs   blob.Store
+	now     func() time.Time
+	log     *slog.Logger
+	observe Observer
+}
+
+// NewPasses returns the passes of all videos in a database.
+func NewPasses(c Config, s *store.Store, q queue.Queue, blobs blob.Store, now func() time.Time, log *slog.Logger, o Observer) *Passes {
+	return &Passes{config: c, store: s, queue: q, blobs: blobs, now: now, log: log, observe: o}
+}
+
+// newID returns ids that sort by the time they were made, which keeps new rows together in the
+// database's indexes.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Start starts the first pass of a video whose upload was accepted in tx.
+func (p *Passes) Start(ctx context.Context, tx *store.Tx, id video.ID, tenant video.Tenant) error {
+	return p.queue.Enqueue(ctx, tx, inspection(id, tenant))
+}
+
+// inspection is the first task of a pass.
+func inspection(id video.ID, tenant video.Tenant) queue.Task {
+	return newTask(queue.Inspect, id, tenant, 0)
+}
+
+// include makes a resolution that is processing part of the next pass. v is the video as it was
+// before.
+func (p *Passes) include(ctx context.Context, tx *store.Tx, v video.Video, name video.Name) error {
+	if v.CompletedAt.IsZero() {
+		return nil // completing the upload will start the first pass
+	}
+	if v.Plan != nil && v.Plan.RenditionOf(name) >= 0 {
+		if err := tx.SetPlan(ctx, v.ID, v.Plan.Without(name)); err != nil {
+			return err
+		}
+	}
+	if v.Status == video.Processing {
+		return nil // the end of the current pass starts the next one
+	}
+	if err := tx.MoveVideo(ctx, v.ID, video.Processing, nil); err != nil {
+		return err
+	}
+	return p.next(ctx, tx, v)
+}
+
+// next starts a pass for the resolutions that wait for one. Work left over from the pass before, such
+// as a comparison with the source, is cancelled.
+func (p *Passes) next(ctx context.Context, tx *store.Tx, v video.Video) error {
+	if err := p.cancelWork(ctx, tx, v.ID); err != nil {
+		return err
+	}
+	return p.queue.Enqueue(ctx, tx, inspection(v.ID, v.Tenant))
+}
+
+// skip starts the next pass if nobody waits for the result of the current one any more.
+func (p *Passes) skip(ctx context.Context, tx *store.Tx, v video.Video) error {
+	waiting := v.Unplanned()
+	awaited := func(r video.Resolution) bool { return !r.Status.Finished() && !slices.Contains(waiting, r.Name) }
+	if len(waiting) == 0 || slices.ContainsFunc(v.Resolutions, awaited) {
+		return nil
+	}
+	if steps, err := tx.Steps(ctx, v.ID); err != nil || !passOpen(steps) {
+		return err
+	}
+	return p.next(ctx, tx, v)
+}
+
+// endIfDone ends the current pass if none of its renditions is open, and starts the next one if more
+// resolutions were added meanwhile.
+func (p *Passes) endIfDone(ctx context.Context, tx *store.Tx, id video.ID) error {
+	steps, err := tx.Steps(ctx, id)
+	if err != nil || passOpen(steps) {
+		return err
+	}
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(v.Unplanned()) > 0 {
+		return p.next(ctx, tx, v)
+	}
+	if err := tx.DropSteps(ctx, id); err != nil {
+		return err
+	}
+	if err := p.measureIfReady(ctx, tx, id); err != nil {
+		return err
+	}
+	return p.enqueuePurge(ctx, tx, id, AfterPass)
+}
+
+// ResolutionDeleted gives a video the status that follows from the resolutions that are left, and
+// has the files of the one that was deleted in tx purged.
+func (p *Passes) ResolutionDeleted(ctx context.Context, tx *store.Tx, id video.ID) error {
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	ended := false
+	if v.Status == video.Processing {
+		if ended, err = p.updateStatus(ctx, tx, v, firstFailure(v.Resolutions)); err != nil {
+			return err
+		}
+	}
+	if ended {
+		if err := p.Cancel(ctx, tx, id, AfterDeletion); err != nil {
+			return err
+		}
+		return p.measureIfReady(ctx, tx, id)
+	}
+	if err := p.skip(ctx, tx, v); err != nil {
+		return err
+	}
+	return p.enqueuePurge(ctx, tx, id, AfterDeletion)
+}
+
+// NoResolutionLeft is why a video failed whose resolutions were all deleted before one was ready.
+func NoResolutionLeft() *video.Failure {
+	return video.Failf(video.InternalFailure, "Every resolution was deleted before one was ready.")
+}
+
+func firstFailure(all []video.Resolution) *video.Failure {
+	for _, r := range all {
+		if r.Failure != nil {
+			return r.Failure
+		}
+	}
+	return NoResolutionLeft()
+}

@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// StorePlan stores the result of an inspection and enqueues everything that follows from it, in one
+// transaction.
+func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error {
+	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, id)
+		if err != nil || v.Status != video.Processing || overlap(v.Plan, p) { // given up, or inspected before
+			return err
+		}
+		if before, err := tx.Steps(ctx, id); err != nil || passOpen(before) {
+			return err // this plan belongs to the next pass
+		}
+		p := p.After(v.Plan)
+		steps, tasks := expand(v, p)
+		if err := tx.DropSteps(ctx, id); err != nil { // of the inspection, and of stale tasks
+			return err
+		}
+		if err := tx.SetPlan(ctx, id, p); err != nil {
+			return err
+		}
+		if err := setWarnings(ctx, tx, v, p.Warnings); err != nil {
+			return err
+		}
+		if err := tx.InsertSteps(ctx, id, steps); err != nil {
+			return err
+		}
+		return t.passes.queue.Enqueue(ctx, tx, tasks...)
+	})
+}
+
+// expand turns a plan into its steps and the tasks that can start at once.
+func expand(v video.Video, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
+	for _, k := range kinds {
+		if k.Numbers == nil {
+			continue
+		}
+		from, to := k.Numbers(p)
+		for n := from; n < to; n++ {
+			steps = append(steps, store.Step{Kind: string(k.Name), Number: n, Weight: k.Weight(p, n)})
+			if k.Blocks {
+				tasks = append(tasks, newTask(k.Name, v.ID, v.Tenant, n))
+			}
+		}
+	}
+	return steps, tasks
+}
+
+// overlap reports whether two plans have a resolution in common.
+func overlap(plan, other *video.Plan) bool {
+	if plan == nil {
+		return false
+	}
+	return slices.ContainsFunc(other.Renditions, func(r video.Rendition) bool {
+		return slices.ContainsFunc(r.Names, func(n video.Name) bool { return plan.RenditionOf(n) >= 0 })
+	})
+}
+
+// setWarnings replaces the warnings about a video. Those about renditions of earlier passes stay:
+// they are still true.
+func setWarnings(ctx context.Context, tx *store.Tx, v video.Video, all []video.Warning) error {
+	if slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready }) {
+		fresh := slices.DeleteFunc(slices.Clone(all), func(w video.Warning) bool { return slices.Contains(v.Warnings, w) })
+		all = slices.Concat(v.Warnings, fresh)
+	}
+	if slices.Equal(all, v.Warnings) {
+		return nil
+	}
+	return tx.SetWarnings(ctx, v.ID, all)
+}

@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// RenditionFile is an assembled rendition as a worker made it.
+type RenditionFile struct {
+	Path          string
+	Width, Height int
+	Duration      time.Duration
+}
+
+// PublishRendition makes a rendition playable under each name that it serves and turns those
+// resolutions ready.
+//
+// Copying a large file takes minutes on S3, so it is prepared first, invisibly. The objects appear
+// inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
+// either the deletion comes first and nothing appears, or it comes later and finds what it has to
+// remove. A file that can be played after its deletion was confirmed cannot happen.
+func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int, f RenditionFile) error {
+	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(id, rendition), f.Path)
+	if err != nil {
+		return fmt.Errorf("store rendition file: %w", err)
+	}
+	copies, err := t.prepareCopies(ctx, id, rendition, staged.Key)
+	defer copies.discard()
+	if err != nil {
+		return err
+	}
+	t.hook.Reach(failpoint.RenditionStaged)
+	var locked bool
+	err = t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
+		locked = true
+		done, err := tx.FinishStep(ctx, id, string(queue.Assemble), rendition, 0, t.clock.Now())
+		if err != nil {
+			return err
+		}
+		if !done { // another was first: nobody may need the staged file
+			return t.passes.enqueuePurge(ctx, tx, id, AfterPass)
+		}
+		return t.publish(ctx, tx, id, rendition, f, staged.Size, copies)
+	})
+	if err == nil && !locked {
+		return t.removeWork(ctx, id)
+	}
+	return err
+}
+
+// publish publishes a rendition under all its names.
+func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, rendition int, f RenditionFile, size int64, c *copies) error {
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i, r := range v.Resolutions {
+		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
+			continue
+		}
+		r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, size, bitrate(size, f.Duration)
+		if err := publishResolution(ctx, tx, v, r, c); err != nil {
+			return err
+		}
+		v.Resolutions[i].Status = video.Ready
+	}
+	if _, err = t.passes.updateStatus(ctx, tx, v, nil); err != nil {
+		return err
+	}
+	t.hook.Reach(failpoint.RenditionLinked)
+	return t.passes.endIfDone(ctx, tx, id)
+}
+
+func publishResolution(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, c *copies) error {
+	err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return c.publish(ctx, v, r.Name) })
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", r.Name, err)
+	}
+	if err := tx.SetOutput(ctx, r); err != nil {
+		return err
+	}
+	return tx.MoveResolution(ctx, r.ID, video.Ready, nil)
+}
+
+func bitrate(size int64, d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return int64(float64(size) * 8 / d.Seconds())
+}
+
+// copies are the copies of a rendition file under the names that it serves.
+type copies struct {
+	blobs    blob.Store
+	staged   string
+	prepared map[video.Name]blob.Prepared // not yet published; a name that is missing is copied when it is published
+}
+
+// prepareCopies has a rendition file copied where that takes long. It returns copies also with an
+// error, to be discarded.
+func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
+	c := &copies{blobs: t.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
+	v, err := t.store.Video(ctx, id)
+	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
+		return c, nil // nobody wants it any more
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, r := range v.Resolutions {
+		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
+			continue
+		}
+		p, err := t.blobs.Prepare(ctx, staged, objects.Playback(v, objects.RenditionFile(r.Name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return c, nil // another was first, and the file was purged: the transaction will tell
+		}
+		if err != nil {
+			return c, fmt.Errorf("publish %s: %w", r.Name, err)
+		}
+		c.prepared[r.Name] = p
+	}
+	return c, nil
+}
+
+// publish makes the rendition file visible under a name.
+func (c *copies) publish(ctx context.Context, v video.Video, n video.Name) error {
+	p, ok := c.prepared[n]
+	if !ok {
+		_, err := c.blobs.Copy(ctx, c.staged, objects.Playback(v, objects.RenditionFile(n)), "")
+		return err
+	}
+	delete(c.prepared, n) // if the transaction collides and runs again, it is copied again
+	defer p.Discard()
+	_, err := p.Publish(ctx)
+	return err
+}
+
+func (c *copies) discard() {
+	for _, p := range c.prepared {
+		p.Discard()
+	}
+}

@@ -1,0 +1,64 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// PurgeReason numbers the purges of a video, which gives them names of their own: one that a deletion
+// asks for must not be skipped because the one after a pass is running.
+type PurgeReason int
+
+const (
+	AfterPass        PurgeReason = 0
+	AfterDeletion    PurgeReason = 1
+	AfterMeasurement PurgeReason = 2
+)
+
+// Cancel stops the work on a video and has what it left purged.
+func (p *Passes) Cancel(ctx context.Context, tx *store.Tx, id video.ID, why PurgeReason) error {
+	if err := p.cancelWork(ctx, tx, id); err != nil {
+		return err
+	}
+	return p.enqueuePurge(ctx, tx, id, why)
+}
+
+// cancelWork drops the tasks and the steps of a video.
+func (p *Passes) cancelWork(ctx context.Context, tx *store.Tx, id video.ID) error {
+	if err := p.queue.Cancel(ctx, tx, id, surviving()...); err != nil {
+		return err
+	}
+	return tx.DropSteps(ctx, id)
+}
+
+// enqueuePurge leaves the tenant empty: purging is a tenant of its own, so that it neither waits for
+// the thousand videos of a tenant nor takes that tenant's turns.
+func (p *Passes) enqueuePurge(ctx context.Context, tx *store.Tx, id video.ID, why PurgeReason) error {
+	return p.queue.Enqueue(ctx, tx, newTask(queue.Purge, id, "", int(why)))
+}
+
+// removalTimeout is how long a video stays locked for a storage that does not remove objects.
+const removalTimeout = 10 * time.Second
+
+// RemoveLocked removes objects of a video that tx has locked.
+func RemoveLocked(ctx context.Context, tx *store.Tx, blobs blob.Store, keys []string) error {
+	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
+	defer cancel()
+	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return Remove(ctx, blobs, keys) })
+}
+
+// Remove removes objects.
+func Remove(ctx context.Context, blobs blob.Store, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if err := blobs.Delete(ctx, keys...); err != nil {
+		return blob.ServiceError("remove objects", err)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package playback
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/stream"
+)
+
+// Content is a file that people play, open for reading.
+type Content interface {
+	io.ReadSeekCloser
+	// Info describes it; files of a stream have no key.
+	Info() blob.Info
+}
+
+// document is a file of a stream that is held in memory.
+type document struct {
+	*bytes.Reader
+	info blob.Info
+}
+
+func newDocument(content []byte, modified time.Time) document {
+	sum := sha256.Sum256(content)
+	info := blob.Info{Size: int64(len(content)), ETag: hex.EncodeToString(sum[:16]), Modified: modified}
+	return document{bytes.NewReader(content), info}
+}
+
+func (d document) Info() blob.Info { return d.info }
+
+func (document) Close() error { return nil }
+
+// segment is a file of a stream whose media are read from a rendition file.
+type segment struct {
+	*stream.Reader
+	file blob.Object
+	info blob.Info
+}
+
+func newSegment(file blob.Object, parts []mp4.Part) *segment {
+	r := stream.NewReader(parts, func(from, to int64) io.ReadCloser { return file.Span(blob.Range{From: from, To: to}) })
+	hash, of := sha256.New(), file.Info()
+	hash.Write([]byte(of.ETag))
+	for _, p := range parts {
+		hash.Write(p.Bytes)
+	}
+	info := blob.Info{Size: r.Size(), ETag: hex.EncodeToString(hash.Sum(nil)[:16]), Modified: of.Modified}
+	return &segment{Reader: r, file: file, info: info}
+}
+
+func (s *segment) Info() blob.Info { return s.info }
+
+func (s *segment) Close() error {
+	return errors.Join(s.Reader.Close(), s.file.Close())
+}

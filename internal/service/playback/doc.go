@@ -1,0 +1,28 @@
+// Package playback opens the files that people play: rendition files, thumbnails, and the HLS and
+// DASH files over them.
+//
+// A playback address names its object, so playing needs no database query. The storage is asked at
+// every request whether the object is there, so a deletion takes effect at once. Only when there is
+// nothing does the database say why.
+//
+// # HLS and DASH
+//
+// The files of a stream are made when they are asked for, from the rendition files themselves. No
+// second copy of anything is stored, and videos published before there were streams have them too.
+// The movie box of a rendition file comes first; from its sample tables a segment's headers are made,
+// and the media bytes are read from the file as they are sent. The only state in memory is the index
+// of a rendition file under its key and ETag (stream.IndexCache). It is never served without its
+// rendition file.
+//
+// The audio of all rendition files of a video is the same, so it is a track of its own: a player
+// that changes the resolution keeps the audio it has, and the bytes are fetched once. It is read from
+// the smallest rendition file that has any, where the fewest other bytes lie between.
+//
+// Neither playlists nor segments exist as objects in a bucket, so they are always served from this
+// process, also where rendition files are redirected to the storage.
+//
+// # A slow storage
+//
+// A storage that does not answer within openTimeout is unavailable. Work can wait for it; a viewer
+// cannot. An open file has no such limit: it needs its context for as long as somebody watches.
+package playback

@@ -1,0 +1,178 @@
+package playback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// indexCacheSize is how much memory the indexes of rendition files may take. The index of a video of
+// two hours takes some 6 MB.
+const indexCacheSize = 64 << 20
+
+// Player opens files for playback.
+type Player struct {
+	store    *store.Store
+	blobs    blob.Store
+	keys     *auth.SigningKeys
+	now      func() time.Time
+	redirect blob.Presigner // nil: files are served from here
+	indexes  *stream.IndexCache
+}
+
+// NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
+func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
+	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize)}
+	if redirect {
+		p.redirect = blobs.Capabilities().Presign
+	}
+	return p
+}
+
+// OpenPublic opens a file of a public video: "720p.mp4", "720p-0.jpg" or a file of the stream. A
+// file that does not exist yet is not_ready; one that never will is not_found.
+func (p *Player) OpenPublic(ctx context.Context, id video.ID, file string) (Content, error) {
+	return p.open(ctx, objects.Public, id, file)
+}
+
+// OpenSigned opens a file of a private video for the holder of a signed address.
+func (p *Player) OpenSigned(ctx context.Context, token string, id video.ID, file string) (Content, error) {
+	if err := p.verify(ctx, token, id, file); err != nil {
+		return nil, err
+	}
+	return p.open(ctx, objects.Private, id, file)
+}
+
+// verify checks the signed part of a playback address.
+func (p *Player) verify(ctx context.Context, token string, id video.ID, file string) error {
+	purpose, subject := signedFor(id, file)
+	return p.keys.Verify(ctx, purpose, subject, token)
+}
+
+const (
+	// redirectLife is how long an address of the storage lives that a player is sent to. Players
+	// keep it for the whole video, pauses included.
+	redirectLife = 6 * time.Hour
+	// minRedirectLife is how long an address of the storage must live for a player to reach it in
+	// time. A file whose address ends sooner is served from here.
+	minRedirectLife = 5 * time.Second
+	// openTimeout is how long a viewer waits for a storage that does not answer.
+	openTimeout = 5 * time.Second
+)
+
+// PublicRedirect returns where the storage itself serves a file of a public video, for GET only. It
+// is "" where the storage does not serve it, and OpenPublic does.
+func (p *Player) PublicRedirect(ctx context.Context, id video.ID, file string) (string, error) {
+	if p.redirect == nil || isStreamFile(file) {
+		return "", nil
+	}
+	return p.presign(ctx, objects.Public, id, file, redirectLife)
+}
+
+// SignedRedirect is PublicRedirect for the holder of a signed address. Neither address outlives the
+// other.
+func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, file string) (string, error) {
+	if p.redirect == nil || isStreamFile(file) {
+		return "", nil
+	}
+	if err := p.verify(ctx, token, id, file); err != nil {
+		return "", err
+	}
+	// The storage counts whole seconds, from the beginning of the one in which it signs.
+	left := time.Duration(sign.Expiry(token).Unix()-p.now().Unix()) * time.Second
+	if left < minRedirectLife {
+		return "", nil
+	}
+	return p.presign(ctx, objects.Private, id, file, min(left, redirectLife))
+}
+
+// presign checks that the file is there before it returns an address: the storage would not explain
+// why it is missing.
+func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, file string, life time.Duration) (string, error) {
+	name, thumbnail, ok := objects.ParsePlaybackFile(file)
+	if !ok {
+		return "", noSuchFile()
+	}
+	key := area.Prefix(id) + file
+	stat, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if _, err := p.blobs.Stat(stat, key); errors.Is(err, fs.ErrNotExist) {
+		return "", p.whyMissing(ctx, area, id, name, thumbnail)
+	} else if err != nil {
+		return "", blob.ServiceError("find "+file, err)
+	}
+	address, err := p.redirect.PresignGet(ctx, key, life)
+	if err != nil {
+		return "", blob.ServiceError("presign "+file, err)
+	}
+	return address, nil
+}
+
+func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file string) (Content, error) {
+	if f, ok := stream.Parse(file); ok {
+		return p.openStream(ctx, area, id, f)
+	}
+	name, thumbnail, ok := objects.ParsePlaybackFile(file)
+	if !ok {
+		return nil, noSuchFile()
+	}
+	o, err := openInTime(ctx, func(ctx context.Context) (blob.Object, error) { return p.blobs.Open(ctx, area.Prefix(id)+file) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, p.whyMissing(ctx, area, id, name, thumbnail)
+	}
+	if err != nil {
+		return nil, blob.ServiceError("open "+file, err)
+	}
+	return o, nil
+}
+
+// openInTime opens something in a storage that answers within openTimeout. The context of what is
+// open must last for as long as somebody watches, so it has no deadline itself.
+func openInTime[C io.Closer](ctx context.Context, open func(context.Context) (C, error)) (C, error) {
+	ctx, cancel := context.WithCancel(ctx) // until the request ends
+	late := time.AfterFunc(openTimeout, cancel)
+	c, err := open(ctx)
+	if late.Stop() {
+		return c, err
+	}
+	if err == nil { // opened at the very moment of the timeout
+		_ = c.Close() // nothing was read
+	}
+	var none C
+	return none, fmt.Errorf("no answer for %s: %w", openTimeout, context.DeadlineExceeded)
+}
+
+func noSuchFile() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is no such file."}
+}
+
+func notReady() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "This file is not ready yet.", RetryAfter: 2 * time.Second}
+}
+
+// whyMissing says why a file cannot be played. Only then is a query needed.
+func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID, name video.Name, thumbnail int) error {
+	v, err := p.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return err
+	}
+	r, ok := v.Resolution(name)
+	if err != nil || !ok || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area || thumbnail >= len(v.Thumbnails) {
+		return noSuchFile()
+	}
+	if !r.Status.Finished() {
+		return notReady()
+	}
+	return noSuchFile()
+}

@@ -1,0 +1,148 @@
+package playback
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// listedRendition is a rendition file in the storage.
+type listedRendition struct {
+	name video.Name
+	info blob.Info
+}
+
+// listRenditions lists the rendition files of a video, smallest first. If there is none, the error
+// says why.
+func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video.ID) ([]listedRendition, error) {
+	var found []listedRendition
+	for info, err := range p.blobs.List(ctx, area.Prefix(id)) {
+		if err != nil {
+			return nil, blob.ServiceError("list rendition files", err)
+		}
+		_, _, rest, _ := objects.Parse(info.Key)
+		if name, thumbnail, ok := objects.ParsePlaybackFile(rest); ok && thumbnail < 0 {
+			found = append(found, listedRendition{name, info})
+		}
+	}
+	if len(found) == 0 {
+		return nil, p.whyNoStream(ctx, area, id)
+	}
+	slices.SortFunc(found, func(a, b listedRendition) int { return cmp.Compare(a.name.ShortSide(), b.name.ShortSide()) })
+	return found, nil
+}
+
+// renditions returns the rendition files of a video with their indexes, smallest first.
+func (p *Player) renditions(ctx context.Context, area objects.Area, id video.ID) ([]stream.Rendition, error) {
+	found, err := p.listRenditions(ctx, area, id)
+	if err != nil {
+		return nil, err
+	}
+	all, errs := make([]stream.Rendition, len(found)), make([]error, len(found))
+	var reading sync.WaitGroup
+	for i, f := range found {
+		reading.Go(func() {
+			all[i].Name = string(f.name)
+			all[i].Index, errs[i] = p.indexOf(ctx, f.info)
+		})
+	}
+	reading.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	// A file that was deleted since it was listed has no index.
+	all = slices.DeleteFunc(all, func(r stream.Rendition) bool { return r.Index == nil })
+	if len(all) == 0 {
+		return nil, p.whyNoStream(ctx, area, id)
+	}
+	return all, nil
+}
+
+// whyNoStream says why a video has nothing to stream.
+func (p *Player) whyNoStream(ctx context.Context, area objects.Area, id video.ID) error {
+	v, err := p.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return err
+	}
+	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area {
+		return noSuchFile()
+	}
+	for _, r := range v.Resolutions {
+		if !r.Status.Finished() {
+			return notReady()
+		}
+	}
+	return noSuchFile()
+}
+
+// indexOf returns the index of a rendition file that was just listed. It opens the file only if its
+// index is not cached.
+func (p *Player) indexOf(ctx context.Context, info blob.Info) (*mp4.Index, error) {
+	return p.cachedIndex(ctx, info, func() (*mp4.Index, error) {
+		file, err := p.blobs.Open(ctx, info.Key)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, blob.ServiceError("open rendition file", err)
+		}
+		defer file.Close()
+		return readIndex(file)
+	})
+}
+
+// index returns the index of an open rendition file.
+func (p *Player) index(ctx context.Context, file blob.Object) (*mp4.Index, error) {
+	return p.cachedIndex(ctx, file.Info(), func() (*mp4.Index, error) { return readIndex(file) })
+}
+
+// cachedIndex returns the index of a rendition file, and reads it if it is not cached. A caller that
+// times out while another reads the index gets the same storage error.
+func (p *Player) cachedIndex(ctx context.Context, info blob.Info, read func() (*mp4.Index, error)) (*mp4.Index, error) {
+	index, err := p.indexes.Get(ctx, info.Key, info.ETag, read)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, blob.ServiceError("wait for the index of a rendition file", err)
+	}
+	return index, err
+}
+
+// readIndex tells a storage that does not answer from a rendition file that is damaged: the first is
+// transient, the second is an internal error.
+func readIndex(file blob.Object) (*mp4.Index, error) {
+	storage := &errorRecorder{ReaderAt: file}
+	index, err := mp4.ReadIndex(mp4.Input{ReaderAt: storage, Size: file.Info().Size})
+	if storage.err != nil {
+		return nil, blob.ServiceError("read rendition file", storage.err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", file.Info().Key, err)
+	}
+	return index, nil
+}
+
+// errorRecorder remembers the last error of the storage.
+type errorRecorder struct {
+	io.ReaderAt
+	err error
+}
+
+func (r *errorRecorder) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,160 @@
+package playback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// openStream makes a file of a stream. Whatever is in memory, the storage is asked first whether the
+// rendition file is there: a deleted one has no stream.
+func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
+	if f.Kind == stream.Segment {
+		return p.openSegment(ctx, area, id, f)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if f.Kind == stream.Master || f.Kind == stream.Manifest {
+		return p.openOverview(ctx, area, id, f.Kind)
+	}
+	file, track, err := p.openTrack(ctx, area, id, f.Track)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if f.Kind == stream.Init {
+		return newDocument(track.Init, file.Info().Modified), nil
+	}
+	return newDocument(stream.MediaPlaylist(f.Track, track), file.Info().Modified), nil
+}
+
+// openOverview makes the list of renditions. It has no modification time: the deletion of a
+// rendition would not change it.
+func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.ID, k stream.Kind) (Content, error) {
+	all, err := p.renditions(ctx, area, id)
+	if err != nil {
+		return nil, err
+	}
+	text := stream.MasterPlaylist(all)
+	if k == stream.Manifest {
+		text, err = stream.DASHManifest(all)
+	}
+	return newDocument(text, time.Time{}), err
+}
+
+// openSegment returns a segment whose media are read from the rendition file as they are sent. The
+// storage has openTimeout to begin, and no limit to go on.
+func (p *Player) openSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
+	s, err := openInTime(ctx, func(ctx context.Context) (*segment, error) { return p.findSegment(ctx, area, id, f) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, blob.ServiceError("open rendition file", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*segment, error) {
+	file, track, err := p.openTrack(ctx, area, id, f.Track)
+	if err != nil {
+		return nil, err
+	}
+	if f.Number >= len(track.List()) {
+		file.Close()
+		return nil, noSuchFile()
+	}
+	parts, err := track.Segment(f.Number)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, file.Info().Key, err)
+	}
+	return newSegment(file, parts), nil
+}
+
+// openTrack opens the rendition file that has a track, and finds the track in its index.
+func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
+	if name == stream.AudioTrack {
+		return p.openAudio(ctx, area, id)
+	}
+	n := video.Name(name)
+	if !n.Valid() {
+		return nil, nil, noSuchFile()
+	}
+	file, err := p.openRendition(ctx, area, id, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	index, err := p.index(ctx, file)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, index.Video, nil
+}
+
+// openAudio opens a rendition file to read the audio from. The audio is the same in all of them,
+// except in those whose audio could not be decoded. The smallest file has the fewest other bytes in
+// between. A file whose index is known is likely to be there, which saves listing them.
+func (p *Player) openAudio(ctx context.Context, area objects.Area, id video.ID) (blob.Object, *mp4.Segments, error) {
+	known := slices.DeleteFunc(slices.Clone(video.Names), func(n video.Name) bool {
+		return !p.indexes.Has(area.Prefix(id) + objects.RenditionFile(n))
+	})
+	file, audio, err := p.openFirstAudio(ctx, area, id, known)
+	if video.KindOf(err) != video.NotFound {
+		return file, audio, err
+	}
+	found, err := p.listRenditions(ctx, area, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	var others []video.Name
+	for _, f := range found {
+		if !slices.Contains(known, f.name) {
+			others = append(others, f.name)
+		}
+	}
+	return p.openFirstAudio(ctx, area, id, others)
+}
+
+// openFirstAudio opens the first rendition file that is there and has audio.
+func (p *Player) openFirstAudio(ctx context.Context, area objects.Area, id video.ID, names []video.Name) (blob.Object, *mp4.Segments, error) {
+	for _, n := range names {
+		file, err := p.blobs.Open(ctx, area.Prefix(id)+objects.RenditionFile(n))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, nil, blob.ServiceError("open rendition file", err)
+		}
+		index, err := p.index(ctx, file)
+		if err == nil && index.Audio != nil {
+			return file, index.Audio, nil
+		}
+		file.Close()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, noSuchFile()
+}
+
+func (p *Player) openRendition(ctx context.Context, area objects.Area, id video.ID, n video.Name) (blob.Object, error) {
+	file, err := p.blobs.Open(ctx, area.Prefix(id)+objects.RenditionFile(n))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, p.whyMissing(ctx, area, id, n, -1)
+	}
+	if err != nil {
+		return nil, blob.ServiceError("open rendition file", err)
+	}
+	return file, nil
+}

@@ -1,0 +1,76 @@
+package playback
+
+import (
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// URLs are the addresses at which a video is played.
+type URLs struct {
+	HLS, DASH   string                        // where the streams of all resolutions begin
+	Resolutions map[video.Name]ResolutionURLs // of every resolution
+}
+
+// ResolutionURLs are the addresses of one resolution.
+type ResolutionURLs struct {
+	Rendition  string   // the MP4 file
+	Thumbnails []string // one for each timestamp, in the order given
+}
+
+// Signer signs addresses.
+type Signer interface {
+	Sign(p sign.Purpose, subject string, expires time.Time) string
+}
+
+// PublicURLs returns the permanent addresses of a public video. base is what they start with, such
+// as "https://video.example.com".
+func PublicURLs(v video.Video, base string) URLs {
+	return urls(v, func(file string) string { return base + "/v/" + string(v.ID) + "/" + file })
+}
+
+// SignedURLs returns addresses of a private video that expire.
+func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs {
+	return urls(v, func(file string) string {
+		purpose, subject := signedFor(v.ID, file)
+		return base + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
+	})
+}
+
+func urls(v video.Video, address func(file string) string) URLs {
+	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}}
+	for _, r := range v.Resolutions {
+		one := ResolutionURLs{Rendition: address(objects.RenditionFile(r.Name))}
+		for i := range v.Thumbnails {
+			one.Thumbnails = append(one.Thumbnails, address(objects.ThumbnailFile(r.Name, i)))
+		}
+		u.Resolutions[r.Name] = one
+	}
+	return u
+}
+
+// signedFor returns what the address of a file is signed for: this very file, or the whole stream
+// that it belongs to. The playlists of a stream name the other files by relative addresses, which
+// then carry the same signature.
+func signedFor(id video.ID, file string) (sign.Purpose, string) {
+	if isStreamFile(file) {
+		return sign.Stream, string(id)
+	}
+	return sign.Playback, string(id) + "/" + file
+}
+
+// isStreamFile reports whether a file is made when it is asked for. The storage has no such object.
+func isStreamFile(file string) bool {
+	_, ok := stream.Parse(file)
+	return ok
+}
+
+// MayChange reports whether the content of a file may change while its video lives. The list of
+// renditions does: they become ready one after the other, and can be deleted.
+func MayChange(file string) bool {
+	f, ok := stream.Parse(file)
+	return ok && (f.Kind == stream.Master || f.Kind == stream.Manifest)
+}

@@ -1,0 +1,184 @@
+package uploads
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Complete verifies the uploaded file and starts its first pass. Calling it again changes nothing.
+func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (video.Video, error) {
+	v, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+	if err != nil || !v.CompletedAt.IsZero() {
+		return v, err
+	}
+	var accepted bool
+	for range 3 { // a file that changes while it is verified is verified again
+		accepted, err = s.accept(ctx, v.ID, v.Tenant)
+		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if f, ok := errors.AsType[*video.Failure](err); ok {
+		accepted, err = false, s.refuse(ctx, v, f)
+	}
+	switch {
+	case err != nil:
+		return video.Video{}, uploadError(err)
+	case accepted:
+		return processing(v), nil
+	default: // another call was faster; what it did stands
+		return auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+	}
+}
+
+// processing returns v as it is right after its upload was accepted.
+func processing(v video.Video) video.Video {
+	v.Status, v.Failure, v.Resolutions = video.Processing, nil, slices.Clone(v.Resolutions)
+	for i := range v.Resolutions {
+		v.Resolutions[i].Status, v.Resolutions[i].Failure = video.Processing, nil
+	}
+	return v
+}
+
+// accept verifies the uploaded file, pins it under a key that no upload address reaches, and turns the
+// video to processing. A file that does not pass is a *video.Failure. It reports false when another
+// call accepted a file before.
+func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) (bool, error) {
+	info, err := s.verify(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	// The copy may take minutes. A client or a proxy that does not wait for it calls again, and must
+	// find the result of this call instead of starting another copy.
+	ctx = context.WithoutCancel(ctx)
+	pinned, err := s.blobs.Copy(ctx, objects.Upload(id), objects.Source(id, uuid.Must(uuid.NewV7()).String()), info.ETag)
+	if err != nil {
+		return false, err
+	}
+	s.hook.Reach(failpoint.SourcePinned)
+	var accepted bool
+	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		source := video.Source{Key: pinned.Key, Size: pinned.Size, ETag: pinned.ETag}
+		if accepted, err = tx.AcceptUpload(ctx, id, source, s.now()); err != nil || !accepted {
+			return err
+		}
+		return s.passes.Start(ctx, tx, id, tenant)
+	})
+	if err != nil {
+		return false, err // the copy stays: the commit may have taken effect, and the sweep will know
+	}
+	leftover := []string{pinned.Key} // another call was faster: nobody needs this copy
+	if accepted {
+		if s.blobs.Capabilities().Presign != nil {
+			s.observe.Uploaded(pinned.Size) // most of these bytes went to the storage directly
+		}
+		s.hook.Reach(failpoint.UploadAccepted)
+		leftover = objects.UploadKeys(id)
+	}
+	if err := s.blobs.Delete(ctx, leftover...); err != nil {
+		s.log.WarnContext(ctx, "could not remove objects; the sweep will", "keys", leftover, "err", err)
+	}
+	return accepted, nil
+}
+
+const (
+	// verifyTimeout is how long a client waits for a storage that does not answer.
+	verifyTimeout = 5 * time.Second
+	// headSize is how much of a file is read to tell whether it is a video.
+	headSize = 8 << 10
+)
+
+// verify checks that the uploaded file is there, is not too large, and begins like a video.
+func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	o, err := s.blobs.Open(ctx, objects.Upload(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return blob.Info{}, video.Failf(video.UploadMissing, "No file was uploaded.")
+	}
+	if err != nil {
+		return blob.Info{}, err
+	}
+	defer o.Close()
+	info := o.Info()
+	limit, err := s.sizeLimit(ctx, id, info.Size)
+	switch {
+	case err != nil:
+		return blob.Info{}, err
+	case info.Size == 0:
+		return blob.Info{}, video.Failf(video.UploadEmpty, "The uploaded file is empty.")
+	case info.Size > limit:
+		return blob.Info{}, video.Failf(video.FileTooLarge, "The file has %d bytes; at most %d are accepted.", info.Size, limit)
+	}
+	head := make([]byte, min(info.Size, headSize))
+	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {
+		return blob.Info{}, err
+	}
+	return info, s.admit(head)
+}
+
+// sizeLimit is how large an uploaded file may be: larger if it was uploaded resumably.
+func (s *Service) sizeLimit(ctx context.Context, id video.ID, size int64) (int64, error) {
+	if size <= s.config.MaxBytes {
+		return s.config.MaxBytes, nil
+	}
+	_, err := s.blobs.Stat(ctx, objects.UploadRecord(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.config.MaxBytes, nil
+	}
+	return max(s.config.MaxBytes, s.config.MaxResumableBytes), err
+}
+
+// refuse marks a video as failed because of its upload and returns the answer for the client: nil if
+// another call has accepted a file meanwhile.
+func (s *Service) refuse(ctx context.Context, v video.Video, f *video.Failure) error {
+	if v.Failure != nil && v.Failure.Code == video.UploadExpired {
+		f = v.Failure // the bytes were removed on purpose; "no file was uploaded" would be wrong
+	}
+	var refused bool
+	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		refused, err = tx.RefuseUpload(ctx, v.ID, f)
+		return err
+	})
+	if err != nil || !refused {
+		return err
+	}
+	if err := s.dropRecord(ctx, v.ID, f); err != nil {
+		return err
+	}
+	s.observe.VideoFinished(video.Fail, f)
+	kind := video.Unprocessable
+	if f.Code == video.FileTooLarge {
+		kind = video.TooLarge
+	}
+	hint := ""
+	if v.UploadOpen(s.now()) {
+		hint = " You can upload to the same address and complete again until " + v.UploadExpiresAt.Format(time.RFC3339) + "."
+	}
+	return &video.Error{Kind: kind, Code: string(f.Code), Msg: f.Message + hint}
+}
+
+// dropRecord has the next resumable upload begin again after a file that was refused. A file that is
+// only missing may still come.
+func (s *Service) dropRecord(ctx context.Context, id video.ID, f *video.Failure) error {
+	if f.Code == video.UploadMissing || f.Code == video.UploadExpired {
+		return nil
+	}
+	if err := s.blobs.Delete(ctx, objects.UploadRecord(id)); err != nil {
+		return blob.ServiceError("remove the record of a refused upload", err)
+	}
+	return nil
+}

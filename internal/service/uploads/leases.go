@@ -1,0 +1,235 @@
+package uploads
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// leaseTTL is how long a killed process keeps an upload from its next request.
+	leaseTTL   = 8 * time.Second
+	renewEvery = 2 * time.Second
+	// leaseTrust is how long after the last renewal a holder still trusts its lease.
+	leaseTrust = leaseTTL - renewEvery
+	// acquireTimeout is how long a request waits for the one before it to end: longer than a lease,
+	// so that a client never notices a process that was killed.
+	acquireTimeout = 20 * time.Second
+	retryLease     = 200 * time.Millisecond
+)
+
+// Leases let one request at a time in the whole fleet write to a resumable upload. Within this process
+// a map decides, among processes a row in the database. All leases of a process are renewed with one
+// statement, so that thousands of slow clients cost no more than one.
+type Leases struct {
+	rows    store.Leases
+	log     *slog.Logger
+	process string
+
+	mu       sync.Mutex
+	held     map[video.ID]*holder
+	renewing bool
+	renewed  time.Time // when all leases were last known to be ours
+}
+
+// holder is the request that has a lease, or waits for it.
+type holder struct {
+	lease store.Lease
+	since time.Time     // zero: the lease is not taken yet
+	lost  bool          // another process may have the lease
+	stop  func()        // asks the request to end
+	ended chan struct{} // closed when it has ended
+}
+
+// Lease is the right to write to an upload, exclusively.
+type Lease struct {
+	Release func()      // must be called in the end
+	Valid   func() bool // whether no other request can have the lease yet
+}
+
+// NewLeases returns the leases of this process.
+func NewLeases(s *store.Store, log *slog.Logger) *Leases {
+	return &Leases{rows: s.Leases(), log: log, process: uuid.NewString(), held: map[video.ID]*holder{}}
+}
+
+// Acquire makes the caller the only one who writes to the upload of a video, until it releases the
+// lease. The holder before it is asked to stop: behind a proxy, a broken connection can look alive
+// for long, and its client is back already. In the same way stop is called when another request wants
+// the upload, or when the lease is lost.
+func (l *Leases) Acquire(ctx context.Context, id video.ID, stop func()) (Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	h := &holder{
+		lease: store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process},
+		stop:  sync.OnceFunc(stop), ended: make(chan struct{}),
+	}
+	if err := l.enter(ctx, h); err != nil {
+		return Lease{}, err
+	}
+	if err := l.take(ctx, h); err != nil {
+		l.leave(h)
+		return Lease{}, err
+	}
+	release := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTTL)
+		defer cancel()
+		if err := l.rows.Drop(ctx, h.lease); err != nil {
+			l.log.WarnContext(ctx, "could not release the lease of an upload; it expires in a few seconds", "video", id, "err", err)
+		}
+		l.leave(h)
+	}
+	return Lease{Release: release, Valid: func() bool { return l.valid(h) }}, nil
+}
+
+// valid uses the clock of this machine, which goes on while a process is stopped: one that wakes up
+// after its lease has ended knows so before it writes anything.
+func (l *Leases) valid(h *holder) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.rows.Shared() || !h.lost && (time.Since(l.renewed) < leaseTrust || time.Since(h.since) < leaseTrust)
+}
+
+func locked() error {
+	return &video.Error{Kind: video.Locked, Code: "upload_locked", Msg: "Another request is still writing to this upload. Try again shortly."}
+}
+
+// enter waits until no other request of this process has the upload.
+func (l *Leases) enter(ctx context.Context, h *holder) error {
+	for {
+		l.mu.Lock()
+		other := l.held[h.lease.Video]
+		if other == nil {
+			l.held[h.lease.Video] = h
+			l.mu.Unlock()
+			return nil
+		}
+		l.mu.Unlock()
+		other.stop()
+		select {
+		case <-other.ended:
+		case <-ctx.Done():
+			return locked()
+		}
+	}
+}
+
+func (l *Leases) leave(h *holder) {
+	l.mu.Lock()
+	delete(l.held, h.lease.Video)
+	l.mu.Unlock()
+	close(h.ended)
+}
+
+// Interrupt asks the request of this process that writes to an upload to end, if there is one.
+func (l *Leases) Interrupt(id video.ID) {
+	l.mu.Lock()
+	h := l.held[id]
+	l.mu.Unlock()
+	if h != nil {
+		h.stop()
+	}
+}
+
+// InterruptAll asks all requests that write to uploads to store what they have and end: their clients
+// go on at another process, or after the next start.
+func (l *Leases) InterruptAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.held {
+		go h.stop()
+	}
+}
+
+// take waits until no other process has the upload.
+func (l *Leases) take(ctx context.Context, h *holder) error {
+	for {
+		asked := time.Now()
+		mine, err := l.rows.Take(ctx, h.lease, leaseTTL)
+		if mine {
+			l.keep(ctx, h, asked)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return locked()
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(retryLease):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// keep has the lease of h renewed until it leaves.
+func (l *Leases) keep(ctx context.Context, h *holder, taken time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h.since = taken
+	if !l.renewing && l.rows.Shared() {
+		l.renewing, l.renewed = true, taken
+		go l.renewAll(context.WithoutCancel(ctx))
+	}
+}
+
+// renewAll renews the leases of this process for as long as it has any.
+func (l *Leases) renewAll(ctx context.Context) {
+	for {
+		time.Sleep(renewEvery)
+		l.mu.Lock()
+		if len(l.held) == 0 {
+			l.renewing = false
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Unlock()
+		l.renew(ctx)
+	}
+}
+
+// renew renews all leases once, and stops the requests whose lease is requested or lost. While the
+// database does not answer, none is lost until it may have expired.
+func (l *Leases) renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	asked := time.Now()
+	requested, err := l.rows.Renew(ctx, l.process, leaseTTL)
+	for _, orphan := range l.review(asked, requested, err) {
+		_ = l.rows.Drop(ctx, orphan) // the next time, if not now
+	}
+}
+
+// review checks every holder after a renewal. It returns leases that no request has: the answer to
+// taking or dropping them was lost.
+func (l *Leases) review(asked time.Time, requested map[store.Lease]bool, err error) (orphans []store.Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.renewed = asked
+	}
+	for _, h := range l.held {
+		if h.since.IsZero() {
+			continue
+		}
+		wanted, ours := requested[h.lease]
+		lost := err == nil && !ours && h.since.Before(asked)
+		doubtful := err != nil && time.Since(l.renewed) > leaseTrust && time.Since(h.since) > leaseTrust
+		h.lost = h.lost || lost || doubtful
+		if wanted || h.lost {
+			go h.stop()
+		}
+	}
+	for lease := range requested {
+		if h := l.held[lease.Video]; h == nil || h.lease != lease {
+			orphans = append(orphans, lease)
+		}
+	}
+	return orphans
+}

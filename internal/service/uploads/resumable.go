@@ -1,0 +1,94 @@
+package uploads
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Resumable is the permission to upload the file of a video resumably.
+type Resumable struct {
+	Video   video.ID
+	Key     string    // of the object that the upload becomes
+	Expires time.Time // when the permission ends
+	Limit   int64     // the largest file
+
+	waits time.Time // until when the video waits for it
+}
+
+// OpenResumable checks the address of a resumable upload, and that the video still accepts a file.
+func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) (Resumable, error) {
+	if err := s.keys.Verify(ctx, sign.Resume, string(id), token); err != nil {
+		return Resumable{}, err
+	}
+	v, err := s.openForUpload(ctx, id)
+	if err != nil {
+		return Resumable{}, err
+	}
+	if v.Failure != nil && v.Failure.Code == video.UploadExpired {
+		return Resumable{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "This upload was given up because nothing came; create a new video."}
+	}
+	return Resumable{
+		Video: id, Key: objects.Upload(id), Expires: sign.Expiry(token), Limit: s.config.MaxResumableBytes,
+		waits: v.UploadExpiresAt,
+	}, nil
+}
+
+// BeginResumable prepares for a file of length bytes, or of an unknown length if that is negative.
+// What was uploaded before is removed. From now on the video waits for its upload for as long as the
+// address lives, so that nothing of it is swept.
+func (s *Service) BeginResumable(ctx context.Context, r Resumable, length int64) error {
+	if length > r.Limit {
+		return tooLarge(length, r.Limit)
+	}
+	if err := s.reserve.Check(length); err != nil {
+		return err
+	}
+	if err := s.ContinueResumable(ctx, r); err != nil {
+		return err
+	}
+	return s.Discard(ctx, r.Video)
+}
+
+// ContinueResumable has the video wait for an upload that was begun for as long as this address
+// lives. An address from a repeated create request lives longer than the one that the upload was
+// begun with.
+func (s *Service) ContinueResumable(ctx context.Context, r Resumable) error {
+	if !r.waits.Before(r.Expires) {
+		return nil
+	}
+	return s.store.KeepUploadOpen(ctx, r.Video, r.Expires)
+}
+
+// StoredBytes returns the size of the whole file, or -1 where there is none yet.
+func (s *Service) StoredBytes(ctx context.Context, id video.ID) (int64, error) {
+	info, err := s.blobs.Stat(ctx, objects.Upload(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, blob.ServiceError("find the upload", err)
+	}
+	return info.Size, nil
+}
+
+// FinishResumable is called when all bytes have come. They are in file, or, with an empty name, in
+// place already.
+func (s *Service) FinishResumable(ctx context.Context, id video.ID, file string) error {
+	if file != "" {
+		info, err := s.blobs.PutFile(ctx, objects.Upload(id), file)
+		if err != nil {
+			return uploadError(err)
+		}
+		s.observe.Uploaded(info.Size)
+	}
+	s.hook.Reach(failpoint.UploadStored)
+	return s.DiscardIfClosed(ctx, id)
+}
