@@ -62,7 +62,7 @@ scale: deps-test ## Simulate a thousand workers, and measure what one database c
 	SPOOL_SCALE_WORKERS=1000 SPOOL_SCALE_COSTS=1 $(GO) test -count=1 -timeout 2h -v ./test/scale
 
 bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
-	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/media -report $(CURDIR)/docs/benchmarks.md
+	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/encode -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench ShortClip -benchtime 10x ./test/e2e -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -skip 'Engine|ShortClip' -benchmem ./...
 

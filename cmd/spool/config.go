@@ -16,7 +16,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -161,7 +161,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
 		oneOf("codec", c.Codec, video.Codecs),
-		oneOf("encoder", c.Encoder, media.Accelerators),
+		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
 	)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -60,7 +60,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer
 		return nil, err
 	}
 	p.app, err = app.New(ctx, c.appConfig(), app.Parts{
-		Store: p.store, Queue: p.queue, Blobs: p.blobs, Admit: media.Admit, Log: log, Observer: o, Reached: crashPoint(),
+		Store: p.store, Queue: p.queue, Blobs: p.blobs, Admit: probe.Admit, Log: log, Observer: o, Reached: crashPoint(),
 	})
 	if err != nil {
 		return nil, err

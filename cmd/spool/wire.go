@@ -12,7 +12,8 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
@@ -57,7 +58,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	}
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, keepHouse: p.keepHouse}
 	if c.works() {
-		w, err := worker.New(p.app, bench.tools, filepath.Join(c.DataDir, scratchFolder), log, m)
+		w, err := worker.New(p.app, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +74,7 @@ func noTasks(context.Context) error { return nil }
 
 // workbench is what tasks are done with.
 type workbench struct {
-	tools   *media.Tools
+	engine  worker.Engine
 	sandbox string // how ffmpeg is confined
 }
 
@@ -84,8 +85,8 @@ func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.M
 	}
 	report := box.Report().String()
 	m.Sandboxed(report)
-	tools, err := c.mediaTools(ctx, box, log)
-	return &workbench{tools, report}, err
+	engine, err := c.openEngine(ctx, box, log)
+	return &workbench{engine, report}, err
 }
 
 // prepareAnswers gives svc what answers requests, and the API key that this very
@@ -141,15 +142,17 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	return box, nil
 }
 
-func (c *Config) mediaTools(ctx context.Context, box *sandbox.Sandbox, log *slog.Logger) (*media.Tools, error) {
-	ffmpeg, ffprobe, err := c.tools()
+func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog.Logger) (worker.Engine, error) {
+	ffmpegPath, ffprobePath, err := c.tools()
 	if err != nil {
-		return nil, err
+		return worker.Engine{}, err
 	}
-	return media.New(ctx, media.Config{
-		FFmpeg: ffmpeg, FFprobe: ffprobe, Threads: c.threads(), StallTimeout: c.StallTimeout, Sandbox: box, Log: log,
-		Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality), Accelerator: media.Accelerator(c.Encoder),
-	})
+	return worker.OpenEngine(ctx,
+		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Sandbox: box},
+		encode.Config{
+			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
+			Accelerator: encode.Accelerator(c.Encoder), Log: log,
+		})
 }
 
 // newHandler is the route table: the API with its description, uploads and

@@ -101,6 +101,30 @@ var rules = []rule{
 		"only the contracts blob and queue may be used here; which implementation runs is decided in cmd/spool"},
 }
 
+// engineOrder says which packages of internal/engine each of them may import. Each
+// knows only what it is built from: a plan is made of what was probed, and an
+// encode carries out a plan.
+var engineOrder = map[string][]string{
+	"sandbox":    {},
+	"mp4":        {},
+	"colour":     {},
+	"stream":     {"mp4"},
+	"ffmpeg":     {"sandbox"},
+	"probe":      {"colour", "ffmpeg", "sandbox"},
+	"plan":       {"colour", "ffmpeg", "probe"},
+	"encode":     {"colour", "ffmpeg", "mp4", "plan", "sandbox"},
+	"enginetest": {"ffmpeg", "sandbox"},
+}
+
+// againstEngineOrder reports whether both are packages of the engine and the
+// first must not import the second.
+func againstEngineOrder(from, imported string) bool {
+	const engine = module + "/internal/engine/"
+	a, inside := strings.CutPrefix(from, engine)
+	b, ok := strings.CutPrefix(imported, engine)
+	return inside && ok && !slices.Contains(engineOrder[a], b)
+}
+
 // vague lists package names that do not say what a package owns.
 var vague = []string{"utils", "util", "common", "helpers", "helper", "models", "misc", "shared"}
 
@@ -117,6 +141,9 @@ func breaches(packages []pkg) []string {
 			}
 			if from, to := wingOf(p.ImportPath), wingOf(imported); from != "" && to != "" && from != to && !slices.Contains(wings[from], to) {
 				found = append(found, fmt.Sprintf("%s must not import %s: the arrows are cmd → web, worker → service → backend, engine → video", p.ImportPath, imported))
+			}
+			if againstEngineOrder(p.ImportPath, imported) {
+				found = append(found, fmt.Sprintf("%s must not import %s: the order is sandbox ← ffmpeg ← probe ← plan ← encode, and mp4 ← stream (see engineOrder)", p.ImportPath, imported))
 			}
 			for _, r := range rules {
 				if anyOf(r.packages...)(p.ImportPath) && r.forbidden(imported) && !sameFamily(p.ImportPath, imported) {
@@ -185,7 +212,18 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/engine/stream", module + "/internal/engine/mp4", ""},
 		{"internal/engine/stream", module + "/internal/video", "nothing of a service"},
 		{"internal/engine/sandbox", module + "/internal/backend/blob", "the arrows are"},
-		{"internal/engine/media", module + "/internal/engine/sandbox", ""},
+		{"internal/engine/ffmpeg", module + "/internal/engine/sandbox", ""},
+		{"internal/engine/ffmpeg", module + "/internal/engine/probe", "sandbox ← ffmpeg"},
+		{"internal/engine/colour", module + "/internal/engine/ffmpeg", "sandbox ← ffmpeg"},
+		{"internal/engine/probe", module + "/internal/engine/colour", ""},
+		{"internal/engine/probe", module + "/internal/engine/plan", "sandbox ← ffmpeg"},
+		{"internal/engine/plan", module + "/internal/engine/probe", ""},
+		{"internal/engine/plan", module + "/internal/engine/encode", "sandbox ← ffmpeg"},
+		{"internal/engine/encode", module + "/internal/engine/plan", ""},
+		{"internal/engine/encode", module + "/internal/engine/probe", "sandbox ← ffmpeg"},
+		{"internal/engine/encode", module + "/internal/engine/enginetest", "sandbox ← ffmpeg"},
+		{"internal/engine/probe", module + "/internal/service/catalog", "the arrows are"},
+		{"internal/engine/thumbnails", module + "/internal/engine/ffmpeg", "sandbox ← ffmpeg"},
 		{"internal/web/api", module + "/internal/backend/store", "asks the services"},
 		{"internal/web/api", module + "/internal/backend/queue", "asks the services"},
 		{"internal/web/api", module + "/internal/service/catalog", ""},

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 )
 
 // A running task writes its progress after firstBeat, and then more and more
@@ -19,7 +19,7 @@ const (
 
 // heartbeat writes a task's progress now and then, and ends the returned context
 // when nobody waits for the task any more. stop ends it.
-func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context, report media.Progress, stop func()) {
+func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context, report ffmpeg.Progress, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var latest atomic.Uint64 // in millionths
 	done := make(chan struct{})

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -28,18 +30,18 @@ func (w *Worker) record(ctx context.Context, t queue.Task, r video.Execution) {
 // measure compares the films of a ready video with their source.
 func (w *Worker) measure(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	var found map[int]video.QualityScore
-	err := w.withParts(ctx, t, v, dir, media.SampleSpans(v.Plan), func(job media.Job) error {
+	err := w.withParts(ctx, t, v, dir, plan.SampleSpans(v.Plan), func(job ffmpeg.Job) error {
 		files, err := w.app.FetchFilms(ctx, v, filepath.Dir(job.Source))
 		if err != nil {
 			return err
 		}
-		films := make([]media.Film, len(files))
+		films := make([]encode.RenditionFile, len(files))
 		for i, f := range files {
-			films[i] = media.Film{Path: f.Path, Rendition: f.Rendition}
+			films[i] = encode.RenditionFile{Path: f.Path, Rendition: f.Rendition}
 		}
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		found, err = w.tools.Measure(run, job, v.Plan, films, report)
+		found, err = w.engine.Measure(run, job, v.Plan, films, report)
 		return conversion(err)
 	})
 	if err != nil {

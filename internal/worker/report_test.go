@@ -16,7 +16,9 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/metrics"
@@ -35,13 +37,13 @@ type bench struct {
 }
 
 // newBench makes a bench whose ffmpeg is the given program.
-func newBench(t *testing.T, ffmpeg string) *bench {
+func newBench(t *testing.T, program string) *bench {
 	t.Helper()
-	return newBenchOn(t, ffmpeg, nil)
+	return newBenchOn(t, program, nil)
 }
 
 // newBenchOn makes a bench on a storage; nil means a folder of its own.
-func newBenchOn(t *testing.T, ffmpeg string, blobs blob.Store) *bench {
+func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir()}
 	st, err := store.OpenSQLite(t.Context(), filepath.Join(b.dir, "spool.db"))
@@ -58,11 +60,11 @@ func newBenchOn(t *testing.T, ffmpeg string, blobs blob.Store) *bench {
 	t.Cleanup(func() { b.queue.Stop(context.Background()) })
 	b.App, err = app.New(t.Context(), app.Config{
 		UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 30, AbandonedAfter: time.Hour, MeasureQuality: true,
-	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Admit: media.Admit, Log: log, Observer: m})
+	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Admit: probe.Admit, Log: log, Observer: m})
 	b.must(err)
-	tools, err := media.New(t.Context(), media.Config{FFmpeg: ffmpeg, Threads: 1})
+	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1})
 	b.must(err)
-	b.work, err = New(b.App, tools, filepath.Join(b.dir, "scratch"), log, m)
+	b.work, err = New(b.App, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)
 	secret, _, err := b.CreateKey(t.Context(), app.Key{})
 	b.must(err)

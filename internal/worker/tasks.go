@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -25,7 +27,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return err
 	}
-	plan, err := w.tools.Inspect(ctx, job, media.Ask{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale})
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale})
 	if err != nil {
 		return conversion(err)
 	}
@@ -33,13 +35,13 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	var outputs []media.Output
+	var outputs []encode.Output
 	began := time.Now()
-	err := w.withParts(ctx, t, v, dir, media.ChunkSpans(v.Plan, t.Number), func(job media.Job) (err error) {
+	err := w.withParts(ctx, t, v, dir, plan.ChunkSpans(v.Plan, t.Number), func(job ffmpeg.Job) (err error) {
 		began = time.Now()
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.EncodeChunk(run, job, v.Plan.Pass(), t.Number, report)
+		outputs, err = w.engine.EncodeChunk(run, job, v.Plan.Pass(), t.Number, report)
 		return conversion(err)
 	})
 	if err != nil {
@@ -59,9 +61,9 @@ func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir str
 		return err
 	}
 	run, report, stop := w.heartbeat(ctx, t)
-	output, err := w.tools.EncodeAudio(run, job, v.Plan, report)
+	output, err := w.engine.EncodeAudio(run, job, v.Plan, report)
 	stop()
-	if errors.Is(err, media.ErrNoSound) {
+	if errors.Is(err, encode.ErrNoAudio) {
 		return w.app.SkipAudio(ctx, v.ID)
 	}
 	if err != nil {
@@ -71,11 +73,11 @@ func (w *Worker) audio(ctx context.Context, t queue.Task, v video.Video, dir str
 }
 
 func (w *Worker) thumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	var outputs []media.Output
-	err := w.withParts(ctx, t, v, dir, media.ThumbnailSpans(v.Plan), func(job media.Job) (err error) {
+	var outputs []encode.Output
+	err := w.withParts(ctx, t, v, dir, plan.ThumbnailSpans(v.Plan), func(job ffmpeg.Job) (err error) {
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.tools.Thumbnails(run, job, v.Plan.Pass(), report)
+		outputs, err = w.engine.Thumbnails(run, job, v.Plan.Pass(), report)
 		return conversion(err)
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -26,7 +26,7 @@ import (
 // Worker runs tasks. Handle is its queue.Handler.
 type Worker struct {
 	app     *app.App
-	tools   *media.Tools
+	engine  Engine
 	scratch string
 	log     *slog.Logger
 	observe Observer
@@ -55,14 +55,14 @@ type Observer interface {
 
 // New returns a Worker that works in folders below scratch, an absolute path:
 // ffmpeg runs in those folders, not in ours. What lies there already is a dead process's and is removed.
-func New(a *app.App, tools *media.Tools, scratch string, log *slog.Logger, o Observer) (*Worker, error) {
+func New(a *app.App, engine Engine, scratch string, log *slog.Logger, o Observer) (*Worker, error) {
 	if err := os.RemoveAll(scratch); err != nil {
 		return nil, fmt.Errorf("clear scratch folder: %w", err)
 	}
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("make scratch folder: %w", err)
 	}
-	return &Worker{app: a, tools: tools, scratch: scratch, log: log, observe: o}, nil
+	return &Worker{app: a, engine: engine, scratch: scratch, log: log, observe: o}, nil
 }
 
 // Handle does one task.
@@ -184,7 +184,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 // it is given up.
 func mostFaults(err error) int {
 	switch {
-	case errors.Is(err, media.ErrKilled):
+	case errors.Is(err, ffmpeg.ErrKilled):
 		return maxKills
 	case missing(err):
 		return maxMisses
@@ -238,7 +238,7 @@ func ours(err error) bool {
 	if start, ok := errors.AsType[*fs.PathError](err); ok && start.Op == "fork/exec" {
 		return true // ffmpeg is gone from this machine
 	}
-	if errors.Is(err, media.ErrSandbox) {
+	if errors.Is(err, ffmpeg.ErrSandbox) {
 		return true
 	}
 	if missing(err) {
@@ -257,15 +257,15 @@ func ours(err error) bool {
 // explain says in a sentence why a task that failed too often was given up.
 func explain(err error) *video.Failure {
 	switch {
-	case errors.Is(err, media.ErrStalled), errors.Is(err, media.ErrTimeLimit):
+	case errors.Is(err, ffmpeg.ErrStalled), errors.Is(err, ffmpeg.ErrTimeLimit):
 		return video.Failf(video.LimitTime, "Converting this file made no progress for too long.")
-	case errors.Is(err, media.ErrMemory):
+	case errors.Is(err, ffmpeg.ErrMemory):
 		return video.Failf(video.LimitMemory, "Converting this file takes more memory than a video may use.")
-	case errors.Is(err, media.ErrTooBig):
+	case errors.Is(err, ffmpeg.ErrTooBig):
 		return video.Failf(video.Corrupt, "Converting this file gave far more data than a film of its length can hold.")
-	case errors.Is(err, media.ErrCrashed):
+	case errors.Is(err, ffmpeg.ErrCrashed):
 		return video.Failf(video.Corrupt, "The file is damaged in a way that makes the converter crash.")
-	case errors.Is(err, media.ErrKilled):
+	case errors.Is(err, ffmpeg.ErrKilled):
 		return video.Failf(video.LimitMemory, "Converting this file was stopped again and again, probably for lack of memory.")
 	case errors.Is(err, app.ErrSourceGone):
 		return video.Failf(video.InternalFailure, "The uploaded file is no longer in the storage.")

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -27,11 +27,11 @@ func TestWhoIsToBlame(t *testing.T) {
 		ours bool
 	}{
 		{"ffmpeg ended badly for no known reason", conversion(fmt.Errorf("encode: %w", exit)), false},
-		{"ffmpeg stalled", conversion(media.ErrStalled), false},
-		{"the sandbox cannot be built", conversion(fmt.Errorf("encode: %w", media.ErrSandbox)), true},
-		{"ffmpeg needs too much memory", conversion(media.ErrMemory), false},
-		{"ffmpeg crashed", conversion(media.ErrCrashed), false},
-		{"probing took too long", conversion(media.ErrTimeLimit), false},
+		{"ffmpeg stalled", conversion(ffmpeg.ErrStalled), false},
+		{"the sandbox cannot be built", conversion(fmt.Errorf("encode: %w", ffmpeg.ErrSandbox)), true},
+		{"ffmpeg needs too much memory", conversion(ffmpeg.ErrMemory), false},
+		{"ffmpeg crashed", conversion(ffmpeg.ErrCrashed), false},
+		{"probing took too long", conversion(ffmpeg.ErrTimeLimit), false},
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
 		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
@@ -40,7 +40,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		{"a piece was deleted while it was read", conversion(fmt.Errorf("assemble: %w", unreadable{fs.ErrNotExist})), false},
 		{"the storage breaks while pieces are joined", conversion(fmt.Errorf("assemble: %w", unreadable{errors.New("503 SlowDown")})), true},
 		{"a piece was replaced while it was read", conversion(fmt.Errorf("assemble: %w", unreadable{blob.ErrChanged})), true},
-		{"ffmpeg was killed by somebody else", conversion(media.ErrKilled), false},
+		{"ffmpeg was killed by somebody else", conversion(ffmpeg.ErrKilled), false},
 		{"the storage is full", fmt.Errorf("keep piece: %w", blob.ErrFull), true},
 		{"the database is locked", &video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, true},
 		{"the pieces do not fit together", conversion(errors.New("assemble: piece 2: frames at the same moment")), false},
@@ -56,13 +56,13 @@ func TestWhoIsToBlame(t *testing.T) {
 func TestExplanationsAreForPeople(t *testing.T) {
 	t.Parallel()
 	for err, code := range map[error]video.FailureCode{
-		conversion(media.ErrStalled):                                       video.LimitTime,
-		conversion(media.ErrMemory):                                        video.LimitMemory,
-		conversion(media.ErrCrashed):                                       video.Corrupt,
-		conversion(media.ErrTooBig):                                        video.Corrupt,
-		conversion(media.ErrTimeLimit):                                     video.LimitTime,
+		conversion(ffmpeg.ErrStalled):                                      video.LimitTime,
+		conversion(ffmpeg.ErrMemory):                                       video.LimitMemory,
+		conversion(ffmpeg.ErrCrashed):                                      video.Corrupt,
+		conversion(ffmpeg.ErrTooBig):                                       video.Corrupt,
+		conversion(ffmpeg.ErrTimeLimit):                                    video.LimitTime,
 		fmt.Errorf("fetch: %w", app.ErrSourceGone):                         video.InternalFailure,
-		conversion(media.ErrKilled):                                        video.LimitMemory,
+		conversion(ffmpeg.ErrKilled):                                       video.LimitMemory,
 		conversion(errors.New("exit status 1: /srv/data/scratch/x: oops")): video.InternalFailure,
 	} {
 		f := explain(err)
@@ -78,7 +78,7 @@ func TestNewClearsTheScratchFolderOfADeadProcess(t *testing.T) {
 	if err := os.MkdirAll(dir+"/encode-1/out", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(nil, nil, dir, nil, nil); err != nil {
+	if _, err := New(nil, Engine{}, dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

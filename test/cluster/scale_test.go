@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/worker"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -96,12 +99,12 @@ func filmWith(t *testing.T, workers int, whole string) effort {
 // oneChunk makes the film without cutting it, and returns its pictures.
 func oneChunk(t *testing.T, source string) string {
 	t.Helper()
-	tools, err := media.New(t.Context(), media.Config{Threads: 2, Quality: video.Fast})
+	tools, err := worker.OpenEngine(t.Context(), ffmpeg.Config{}, encode.Config{Threads: 2, Quality: video.Fast})
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := media.Job{Source: source, OutDir: t.TempDir()}
-	plan, err := tools.Inspect(t.Context(), job, media.Ask{Names: []video.Name{"480p"}})
+	job := ffmpeg.Job{Source: source, OutDir: t.TempDir()}
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"480p"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,17 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/worker"
 )
 
 const filmName = "film.mp4"
 
 // examine does with one file what a worker would do.
-func examine(ctx context.Context, tools *media.Tools, o order) verdict {
+func examine(ctx context.Context, tools worker.Engine, o order) verdict {
 	began := time.Now()
 	v := verdict{Step: "inspect"}
 	err := v.convert(ctx, tools, o)
@@ -33,14 +35,14 @@ func examine(ctx context.Context, tools *media.Tools, o order) verdict {
 	return v
 }
 
-func (v *verdict) convert(ctx context.Context, tools *media.Tools, o order) error {
-	job := media.Job{Source: o.Source, OutDir: o.Out}
-	plan, err := tools.Inspect(ctx, job, media.Ask{Names: []video.Name{"144p"}, Thumbnails: o.Thumbnails})
+func (v *verdict) convert(ctx context.Context, tools worker.Engine, o order) error {
+	job := ffmpeg.Job{Source: o.Source, OutDir: o.Out}
+	plan, err := tools.Inspect(ctx, job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: o.Thumbnails})
 	if err != nil {
 		return err
 	}
 	v.Step = "encode"
-	pieces, err := encode(ctx, tools, job, plan)
+	pieces, err := encodeAll(ctx, tools, job, plan)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (v *verdict) convert(ctx context.Context, tools *media.Tools, o order) erro
 }
 
 // encode makes the pieces of a film. A chunk without pictures has none.
-func encode(ctx context.Context, tools *media.Tools, job media.Job, plan *video.Plan) (pieces []string, err error) {
+func encodeAll(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (pieces []string, err error) {
 	for n := range plan.Chunks {
 		own := job
 		own.OutDir = filepath.Join(job.OutDir, fmt.Sprintf("chunk-%d", n))
@@ -83,7 +85,7 @@ func encode(ctx context.Context, tools *media.Tools, job media.Job, plan *video.
 
 // extras makes what a film can go without: its sound, whose path it returns, and
 // its stills.
-func (v *verdict) extras(ctx context.Context, tools *media.Tools, job media.Job, plan *video.Plan) (sound string) {
+func (v *verdict) extras(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (sound string) {
 	if plan.Audio != nil {
 		output, err := tools.EncodeAudio(ctx, job, plan, nil)
 		if v.Sound = endOf(err); err == nil {

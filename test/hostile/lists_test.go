@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
@@ -126,12 +126,12 @@ func TestDisguises(t *testing.T) {
 	t.Parallel()
 	bait := Bait{File: "/other.mp4", Neighbour: "neighbour.mp4", Address: "127.0.0.1:1"}
 	for _, s := range Lists(bait) {
-		if got := media.Sniff(s.Make()); got != "" {
+		if got := probe.Sniff(s.Make()); got != "" {
 			t.Errorf("%s is taken for %s", s.Name, got)
 		}
 	}
 	for _, s := range Dressed(bait) {
-		if media.Sniff(s.Make()) == "" {
+		if probe.Sniff(s.Make()) == "" {
 			t.Errorf("%s is not dressed well enough to be accepted", s.Name)
 		}
 	}

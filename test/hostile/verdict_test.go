@@ -16,9 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/worker"
 )
 
 // stall is how long a run may make no progress in these tests.
@@ -27,14 +29,14 @@ const stall = 10 * time.Second
 // kinds are the ends that a worker knows how to handle, besides Converted and
 // the codes of failures. In each somebody stopped a run, or it crashed.
 var kinds = map[string]error{
-	"stalled":    media.ErrStalled,
-	"time limit": media.ErrTimeLimit,
-	"memory":     media.ErrMemory,
-	"too big":    media.ErrTooBig,
-	"crashed":    media.ErrCrashed,
-	killed:       media.ErrKilled,
-	noSandbox:    media.ErrSandbox,
-	cannotHear:   media.ErrNoSound,
+	"stalled":    ffmpeg.ErrStalled,
+	"time limit": ffmpeg.ErrTimeLimit,
+	"memory":     ffmpeg.ErrMemory,
+	"too big":    ffmpeg.ErrTooBig,
+	"crashed":    ffmpeg.ErrCrashed,
+	killed:       ffmpeg.ErrKilled,
+	noSandbox:    ffmpeg.ErrSandbox,
+	cannotHear:   encode.ErrNoAudio,
 }
 
 const (
@@ -101,7 +103,7 @@ func examineAll(mode sandbox.Mode, orders io.Reader, verdicts io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tools, err := media.New(ctx, media.Config{Threads: 1, StallTimeout: stall, Sandbox: box})
+	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -73,7 +73,7 @@ func newBench(t testing.TB, st *store.Store, q queue.Queue) *bench {
 	}
 	cfg := app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, KeepSource: true, MeasureQuality: true}
 	a, err := app.New(t.Context(), cfg, app.Parts{
-		Store: st, Queue: q, Blobs: blobs, Admit: media.Admit, Log: slog.New(slog.DiscardHandler), Observer: nobody{},
+		Store: st, Queue: q, Blobs: blobs, Admit: probe.Admit, Log: slog.New(slog.DiscardHandler), Observer: nobody{},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -73,7 +73,7 @@ func newBenchOn(t *testing.T, wrap func(*disk.Store) blob.Store, options ...func
 		t.Fatal(err)
 	}
 	b.App, err = app.New(t.Context(), cfg, app.Parts{
-		Store: b.store, Queue: b.queue, Blobs: wrap(b.blobs), Admit: media.Admit,
+		Store: b.store, Queue: b.queue, Blobs: wrap(b.blobs), Admit: probe.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
 		Reached: func(p app.Point) {
 			if b.reached != nil {

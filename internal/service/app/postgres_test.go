@@ -13,7 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -31,7 +31,7 @@ func newPostgresBench(t *testing.T, address string, wrap func(*disk.Store) blob.
 	b.blobs, err = disk.Open(filepath.Join(t.TempDir(), "objects"), disk.Options{})
 	b.must(err)
 	b.App, err = app.New(t.Context(), app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, AbandonedAfter: time.Hour, KeepSource: true}, app.Parts{
-		Store: b.store, Queue: q, Blobs: wrap(b.blobs), Admit: media.Admit,
+		Store: b.store, Queue: q, Blobs: wrap(b.blobs), Admit: probe.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: b, Now: b.now,
 	})
 	b.must(err)

@@ -25,7 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/media"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
@@ -168,7 +168,7 @@ func (b *bench) serve(storage tus.Storage) {
 	b.App, err = app.New(b.t.Context(), app.Config{
 		UploadURLTTL: time.Hour, MaxUploadBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit, AbandonedAfter: time.Hour, MinFree: 1,
 	}, app.Parts{
-		Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Admit: media.Admit,
+		Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Admit: probe.Admit,
 		Log: slog.New(slog.DiscardHandler), Observer: noObserver{},
 	})
 	b.must(err)

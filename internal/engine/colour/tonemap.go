@@ -1,0 +1,151 @@
+package colour
+
+import (
+	"math"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// hdrPeak is the light, in candela per square metre, that becomes the white
+	// of ordinary screens. Masters may be brighter by far, but pictures hardly
+	// ever are, and allowing for it would darken all the rest.
+	hdrPeak = 1000
+	// screenGamma is that of ordinary screens (BT.1886).
+	screenGamma = 2.4
+)
+
+// grade returns the function that turns the signals of a film into those of
+// BT.709, both from 0 to 1, or nil where no more than a matrix is needed.
+func Transform(in video.Input) func(RGB) RGB {
+	toBT2020 := identity
+	if in.Primaries == "smpte432" || in.Primaries == "smpte431" {
+		toBT2020 = p3ToBT2020
+	}
+	switch {
+	case in.Dolby != nil:
+		return func(signal RGB) RGB { return toBT709(toneMap(dolbyToLinear(in.Dolby, signal))) }
+	case in.Transfer == "smpte2084":
+		return func(signal RGB) RGB { return toBT709(toneMap(toBT2020.apply(signal.each(pqToLinear)))) }
+	case in.Transfer == "arib-std-b67":
+		return func(signal RGB) RGB { return toBT709(toneMap(toBT2020.apply(hlgToLinear(signal)))) }
+	case wideGamut(in):
+		return func(signal RGB) RGB {
+			light := signal.each(func(s float64) float64 { return math.Pow(max(s, 0), screenGamma) })
+			return toBT709(toBT2020.apply(light))
+		}
+	}
+	return nil
+}
+
+// compress brings the light of HDR in BT.2020 colours down to what an ordinary
+// screen shows, where 1 is its white. It changes how bright colours are and not
+// which; those that become too bright for the screen are made paler later.
+func toneMap(light RGB) RGB {
+	y := light.dot(luminance2020)
+	if y <= 0 {
+		return RGB{}
+	}
+	gain := filmic(min(y, hdrPeak)) / filmic(hdrPeak) / y
+	return light.each(func(l float64) float64 { return gain * l })
+}
+
+// filmic is a curve by John Hable that behaves like film: it keeps the shadows,
+// and has room for the highlights, because clouds without shape are what people
+// notice first. The white of a page in HDR (203) comes out at three quarters of
+// the signal, which is where HLG puts it for screens that know nothing of HDR.
+func filmic(light float64) float64 {
+	const a, b, c, d, e, f = 0.15, 0.50, 0.10, 0.20, 0.02, 0.30
+	x := light / 100
+	return (x*(a*x+c*b)+d*e)/(x*(a*x+b)+d*f) - e/f
+}
+
+// display turns light in BT.2020 colours into the signal of a BT.709 screen.
+func toBT709(light RGB) RGB {
+	return compressGamut(bt2020ToBT709.apply(light)).each(func(l float64) float64 {
+		return math.Pow(min(max(l, 0), 1), 1/screenGamma)
+	})
+}
+
+// intoGamut makes colours paler that the primaries of BT.709 cannot mix, and,
+// lest differences between them vanish, a little those that they barely can.
+func compressGamut(light RGB) RGB {
+	const safe, widest = 0.95, 1.3 // shares of the way from grey to the border
+	grey := min(max(light.dot(luminance709), 0), 1)
+	out := 0.0 // how far on that way the colour is
+	for _, l := range light {
+		switch {
+		case l > grey && grey < 1:
+			out = max(out, (l-grey)/(1-grey))
+		case l < grey && grey > 0:
+			out = max(out, (grey-l)/grey)
+		case l != grey:
+			return RGB{grey, grey, grey}
+		}
+	}
+	if out <= safe {
+		return light
+	}
+	// A curve that leaves safe at a slope of one and is level at the border.
+	x := min((out-safe)/(widest-safe), 1)
+	s := (widest - safe) / (1 - safe)
+	in := safe + (1-safe)*(1-math.Pow(1-x, s))
+	return light.each(func(l float64) float64 { return grey + (l-grey)*in/out })
+}
+
+// lmsOfDolby turns the responses that Dolby Vision stores into BT.2020 light.
+var dolbyLMSToBT2020 = matrix{
+	{3.06441879, -2.16597676, 0.10155818},
+	{-0.65612108, 1.78554118, -0.12943749},
+	{0.01736321, -0.04725154, 1.03004253},
+}
+
+// dolbyLight returns the light that a signal of Dolby Vision stands for.
+func dolbyToLinear(d *video.Dolby, signal RGB) RGB {
+	var shaped RGB
+	for i, c := range d.Curves {
+		shaped[i] = reshape(c, i, signal) - d.Offset[i]
+	}
+	toLMS, mix := toMatrix(d.Matrix), toMatrix(d.Mix)
+	return dolbyLMSToBT2020.times(mix).apply(toLMS.apply(shaped).each(pqToLinear))
+}
+
+func toMatrix(m [9]float64) matrix {
+	return matrix{{m[0], m[1], m[2]}, {m[3], m[4], m[5]}, {m[6], m[7], m[8]}}
+}
+
+// reshape applies the curve of component i.
+func reshape(c video.Curve, i int, signal RGB) float64 {
+	if len(c.Pieces) == 0 || len(c.Pivots) != len(c.Pieces)+1 {
+		return signal[i]
+	}
+	x := min(max(signal[i], c.Pivots[0]), c.Pivots[len(c.Pieces)])
+	n := 0
+	for n+1 < len(c.Pieces) && x >= c.Pivots[n+1] {
+		n++
+	}
+	p := c.Pieces[n]
+	if p.Order > 0 {
+		return evalMMR(p, signal)
+	}
+	sum := 0.0
+	for k := len(p.Coefficients) - 1; k >= 0; k-- {
+		sum = sum*x + p.Coefficients[k]
+	}
+	return min(max(sum, 0), 1)
+}
+
+// mixed is a polynomial of the three components and of their products; each
+// further order has the same seven terms to a higher power.
+func evalMMR(p video.Reshape, s RGB) float64 {
+	terms := [7]float64{s[0], s[1], s[2], s[0] * s[1], s[0] * s[2], s[1] * s[2], s[0] * s[1] * s[2]}
+	power := terms
+	sum := p.Coefficients[0]
+	for order := range p.Order {
+		for k := range terms {
+			sum += p.Coefficients[1+7*order+k] * power[k]
+			power[k] *= terms[k]
+		}
+	}
+	return min(max(sum, 0), 1)
+}

@@ -1,0 +1,56 @@
+package encode
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// piecePath is where EncodeChunk puts a rendition.
+func chunkFilePath(job ffmpeg.Job, rendition int) string {
+	return filepath.Join(job.OutDir, fmt.Sprintf("v%d.mp4", rendition))
+}
+
+// fromZero lets a film begin at time zero whose container does not say when its
+// frames are shown. It works on what has been encoded: a filter would begin anew,
+// and the film with it, where the pictures of the source change their size.
+const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
+
+// chunkArgs encodes chunk n at every rendition. A piece is an ordinary MP4
+// whose edit list says when it begins on the film's time line.
+func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads int) []string {
+	filters := graph(p, chunkFilters(p, n), toVideo)
+	output := "[v%d]"
+	if with.upload != "" {
+		output = "[d%d]" // on the device
+		for i := range p.Renditions {
+			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, with.upload)
+		}
+	}
+	args := slices.Concat(with.setup, ffmpeg.CommonArgs(job, p.Input.TimeBase, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
+	scale := strconv.Itoa(p.Timescale)
+	for i, r := range p.Renditions {
+		args = append(args, "-map", fmt.Sprintf(output, i))
+		args = append(args, with.renditionArgs(p, r, n, threads)...)
+		args = append(args, "-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
+		if !ffmpeg.HasTimestamps(p.Input) {
+			args = append(args, "-bsf:v", fromZero)
+		}
+		args = append(args, ffmpeg.NoMetadata...)
+		args = append(args, "-avoid_negative_ts", "disabled",
+			"-movie_timescale", scale, "-video_track_timescale", scale,
+			"-f", "mp4", ffmpeg.FileURL(chunkFilePath(job, i)))
+	}
+	return args
+}
+
+// keyGrid forces a keyframe at the first frame of every two seconds of the
+// film. In the expression t counts from the first frame of the chunk.
+func keyGrid(p *video.Plan, n int) string {
+	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
+	return fmt.Sprintf("expr:isnan(prev_forced_t)+gt(floor((t+%[1]f)/2+1e-5),floor((prev_forced_t+%[1]f)/2+1e-5))", start)
+}

@@ -1,0 +1,130 @@
+package encode
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const sampleRate = 48_000
+
+func audioPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "audio.mp4") }
+
+// audioArgs encodes the whole sound track: shifted such that time zero is the
+// film's first frame, silent where the source has gaps or begins late, and no
+// longer than the film.
+func audioArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
+	return slices.Concat(ffmpeg.CommonArgs(job, p.Input.TimeBase, video.NoSeek, threads), []string{
+		"-filter_complex", audioGraph(p), "-map", "[a]",
+		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
+	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
+}
+
+// part is a stretch of the film's sound.
+type audioPart struct {
+	from, to time.Duration
+	silent   bool // made, not taken from the source
+}
+
+// soundParts divides the film's time into parts with sound and long silences.
+// Parts with sound reach a little into the silences around them, because the
+// packets of a source are not cut to the sample.
+func audioParts(p *video.Plan) []audioPart {
+	const margin = time.Second
+	var out []audioPart
+	at := time.Duration(0)
+	for _, s := range p.Audio.Silences {
+		from, to := s.From+margin, min(s.To-margin, p.Duration)
+		if s.From == 0 {
+			from = 0
+		}
+		if from >= to {
+			continue
+		}
+		if from > at {
+			out = append(out, audioPart{from: at, to: from})
+		}
+		out = append(out, audioPart{from: from, to: to, silent: true})
+		at = to
+	}
+	if at < p.Duration {
+		out = append(out, audioPart{from: at, to: p.Duration})
+	}
+	return out
+}
+
+// soundGraph joins the filters for the sound, labelled [a].
+func audioGraph(p *video.Plan) string {
+	source := fmt.Sprintf("[0:%d]%s", p.Audio.Stream, audioClock(p))
+	steady := fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo", sampleRate)
+	parts := audioParts(p)
+	if len(parts) == 1 && !parts[0].silent {
+		// What lies far behind the film is cut off twice: the gap before it would
+		// be filled with hours of silence first.
+		return fmt.Sprintf("%s,atrim=end=%f,%s,atrim=end_pts=%d[a]", source, (p.Duration + time.Second).Seconds(), steady, samplesUntil(p.Duration))
+	}
+	var g, splits, joins strings.Builder
+	sounding := 0
+	for i, t := range parts {
+		length := samplesUntil(t.to) - samplesUntil(t.from)
+		fmt.Fprintf(&joins, "[p%d]", i)
+		if t.silent {
+			fmt.Fprintf(&g, ";anullsrc=r=%d:cl=stereo,atrim=end_sample=%d[p%d]", sampleRate, length, i)
+			continue
+		}
+		sounding++
+		fmt.Fprintf(&splits, "[s%d]", i)
+		fmt.Fprintf(&g, ";[s%d]atrim=start=%f:end=%f,asetpts=PTS-%f/TB,%s,apad,atrim=end_sample=%d[p%d]",
+			i, t.from.Seconds(), t.to.Seconds(), t.from.Seconds(), steady, length, i)
+	}
+	return fmt.Sprintf("%s,asplit=%d%s%s;%sconcat=n=%d:v=0:a=1[a]", source, sounding, splits.String(), g.String(), joins.String(), len(parts))
+}
+
+// soundClock puts the sound on the film's time line.
+func audioClock(p *video.Plan) string {
+	tb := p.Input.TimeBase
+	zero := fmt.Sprintf("asetpts=PTS-(%d*%d/%d)/TB", p.FirstPTS, tb.Num, tb.Den)
+	if len(p.Audio.Jumps) == 0 {
+		return zero
+	}
+	var shifts []string
+	for _, s := range p.Audio.Jumps {
+		shifts = append(shifts, fmt.Sprintf("%.9f/TB", s.Seconds()))
+	}
+	return fmt.Sprintf("asetpts='%s',%s", continuousPTS(shifts, ffmpeg.ClockLeaps(p.Input.Container)), zero)
+}
+
+func samplesUntil(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * sampleRate)) }
+
+// EncodeAudio encodes the sound of the whole film. ErrNoSound says that the
+// film is to go without.
+func (t *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (Output, error) {
+	if p.Audio == nil {
+		return Output{}, ErrNoAudio
+	}
+	stderr, err := t.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), audioArgs(job, p, t.threads), func(at float64) {
+		progress.Report(at / p.Duration.Seconds())
+	})
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return Output{}, fmt.Errorf("encode audio: %w", ours)
+	}
+	out, checkErr := checkFile(audioPath(job), "", nil)
+	switch {
+	case err != nil && (out.Frames > 0 || !ffmpeg.SourceDamaged(stderr)):
+		return Output{}, fmt.Errorf("encode audio: %w", err)
+	case err == nil && checkErr != nil:
+		return Output{}, fmt.Errorf("encode audio: %w", checkErr)
+	case out.Frames == 0:
+		return Output{}, fmt.Errorf("encode audio: %w", ErrNoAudio)
+	}
+	progress.Report(1)
+	return out, nil
+}

@@ -1,0 +1,247 @@
+package encode
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+var silenceEnd = regexp.MustCompile(`silence_end: ([0-9.]+)`)
+
+// beeps returns when silence ends in a sound track, by the file's own clock.
+func beeps(t *testing.T, path string) []float64 {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-hide_banner", "-copyts", "-i", path, "-af", "silencedetect=n=-40dB:d=0.1", "-f", "null", "-").CombinedOutput()
+	if err != nil {
+		t.Fatalf("silencedetect: %v\n%s", err, out)
+	}
+	var all []float64
+	for _, m := range silenceEnd.FindAllSubmatch(out, -1) {
+		at, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// sameBeeps makes sure that silence ends when it should. Where it lasts to the
+// end of the track, its end is no beep.
+func sameBeeps(t *testing.T, path string, want []float64, tolerance float64) {
+	t.Helper()
+	got := beeps(t, path)
+	for i, at := range want {
+		if i >= len(got) || math.Abs(got[i]-at) > tolerance {
+			t.Fatalf("silence ends at %.3f; want %.3f, to within %.3f", got, want, tolerance)
+		}
+	}
+	if len(got) > len(want)+1 {
+		t.Errorf("silence ends at %.3f; want %.3f", got, want)
+	}
+}
+
+// TestSoundStaysWithThePictures puts a beep one second after the first picture
+// and looks for it in the output.
+func TestSoundStaysWithThePictures(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	const beep = "aevalsrc='if(between(t,1,1.5),sin(2000*t),0)':s=44100:d=2"
+	tests := []struct {
+		name, file   string
+		video, audio []string // options of each input
+		args         []string
+		want         float64 // about; encoders of sound add some delay
+	}{
+		{"in an MP4", "a.mp4", nil, nil, nil, 1},
+		{"in a fragmented MP4", "a.mp4", nil, nil, []string{"-movflags", "frag_keyframe+empty_moov"}, 1},
+		{"in QuickTime without compression", "a.mov", nil, nil, []string{"-c:a", "pcm_s16le"}, 1},
+		{"in a transport stream that begins late", "a.ts", nil, nil, nil, 1},
+		{"in a transport stream that begins a day late", "a.ts", nil, nil, []string{"-output_ts_offset", "86400"}, 1},
+		{"in a program stream", "a.mpg", nil, nil, []string{"-c:v", "mpeg2video"}, 1},
+		{"in Flash video", "a.flv", nil, nil, []string{"-c:v", "libx264"}, 1},
+		{"in Windows Media", "a.wmv", nil, nil, []string{"-bf", "0"}, 1},
+		{"in WebM with Opus", "a.webm", nil, nil, []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libopus"}, 1},
+		{"in Ogg", "a.ogv", nil, nil, []string{"-c:v", "libtheora", "-c:a", "libvorbis"}, 1},
+		{"in MXF", "a.mxf", nil, nil, []string{"-c:v", "mpeg2video", "-c:a", "pcm_s16le", "-ar", "48000"}, 1},
+		{"in Matroska, sound begins after the picture", "a.mkv", nil, []string{"-itsoffset", "0.3"}, nil, 1.3},
+		{"in an MP4, sound begins after the picture", "a.mp4", nil, []string{"-itsoffset", "0.7"}, nil, 1.7},
+		{"in an MP4, sound begins before the picture", "a.mp4", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
+		{"in a transport stream, sound begins before the picture", "a.ts", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
+		{"in an MP4 from a negative time on", "a.mp4", nil, nil, []string{"-output_ts_offset", "-0.2", "-avoid_negative_ts", "disabled"}, 0.8}, // what precedes zero is not shown
+		{"in AVI with B-frames", "a.avi", nil, nil, nil, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), tt.file)
+			args := []string{"-v", "error", "-nostdin"}
+			args = append(append(args, tt.video...), "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2")
+			args = append(append(args, tt.audio...), "-f", "lavfi", "-i", beep, "-bf", "2", "-fps_mode", "passthrough")
+			enginetest.RunFFmpeg(t, append(append(args, tt.args...), path)...)
+			soundAt(t, tools, path, tt.want)
+		})
+	}
+}
+
+// soundAt encodes the sound of a film and looks whether its beep comes when it
+// comes in the source, which is about when it should.
+func soundAt(t *testing.T, tools *engine, source string, about float64) {
+	t.Helper()
+	job := enginetest.NewJob(t, source)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := beeps(t, source)[0] - plan.Input.TimeBase.Seconds(plan.FirstPTS)
+	if math.Abs(want-about) > 0.05 {
+		t.Fatalf("the source beeps at %.3f; want about %.3f", want, about)
+	}
+	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBeeps(t, out.Path, []float64{want}, 0.02)
+}
+
+// TestSoundStaysWithEdits cuts the beginning off a film without encoding it
+// anew, which leaves an edit list, or frames without a keyframe.
+func TestSoundStaysWithEdits(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	whole := beepFilm(t, "whole.mp4", "-g", "50")
+	for _, name := range []string{"cut.mp4", "cut.mov", "cut.mkv"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), name)
+			enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-ss", "0.4", "-i", whole, "-c", "copy", path)
+			// What the cut left of the pictures tells where the beep is now.
+			plan, err := tools.Inspect(t.Context(), enginetest.NewJob(t, path), plan.Request{Names: []video.Name{"144p"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 1 - (2 - float64(plan.Frames)/25)
+			soundAt(t, tools, path, want)
+		})
+	}
+}
+
+// TestLongSilencesStayExact has ffmpeg make sound that begins late and pauses
+// for long, and looks whether the beeps come when they should.
+func TestLongSilencesStayExact(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	path := filepath.Join(t.TempDir(), "a.mkv")
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5:d=110", "-f", "lavfi", "-i",
+		"aevalsrc='if(between(mod(t,10),1,1.5),sin(2000*t),0)':s=8000:d=110", "-af",
+		"aselect='between(t,40,50)+gte(t,100)'", "-c:a", "pcm_s16le", path)
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Audio.Silences) != 2 {
+		t.Errorf("silences are %v; want 2", plan.Audio.Silences)
+	}
+	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBeeps(t, out.Path, []float64{41, 101}, 0.02)
+	if s := probeFile(t, out.Path, "a:0").Streams[0]; s.Duration[:4] != "110." {
+		t.Errorf("sound lasts %s s; want 110", s.Duration)
+	}
+}
+
+// TestSoundOutlastsThePictures makes sure that what is said over the last
+// picture is heard.
+func TestSoundOutlastsThePictures(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	path := filepath.Join(t.TempDir(), "a.mp4")
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=1", "-f", "lavfi", "-i", "sine=d=3", path)
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := plan.Duration.Seconds(); s < 2.95 || s > 3.05 || plan.Frames != 25 {
+		t.Errorf("the film lasts %.3f s with %d pictures; want 3 and 25", s, plan.Frames)
+	}
+	checkSound(t, tools, job, plan)
+}
+
+func TestSoundBeforeThePictures(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	path := filepath.Join(t.TempDir(), "a.mkv")
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-itsoffset", "1.5", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=2", "-f", "lavfi", "-i", "sine=d=3.5", "-fps_mode", "passthrough", path)
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early := plan.Audio.Early.Seconds(); early < 1.45 || early > 1.55 {
+		t.Errorf("%.3f s of sound come before the pictures; want 1.5", early)
+	}
+	checkSound(t, tools, job, plan)
+}
+
+// TestChannelsBecomeStereo measures what is left of a tone in each channel of
+// the source.
+func TestChannelsBecomeStereo(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	tests := []struct {
+		layout      string
+		channel     int
+		left, right bool
+	}{
+		{"mono", 0, true, true},
+		{"stereo", 0, true, false},
+		{"stereo", 1, false, true},
+		{"5.1", 2, true, true}, // the voice
+		{"5.1", 4, true, false},
+		{"7.1", 7, false, true},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s channel %d", tt.layout, tt.channel), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "a.mkv")
+			enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5:d=1", "-f", "lavfi", "-i", "sine=d=1",
+				"-af", fmt.Sprintf("pan=%s|c%d=c0", tt.layout, tt.channel), "-c:a", "flac", path)
+			job := enginetest.NewJob(t, path)
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l, r := loud(t, out.Path, 0), loud(t, out.Path, 1); l != tt.left || r != tt.right {
+				t.Errorf("heard left: %v, right: %v; want %v and %v", l, r, tt.left, tt.right)
+			}
+		})
+	}
+}
+
+// loud reports whether a channel has a tone.
+func loud(t *testing.T, path string, channel int) bool {
+	t.Helper()
+	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", path,
+		"-af", fmt.Sprintf("pan=mono|c0=c%d", channel), "-f", "s8", "-").Output()
+	if err != nil || len(raw) == 0 {
+		t.Fatalf("decode sound: %v, %d bytes", err, len(raw))
+	}
+	return slices.ContainsFunc(raw, func(b byte) bool { return int8(b) > 3 })
+}

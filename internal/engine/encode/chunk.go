@@ -1,0 +1,147 @@
+package encode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spool-video/spool/internal/engine/colour"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// EncodeChunk encodes chunk n at every rendition with one decode. The outputs
+// are in the order of the plan's renditions and hold equally many frames.
+//
+// A stretch of a longer film may be so damaged that nothing of it can be
+// decoded. It then has no outputs and no error: the film goes on without it,
+// and the piece before it stays on the screen. A film that has no other chunk
+// is a *video.Failure.
+func (t *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) ([]Output, error) {
+	if n < 0 || n >= len(p.Chunks) {
+		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
+	}
+	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
+	length := p.Length(n).Seconds()
+	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
+	outputs, err := t.encodeChunkFiles(ctx, job, p, n, func(at float64) {
+		if length > 0 {
+			progress.Report((at - start) / length)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
+	if err := job.MissingFrames(framesOf(outputs), p.Chunks[n].Frames); err != nil {
+		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
+	}
+	if len(outputs) == 0 && len(p.Chunks) == 1 {
+		return nil, ffmpeg.Undecodable()
+	}
+	progress.Report(1)
+	return outputs, nil
+}
+
+// framesOf returns how many frames each of the outputs has.
+func framesOf(outputs []Output) int {
+	if len(outputs) == 0 {
+		return 0
+	}
+	return outputs[0].Frames
+}
+
+// encodePieces encodes with the plan's codec. What hardware cannot do, because
+// it is busy, broken or too small for this film, software does.
+func (t *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, position func(seconds float64)) ([]Output, error) {
+	codec := cmp.Or(p.Codec, video.H264)
+	all := encodersFor(codec, Software)
+	if t.encoder.codec == codec && t.encoder.accelerator != Software {
+		all = []codecEncoder{t.encoder, all[0]}
+	}
+	var outputs []Output
+	var err error
+	for i, e := range all {
+		may := e.policy(encodePolicy(job, p, p.Length(n)))
+		var stderr string
+		stderr, err = t.run.Encode(ctx, job, may, chunkArgs(job, p, n, e, t.threads), position)
+		if hole := job.SparseError(ctx, err, stderr); hole != nil {
+			outputs, err = nil, hole
+		} else {
+			outputs, err = checkChunkFiles(job, p, err, stderr)
+		}
+		if err == nil || ctx.Err() != nil || i == len(all)-1 {
+			break
+		}
+		t.log.WarnContext(ctx, "hardware could not encode a chunk; software does it", "encoder", e.name, "err", err)
+	}
+	return outputs, err
+}
+
+// pieces checks what a run made of a chunk. The exit status proves nothing in
+// either direction, so the files decide.
+func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([]Output, error) {
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return nil, ours
+	}
+	var outputs []Output
+	for i, r := range p.Renditions {
+		out, checkErr := checkFile(chunkFilePath(job, i), cmp.Or(p.Codec, video.H264), &r)
+		if checkErr != nil && err == nil {
+			return nil, checkErr
+		}
+		out.Rendition = i
+		outputs = append(outputs, out)
+	}
+	frames := outputs[0].Frames
+	switch {
+	case err != nil && (frames > 0 || !ffmpeg.SourceDamaged(stderr)):
+		return nil, err
+	case frames == 0:
+		return nil, nil
+	}
+	for i, o := range outputs {
+		if o.Frames != frames {
+			return nil, fmt.Errorf("rendition %d has %d frames, rendition 0 has %d", i, o.Frames, frames)
+		}
+	}
+	return outputs, nil
+}
+
+// sampleEntries are the names of codecs in an MP4.
+var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
+
+// checkPiece opens a file that ffmpeg made and counts what is in it. No file at
+// all counts as one without frames. want is nil for sound.
+func checkFile(path string, codec video.Codec, want *video.Rendition) (Output, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Output{Path: path}, nil
+	}
+	if err != nil {
+		return Output{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{Path: path, Size: info.Size()}
+	track, err := mp4.Inspect(mp4.Input{ReaderAt: f, Size: info.Size()})
+	if errors.Is(err, mp4.ErrNoFrames) {
+		return out, nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("read piece: %w", err)
+	}
+	out.Frames = track.Frames
+	if want != nil && (track.Codec != sampleEntries[codec] || track.Width != want.Width || track.Height != want.Height) {
+		return out, fmt.Errorf("piece is %s of %d × %d instead of %s of %d × %d", track.Codec, track.Width, track.Height, codec, want.Width, want.Height)
+	}
+	return out, nil
+}

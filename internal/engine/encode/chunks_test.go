@@ -1,0 +1,126 @@
+package encode
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/Eyevinn/mp4ff/avc"
+	"github.com/Eyevinn/mp4ff/mp4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// TestChunksMakeTheSameFilm cuts films into pieces and compares every frame
+// with the film encoded as a whole.
+func TestChunksMakeTheSameFilm(t *testing.T) {
+	t.Parallel()
+	const long = "testsrc2=s=160x120:r=25:d=7"
+	x264 := func(params string) []string { return []string{"-an", "-c:v", "libx264", "-x264-params", params} }
+	tests := []struct {
+		name, file, picture string
+		args                []string
+	}{
+		{"closed groups in MP4", "a.mp4", long, x264("keyint=25:bframes=3")},
+		{"open groups in MP4", "a.mp4", long, x264("keyint=25:bframes=3:open-gop=1:scenecut=0")},
+		{"open groups in Matroska", "a.mkv", long, x264("keyint=25:bframes=3:open-gop=1:scenecut=0")},
+		{"variable frame rate", "a.mp4", long + ",select='lt(mod(n,7),4)'", append(x264("keyint=20:bframes=3"), "-fps_mode", "passthrough")},
+		{"NTSC rate in Matroska's milliseconds", "a.mkv", "testsrc2=s=160x120:r=30000/1001:d=7", x264("keyint=30:bframes=2")},
+		{"only keyframes", "a.mov", long, []string{"-an", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p"}},
+		{"VP9", "a.webm", long, []string{"-an", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "25"}},
+		{"fragmented MP4", "a.mp4", long, append(x264("keyint=25:bframes=3"), "-movflags", "frag_keyframe+empty_moov")},
+	}
+	whole := newEngine(t)
+	cut := shortChunks(whole)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)
+			one, oneJob := encodeClip(t, whole, source)
+			if len(one.pieces) != 1 {
+				t.Fatalf("%d pieces; want the film as a whole", len(one.pieces))
+			}
+			many, job := encodeClip(t, cut, source)
+			if len(many.pieces) < 3 {
+				t.Fatalf("%d pieces; want 3 or more", len(many.pieces))
+			}
+			want := since(probeFile(t, source, "v:0").times(t))
+			sameTimes(t, one.times, want)
+			sameTimes(t, many.times, want)
+			checkGrid(t, one.keys, many.keys)
+			checkLikeness(t, chunkFilePath(oneJob, 0), source, "0.95")
+			checkLikeness(t, chunkFilePath(job, 0), source, "0.95") // the last piece
+		})
+	}
+}
+
+func encodeClip(t *testing.T, tools *engine, source string) (encoded, ffmpeg.Job) {
+	t.Helper()
+	job := enginetest.NewJob(t, source)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encodeAll(t, tools, job, plan), job
+}
+
+// checkGrid makes sure that keyframes are at most two seconds apart, and that
+// those of the whole film are keyframes of the pieces, too.
+func checkGrid(t *testing.T, whole, pieces []float64) {
+	t.Helper()
+	for i, k := range whole[1:] {
+		if k-whole[i] > 2.05 {
+			t.Errorf("no keyframe between %.3f and %.3f", whole[i], k)
+		}
+		if !slices.ContainsFunc(pieces, func(p float64) bool { return p-k < 0.0005 && k-p < 0.0005 }) {
+			t.Errorf("the pieces have no keyframe at %.3f: %v", k, pieces)
+		}
+	}
+}
+
+// TestPiecesShareOneDescription makes sure that all pieces of a rendition can
+// be decoded with the parameters of the first.
+func TestPiecesShareOneDescription(t *testing.T) {
+	t.Parallel()
+	tools := shortChunks(newEngine(t))
+	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=7", "-an", "-g", "25"))
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first *avc.DecConfRec
+	for n := range plan.Chunks {
+		outputs, err := tools.EncodeChunk(t.Context(), job, plan, n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := decoderConfig(t, outputs[0].Path)
+		if first == nil {
+			first = conf
+		}
+		if diff := cmp.Diff(first.SPSnalus, conf.SPSnalus); diff != "" {
+			t.Errorf("chunk %d has another SPS: %s", n, diff)
+		}
+		if diff := cmp.Diff(first.PPSnalus, conf.PPSnalus); diff != "" {
+			t.Errorf("chunk %d has another PPS: %s", n, diff)
+		}
+	}
+}
+
+func decoderConfig(t *testing.T, path string) *avc.DecConfRec {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	file, err := mp4.DecodeFile(f, mp4.WithDecodeMode(mp4.DecModeLazyMdat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &file.Moov.Trak.Mdia.Minf.Stbl.Stsd.AvcX.AvcC.DecConfRec
+}

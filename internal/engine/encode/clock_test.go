@@ -1,0 +1,86 @@
+package encode
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// beepFilm makes a film of two seconds whose sound beeps after one.
+func beepFilm(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2",
+		"-f", "lavfi", "-i", "aevalsrc='if(between(t,1,1.2),sin(2000*t),0)':s=48000:d=2", "-bf", "2", "-g", "25"}
+	enginetest.RunFFmpeg(t, append(append(all, args...), path)...)
+	return path
+}
+
+// joinFiles puts transport streams one after the other, as recorders do.
+func joinFiles(t *testing.T, paths ...string) string {
+	t.Helper()
+	var all []byte
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b...)
+	}
+	joined := filepath.Join(t.TempDir(), "joined")
+	if err := os.WriteFile(joined, all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return joined
+}
+
+// TestClockThatJumps joins films whose clocks do not fit and looks whether all
+// frames are there, and whether the sound is still where it belongs.
+func TestClockThatJumps(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	first := beepFilm(t, "a.ts")
+	tests := []struct {
+		name, source string
+		jumps        int
+		beeps        []float64
+	}{
+		{"back to where it began", joinFiles(t, first, first), 1, []float64{1, 3}},
+		{"an hour forward", joinFiles(t, first, beepFilm(t, "b.ts", "-output_ts_offset", "3600")), 1, []float64{1, 3}},
+		{"forward and back", joinFiles(t, first, beepFilm(t, "b.ts", "-output_ts_offset", "3600"), first), 2, []float64{1, 3, 5}},
+		{"the clock of MPEG wraps", beepFilm(t, "a.ts", "-output_ts_offset", "95442.4"), 0, []float64{1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			job := enginetest.NewJob(t, tt.source)
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 2.5}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(plan.Jumps) != tt.jumps || len(plan.Audio.Jumps) != tt.jumps || len(plan.Chunks) != 1 {
+				t.Errorf("jumps %v, of the sound %v, %d chunks; want %d jumps and 1 chunk", plan.Jumps, plan.Audio.Jumps, len(plan.Chunks), tt.jumps)
+			}
+			film := encodeAll(t, tools, job, plan)
+			if want := 50 * len(tt.beeps); len(film.times) != want || film.times[0] != 0 {
+				t.Errorf("%d frames from %v on; want %d from 0", len(film.times), film.times[0], want)
+			}
+			for i, at := range film.times[1:] {
+				if at-film.times[i] > 0.1 {
+					t.Errorf("nothing is shown between %.3f and %.3f", film.times[i], at)
+				}
+			}
+			sound, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Each join may add what sound and pictures differ by in length.
+			sameBeeps(t, sound.Path, tt.beeps, 0.02+0.05*float64(tt.jumps))
+			checkThumbnails(t, tools, job, plan)
+		})
+	}
+}

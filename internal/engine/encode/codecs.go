@@ -1,0 +1,167 @@
+package encode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Accelerator is the kind of hardware that compresses pictures.
+type Accelerator string
+
+const (
+	Software Accelerator = "software" // the processor: the best pictures for their size
+	NVENC    Accelerator = "nvenc"    // NVIDIA
+	QSV      Accelerator = "qsv"      // Intel Quick Sync
+	VAAPI    Accelerator = "vaapi"    // Intel and AMD
+	Auto     Accelerator = "auto"     // the first hardware that works, else software
+)
+
+// Accelerators lists every choice, the default first.
+var Accelerators = []Accelerator{Software, NVENC, QSV, VAAPI, Auto}
+
+// renderNode is the device of the first graphics card, which needs no screen.
+const renderNode = "/dev/dri/renderD128"
+
+// encoder is one of ffmpeg's encoders, and how to say to it what is wanted.
+type codecEncoder struct {
+	name        string // as ffmpeg calls it
+	codec       video.Codec
+	accelerator Accelerator
+	setup       []string // options before the input
+	upload      string   // filters that bring a picture to the device
+	devices     []string // what it has to open
+	// counts says that it puts keyframes at every so many frames: it cannot be
+	// told where. The others put them on the grid of keyGrid.
+	fixedGOP   bool
+	costFactor int // how many times the memory and the time of x264 it may take
+	args       func(settings) []string
+}
+
+// order is what an encoder is asked for: one rendition of one chunk.
+type settings struct {
+	width, height int
+	fps           float64 // 0 when nobody knows
+	effort        effort
+	kbps, buffer  int // cap of this chunk: kbit/s, kbit
+	highest       int // cap of the whole film in kbit/s, which decides about the level
+	threads       int
+}
+
+// encoders lists all that can be used. Of those for a codec, each kind of
+// hardware has one.
+var encoders = []codecEncoder{
+	{name: "libx264", codec: video.H264, accelerator: Software, costFactor: 1, args: x264Args},
+	{name: "libx265", codec: video.HEVC, accelerator: Software, costFactor: 2, args: x265Args},
+	{name: "libsvtav1", codec: video.AV1, accelerator: Software, fixedGOP: true, costFactor: 4, args: svtArgs},
+	nvenc("h264_nvenc", video.H264), nvenc("hevc_nvenc", video.HEVC), nvenc("av1_nvenc", video.AV1),
+	quickSync("h264_qsv", video.H264), quickSync("hevc_qsv", video.HEVC), quickSync("av1_qsv", video.AV1),
+	vaapi("h264_vaapi", video.H264), vaapi("hevc_vaapi", video.HEVC), vaapi("av1_vaapi", video.AV1),
+}
+
+// encodersFor returns the encoders to try, best first; the last is software.
+func encodersFor(codec video.Codec, want Accelerator) []codecEncoder {
+	kinds := []Accelerator{want, Software}
+	if want == Auto {
+		kinds = []Accelerator{NVENC, QSV, VAAPI, Software}
+	}
+	var out []codecEncoder
+	for _, k := range slices.Compact(kinds) {
+		for _, e := range encoders {
+			if e.codec == codec && e.accelerator == k {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// may grants an encoder what it needs beyond what x264 needs.
+func (e codecEncoder) policy(p sandbox.Policy) sandbox.Policy {
+	p.Devices = e.devices
+	p.Memory *= int64(e.costFactor)
+	p.CPU *= time.Duration(e.costFactor)
+	return p
+}
+
+// pieceArgs are the options that make rendition r of chunk n. They are alike in
+// every chunk but for the cap, which is not written into the file: one set of
+// parameters has to describe all pieces.
+func (e codecEncoder) renditionArgs(p *video.Plan, r video.Rendition, n, threads int) []string {
+	args := e.args(settingsFor(p, r, n, threads))
+	if !e.fixedGOP {
+		args = append(args, "-force_key_frames", keyGrid(p, n))
+	}
+	return args
+}
+
+// endless is a distance between keyframes that no chunk reaches: they are where
+// the grid puts them and nowhere else, so that all renditions can be cut at the
+// same places.
+var noAutoKeyframes = []string{"-g", "100000", "-sc_threshold", "0", "-flags", "+cgop"}
+
+func (o settings) cap() []string {
+	return []string{"-maxrate", fmt.Sprintf("%dk", o.kbps), "-bufsize", fmt.Sprintf("%dk", o.buffer)}
+}
+
+// rateInThousandths returns the frame rate as encoders are told it, or 0.
+// Without it they believe what the container says of its rate, which can be a
+// thousand, and ask players for the power to match.
+func (o settings) rateInThousandths() int { return int(math.Round(o.fps * 1000)) }
+
+func x264Args(o settings) []string {
+	refs := x264References[o.effort.preset]
+	args := []string{"-c:v", "libx264", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args = append(args, o.cap()...)
+	args = append(args, "-profile:v", "high")
+	if l, ok := levelOf(o.width, o.height, o.fps, o.highest, bufferSize(o.highest)); ok {
+		refs = min(refs, l.references(o.width, o.height))
+		args = append(args, "-level:v", l.name)
+	}
+	args = append(args, "-refs", strconv.Itoa(refs), "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(o.threads))
+	args = append(args, noAutoKeyframes...)
+	if rate := o.rateInThousandths(); rate > 0 {
+		args = append(args, "-x264-params", fmt.Sprintf("fps=%d/1000", rate))
+	}
+	return args
+}
+
+// x264References is how many pictures each preset refers to.
+var x264References = map[string]int{"veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
+
+// x265Args makes HEVC under the name by which Apple's players know it.
+func x265Args(o settings) []string {
+	params := []string{"log-level=error", "info=0", "open-gop=0", "scenecut=0"}
+	if rate := o.rateInThousandths(); rate > 0 {
+		params = append(params, fmt.Sprintf("fps=%d/1000", rate))
+	}
+	if o.threads > 0 {
+		params = append(params, fmt.Sprintf("pools=%d", o.threads))
+	}
+	args := []string{"-c:v", "libx265", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args = append(args, o.cap()...)
+	args = append(args, "-profile:v", "main", "-tag:v", "hvc1", "-pix_fmt", "yuv420p", "-forced-idr", "1", "-g", "100000")
+	return append(args, "-x265-params", strings.Join(params, ":"))
+}
+
+// svtArgs makes AV1. ffmpeg 5.1 cannot tell SVT-AV1 where to put keyframes, so
+// they come after as many frames as two seconds have.
+func svtArgs(o settings) []string {
+	params := []string{"scd=0"}
+	if rate := o.rateInThousandths(); rate > 0 {
+		params = append(params, fmt.Sprintf("fps-num=%d:fps-denom=1000", rate))
+	}
+	if o.threads > 0 {
+		params = append(params, fmt.Sprintf("lp=%d", o.threads))
+	}
+	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args = append(args, o.cap()...)
+	args = append(args, "-pix_fmt", "yuv420p", "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
+	return append(args, "-svtav1-params", strings.Join(params, ":"))
+}

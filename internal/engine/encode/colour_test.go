@@ -1,0 +1,183 @@
+package encode
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func readJPEG(t *testing.T, path string) image.Image {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := jpeg.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// TestThumbnailIsTheVeryFrame compares a thumbnail with the frame that is on
+// the screen at its time and with the two beside it.
+func TestThumbnailIsTheVeryFrame(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	// Every frame has a brightness of its own: frame n is as bright as 3n.
+	const steps = "nullsrc=s=64x64:r=25:d=3,geq=lum='16+mod(3*N,219)':cb=128:cr=128"
+	tests := []struct {
+		name, file string
+		args       []string
+	}{
+		{"after a closed group", "a.mp4", []string{"-g", "10"}},
+		{"after an open group", "a.mkv", []string{"-x264-params", "keyint=10:open-gop=1:bframes=3:scenecut=0"}},
+		{"in a transport stream", "a.ts", []string{"-g", "10"}},
+		{"in a transport stream of television", "a.ts", []string{"-c:v", "mpeg2video", "-bf", "2", "-g", "10", "-q:v", "1"}},
+		{"in a container without times", "a.avi", []string{"-c:v", "mpeg4", "-bf", "0", "-g", "10", "-q:v", "1"}},
+		{"in a container without times, with B-frames", "a.avi", []string{"-c:v", "mpeg4", "-bf", "2", "-g", "10", "-q:v", "1"}},
+		{"in a container without times, only keyframes", "a.avi", []string{"-c:v", "mjpeg", "-q:v", "1", "-pix_fmt", "yuvj420p"}},
+		{"in a program stream", "a.mpg", []string{"-c:v", "mpeg2video", "-bf", "2", "-g", "10", "-q:v", "1"}},
+		{"in Flash video", "a.flv", []string{"-c:v", "libx264", "-bf", "2", "-g", "10"}},
+		{"in Windows Media", "a.wmv", []string{"-c:v", "wmv2", "-g", "10", "-q:v", "1"}},
+		{"in Ogg", "a.ogv", []string{"-c:v", "libtheora", "-g", "10", "-q:v", "10"}},
+		{"in MXF", "a.mxf", []string{"-c:v", "mpeg2video", "-bf", "2", "-g", "10", "-q:v", "1"}},
+		{"in a raw stream", "a.h264", []string{"-bf", "2", "-g", "10"}},
+		{"in a fragmented MP4", "a.mp4", []string{"-g", "10", "-movflags", "frag_keyframe+empty_moov"}},
+		{"where nothing says that frames are interlaced", "a.avi", []string{"-c:v", "mpeg4", "-bf", "0", "-g", "10", "-q:v", "1", "-flags", "+ildct+ilme"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			job := enginetest.NewJob(t, enginetest.Clip(t, tt.file, steps, append([]string{"-an", "-qp", "4", "-pix_fmt", "yuv420p"}, tt.args...)...))
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 1.01, 1.98, 99}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			outputs, err := tools.Thumbnails(t.Context(), job, plan, nil)
+			if err != nil || len(outputs) != 4 {
+				t.Fatalf("Thumbnails = %v, %v; want 4", outputs, err)
+			}
+			for i, frame := range []int{0, 25, 49, 74} {
+				gray := color.GrayModel.Convert(readJPEG(t, outputs[i].Path).At(32, 32)).(color.Gray).Y
+				// A JPEG stretches the 219 steps of television to 255.
+				if want := (3*frame%219*255 + 109) / 219; int(gray) < want-1 || int(gray) > want+1 {
+					t.Errorf("at %v s the picture is %d bright; frame %d is %d", plan.Thumbnails[i].Seconds, gray, frame, want)
+				}
+			}
+		})
+	}
+}
+
+// TestColoursSurvive sends one colour through every way of storing it and looks
+// at the film and at the thumbnail.
+func TestColoursSurvive(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	want := color.RGBA{R: 0xc8, G: 0x50, B: 0x28, A: 0xff}
+	tests := []struct {
+		name, size string
+		args       []string
+	}{
+		{"HD", "1280x720", []string{"-vf", "scale=out_color_matrix=bt709,format=yuv420p", "-colorspace", "bt709"}},
+		{"HD that does not say so", "1280x720", []string{"-vf", "scale=out_color_matrix=bt709,format=yuv420p"}},
+		{"SD", "320x240", []string{"-vf", "scale=out_color_matrix=bt601,format=yuv420p", "-colorspace", "smpte170m"}},
+		{"SD that does not say so", "320x240", []string{"-vf", "scale=out_color_matrix=bt601,format=yuv420p"}},
+		{"full range", "320x240", []string{"-vf", "scale=out_color_matrix=bt709:out_range=pc,format=yuvj420p", "-colorspace", "bt709", "-color_range", "pc"}},
+		{"RGB", "320x240", []string{"-pix_fmt", "bgr0", "-c:v", "ffv1"}},
+		{"BT.2020 with its primaries", "320x240", []string{"-vf", "zscale=min=gbr:pin=bt709:tin=bt709:rin=full:p=bt2020:t=bt709:m=bt2020nc:r=limited,format=yuv420p10le", "-c:v", "ffv1", "-colorspace", "bt2020nc", "-color_primaries", "bt2020", "-color_trc", "bt2020-10"}},
+		{"P3, as phones have it", "320x240", []string{"-vf", "zscale=min=gbr:pin=bt709:tin=bt709:rin=full:p=smpte432:t=bt709:m=bt709:r=limited,format=yuv420p10le", "-c:v", "ffv1", "-colorspace", "bt709", "-color_primaries", "smpte432", "-color_trc", "bt709"}},
+		{"BT.2020 without HDR", "320x240", []string{"-vf", "scale=out_color_matrix=bt2020,format=yuv420p10le", "-c:v", "ffv1", "-colorspace", "bt2020nc"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source := enginetest.Clip(t, "a.mkv", "color=c=0xc85028:s="+tt.size+":r=5:d=0.4,format=gbrp", append([]string{"-an"}, tt.args...)...)
+			job := enginetest.NewJob(t, source)
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bothShow(t, tools, job, plan, want)
+		})
+	}
+}
+
+// TestGreysOfHDR sends greys through the curves of HDR. A page's white is 203 in
+// PQ and three quarters of the signal in HLG.
+func TestGreysOfHDR(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	tests := []struct {
+		name, transfer string
+		luma           int // of ten bits, limited range
+		want           uint8
+	}{
+		{"black in PQ", "smpte2084", 64, 0},
+		{"white of a page in PQ", "smpte2084", 573, 193},
+		{"a lamp in PQ", "smpte2084", 723, 255},
+		{"brighter than any screen in PQ", "smpte2084", 940, 255},
+		{"half in HLG", "arib-std-b67", 502, 124},
+		{"white of a page in HLG", "arib-std-b67", 721, 193},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			job := enginetest.NewJob(t, enginetest.Clip(t, "a.mkv", fmt.Sprintf("nullsrc=s=64x64:r=5:d=0.4,format=yuv420p10le,geq=lum=%d:cb=512:cr=512", tt.luma), "-an", "-c:v", "ffv1",
+				"-color_trc", tt.transfer, "-colorspace", "bt2020nc", "-color_primaries", "bt2020"))
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bothShow(t, tools, job, plan, color.RGBA{R: tt.want, G: tt.want, B: tt.want, A: 0xff})
+		})
+	}
+}
+
+// bothShow makes sure that the film and its thumbnail are of one colour.
+func bothShow(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, want color.RGBA) {
+	t.Helper()
+	outputs, err := tools.Thumbnails(t.Context(), job, plan, nil)
+	if err != nil || len(outputs) != 1 {
+		t.Fatalf("Thumbnails = %v, %v", outputs, err)
+	}
+	sameColour(t, "thumbnail", color.RGBAModel.Convert(readJPEG(t, outputs[0].Path).At(9, 9)).(color.RGBA), want)
+	pieces, err := tools.EncodeChunk(t.Context(), job, plan, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameColour(t, "film", firstPixel(t, pieces[0].Path), want)
+}
+
+func sameColour(t *testing.T, what string, got, want color.RGBA) {
+	t.Helper()
+	off := func(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
+	if max(off(got.R, want.R), off(got.G, want.G), off(got.B, want.B)) > 5 {
+		t.Errorf("the %s shows %v; want %v", what, got, want)
+	}
+}
+
+// firstPixel decodes a piece by what its own tags say.
+func firstPixel(t *testing.T, path string) color.RGBA {
+	t.Helper()
+	matrix := probeFile(t, path, "v:0").Streams[0].Matrix
+	if matrix == "smpte170m" {
+		matrix = "bt601"
+	}
+	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", path, "-frames:v", "1",
+		"-vf", fmt.Sprintf("scale=in_color_matrix=%s,format=rgb24", matrix), "-f", "rawvideo", "-").Output()
+	if err != nil || len(raw) < 3 {
+		t.Fatalf("decode: %v, %d bytes", err, len(raw))
+	}
+	return color.RGBA{R: raw[0], G: raw[1], B: raw[2], A: 0xff}
+}

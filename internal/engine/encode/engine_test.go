@@ -1,0 +1,150 @@
+package encode
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func newEngine(t testing.TB) *engine {
+	t.Helper()
+	run := enginetest.NewRunner(t)
+	e, err := New(t.Context(), run, Config{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &engine{plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{}), e, run}
+}
+
+// look is what ffprobe sees in a file that we made.
+type probed struct {
+	Streams []struct {
+		Codec       string `json:"codec_name"`
+		Profile     string `json:"profile"`
+		Width       int    `json:"width"`
+		Height      int    `json:"height"`
+		PixelFormat string `json:"pix_fmt"`
+		Aspect      string `json:"sample_aspect_ratio"`
+		Range       string `json:"color_range"`
+		Matrix      string `json:"color_space"`
+		Channels    int    `json:"channels"`
+		SampleRate  string `json:"sample_rate"`
+		Start       string `json:"start_time"`
+		Duration    string `json:"duration"`
+		FieldOrder  string `json:"field_order"`
+		SideData    []any  `json:"side_data_list"`
+	} `json:"streams"`
+	Packets []struct {
+		Time  string `json:"pts_time"`
+		Flags string `json:"flags"`
+	} `json:"packets"`
+}
+
+func probeFile(t testing.TB, path, streams string) probed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-select_streams", streams,
+		"-show_streams", "-show_packets", "-show_entries", "packet=pts_time,flags", "-of", "json", path)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("ffprobe %s: %v", path, err)
+	}
+	var l probed
+	if err := json.Unmarshal(out, &l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// times returns when the frames of a look are shown, in order.
+func (l probed) times(t testing.TB) []float64 {
+	t.Helper()
+	var out []float64
+	for _, p := range l.Packets {
+		s, err := strconv.ParseFloat(p.Time, 64)
+		if err != nil {
+			t.Fatalf("packet time %q: %v", p.Time, err)
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// since returns times counted from the first.
+func since(times []float64) []float64 {
+	out := slices.Clone(times)
+	for i := range out {
+		out[i] -= times[0]
+	}
+	return out
+}
+
+// film is all chunks of a plan, encoded.
+type encoded struct {
+	times  []float64 // of rendition 0
+	keys   []float64
+	pieces []probed
+}
+
+// encodeAll encodes every chunk and checks each piece for itself.
+func encodeAll(t testing.TB, tools *engine, job ffmpeg.Job, plan *video.Plan) encoded {
+	t.Helper()
+	var f encoded
+	for n := range plan.Chunks {
+		last := -1.0
+		outputs, err := tools.EncodeChunk(t.Context(), job, plan, n, func(done float64) { last = done })
+		if err != nil {
+			t.Fatalf("EncodeChunk(%d): %v", n, err)
+		}
+		if len(outputs) != len(plan.Renditions) || last != 1 {
+			t.Fatalf("EncodeChunk(%d) = %d outputs, progress ended at %v; want %d and 1", n, len(outputs), last, len(plan.Renditions))
+		}
+		l := probeFile(t, outputs[0].Path, "v:0")
+		if len(l.Packets) != outputs[0].Frames {
+			t.Errorf("chunk %d: Frames = %d, ffprobe counts %d", n, outputs[0].Frames, len(l.Packets))
+		}
+		f.add(t, l)
+	}
+	return f
+}
+
+func (f *encoded) add(t testing.TB, l probed) {
+	f.pieces = append(f.pieces, l)
+	f.times = append(f.times, l.times(t)...)
+	for _, p := range l.Packets {
+		if s, err := strconv.ParseFloat(p.Time, 64); err == nil && p.Flags[0] == 'K' {
+			f.keys = append(f.keys, s)
+		}
+	}
+}
+
+// sameTimes compares two lists of times to within a tick of a millisecond.
+func sameTimes(t testing.TB, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d frames; want %d", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if d := got[i] - want[i]; d > 0.0005 || d < -0.0005 {
+			t.Fatalf("frame %d is shown at %.6f; want %.6f", i, got[i], want[i])
+		}
+	}
+}
+
+// shortCuts makes chunks of about two seconds, so that short clips have several.
+func shortChunks(tools *engine) *engine {
+	c := *tools
+	c.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Chunking: twoSeconds})
+	return &c
+}
+
+var twoSeconds = plan.Chunking{Length: 2 * time.Second, Parts: 1, Min: 2 * time.Second, Whole: 3 * time.Second, MinLast: time.Second}

@@ -1,0 +1,164 @@
+package encode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/colour"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// target is what a filter graph makes its pictures for.
+type target int
+
+const (
+	toVideo target = iota // 8-bit 4:2:0 of television, tagged
+	toJPEG                // what every JPEG viewer assumes: BT.601, full range
+)
+
+// deinterlace makes one frame of the two fields of each frame that says that it
+// is interlaced. It takes its neighbours into account.
+const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
+
+// graph joins the filters of one decode to one output for each rendition,
+// labelled [v0], [v1] and so on. Every size is scaled from the next larger one:
+// scaling each from the source costs far more, and looks the same.
+//
+// stretch are the filters that choose the frames.
+func graph(p *video.Plan, stretch []string, to target) string {
+	filters := append([]string(nil), stretch...)
+	if p.Deinterlace {
+		filters = append(filters, deinterlace)
+	}
+	filters = append(filters, outputFilters(p, to)...)
+
+	var g strings.Builder
+	fmt.Fprintf(&g, "[0:%d]%s", p.Input.VideoStream, strings.Join(filters, ","))
+	for i, r := range p.Renditions {
+		if i > 0 {
+			// Scaling by rounded factors makes pixels that are not quite square.
+			fmt.Fprintf(&g, ";[s%d]scale=%d:%d:flags=bicubic,setsar=1", i, r.Width, r.Height)
+		}
+		if i == len(p.Renditions)-1 {
+			fmt.Fprintf(&g, "[v%d]", i)
+		} else {
+			fmt.Fprintf(&g, ",split[v%d][s%d]", i, i+1)
+		}
+	}
+	return g.String()
+}
+
+// head brings a decoded frame to the largest size in the colours of the output.
+// The costly steps come after scaling, which mostly shrinks. ffmpeg itself has
+// turned the frame before: when told not to, it would turn the outputs instead.
+func outputFilters(p *video.Plan, to target) []string {
+	filters := []string{scaleFilter(p, to)}
+	pixels, c, scale := "yuv420p", colour.OutputSpace(p.Input), "tv"
+	if to == toJPEG {
+		pixels, c, scale = "yuvj420p", colour.BT601, "pc"
+	}
+	if colour.Transform(p.Input) != nil {
+		filters = append(filters, colour.Filters(p.Input)...)
+		if to == toJPEG {
+			filters = append(filters, "scale=out_range=pc:out_color_matrix=bt601")
+		} else {
+			// Without dithering the sky of a picture that had ten bits is stripes.
+			filters = append(filters, "zscale=rin=full:m=bt709:r=limited:d=ordered")
+		}
+	}
+	filters = append(filters, "format="+pixels)
+	return append(filters, "setsar=1",
+		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
+}
+
+// headScale scales to the largest rendition. It is there even when the size is
+// right already: it then hands frames through, but catches the frames of a
+// source that changes its size half-way.
+func scaleFilter(p *video.Plan, to target) string {
+	r := p.Renditions[0]
+	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
+	in, rgb := p.Input, colour.IsRGB(p.Input.PixelFormat)
+	if colour.Transform(in) != nil { // the table converts the colours
+		if in.FullRange && !rgb || in.Dolby != nil {
+			s += ":in_range=pc:out_range=pc"
+		}
+		return s
+	}
+	if in.FullRange && !rgb {
+		s += ":in_range=pc"
+	}
+	if to == toJPEG {
+		if in.Matrix == "" && !rgb {
+			s += ":in_color_matrix=" + colour.OutputSpace(p.Input).Matrix
+		}
+		return s + ":out_range=pc:out_color_matrix=bt601"
+	}
+	if in.FullRange || rgb {
+		s += ":out_range=tv"
+	}
+	if colour.NeedsMatrix(in) {
+		s += ":out_color_matrix=bt709"
+	}
+	return s
+}
+
+// chunkFilters let exactly the frames of chunk n pass and move the film's first
+// frame to time zero.
+func chunkFilters(p *video.Plan, n int) []string {
+	filters := append(clockFilters(p), dropRepeatedTimes)
+	if ffmpeg.HasTimestamps(p.Input) {
+		c := p.Chunks[n]
+		trim := fmt.Sprintf("trim=start_pts=%d", c.Start)
+		if c.End != video.Forever {
+			trim += fmt.Sprintf(":end_pts=%d", c.End)
+		}
+		filters = append(filters, trim, fmt.Sprintf("setpts=PTS-(%d)", p.FirstPTS))
+	} // else fromZero does it
+	if p.LimitRate > 0 {
+		filters = append(filters, frameLimitFilter(p.LimitRate))
+	}
+	return filters
+}
+
+// clockFilters let the clock go on where the source's jumps.
+func clockFilters(p *video.Plan) []string {
+	if len(p.Jumps) == 0 {
+		return nil
+	}
+	var shifts []string
+	for _, j := range p.Jumps {
+		shifts = append(shifts, fmt.Sprint(j))
+	}
+	return []string{fmt.Sprintf("setpts='%s'", continuousPTS(shifts, ffmpeg.ClockLeaps(p.Input.Container)))}
+}
+
+// increasing drops frames that do not advance: some sources hold two frames for
+// one moment, which no MP4 can.
+const dropRepeatedTimes = "select='isnan(prev_selected_pts)+gt(pts,prev_selected_pts)'"
+
+// continuous is the expression for setpts and asetpts that moves what follows
+// each jump of the clock. It counts the jumps as they pass; shifts are texts in
+// units of the filter's time base.
+func continuousPTS(shifts []string, leaps bool) string {
+	var e strings.Builder
+	// Frames are shown a little before they have ended, so that a jump is not
+	// quite as deep here as in the file.
+	fmt.Fprintf(&e, "PTS+0*st(0,ld(0)+lt(T,PREV_INT-%g)", plan.JumpBack-0.1)
+	if leaps {
+		fmt.Fprintf(&e, "+gt(T,PREV_INT+%g)", plan.JumpAhead)
+	}
+	e.WriteString(")")
+	before := "0"
+	for i, s := range shifts {
+		fmt.Fprintf(&e, "+(%s-(%s))*gte(ld(0),%d)", s, before, i+1)
+		before = s
+	}
+	return e.String()
+}
+
+// paceFilter lets the first frame of every beat pass.
+func frameLimitFilter(limit int) string {
+	return fmt.Sprintf("select='isnan(prev_selected_t)+gt(floor(t*%[1]d+%[2]g),floor(prev_selected_t*%[1]d+%[2]g))'", limit, plan.SlotOffset)
+}

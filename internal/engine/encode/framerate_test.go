@@ -1,0 +1,42 @@
+package encode
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// TestFastFilmsKeepExactTimes compares what ffmpeg lets pass with the plan.
+func TestFastFilmsKeepExactTimes(t *testing.T) {
+	t.Parallel()
+	tools := shortChunks(newEngine(t))
+	for _, rate := range []string{"120", "240", "75", "60000/997"} {
+		t.Run(rate, func(t *testing.T) {
+			t.Parallel()
+			source := enginetest.Clip(t, "a.mp4", "testsrc2=s=64x64:d=5:r="+rate, "-an", "-g", "60", "-bf", "2")
+			one, _ := encodeClip(t, newEngine(t), source)
+			many, job := encodeClip(t, tools, source)
+			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expected := 0
+			for _, c := range plan.Chunks {
+				expected += c.Frames
+			}
+			if len(many.pieces) < 2 || len(many.times) != expected || float64(expected) > 60*5+1 {
+				t.Errorf("%d pieces with %d frames; want several with %d, and no more than 301", len(many.pieces), len(many.times), expected)
+			}
+			sameTimes(t, many.times, one.times)
+			from := since(probeFile(t, source, "v:0").times(t))
+			for _, s := range many.times {
+				if i, _ := slices.BinarySearch(from, s-0.0005); i == len(from) || from[i] > s+0.0005 {
+					t.Fatalf("a frame is shown at %.6f, where the source has none", s)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package encode
+
+// level is a row of table A-1 of the H.264 standard: what a decoder of that
+// level has to be able to do. A file that asks for more than it needs is refused
+// by small devices; one that admits to less than it needs stutters on them.
+type level struct {
+	name   string
+	perSec int // macroblocks a second
+	frame  int // macroblocks of a picture
+	kept   int // macroblocks of all pictures that are kept for reference
+	kbps   int // bit rate of the High profile: 1.25 times what the table says
+	buffer int // kbit of the coded picture buffer, likewise
+}
+
+// levels lists them from the lowest. 1b is left out: few decoders know it, and
+// 1.1 does as well.
+var levels = []level{
+	{"1", 1485, 99, 396, 80, 218},
+	{"1.1", 3000, 396, 900, 240, 625},
+	{"1.2", 6000, 396, 2376, 480, 1250},
+	{"1.3", 11_880, 396, 2376, 960, 2500},
+	{"2", 11_880, 396, 2376, 2500, 2500},
+	{"2.1", 19_800, 792, 4752, 5000, 5000},
+	{"2.2", 20_250, 1620, 8100, 5000, 5000},
+	{"3", 40_500, 1620, 8100, 12_500, 12_500},
+	{"3.1", 108_000, 3600, 18_000, 17_500, 17_500},
+	{"3.2", 216_000, 5120, 20_480, 25_000, 25_000},
+	{"4", 245_760, 8192, 32_768, 25_000, 31_250},
+	{"4.1", 245_760, 8192, 32_768, 62_500, 78_125},
+	{"4.2", 522_240, 8704, 34_816, 62_500, 78_125},
+	{"5", 589_824, 22_080, 110_400, 168_750, 168_750},
+	{"5.1", 983_040, 36_864, 184_320, 300_000, 300_000},
+	{"5.2", 2_073_600, 36_864, 184_320, 300_000, 300_000},
+	{"6", 4_177_920, 139_264, 696_320, 300_000, 300_000},
+	{"6.1", 8_355_840, 139_264, 696_320, 600_000, 600_000},
+	{"6.2", 16_711_680, 139_264, 696_320, 1_000_000, 1_000_000},
+}
+
+const (
+	// leastKept is how many pictures x264 keeps however few it refers to: its
+	// pyramid of B-frames takes four.
+	leastKept = 4
+	mostKept  = 16 // the standard's limit for any level
+)
+
+// levelOf returns the lowest level whose decoders can play a film of this size,
+// frame rate, bit rate and buffer (kbit/s and kbit), and false if there is none.
+func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
+	for _, l := range levels {
+		if l.holds(width, height) && float64(macroblocks(width, height))*rate <= float64(l.perSec) &&
+			kbps <= l.kbps && buffer <= l.buffer {
+			return l, true
+		}
+	}
+	return level{}, false
+}
+
+// holds reports whether pictures of this size are within the level. No side may
+// be longer than the square root of eight times the largest picture.
+func (l level) holds(width, height int) bool {
+	mbs, side := macroblocks(width, height), blocks(max(width, height))
+	return mbs <= l.frame && side*side <= 8*l.frame && l.references(width, height) >= leastKept
+}
+
+// references returns how many pictures of this size the level lets a decoder keep.
+func (l level) references(width, height int) int {
+	return min(l.kept/macroblocks(width, height), mostKept)
+}
+
+// macroblocks returns how many blocks of 16 × 16 pixels cover a picture.
+func macroblocks(width, height int) int { return blocks(width) * blocks(height) }
+
+func blocks(pixels int) int { return (pixels + 15) / 16 }

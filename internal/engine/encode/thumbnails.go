@@ -1,0 +1,177 @@
+package encode
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/colour"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Thumbnails makes the still pictures, one for each thumbnail and rendition.
+// A picture that cannot be made is left out.
+func (t *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
+	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
+		return nil, fmt.Errorf("thumbnails: %w", err)
+	}
+	var outputs []Output
+	all := plan.Batches(p)
+	for n, b := range all {
+		made, err := t.thumbnails(ctx, job, p, b)
+		if err != nil {
+			return nil, fmt.Errorf("thumbnails, run %d: %w", n, err)
+		}
+		outputs = append(outputs, made...)
+		progress.Report(float64(n+1) / float64(len(all)))
+	}
+	slices.SortStableFunc(outputs, func(a, b Output) int { return a.Thumbnail - b.Thumbnail })
+	return outputs, nil
+}
+
+// thumbnails makes the pictures of a batch. In damaged films a frame aimed at
+// may not be decodable. Then a picture close to it has to do: that of another
+// shot, the keyframe before, at last the first frame of the film.
+func (t *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
+	anything := []plan.Shot{{PTS: video.NoSeek}}
+	for _, try := range []plan.Batch{b, {Seek: b.Seek, Shots: anything}, {Seek: video.NoSeek, Shots: anything}} {
+		if err := removeShots(job, p, len(b.Shots)); err != nil {
+			return nil, err
+		}
+		stderr, err := t.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), thumbnailArgs(job, p, try, t.threads), func(float64) {})
+		if hole := job.SparseError(ctx, err, stderr); hole != nil {
+			return nil, hole
+		}
+		if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+			return nil, ours
+		}
+		made, err := collect(job, p, b)
+		if err != nil || len(made) > 0 {
+			return made, err
+		}
+	}
+	return nil, nil
+}
+
+// shotPath is where ffmpeg puts a picture, counted within its batch.
+func shotPath(n, rendition int) string { return fmt.Sprintf("s%d_%d.jpg", n, rendition) }
+
+func thumbnailPath(job ffmpeg.Job, thumbnail, rendition int) string {
+	return filepath.Join(job.OutDir, fmt.Sprintf("t%d_%d.jpg", thumbnail, rendition))
+}
+
+func removeShots(job ffmpeg.Job, p *video.Plan, n int) error {
+	for i := range n {
+		for r := range p.Renditions {
+			if err := os.Remove(filepath.Join(job.OutDir, shotPath(i, r))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collect gives the pictures of a batch to their thumbnails. A picture that was
+// not made, or not at every rendition, is replaced by its neighbour.
+func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
+	var outputs []Output
+	var latest [][]byte
+	for i, s := range b.Shots {
+		files, err := readShot(job, p, i)
+		if err != nil {
+			return nil, err
+		}
+		if files != nil {
+			latest = files
+		} else if job.Sparse {
+			return nil, fmt.Errorf("%w: it has no picture at %d", ffmpeg.ErrSparse, s.PTS)
+		}
+		if latest == nil {
+			return nil, nil // they are made in order: there are none
+		}
+		for _, n := range s.Thumbnails {
+			for r, jpeg := range latest {
+				path := thumbnailPath(job, n, r)
+				if err := os.WriteFile(path, jpeg, 0o600); err != nil {
+					return nil, err
+				}
+				outputs = append(outputs, Output{Path: path, Rendition: r, Thumbnail: n, Frames: 1, Size: int64(len(jpeg))})
+			}
+		}
+	}
+	return outputs, nil
+}
+
+// readShot returns a picture at all renditions, or nil when one is not whole.
+func readShot(job ffmpeg.Job, p *video.Plan, n int) ([][]byte, error) {
+	var files [][]byte
+	for r := range p.Renditions {
+		b, err := os.ReadFile(filepath.Join(job.OutDir, shotPath(n, r)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case !bytes.HasPrefix(b, []byte("\xff\xd8")), !bytes.HasSuffix(b, []byte("\xff\xd9")):
+			return nil, nil
+		}
+		files = append(files, b)
+	}
+	return files, nil
+}
+
+// thumbnailArgs makes the pictures of a batch at every rendition. ffmpeg counts
+// them into file names below its working folder, which is the job's.
+func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, threads int) []string {
+	still := *p
+	still.Deinterlace = false // done before the shots are selected: it needs their neighbours
+	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, threads),
+		"-filter_complex", graph(&still, shotFilters(p, b), toJPEG))
+	for r := range p.Renditions {
+		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
+			"-c:v", "mjpeg", "-q:v", "3", "-flags", "+bitexact") // without the encoder's name in it
+		args = append(args, ffmpeg.NoMetadata...)
+		args = append(args, "-f", "image2", "-start_number", "0", "file:"+strings.Replace(shotPath(0, r), "s0", "s%d", 1))
+	}
+	return args
+}
+
+// shotFilters let the shots of a batch pass: for each the first frame that is
+// not shown before it.
+func shotFilters(p *video.Plan, b plan.Batch) []string {
+	filters := clockFilters(p)
+	shift, unit := int64(0), int64(1)
+	if !ffmpeg.HasTimestamps(p.Input) && b.Seek == video.NoSeek {
+		filters = append(filters, "setpts=PTS-STARTPTS")
+		shift = p.FirstPTS
+	}
+	if p.Deinterlace {
+		filters = append(filters, deinterlace)
+		unit = 2 // it halves the time base
+	}
+	if b.Shots[0].PTS == video.NoSeek {
+		return append(filters, "null")
+	}
+	// The time to wait for grows with each shot that has been selected.
+	var e strings.Builder
+	before := int64(0)
+	for i, s := range b.Shots {
+		at := unit * (s.PTS - shift)
+		if i == 0 {
+			fmt.Fprintf(&e, "%d", at)
+		} else {
+			fmt.Fprintf(&e, "+%d*gte(selected_n,%d)", at-before, i)
+		}
+		before = at
+	}
+	return append(filters, fmt.Sprintf("select='gte(pts,%s)'", e.String()))
+}

@@ -1,0 +1,81 @@
+package enginetest
+
+import (
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/sandbox"
+)
+
+func NewRunner(t testing.TB) *ffmpeg.Runner {
+	t.Helper()
+	box, err := sandbox.Open(sandbox.On, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := ffmpeg.New(t.Context(), ffmpeg.Config{Sandbox: box})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// newJob gives a film a task folder. The film is linked under a name that says
+// nothing, as a worker does it.
+func NewJob(t testing.TB, source string) ffmpeg.Job {
+	t.Helper()
+	dir := t.TempDir()
+	job := ffmpeg.Job{Source: filepath.Join(dir, "source"), OutDir: filepath.Join(dir, "out")}
+	if err := os.Symlink(source, job.Source); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(job.OutDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// clip makes a short film with ffmpeg. args follow the inputs: a test picture
+// and a tone.
+func Clip(t testing.TB, name, picture string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", "sine=r=44100:d=2"}
+	i := slices.Index(args, Turn)
+	if i < 0 {
+		RunFFmpeg(t, append(append(all, args...), path)...)
+		return path
+	}
+	RunFFmpeg(t, append(append(all, args[:i]...), path)...)
+	turned := filepath.Join(t.TempDir(), name)
+	// ffmpeg 5.1 writes a display matrix only when it copies.
+	RunFFmpeg(t, "-v", "error", "-nostdin", "-i", path, "-c", "copy", "-metadata:s:v", "rotate="+args[i+1], turned)
+	return turned
+}
+
+// turn as an option of a clip asks for a display matrix of so many degrees,
+// counter-clockwise.
+const Turn = "turn"
+
+func RunFFmpeg(t testing.TB, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg %q: %v\n%s", args, err, out)
+	}
+}
+
+// script makes an executable that stands in for ffmpeg where the real one
+// cannot be made to misbehave.
+func Script(t *testing.T, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,68 @@
+package ffmpeg
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// maxPixels is the largest frame that is decoded: 8192 × 4500.
+const MaxPixels = 36_864_000
+
+// allowedFormats are the demuxers that may run. Playlists are not among them:
+// a playlist that calls itself a film would make ffmpeg read other files.
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,flv,live_flv,asf,ogg,mxf"
+
+// allowedDecoders are the decoders that may run: what people really upload.
+// Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
+// Subtitles are never decoded, but ffprobe fails on them when it may not.
+var AllowedDecoders = strings.Join([]string{
+	// Pictures of cameras, phones and the web.
+	"h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg4,mpeg1video,mpeg2video,mpegvideo,theora,vp3,vp6,vp6a,vp6f,flv",
+	"h261,h263,h263i,h263p,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,mjpeg,mjpegb,png",
+	// Editing, archives and screen recorders.
+	"prores,dnxhd,cfhd,dvvideo,ffv1,huffyuv,ffvhuff,utvideo,v210,v410,rawvideo,jpeg2000,qtrle,svq1,svq3,cinepak,camtasia,tscc2,zmbv,msrle,msvideo1",
+	"aac,aac_latm,mp1,mp1float,mp2,mp2float,mp3,mp3float,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,libvorbis,flac,alac,speex,libspeex",
+	"wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,gsm,gsm_ms,nellymoser,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,adpcm_swf,adpcm_yamaha,g722,qdm2,mace3,mace6,s302m",
+	"pcm_s16le,pcm_s16be,pcm_s16le_planar,pcm_s16be_planar,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw,pcm_dvd,pcm_bluray",
+	"ass,ssa,subrip,srt,mov_text,webvtt,dvdsub,dvbsub,pgssub,xsub,cc_dec,text,libzvbi_teletextdec",
+}, ",")
+
+// input are the options that make it safe to open an untrusted file; the file
+// itself follows them.
+func InputArgs() []string {
+	return []string{
+		"-protocol_whitelist", "file",
+		"-format_whitelist", allowedFormats,
+		"-codec_whitelist", AllowedDecoders,
+		"-max_pixels", strconv.Itoa(MaxPixels),
+		"-max_streams", "200",
+		"-probesize", "10M", "-analyzeduration", "10M",
+	}
+}
+
+func FileURL(path string) string { return "file:" + path }
+
+// common are the options of every ffmpeg run up to and with its input. A seek
+// aims half a millisecond behind the keyframe, lest rounding lands on the one
+// before; trim in the graph drops what comes too early.
+func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
+	args := slices.Concat([]string{
+		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1",
+		"-max_alloc", "536870912",
+		"-max_error_rate", "1", // what could be decoded is checked, not what could not
+		"-filter_complex_threads", "1",
+		"-copyts", // times stay those of the source: the plan speaks in them
+	}, InputArgs(), []string{"-threads", strconv.Itoa(threads)})
+	if seek != video.NoSeek {
+		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
+	}
+	return append(args, "-i", FileURL(job.Source))
+}
+
+// onlyThis keeps everything out of an output that was not asked for: names,
+// places and times that cameras record, chapters, subtitles, data.
+var NoMetadata = []string{"-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn"}

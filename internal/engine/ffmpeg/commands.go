@@ -1,0 +1,64 @@
+package ffmpeg
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
+)
+
+// Encode runs ffmpeg for a job, reports how far it is, and kills it when it
+// stalls. position is told the time, in seconds, up to which output was written.
+func (r *Runner) Encode(ctx context.Context, job Job, may sandbox.Policy, args []string, position func(seconds float64)) (stderr string, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watchdog := time.AfterFunc(r.stall, func() { stop(ErrStalled) })
+	defer watchdog.Stop()
+
+	return r.run(ctx, process{
+		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may,
+		stdout: func(out io.Reader) error {
+			return readProgress(out, func() { watchdog.Reset(r.stall) }, position)
+		},
+	})
+}
+
+// Probe runs ffprobe for a job. stdout reads what it prints.
+func (r *Runner) Probe(ctx context.Context, job Job, may sandbox.Policy, args []string, stdout func(io.Reader) error) (stderr string, err error) {
+	return r.run(ctx, process{bin: r.ffprobe, args: args, dir: job.OutDir, job: job, policy: may, stdout: stdout})
+}
+
+// Output runs ffmpeg outside of any job and returns what it printed.
+func (r *Runner) Output(ctx context.Context, may sandbox.Policy, args []string) (stdout []byte, stderr string, err error) {
+	stderr, err = r.run(ctx, process{bin: r.ffmpeg, args: args, policy: may, stdout: ReadAll(&stdout)})
+	return stdout, stderr, err
+}
+
+// readProgress reads what ffmpeg writes for -progress: key=value lines, over
+// and over. It calls moved whenever one of the telling values has changed.
+func readProgress(r io.Reader, moved func(), position func(seconds float64)) error {
+	last := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		key, value, _ := bytes.Cut(bytes.TrimSpace(lines.Bytes()), []byte("="))
+		k, v := string(key), string(value)
+		switch k {
+		case "frame", "total_size", "out_time_us":
+		default:
+			continue
+		}
+		if last[k] == v {
+			continue
+		}
+		last[k] = v
+		moved()
+		if us, err := strconv.ParseInt(v, 10, 64); err == nil && k == "out_time_us" {
+			position(float64(us) / 1e6)
+		}
+	}
+	return lines.Err()
+}

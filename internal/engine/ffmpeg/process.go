@@ -1,0 +1,175 @@
+package ffmpeg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
+)
+
+const (
+	// keptStderr is how much of a child's complaints is kept: hostile files
+	// make ffmpeg complain without end.
+	keptStderr = 64 << 10
+	// quotedStderr is how much of it goes into an error.
+	quotedStderr = 2 << 10
+)
+
+// process is one run of a child.
+type process struct {
+	bin    string
+	args   []string
+	dir    string
+	job    Job // whose owner is told about the run
+	policy sandbox.Policy
+	stdout func(io.Reader) error // reads to the end, or returns why the child has to stop
+}
+
+// run executes a child to its end and returns the tail of what it wrote to
+// stderr. When ctx ends, the whole process group is killed and the error is the
+// cause that ctx carries: a stop by us is never the film's fault.
+//
+// The kernel kills the child when the thread that started it ends, so this
+// goroutine holds on to its thread until the end.
+func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	complaints := &tail{max: keptStderr}
+	cmd := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
+	cmd.Dir = p.dir
+	cmd.Stderr = complaints
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", fmt.Errorf("start %s: %w", p.bin, err)
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		return "", fmt.Errorf("start %s: %w", p.bin, err)
+	}
+	readErr := p.stdout(stdout)
+	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
+		stop(readErr) // refused what it read; an early end is explained by the exit status
+	}
+	err = cmd.Wait()
+	stderr = complaints.String()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil:
+		err = &exitError{err: err, stderr: stderr, kind: p.classify(err, stderr)}
+	}
+	p.record(cmd.ProcessState, began, err)
+	if err != nil {
+		return stderr, err
+	}
+	return stderr, readErr
+}
+
+// exitError is a child that ended badly by itself.
+type exitError struct {
+	err    error
+	stderr string
+	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, ErrKilled, or nil: nobody knows
+}
+
+func (e *exitError) Error() string {
+	text := strings.TrimSpace(e.stderr)
+	if cut := len(text) - quotedStderr; cut > 0 {
+		text = "…" + strings.ToValidUTF8(text[cut:], "")
+	}
+	return fmt.Sprintf("%v: %s", e.err, text)
+}
+
+func (e *exitError) Unwrap() []error {
+	if e.kind == nil {
+		return []error{e.err}
+	}
+	return []error{e.err, e.kind}
+}
+
+// How ffmpeg ends after signals, such as those that say that its processor time
+// is used up: in order, or at once when more come before it is done.
+const (
+	signalled      = 255
+	tooManySignals = 123
+)
+
+// kindOfEnd says what the end of a child means, as far as it can be known.
+func (p process) classify(err error, stderr string) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return nil
+	}
+	switch code := exit.ExitCode(); {
+	case code == sandbox.ExitRefused:
+		return ErrSandbox
+	case code == tooManySignals, code == signalled && p.outOfTime(exit.ProcessState):
+		return ErrTimeLimit
+	}
+	if strings.Contains(stderr, "Cannot allocate memory") || strings.Contains(stderr, "malloc failed") {
+		return ErrMemory
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return nil
+	}
+	switch status.Signal() {
+	case syscall.SIGXCPU:
+		return ErrTimeLimit
+	case syscall.SIGXFSZ:
+		return ErrTooBig
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP,
+		syscall.SIGSYS: // a system call that only stolen code would make
+		return ErrCrashed
+	}
+	if p.outOfTime(exit.ProcessState) {
+		return ErrTimeLimit // the kernel kills who does not heed its signals
+	}
+	return ErrKilled
+}
+
+// outOfTime reports whether a child has used the processor time that it was
+// given. The kernel's two ways to count it differ a little.
+func (p process) outOfTime(s *os.ProcessState) bool {
+	return p.policy.CPU > 0 && s.UserTime()+s.SystemTime() >= p.policy.CPU*9/10
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	max int
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*t.max {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.max:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	return string(t.buf[max(0, len(t.buf)-t.max):])
+}
+
+// ReadAll stores a child's whole output; for output known to be small.
+func ReadAll(into *[]byte) func(io.Reader) error {
+	return func(r io.Reader) (err error) {
+		*into, err = io.ReadAll(r)
+		return err
+	}
+}

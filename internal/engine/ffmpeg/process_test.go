@@ -1,0 +1,72 @@
+package ffmpeg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
+)
+
+func TestNewFindsTheTools(t *testing.T) {
+	t.Parallel()
+	if v := sandboxed(t).Version(); v == "" || v[0] < '0' || v[0] > '9' && v[0] != 'n' && v[0] != 'N' {
+		t.Errorf("Version = %q; want a version", v)
+	}
+	_, err := New(t.Context(), Config{FFmpeg: "/nowhere/ffmpeg"})
+	if err == nil || !strings.Contains(err.Error(), "install the ffmpeg package") {
+		t.Errorf("New without ffmpeg = %v; want advice", err)
+	}
+	_, err = New(t.Context(), Config{FFmpeg: shell(t, "echo nothing\n")})
+	if err == nil || !strings.Contains(err.Error(), "libx264") {
+		t.Errorf("New with a poor build = %v; want the missing encoder named", err)
+	}
+}
+
+// TestStopKillsTheWholeGroup cancels a child that has a child of its own, which
+// holds the pipe open.
+func TestStopKillsTheWholeGroup(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("deleted by its owner")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	begun := time.Now()
+	run := &Runner{sandbox: new(sandbox.Sandbox)}
+	_, err := run.run(ctx, process{
+		bin: shell(t, "sleep 60 &\necho started\nwait\n"),
+		stdout: func(r io.Reader) error {
+			if _, err := r.Read(make([]byte, 16)); err != nil {
+				return err
+			}
+			cancel(stop)
+			_, err := io.Copy(io.Discard, r) // ends when nobody holds the pipe any more
+			return err
+		},
+	})
+	if !errors.Is(err, stop) {
+		t.Errorf("run = %v; want the cause of the stop", err)
+	}
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+func TestRunKeepsTheEndOfWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	run := &Runner{sandbox: new(sandbox.Sandbox)}
+	stderr, err := run.run(t.Context(), process{
+		bin:    shell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i of a very long complaint about nothing in particular, at length" >&2; i=$((i+1)); done; echo "the last word" >&2; env >&2; exit 3`),
+		stdout: func(r io.Reader) error { return nil },
+	})
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the last word") {
+		t.Errorf("run = %v; want the status and the last word", err)
+	}
+	if len(stderr) > keptStderr || len(err.Error()) > quotedStderr+100 {
+		t.Errorf("kept %d bytes and quoted %d", len(stderr), len(err.Error()))
+	}
+	if strings.Contains(stderr, "GOPATH=") || strings.Contains(stderr, "USER=") || !strings.Contains(stderr, "HOME=/nonexistent") {
+		t.Error("the child saw our environment")
+	}
+}

@@ -1,0 +1,84 @@
+// Package ffmpeg runs ffmpeg and ffprobe as child processes on local files.
+package ffmpeg
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
+)
+
+// Config says which programs to run, and how.
+type Config struct {
+	FFmpeg       string           // name or path; default "ffmpeg"
+	FFprobe      string           // name or path; default "ffprobe"
+	StallTimeout time.Duration    // default one minute
+	Sandbox      *sandbox.Sandbox // around every child; nil means none
+}
+
+// Runner runs ffprobe and ffmpeg. It is safe for concurrent use.
+type Runner struct {
+	ffmpeg, ffprobe string
+	version         string
+	sandbox         *sandbox.Sandbox
+	stall           time.Duration
+}
+
+// New finds the programs and makes sure that they can do the work.
+func New(ctx context.Context, cfg Config) (*Runner, error) {
+	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox}
+	if r.sandbox == nil {
+		r.sandbox = new(sandbox.Sandbox)
+	}
+	if r.stall <= 0 {
+		r.stall = time.Minute
+	}
+	var err error
+	if r.ffmpeg, err = findProgram(cfg.FFmpeg, "ffmpeg"); err != nil {
+		return nil, err
+	}
+	if r.ffprobe, err = findProgram(cfg.FFprobe, "ffprobe"); err != nil {
+		return nil, err
+	}
+	if r.version, err = r.selfTest(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Version returns what ffmpeg calls its version, such as "5.1.9-0+deb12u1".
+func (r *Runner) Version() string { return r.version }
+
+func findProgram(configured, name string) (string, error) {
+	if configured == "" {
+		configured = name
+	}
+	path, err := exec.LookPath(configured)
+	if err != nil {
+		return "", fmt.Errorf("%s is needed to read videos and was not found: install the ffmpeg package (version 5.1 or newer), or configure the path of %s: %w", name, name, err)
+	}
+	return path, nil
+}
+
+// selfTest runs ffmpeg once: it prints its version to one channel and the list
+// of encoders to the other.
+func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
+	encoders, banner, err := r.Output(ctx, sandbox.Policy{}, []string{"-encoders"})
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", r.ffmpeg, err)
+	}
+	for _, name := range []string{"libx264", "aac", "mjpeg"} {
+		if !bytes.Contains(encoders, []byte(" "+name+" ")) {
+			return "", fmt.Errorf("%s has no %s encoder: install a complete build of ffmpeg (Debian's and Ubuntu's package ffmpeg is one)", r.ffmpeg, name)
+		}
+	}
+	words := strings.Fields(banner)
+	if len(words) < 3 || words[1] != "version" {
+		return "", fmt.Errorf("%s does not print its version: is it ffmpeg?", r.ffmpeg)
+	}
+	return words[2], nil
+}

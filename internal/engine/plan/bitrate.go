@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// busySeconds is over how long a time the source's bit rate is measured: long
+// enough that a single large picture does not count, short enough that a wild
+// scene in a quiet film does.
+const peakSeconds = 5
+
+// notePeakBitrates notes on each chunk how much the source spends on its busiest seconds.
+// Chunks begin at keyframes, so that groups of pictures belong to one of them.
+func notePeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
+	for i := range chunks {
+		c := &chunks[i]
+		end := min(c.End, l.Last+max(l.LastDuration, 1))
+		c.Bitrate = peakBitrate(l, c.Start, end, tb)
+	}
+}
+
+// peakBitrate returns the highest bit rate between two times over groups of pictures
+// that last busySeconds or more together. What is left over at the end counts as
+// part of the last of them.
+func peakBitrate(l *probe.Timeline, start, end int64, tb video.Ratio) int64 {
+	var most float64
+	var bytes int64
+	from := start
+	for i, k := range l.Keys {
+		to := end
+		if i+1 < len(l.Keys) {
+			to = min(end, l.Keys[i+1].PTS)
+		}
+		if to <= start || k.PTS >= end {
+			continue
+		}
+		bytes += k.Bytes
+		seconds := tb.Seconds(to - from)
+		left := tb.Seconds(end - to)
+		if seconds <= 0 || to < end && (seconds < peakSeconds || left < peakSeconds) {
+			continue
+		}
+		most = max(most, float64(bytes)*8/seconds)
+		bytes, from = 0, to
+	}
+	return int64(most)
+}

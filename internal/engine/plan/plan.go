@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/colour"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// maxDuration is the longest video that is accepted.
+const maxDuration = 12 * time.Hour
+
+// Make decides what becomes of a file. It is a pure function of what was
+// found in the file and what was asked for.
+func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
+	s, err := found.Video()
+	if err != nil {
+		return nil, err
+	}
+	tb := probe.ParseRatio(s.TimeBase)
+	if tb.Num <= 0 || tb.Den <= 0 {
+		return nil, ffmpeg.Undecodable()
+	}
+	line := found.Timelines[s.Index]
+	sound := found.Audio(s)
+	p := &video.Plan{Timescale: timescale(tb)}
+	p.Jumps, p.Audio = joinClocks(found, s, sound)
+	line.Shift(realJumps(line.Jumps(), tb, ffmpeg.ClockLeaps(found.Format.Name)), p.Jumps)
+	line.Sort()
+
+	p.Input = describe(found.Format, s, line, tb)
+	p.Input.Dolby = found.Dolby
+	p.FirstPTS, p.Frames = line.First, len(line.Shown)
+	p.Deinterlace = interlaced(s)
+	p.ToneMap = colour.IsHDR(p.Input)
+	p.Duration = videoDuration(s, line, tb)
+	fitAudio(found, p, sound)
+	if p.Duration > maxDuration {
+		return nil, video.Failf(video.TooLong, "The film is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
+	}
+	paced := newFrameLimit(line, tb)
+	p.LimitRate = paced.limit
+	width, height, _ := displaySize(s)
+	p.Renditions = ladder(width, height, ask.Names, ask.Upscale)
+	p.Chunks = cut.chunks(line, tb, found.SeeksExactly(), paced)
+	if onePacketPerFrame(s, line) {
+		countFrames(p.Chunks, line, paced)
+	}
+	notePeakBitrates(p.Chunks, line, tb)
+	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())
+	p.Samples = samples(p, line, found.SeeksExactly())
+	p.Warnings = warnings(found, p, s)
+	return p, nil
+}
+
+func describe(f probe.Format, s probe.Stream, line *probe.Timeline, tb video.Ratio) video.Input {
+	w, h, rotation := displaySize(s)
+	in := video.Input{
+		Container: f.Name, VideoStream: s.Index, Codec: s.Codec, PixelFormat: s.PixelFormat,
+		Width: int(math.Round(w)), Height: int(math.Round(h)), CodedWidth: s.Width, CodedHeight: s.Height, Rotation: rotation,
+		TimeBase: tb, FrameRate: frameRate(s, line, tb),
+		Matrix: s.ColorSpace, Transfer: s.ColorTransfer, Primaries: s.ColorPrimary,
+		FullRange: s.ColorRange == "pc" || strings.HasPrefix(s.PixelFormat, "yuvj"),
+		Bitrate:   s.Bitrate,
+	}
+	if seconds := line.Span(tb); in.Bitrate == 0 && seconds > 0 {
+		in.Bitrate = int64(float64(line.Bytes) * 8 / seconds)
+	}
+	return in
+}
+
+// frameRate measures the average rate; what files say of themselves can be off
+// by factors (an FLV of 30 frames a second that calls itself 1000).
+func frameRate(s probe.Stream, line *probe.Timeline, tb video.Ratio) float64 {
+	if seconds := line.Span(tb); seconds > 0 {
+		return math.Round(float64(len(line.Shown)-1)/seconds*1000) / 1000
+	}
+	if r := probe.ParseRatio(s.AverageRate); r.Den > 0 {
+		return float64(r.Num) / float64(r.Den)
+	}
+	return 0
+}
+
+// filmLength is the time from the first frame to the end of the last one.
+func videoDuration(s probe.Stream, line *probe.Timeline, tb video.Ratio) time.Duration {
+	last := tb.Seconds(line.LastDuration)
+	if last <= 0 {
+		last = 1.0 / 25
+		if rate := frameRate(s, line, tb); rate > 1 {
+			last = 1 / rate
+		}
+	}
+	// Nonsense in the file must not overflow what is compared with the limit.
+	seconds := min(line.Span(tb)+last, 1000*maxDuration.Seconds())
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}
+
+// timescale chooses the ticks a second of the outputs such that every time of
+// the source is a whole number of ticks. Too coarse a scale is refined by a
+// whole factor; time bases too fine for 32-bit players fall back to the 90 kHz
+// of broadcasting.
+func timescale(tb video.Ratio) int {
+	const coarsest, finest, fallback = 1000, 1_000_000, 90_000
+	switch {
+	case tb.Den > finest:
+		return fallback
+	case tb.Den < coarsest:
+		return tb.Den * ((coarsest + tb.Den - 1) / tb.Den)
+	}
+	return tb.Den
+}
+
+// thumbnails finds the frame that is on the screen at each time asked for.
+func thumbnails(seconds []float64, line *probe.Timeline, tb video.Ratio, reliable bool) []video.Thumbnail {
+	back := 0
+	if !reliable {
+		back = 1 // seeking may land behind the keyframe aimed at
+	}
+	var out []video.Thumbnail
+	for _, s := range seconds {
+		pts := line.Last
+		if ticks := tb.Ticks(s); ticks < float64(line.Last-line.First) {
+			pts = line.ShownAt(line.First + int64(math.Floor(ticks+1e-6)))
+		}
+		t := video.Thumbnail{Seconds: s, PTS: pts, Seek: video.NoSeek}
+		if !line.Untimed {
+			t.Seek = line.SeekTo(pts, back)
+		}
+		out = append(out, t)
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package probe
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Admit looks at the first SniffSize bytes of a file. It returns a *video.Failure
+// when they are not those of a video, which says what they look like instead.
+func Admit(head []byte) error {
+	if Sniff(head) != "" {
+		return nil
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	class, _, _ := strings.Cut(kind, "/")
+	what := resemblances[kind]
+	if what == "" {
+		what = resemblances[class]
+	}
+	if what == "" || len(head) == 0 {
+		return video.Failf(video.NotAVideo, "The file does not begin like any video format that is known here.")
+	}
+	return video.Failf(video.NotAVideo, "The file is not a video: it begins like %s.", what)
+}
+
+// resemblances are what people upload by mistake, by media type or its class.
+var resemblances = map[string]string{
+	"image":                        "a picture",
+	"audio":                        "a sound file",
+	"text":                         "a text",
+	"text/html":                    "a web page",
+	"application/pdf":              "a PDF document",
+	"application/zip":              "an archive",
+	"application/x-gzip":           "an archive",
+	"application/x-rar-compressed": "an archive",
+}

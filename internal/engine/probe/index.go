@@ -1,0 +1,166 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// maxOpening is how many packets opening a file may take for parts of it to
+	// be read. Three to ten are usual.
+	maxOpening = 4096
+	// maxElements is how many boxes of an MP4, or elements of a Matroska, are
+	// looked at.
+	maxElements = 1 << 20
+)
+
+// errLayout means that a file is not laid out in a way that we understand. It is
+// read whole then, which is no loss but of time.
+var errLayout = errors.New("unknown layout")
+
+// readIndex looks at how a file is laid out, if that may save reading it whole.
+func (t *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
+	if size < t.cfg.MinSize || !found.SeeksExactly() {
+		return nil
+	}
+	f, err := os.Open(job.Source)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	o := &Index{Size: size}
+	if strings.HasPrefix(found.Format.Name, "matroska,") {
+		err = o.readMatroska(f)
+	} else {
+		err = o.readBoxes(f)
+	}
+	if errors.Is(err, errLayout) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read outline: %w", err)
+	}
+	if o.packets, err = t.countOpening(ctx, job, found.refused, limit); err != nil || o.packets == 0 {
+		return err
+	}
+	found.Index = o
+	return nil
+}
+
+// opened is what libavformat says, when asked to talk, after it has opened a
+// file and read packets until it knew all streams.
+var opened = regexp.MustCompile(`After avformat_find_stream_info\(\) .* frames:(\d+)`)
+
+// countOpening returns how many packets ffmpeg may read to open the file, or 0
+// when that cannot be found out. Some more are added, because encoding opens the
+// file with slightly other options.
+func (t *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []string, limit time.Duration) (int, error) {
+	args := probeArgs(job.Source, refused)
+	args[slices.Index(args, "-v")+1] = "debug"
+	args[slices.Index(args, "-show_entries")+1] = "format=format_name"
+	stderr, err := t.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
+	if ours := ffmpeg.MachineError(err, ""); ours != nil {
+		return 0, fmt.Errorf("count what opening reads: %w", ours)
+	}
+	m := opened.FindStringSubmatch(stderr)
+	if m == nil {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil || n > maxOpening/4 {
+		return 0, nil
+	}
+	return 2*n + 32, nil
+}
+
+// readBoxes goes through the outermost boxes of an MP4 or QuickTime file. All
+// but the media itself is its structure: the index wherever it lies, and the
+// indices of fragments.
+func (o *Index) readBoxes(r io.ReaderAt) error {
+	const beginning = 64 // of boxes that are skipped: some look what they are
+	for at, n := int64(0), 0; at < o.Size; n++ {
+		kind, end, err := readBox(r, at, o.Size)
+		if err != nil {
+			return err
+		}
+		if n == maxElements || kind == "sidx" {
+			return errLayout // with an index of fragments, ffmpeg seeks anywhere
+		}
+		o.Fragmented = o.Fragmented || kind == "moof"
+		s := video.Span{From: at, To: end}
+		switch kind {
+		case "mdat", "free", "skip", "wide":
+			s.To = min(end, at+beginning)
+		}
+		if last := len(o.Structure) - 1; last >= 0 && o.Structure[last].To == s.From {
+			o.Structure[last].To = s.To
+		} else {
+			o.Structure = append(o.Structure, s)
+		}
+		at = end
+	}
+	return nil
+}
+
+// readBox returns the kind and the end of the box at a place.
+func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) {
+	var b [16]byte
+	n, err := r.ReadAt(b[:], at)
+	if n < 8 {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = errLayout
+		}
+		return "", 0, err
+	}
+	length, header := int64(binary.BigEndian.Uint32(b[:4])), int64(8)
+	switch length {
+	case 0:
+		length = size - at // to the end
+	case 1:
+		length, header = int64(binary.BigEndian.Uint64(b[8:])), 16
+	}
+	if int64(n) < header || length < header || length > size-at {
+		return "", 0, errLayout
+	}
+	return string(b[4:8]), at + length, nil
+}
+
+// outline is where a file keeps what is not pictures.
+type Index struct {
+	Size      int64
+	Structure []video.Span // what is read to open the file, without packets
+	packets   int          // how many packets of all streams are read for that
+
+	Fragmented bool // of MP4: its index is strewn over the file
+
+	// Of Matroska only.
+	Matroska bool
+	cues     []cue // the index of the film, in order of time
+}
+
+// openingSpans returns where the packets lie that are read to open the file.
+func (f *Result) OpeningSpans() ([]video.Span, bool) {
+	n := f.Index.packets
+	if n > len(f.opening) || slices.ContainsFunc(f.opening[:n], func(s video.Span) bool { return s.From < 0 || s.To > farAway }) {
+		return nil, false
+	}
+	if !f.Index.Matroska || n == 0 {
+		return f.opening[:n], true
+	}
+	// Matroska is read from its beginning on, whatever lies there.
+	last := slices.MaxFunc(f.opening[:n], func(a, b video.Span) int { return cmp.Compare(a.To, b.To) })
+	return []video.Span{{From: 0, To: last.To}}, true
+}

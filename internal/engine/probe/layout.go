@@ -1,0 +1,86 @@
+package probe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// layout is where the packets of a stream lie in the file. It keeps runs of
+// packets rather than each one: a film has millions.
+type Layout struct {
+	grain   int64 // how finely places are known: about the size of a run
+	Packets int
+	runs    []run // in order of decoding
+	Unknown bool  // a packet has no place, or they are strewn all over the file
+}
+
+// run is a stretch of the file that holds packets which follow each other.
+type run struct {
+	video.Span
+	first int // its first packet, counted in order of decoding
+}
+
+const (
+	maxRuns = 1 << 20
+	// farAway is a place that no file has; beyond it sums would overflow.
+	farAway = 1 << 60
+)
+
+// add notes the place of the next packet.
+func (l *Layout) add(pos, size int64) {
+	n := l.Packets
+	l.Packets++
+	if pos < 0 || size < 0 || pos > farAway || size > farAway || len(l.runs) == maxRuns {
+		l.Unknown, l.runs = true, nil
+	}
+	if l.Unknown {
+		return
+	}
+	if len(l.runs) > 0 {
+		r := &l.runs[len(l.runs)-1]
+		if pos >= r.From && pos-r.To < l.grain && r.To-r.From < l.grain {
+			r.To = max(r.To, pos+size)
+			return
+		}
+	}
+	l.runs = append(l.runs, run{video.Span{From: pos, To: pos + size}, n})
+}
+
+// spans returns where the packets from number first up to number end lie.
+func (l *Layout) Spans(first, end int) []video.Span {
+	i, exact := slices.BinarySearchFunc(l.runs, first, func(r run, n int) int { return cmp.Compare(r.first, n) })
+	if !exact {
+		i--
+	}
+	var out []video.Span
+	for _, r := range l.runs[max(i, 0):] {
+		if r.first >= end {
+			break
+		}
+		out = append(out, r.Span)
+	}
+	return out
+}
+
+// readAhead is how many packets ffmpeg may read beyond the last one that it
+// needs: what decoder, filters and queues between them hold until the first
+// frame has come out that is too late. With ffmpeg 5.1, 8 were found to do for
+// one thread and 16 for eight; later versions have longer queues.
+const readAhead = 64
+
+// packetsFor returns which packets, counted in order of decoding, ffmpeg reads
+// to show what is between two times when it seeks to a keyframe: from first up
+// to end. back asks for so many keyframes more before them.
+func (l *Timeline) PacketsFor(seek, until int64, back int) (first, end int) {
+	byTime := func(k Keyframe, pts int64) int { return cmp.Compare(k.PTS, pts) }
+	if i, found := slices.BinarySearchFunc(l.Keys, seek, byTime); found && i >= back {
+		first = int(l.Keys[i-back].packet)
+	}
+	end = l.Layout.Packets
+	if i, _ := slices.BinarySearchFunc(l.Keys, until, byTime); i < len(l.Keys) {
+		end = min(end, int(l.Keys[i].packet)+l.leading+readAhead)
+	}
+	return first, end
+}

@@ -1,0 +1,290 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/bits"
+	"slices"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// What Matroska calls its elements, as far as it matters here.
+const (
+	idHeader   = 0x1A45DFA3
+	idSegment  = 0x18538067
+	idSeekHead = 0x114D9B74
+	idSeek     = 0x4DBB
+	idSeekID   = 0x53AB
+	idSeekPos  = 0x53AC
+	idTracks   = 0x1654AE6B
+	idTrack    = 0xAE
+	idNumber   = 0xD7
+	idType     = 0x83
+	idCluster  = 0x1F43B675
+	idCues     = 0x1C53BB6B
+	idCue      = 0xBB
+	idCueTime  = 0xB3
+	idCuePlace = 0xB7
+	idCueTrack = 0xF7
+	idCueAt    = 0xF1
+
+	videoTrack = 1 // the type of a track
+)
+
+// maxIndex is how large an index, or a list of tracks, is looked at.
+const maxIndex = 64 << 20
+
+// cue is an entry of Matroska's index: at this time, the cluster that begins at
+// this place has a keyframe.
+type cue struct{ pts, at int64 }
+
+// element is a piece of a Matroska file: a name, a length and a body.
+type element struct {
+	id             uint32
+	from, body, to int64
+}
+
+// readElement reads the name and the length of the element at a place. An
+// element without a length, as live recordings have them, is errLayout.
+func readElement(r io.ReaderAt, at, limit int64) (element, error) {
+	var b [12]byte
+	n, err := r.ReadAt(b[:min(int64(len(b)), limit-at)], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return element{}, err
+	}
+	id, idLen := vint(b[:n], 4, true)
+	length, lengthLen := vint(b[min(idLen, n):n], 8, false)
+	body := at + int64(idLen+lengthLen)
+	if idLen == 0 || lengthLen == 0 || length == 1<<(7*lengthLen)-1 || length > uint64(limit-body) {
+		return element{}, errLayout
+	}
+	return element{id: uint32(id), from: at, body: body, to: body + int64(length)}, nil
+}
+
+// vint reads a number whose first byte says how many bytes it has, and how
+// many those are; 0 when it is none. The bit that says so is part of a name.
+func vint(b []byte, most int, name bool) (value uint64, n int) {
+	if len(b) == 0 {
+		return 0, 0
+	}
+	n = bits.LeadingZeros8(b[0]) + 1
+	if n > most || n > len(b) {
+		return 0, 0
+	}
+	value = number(b[:n])
+	if !name {
+		value &^= 1 << (7 * n)
+	}
+	return value, n
+}
+
+func number(b []byte) uint64 {
+	var eight [8]byte
+	copy(eight[8-min(len(b), 8):], b)
+	return binary.BigEndian.Uint64(eight[:])
+}
+
+// children calls f for each element of a body, which is small enough to be in
+// memory.
+func children(body []byte, f func(id uint32, body []byte) error) error {
+	r, size := bytes.NewReader(body), int64(len(body))
+	for at := int64(0); at < size; {
+		e, err := readElement(r, at, size)
+		if err != nil {
+			return err
+		}
+		if err := f(e.id, body[e.body:e.to]); err != nil {
+			return err
+		}
+		at = e.to
+	}
+	return nil
+}
+
+// numbers returns the numbers that a body holds under two ids.
+func numbers(body []byte, first, second uint32) (a, b uint64, err error) {
+	err = children(body, func(id uint32, body []byte) error {
+		switch id {
+		case first:
+			a = number(body)
+		case second:
+			b = number(body)
+		}
+		return nil
+	})
+	return a, b, err
+}
+
+// readMatroska goes through the outermost elements of a file. All but the
+// clusters is its structure. A file is understood that has an index which
+// ffmpeg will find, and clusters that say how long they are.
+func (o *Index) readMatroska(r io.ReaderAt) error {
+	o.Matroska = true
+	header, err := readElement(r, 0, o.Size)
+	if err != nil || header.id != idHeader {
+		return cmp.Or(err, errLayout)
+	}
+	segment, err := readElement(r, header.to, o.Size)
+	if err != nil || segment.id != idSegment {
+		return cmp.Or(err, errLayout)
+	}
+	m := matroska{Index: o, segment: segment.body, clusters: map[int64]bool{}}
+	o.Structure = []video.Span{{From: 0, To: segment.body}, {From: segment.to, To: o.Size}}
+	for at, n := segment.body, 0; at < segment.to; n++ {
+		e, err := readElement(r, at, segment.to)
+		if err != nil {
+			return err
+		}
+		if n == maxElements {
+			return errLayout
+		}
+		if err := m.add(r, e); err != nil {
+			return err
+		}
+		at = e.to
+	}
+	return m.finish()
+}
+
+// matroska is what is found on the way through a file.
+type matroska struct {
+	*Index
+	segment  int64 // where its body begins: places are counted from there
+	clusters map[int64]bool
+	film     uint64 // the number of its track
+	films    int
+	index    int64            // where ffmpeg is told that the index is
+	found    int64            // where it is
+	cues     map[uint64][]cue // by track
+}
+
+func (m *matroska) add(r io.ReaderAt, e element) error {
+	if e.id == idCluster {
+		m.clusters[e.from] = true
+		return nil
+	}
+	m.Structure = append(m.Structure, video.Span{From: e.from, To: e.to})
+	switch e.id {
+	case idSeekHead, idTracks, idCues:
+	default:
+		return nil
+	}
+	if e.to-e.body > maxIndex {
+		return errLayout
+	}
+	body := make([]byte, e.to-e.body)
+	if _, err := r.ReadAt(body, e.body); err != nil {
+		return err
+	}
+	switch e.id {
+	case idSeekHead:
+		return m.addPlaces(body)
+	case idTracks:
+		return m.addTracks(body)
+	}
+	m.found = e.from
+	if len(m.clusters) == 0 {
+		m.index = e.from // it is read on the way
+	}
+	return m.addCues(body)
+}
+
+// addPlaces notes where the file says that its index is.
+func (m *matroska) addPlaces(body []byte) error {
+	return children(body, func(id uint32, body []byte) error {
+		if id != idSeek {
+			return nil
+		}
+		what, at, err := numbers(body, idSeekID, idSeekPos)
+		if what == idCues {
+			m.index = m.segment + int64(at&(farAway-1))
+		}
+		return err
+	})
+}
+
+// addTracks notes which track is the film.
+func (m *matroska) addTracks(body []byte) error {
+	return children(body, func(id uint32, body []byte) error {
+		if id != idTrack {
+			return nil
+		}
+		track, kind, err := numbers(body, idNumber, idType)
+		if kind == videoTrack {
+			m.film = track
+			m.films++
+		}
+		return err
+	})
+}
+
+// addCues notes the entries of the index.
+func (m *matroska) addCues(body []byte) error {
+	m.cues = map[uint64][]cue{}
+	return children(body, func(id uint32, body []byte) error {
+		if id != idCue {
+			return nil
+		}
+		var pts uint64
+		return children(body, func(id uint32, body []byte) error {
+			if id == idCueTime {
+				pts = number(body)
+			}
+			if id != idCuePlace {
+				return nil
+			}
+			track, at, err := numbers(body, idCueTrack, idCueAt)
+			m.cues[track] = append(m.cues[track], cue{int64(pts & (farAway - 1)), m.segment + int64(at&(farAway-1))})
+			return err
+		})
+	})
+}
+
+// finish makes sure that ffmpeg will find the index of the film, and what it
+// points at.
+func (m *matroska) finish() error {
+	cues := m.cues[m.film]
+	if m.films != 1 || m.found == 0 || m.index != m.found || len(cues) == 0 {
+		return errLayout
+	}
+	slices.SortStableFunc(cues, func(a, b cue) int { return cmp.Compare(a.pts, b.pts) })
+	for i, c := range cues {
+		if !m.clusters[c.at] || i > 0 && c.at < cues[i-1].at {
+			return errLayout
+		}
+	}
+	m.Index.cues = cues
+	return nil
+}
+
+// seekEarly is by how many seconds ffmpeg seeks before the time it is told to:
+// Matroska counts times of showing, and its index may count others.
+const seekEarly = 3.0/23 + 0.001
+
+// through returns what is read of a Matroska file to get at some packets: from
+// the cluster that the index leads to, everything up to the last of them.
+func (o *Index) Through(packets []video.Span, seek int64, tb video.Ratio) []video.Span {
+	all := video.Span{From: packets[0].From, To: packets[0].To}
+	for _, s := range packets {
+		all.From, all.To = min(all.From, s.From), max(all.To, s.To)
+	}
+	if seek == video.NoSeek {
+		return []video.Span{{From: 0, To: all.To}}
+	}
+	early := int64(tb.Ticks(seekEarly))
+	all.From = min(all.From, o.cues[max(o.cueAt(seek-early-1), 0)].at)
+	if o.cueAt(seek+1) == len(o.cues)-1 {
+		all.To = o.Size // from the last entry on, ffmpeg looks for more of them to the end of the file
+	}
+	return []video.Span{all}
+}
+
+// cueAt returns the last entry of the index that is not after a time, or -1.
+func (o *Index) cueAt(pts int64) int {
+	i, _ := slices.BinarySearchFunc(o.cues, pts+1, func(c cue, pts int64) int { return cmp.Compare(c.pts, pts) })
+	return i - 1
+}

@@ -1,0 +1,193 @@
+package probe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Limits on what is looked at. They are far above any honest film, and hostile
+// files reach them soon.
+const (
+	maxFrames = 4_000_000 // 12 hours at 92 frames a second
+)
+
+// findings is what ffprobe told about a file.
+type Result struct {
+	Format    Format
+	Streams   []Stream
+	Timelines map[int]*Timeline // by index of the stream
+	frames    int               // of all video streams
+	refused   []string          // decoders that may not run, although the file asks for them
+	Dolby     *video.Dolby
+
+	grain   int64        // how finely it is noted where packets lie
+	opening []video.Span // where the first packets of all streams lie, as they are read
+	Index   *Index       // nil when nobody looked, or what was found makes no sense
+}
+
+func NewResult() *Result {
+	return &Result{Timelines: map[int]*Timeline{}}
+}
+
+type Format struct {
+	Name     string  `json:"format_name"`
+	Start    float64 `json:"start_time,string"`
+	Duration float64 `json:"duration,string"`
+}
+
+type Stream struct {
+	Index         int        `json:"index"`
+	Type          string     `json:"codec_type"`
+	Codec         string     `json:"codec_name"`
+	Tag           string     `json:"codec_tag_string"`
+	Width         int        `json:"width"`
+	Height        int        `json:"height"`
+	PixelFormat   string     `json:"pix_fmt"`
+	SampleAspect  string     `json:"sample_aspect_ratio"`
+	FieldOrder    string     `json:"field_order"`
+	ColorRange    string     `json:"color_range"`
+	ColorSpace    string     `json:"color_space"`
+	ColorTransfer string     `json:"color_transfer"`
+	ColorPrimary  string     `json:"color_primaries"`
+	AverageRate   string     `json:"avg_frame_rate"`
+	TimeBase      string     `json:"time_base"`
+	Bitrate       int64      `json:"bit_rate,string"`
+	Channels      int        `json:"channels"`
+	Frames        int        `json:"nb_frames,string"` // as the container announces them
+	SideData      []SideData `json:"side_data_list"`
+	Disposition   struct {
+		Default     int `json:"default"`
+		AttachedPic int `json:"attached_pic"`
+	} `json:"disposition"`
+}
+
+type SideData struct {
+	Type     string  `json:"side_data_type"`
+	Rotation float64 `json:"rotation"`
+
+	// Of Dolby Vision.
+	Profile       int  `json:"dv_profile"`
+	Compatibility *int `json:"dv_bl_signal_compatibility_id"` // which ordinary picture is underneath
+}
+
+type Packet struct {
+	Type     string     `json:"codec_type"`
+	Stream   int        `json:"stream_index"`
+	PTS      int64      `json:"pts"`
+	DTS      int64      `json:"dts"`
+	Duration int64      `json:"duration"`
+	Size     int64      `json:"size,string"`
+	Position int64      `json:"pos,string"` // in the file
+	Flags    string     `json:"flags"`
+	SideData []SideData `json:"side_data_list"`
+}
+
+// unknown stands for a time that ffprobe leaves out.
+const unknown int64 = math.MinInt64
+
+// read takes ffprobe's JSON apart while it arrives: the packets of a long film
+// are gigabytes of text. They come first, so their facts are collected for
+// every stream before it is known which stream is the film.
+func (f *Result) Read(r io.Reader) error {
+	d := json.NewDecoder(r)
+	if err := expect(d, json.Delim('{')); err != nil {
+		return err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "packets":
+			err = each(d, func() error { return f.readPacket(d) })
+		case "streams":
+			err = d.Decode(&f.Streams)
+		case "format":
+			err = d.Decode(&f.Format)
+		default:
+			err = skip(d)
+		}
+		if err != nil {
+			return fmt.Errorf("read ffprobe's %v: %w", key, err)
+		}
+	}
+	return expect(d, json.Delim('}'))
+}
+
+func (f *Result) readPacket(d *json.Decoder) error {
+	p := Packet{Stream: -1, PTS: unknown, DTS: unknown, Position: -1}
+	if err := d.Decode(&p); err != nil {
+		return err
+	}
+	if p.Stream < 0 {
+		return nil // ffprobe lists the programs of a transport stream among the packets
+	}
+	if len(f.opening) < maxOpening {
+		f.opening = append(f.opening, video.Span{From: p.Position, To: p.Position + p.Size})
+	}
+	line := f.Timelines[p.Stream]
+	if line == nil {
+		line = NewTimeline()
+		line.Layout.grain = f.grain
+		f.Timelines[p.Stream] = line
+	}
+	if p.Type == "video" {
+		if f.frames++; f.frames > maxFrames {
+			return video.Failf(video.TooLong, "The file has more than %d million frames, which is more than can be processed.", maxFrames/1_000_000)
+		}
+	}
+	line.Add(p)
+	return nil
+}
+
+// skip reads over the value that comes next and keeps nothing of it: the list of
+// programs of a small transport stream can be hundreds of megabytes.
+func skip(d *json.Decoder) error {
+	depth := 0
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// each calls read for every element of the array that comes next.
+func each(d *json.Decoder, read func() error) error {
+	if err := expect(d, json.Delim('[')); err != nil {
+		return err
+	}
+	for d.More() {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return expect(d, json.Delim(']'))
+}
+
+func expect(d *json.Decoder, want json.Delim) error {
+	switch got, err := d.Token(); {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	case got != want:
+		return fmt.Errorf("unexpected %v in JSON, want %v", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+)
+
+// SniffSize is how many bytes Sniff wants to see.
+const SniffSize = 8 << 10
+
+// Sniff reports which video container the first bytes of a file announce, or
+// "" when they announce none. It looks at content only: names and types that
+// clients send prove nothing. Pictures, sound, text and playlists are none,
+// even where their container is a relative of a video container.
+func Sniff(head []byte) string {
+	head = head[:min(len(head), SniffSize)]
+	for _, try := range []func([]byte) string{sniffMagic, sniffISO, sniffMatroska, sniffOgg, sniffTransport} {
+		if name := try(head); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// magics are containers that a fixed string at the beginning gives away.
+var magics = []struct{ name, start string }{
+	{"mpeg", "\x00\x00\x01\xba"},
+	{"mpegvideo", "\x00\x00\x01\xb3"},
+	{"h264", "\x00\x00\x00\x01\x67"},
+	{"h264", "\x00\x00\x00\x01\x27"},
+	{"flv", "FLV\x01"},
+	{"asf", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"},
+	{"mxf", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02"},
+}
+
+func sniffMagic(head []byte) string {
+	for _, m := range magics {
+		if bytes.HasPrefix(head, []byte(m.start)) {
+			return m.name
+		}
+	}
+	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "AVI " {
+		return "avi"
+	}
+	return ""
+}
+
+// Brands of the ISO base media family that hold no film.
+var (
+	imageBrands = []string{"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "avif", "avis", "crx "}
+	audioBrands = []string{"M4A ", "M4B ", "M4P ", "F4A ", "F4B "}
+)
+
+// sniffISO knows MP4, QuickTime and their relatives by their first box.
+func sniffISO(head []byte) string {
+	if len(head) < 8 {
+		return ""
+	}
+	size := binary.BigEndian.Uint32(head)
+	switch string(head[4:8]) {
+	case "ftyp":
+		if size < 16 || len(head) < 12 {
+			return ""
+		}
+		return sniffBrand(string(head[8:12]))
+	case "mdat", "moov":
+		// Old QuickTime files have no ftyp. Only these two boxes can be large.
+		if size > 1 && size < 8 {
+			return ""
+		}
+		return "mov"
+	case "free", "skip", "wide", "pnot", "styp", "moof":
+		// A size whose first byte is a letter is text: "the free world …".
+		if size < 8 || size >= 1<<24 {
+			return ""
+		}
+		return "mov"
+	}
+	return ""
+}
+
+func sniffBrand(brand string) string {
+	switch {
+	case slices.Contains(imageBrands, brand), slices.Contains(audioBrands, brand):
+		return ""
+	case brand == "qt  ":
+		return "mov"
+	}
+	return "mp4"
+}
+
+// sniffMatroska wants the document type besides the EBML magic: EBML is also
+// used for things that are no film.
+func sniffMatroska(head []byte) string {
+	if !bytes.HasPrefix(head, []byte("\x1a\x45\xdf\xa3")) {
+		return ""
+	}
+	head = head[:min(len(head), 4<<10)]
+	for _, name := range []string{"webm", "matroska"} {
+		if bytes.Contains(head, []byte(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// oggVideo are the first bytes of the header packets of video codecs in Ogg:
+// Theora, Dirac, VP8 and whatever OGM wraps.
+var oggVideo = []string{"\x80theora", "BBCD\x00", "OVP80", "\x01video"}
+
+// sniffOgg walks over the pages at the beginning of an Ogg file, where every
+// stream introduces itself. Ogg is mostly sound, so one stream has to be video.
+func sniffOgg(head []byte) string {
+	const fixed = 27 // bytes before the table of segment lengths
+	for len(head) > fixed && string(head[:4]) == "OggS" {
+		segments := int(head[26])
+		if len(head) < fixed+segments {
+			return ""
+		}
+		size := 0
+		for _, n := range head[fixed : fixed+segments] {
+			size += int(n)
+		}
+		body := head[fixed+segments:]
+		for _, magic := range oggVideo {
+			if bytes.HasPrefix(body, []byte(magic)) {
+				return "ogg"
+			}
+		}
+		head = body[min(size, len(body)):]
+	}
+	return ""
+}
+
+// sniffTransport knows MPEG transport streams by the sync byte that begins each
+// packet. Blu-ray and camcorders put four bytes of time before each packet.
+func sniffTransport(head []byte) string {
+	if synced(head, 188, 0) || synced(head, 192, 4) {
+		return "mpegts"
+	}
+	return ""
+}
+
+// synced reports whether five packets in a row begin with the sync byte. A file
+// of fewer packets has to consist of whole ones.
+func synced(head []byte, packet, offset int) bool {
+	const sync, enough = 0x47, 5
+	n := len(head) / packet
+	if n == 0 || n < enough && len(head)%packet != 0 {
+		return false
+	}
+	for i := range min(n, enough) {
+		if head[i*packet+offset] != sync {
+			return false
+		}
+	}
+	return true
+}

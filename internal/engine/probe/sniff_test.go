@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/test/footage"
+)
+
+// oggPage builds a page that begins a stream.
+func oggPage(payload string) string {
+	return "OggS\x00\x02" + strings.Repeat("\x00", 20) + "\x01" + string(rune(len(payload))) + payload
+}
+
+// packetsOf builds n transport packets with a prefix before each sync byte.
+func packetsOf(n int, prefix string) string {
+	return strings.Repeat(prefix+"\x47"+strings.Repeat("\x10", 187), n)
+}
+
+var sniffCases = []struct{ name, head, want string }{
+	{"MP4", "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2", "mp4"},
+	{"phone 3GP", "\x00\x00\x00\x18ftyp3gp4\x00\x00\x00\x00", "mp4"},
+	{"QuickTime", "\x00\x00\x00\x14ftypqt  \x00\x00\x00\x00", "mov"},
+	{"QuickTime without a type box", "\x00\x00\x00\x08wide\x00\x10\x00\x00mdat", "mov"},
+	{"QuickTime that begins with its data", "\x12\x34\x56\x78mdat\x00\x00", "mov"},
+	{"QuickTime with a 64-bit box", "\x00\x00\x00\x01mdat\x00\x00\x00\x00\x00\x00\x00\x40", "mov"},
+	{"HEIC photo", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1", ""},
+	{"AVIF picture", "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1", ""},
+	{"M4A sound", "\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00", ""},
+	{"M4B audio book", "\x00\x00\x00\x18ftypM4B \x00\x00\x00\x00", ""},
+	{"text that looks like a box", "the free world is a large place to be in", ""},
+	{"WebM", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm", "webm"},
+	{"Matroska", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x88matroska", "matroska"},
+	{"EBML of another kind", "\x1a\x45\xdf\xa3\x9f\x42\x82\x84docs", ""},
+	{"AVI", "RIFF\x00\x10\x00\x00AVI LIST", "avi"},
+	{"WAV", "RIFF\x00\x10\x00\x00WAVEfmt ", ""},
+	{"WebP", "RIFF\x00\x10\x00\x00WEBPVP8 ", ""},
+	{"MPEG program stream", "\x00\x00\x01\xba\x44\x00", "mpeg"},
+	{"MPEG elementary stream", "\x00\x00\x01\xb3\x14\x00", "mpegvideo"},
+	{"raw H.264", "\x00\x00\x00\x01\x67\x64\x00\x1e", "h264"},
+	{"Flash video", "FLV\x01\x05\x00\x00\x00\x09", "flv"},
+	{"Windows Media", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c\x00", "asf"},
+	{"MXF", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02\x01\x01\x02", "mxf"},
+	{"Theora", oggPage("\x80theora\x03\x02\x01"), "ogg"},
+	{"Theora after a skeleton and sound", oggPage("fishead\x00") + oggPage("\x01vorbis") + oggPage("\x80theora"), "ogg"},
+	{"Vorbis sound", oggPage("\x01vorbis\x00\x00"), ""},
+	{"Opus sound", oggPage("OpusHead\x01\x02"), ""},
+	{"a skeleton with sound only", oggPage("fishead\x00") + oggPage("\x7fFLAC\x01"), ""},
+	{"transport stream", packetsOf(6, ""), "mpegts"},
+	{"transport stream of a camcorder", packetsOf(6, "\x00\x01\x02\x03"), "mpegts"},
+	{"transport stream of two packets", packetsOf(2, ""), "mpegts"},
+	{"transport stream cut off in its second packet", packetsOf(2, "")[:300], ""},
+	{"text that begins with G", "G" + strings.Repeat("o", 2000), ""},
+	{"HLS playlist", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n", ""},
+	{"concat script", "ffconcat version 1.0\nfile a.mp4\n", ""},
+	{"HTML", "<!DOCTYPE html><html>", ""},
+	{"JPEG", "\xff\xd8\xff\xe0\x00\x10JFIF", ""},
+	{"PNG", "\x89PNG\r\n\x1a\n", ""},
+	{"GIF", "GIF89a\x01\x00", ""},
+	{"MP3", "ID3\x04\x00\x00", ""},
+	{"FLAC", "fLaC\x00\x00\x00\x22", ""},
+	{"ZIP", "PK\x03\x04\x14\x00", ""},
+	{"nothing", "", ""},
+}
+
+func TestSniff(t *testing.T) {
+	t.Parallel()
+	for _, tt := range sniffCases {
+		if got := Sniff([]byte(tt.head)); got != tt.want {
+			t.Errorf("%s: Sniff = %q; want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSniffRealFootage makes sure that no real film is turned away.
+func TestSniffRealFootage(t *testing.T) {
+	t.Parallel()
+	dir := footage.Path(t, "variety")
+	films, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, film := range films {
+		f, err := os.Open(filepath.Join(dir, film.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, err := io.ReadAll(io.LimitReader(f, SniffSize))
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := len(head) > 0 && filepath.Ext(film.Name()) != ".tsv"
+		if got := Sniff(head); (got != "") != wanted {
+			t.Errorf("%s: Sniff = %q; want a container: %v", film.Name(), got, wanted)
+		}
+	}
+}
+
+// FuzzSniff makes sure that no bytes make it panic, that it reads no further
+// than it says, and that it speaks only words it knows.
+func FuzzSniff(f *testing.F) {
+	known := []string{""}
+	for _, c := range sniffCases {
+		f.Add([]byte(c.head))
+		known = append(known, c.want)
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		got := Sniff(head)
+		if !slices.Contains(known, got) {
+			t.Errorf("Sniff = %q", got)
+		}
+		if longer := append(bytes.Clone(head), "tail"...); len(head) >= SniffSize && Sniff(longer) != got {
+			t.Error("Sniff looks beyond SniffSize")
+		}
+	})
+}

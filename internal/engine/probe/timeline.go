@@ -1,0 +1,190 @@
+package probe
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// timeline holds when the packets of one stream are shown, in the stream's own
+// time base.
+type Timeline struct {
+	Packets   int
+	Bytes     int64
+	First     int64 // the earliest time shown
+	End       int64 // when all of it has been shown
+	Played    int64 // how long the packets last together
+	encrypted bool
+	clock     clock
+
+	// Of sound only.
+	Gaps []Gap
+
+	// Of video streams only.
+	Shown        []int64    // the time of each frame, in order of decoding until settled
+	LeadIn       []int64    // likewise, of what precedes the first keyframe
+	Keys         []Keyframe // in order of decoding
+	Layout       Layout     // where they lie in the file
+	leading      int        // how many packets after a keyframe there may be that are shown before it
+	Tangled      bool       // some packets are shown before the keyframe before the last
+	Untimed      bool       // some packets carry no time to be shown at, or the clock jumps
+	Last         int64      // the latest time shown
+	LastDuration int64      // how long the frame shown then lasts, or 0
+}
+
+// keyframe is a packet where decoding can begin.
+type Keyframe struct {
+	PTS int64
+	// open says that frames shown before it follow it in the file: they need
+	// the previous keyframe (an open group of pictures).
+	Open bool
+	// border says that a chunk can begin here: it is shown itself, and all
+	// that precedes it in the file is shown earlier.
+	Border bool
+	packet int32 // its number among the packets of the stream
+	Bytes  int64 // of it and all packets up to the next one
+}
+
+// gap is a time without sound.
+type Gap struct{ From, To int64 }
+
+const (
+	// A gap is remembered when it is longer than so many packets; how long that
+	// is will be known when the time base is.
+	gapPackets = 200
+	maxGaps    = 100
+)
+
+func NewTimeline() *Timeline {
+	return &Timeline{First: math.MaxInt64, End: math.MinInt64, Last: math.MinInt64, clock: newClock()}
+}
+
+// jumps returns where the clock of the stream may start anew.
+func (l *Timeline) Jumps() []Jump { return l.clock.jumps }
+
+// clockEnd returns when the stream ends, by its clock after the last jump.
+func (l *Timeline) ClockEnd() int64 { return l.clock.end }
+
+func (l *Timeline) Add(p Packet) {
+	l.Packets++
+	l.Bytes += p.Size
+	for _, s := range p.SideData {
+		l.encrypted = l.encrypted || s.Type == "Encryption info"
+	}
+	pts, guessed := l.clock.read(p, len(l.Shown))
+	l.Untimed = l.Untimed || guessed
+	discarded := strings.Contains(p.Flags, "D")
+	if p.Type == "video" {
+		l.Layout.add(p.Position, p.Size)
+		l.addFrame(pts, p.Duration, strings.Contains(p.Flags, "K"), discarded)
+		if len(l.Keys) > 0 {
+			l.Keys[len(l.Keys)-1].Bytes += p.Size
+		}
+	}
+	if discarded {
+		return // an edit list cuts it out
+	}
+	if l.End != math.MinInt64 && p.Duration > 0 && pts-l.End > gapPackets*p.Duration && len(l.Gaps) < maxGaps {
+		l.Gaps = append(l.Gaps, Gap{l.End, pts})
+	}
+	l.Played += p.Duration
+	l.First = min(l.First, pts)
+	l.End = max(l.End, pts+p.Duration)
+}
+
+func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
+	switch {
+	case key:
+		l.Keys = append(l.Keys, Keyframe{PTS: pts, Border: !discarded && pts > l.Last, packet: int32(l.Layout.Packets - 1)})
+	case len(l.Keys) > 0 && pts < l.Keys[len(l.Keys)-1].PTS:
+		l.lead(pts)
+	}
+	if discarded {
+		return // it is decoded because others need it
+	}
+	if len(l.Keys) == 0 {
+		l.LeadIn = append(l.LeadIn, pts)
+	} else {
+		l.Shown = append(l.Shown, pts)
+	}
+	if pts >= l.Last {
+		l.Last, l.LastDuration = pts, duration
+	}
+}
+
+// lead notes that the packet just added is shown before the keyframe that it
+// follows.
+func (l *Timeline) lead(pts int64) {
+	k := &l.Keys[len(l.Keys)-1]
+	k.Open = true
+	l.leading = max(l.leading, l.Layout.Packets-int(k.packet))
+	l.Tangled = l.Tangled || len(l.Keys) > 1 && pts < l.Keys[len(l.Keys)-2].PTS
+}
+
+// move shifts the times of all frames after each jump of the clock. A film whose
+// clock jumps cannot be sought in.
+func (l *Timeline) Shift(jumps []Jump, shifts []int64) {
+	for i, j := range jumps {
+		end := len(l.Shown)
+		if i+1 < len(jumps) {
+			end = jumps[i+1].Frame
+		}
+		for k := j.Frame; k < end; k++ {
+			l.Shown[k] += shifts[i]
+		}
+	}
+	l.Untimed = l.Untimed || len(jumps) > 0
+}
+
+// settle puts frames and keyframes into the order in which they are shown. The
+// film begins at its first keyframe, because nothing can be decoded before it,
+// and has one frame for a moment, even where the file has several packets.
+func (l *Timeline) Sort() {
+	if len(l.Shown) == 0 {
+		l.Shown = l.LeadIn // not a single keyframe: the decoder may know more
+	}
+	slices.Sort(l.Shown)
+	l.Shown = slices.Compact(l.Shown)
+	l.First, l.Last = l.Shown[0], l.Shown[len(l.Shown)-1]
+	slices.SortStableFunc(l.Keys, func(a, b Keyframe) int { return cmp.Compare(a.PTS, b.PTS) })
+}
+
+// span returns the seconds from the first frame to the beginning of the last.
+// It computes with floating point because hostile times would overflow.
+func (l *Timeline) Span(tb video.Ratio) float64 {
+	return (float64(l.Last) - float64(l.First)) * float64(tb.Num) / float64(tb.Den)
+}
+
+// shownAt returns the frame that is on the screen at a time: the latest one
+// that is not after it.
+func (l *Timeline) ShownAt(pts int64) int64 {
+	return l.Shown[max(l.CountUpTo(pts)-1, 0)]
+}
+
+// countUpTo returns how many frames are shown at or before a time.
+func (l *Timeline) CountUpTo(pts int64) int {
+	i, exact := slices.BinarySearch(l.Shown, pts)
+	if exact {
+		i++
+	}
+	return i
+}
+
+// seekTo returns the keyframe from which everything shown at pts and later can
+// be decoded, and back keyframes before it for safety.
+func (l *Timeline) SeekTo(pts int64, back int) int64 {
+	i, exact := slices.BinarySearchFunc(l.Keys, pts, func(k Keyframe, pts int64) int { return cmp.Compare(k.PTS, pts) })
+	if !exact {
+		i--
+	}
+	if i >= 0 && l.Keys[i].Open {
+		i--
+	}
+	if i -= back; i <= 0 {
+		return video.NoSeek // from the beginning
+	}
+	return l.Keys[i].PTS
+}
