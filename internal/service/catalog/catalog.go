@@ -1,0 +1,25 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/uploads"
+)
+
+// Catalog is the videos of all tenants.
+type Catalog struct {
+	store   *store.Store
+	keys    *auth.SigningKeys
+	uploads *uploads.Service
+	passes  *pipeline.Passes
+	now     func() time.Time
+	upscale bool
+}
+
+// New returns a Catalog. With upscale, small sources are scaled up unless a client says otherwise.
+func New(s *store.Store, keys *auth.SigningKeys, u *uploads.Service, p *pipeline.Passes, now func() time.Time, upscale bool) *Catalog {
+	return &Catalog{store: s, keys: keys, uploads: u, passes: p, now: now, upscale: upscale}
+}

@@ -1,0 +1,109 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Upload is a new video and where its file goes.
+type Upload struct {
+	Video    video.Video
+	URL      string
+	TusURL   string // for a resumable upload
+	MaxBytes int64
+	Repeated bool // an earlier request with the same key made the video
+}
+
+// Create makes a video that waits for its upload. base is what addresses handed out start with, such
+// as "https://video.example.com".
+func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base string) (Upload, error) {
+	if err := by.Require(auth.Write); err != nil {
+		return Upload{}, err
+	}
+	if faults := d.Check(); faults != nil {
+		return Upload{}, video.InvalidFields(faults...)
+	}
+	ttl, maxBytes := c.uploads.Limits()
+	v, err := c.newVideo(by, d, ttl)
+	if err != nil {
+		return Upload{}, err
+	}
+	address, err := c.uploads.URL(ctx, v, base)
+	if err != nil {
+		return Upload{}, err
+	}
+	stored, err := c.insert(ctx, v, d)
+	if err != nil {
+		return Upload{}, err
+	}
+	repeated := stored.ID != v.ID
+	if repeated {
+		if address, err = c.uploads.URL(ctx, stored, base); err != nil {
+			return Upload{}, err
+		}
+	}
+	return Upload{
+		Video: stored, URL: address, TusURL: c.uploads.ResumableURL(stored.ID, base), MaxBytes: maxBytes, Repeated: repeated,
+	}, nil
+}
+
+// newVideo makes the video that a draft asks for.
+func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (video.Video, error) {
+	// Times are stored to the millisecond, and addresses contain them: a client must be told exactly
+	// what is stored.
+	now := c.now().UTC().Truncate(time.Millisecond)
+	v := video.Video{
+		ID: video.ID(newID()), Tenant: by.Tenant, Filename: d.Filename, ContentType: contentType(d.Filename),
+		IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
+		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl),
+	}
+	if d.Upscale != nil {
+		v.Upscale = *d.Upscale
+	}
+	if d.Metadata != nil {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, d.Metadata); err != nil {
+			return video.Video{}, fmt.Errorf("store metadata: %w", err)
+		}
+		v.Metadata = compact.Bytes()
+	}
+	for _, n := range video.Distinct(d.Resolutions) {
+		v.Resolutions = append(v.Resolutions, video.Resolution{ID: video.ResolutionID(newID()), VideoID: v.ID, Name: n, Status: video.PendingUpload})
+	}
+	return v, nil
+}
+
+// newID returns ids that sort by the time they were made, which keeps new rows together in the
+// database's indexes.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// contentTypes maps extensions to the type an upload must be sent as. Go's own table depends on the
+// machine it runs on, and this one must not.
+var contentTypes = map[string]string{
+	".mp4": "video/mp4", ".m4v": "video/x-m4v", ".mov": "video/quicktime", ".qt": "video/quicktime",
+	".webm": "video/webm", ".mkv": "video/x-matroska", ".avi": "video/x-msvideo",
+	".mpg": "video/mpeg", ".mpeg": "video/mpeg", ".mpe": "video/mpeg", ".m1v": "video/mpeg", ".m2v": "video/mpeg", ".vob": "video/mpeg",
+	".ts": "video/mp2t", ".mts": "video/mp2t", ".m2ts": "video/mp2t", ".m2t": "video/mp2t",
+	".flv": "video/x-flv", ".f4v": "video/mp4", ".wmv": "video/x-ms-wmv", ".asf": "video/x-ms-asf",
+	".3gp": "video/3gpp", ".3gpp": "video/3gpp", ".3g2": "video/3gpp2", ".ogv": "video/ogg", ".ogg": "video/ogg",
+	".mxf": "application/mxf", ".dv": "video/x-dv", ".h264": "video/h264",
+}
+
+// contentType returns what an upload must be sent as. An unknown extension is no error: the content
+// of the file decides, when the upload is completed.
+func contentType(filename string) string {
+	if t, ok := contentTypes[strings.ToLower(path.Ext(filename))]; ok {
+		return t
+	}
+	return "application/octet-stream"
+}

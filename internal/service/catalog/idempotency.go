@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// recordTTL is how long a repeated request is recognised by its key.
+const recordTTL = 24 * time.Hour
+
+// insert stores a new video. When the draft has a key that an earlier request had, it stores nothing
+// and returns that request's video: a client that never saw the answer may ask again.
+func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (stored video.Video, err error) {
+	if d.Key == "" {
+		return v, c.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) })
+	}
+	digest, err := digestOf(d)
+	if err != nil {
+		return video.Video{}, err
+	}
+	record := store.IdempotencyRecord{Tenant: v.Tenant, Key: d.Key, Digest: digest, Video: v.ID, CreatedAt: v.CreatedAt}
+	err = c.store.InTx(ctx, func(tx *store.Tx) error {
+		stored, err = insertOnce(ctx, tx, v, record)
+		return err
+	})
+	return stored, err
+}
+
+func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.IdempotencyRecord) (video.Video, error) {
+	claimed, err := tx.ClaimIdempotencyKey(ctx, record)
+	if err != nil {
+		return video.Video{}, err
+	}
+	if claimed.Video == v.ID {
+		return v, tx.InsertVideo(ctx, v)
+	}
+	earlier, err := tx.Video(ctx, claimed.Video)
+	gone := video.KindOf(err) == video.NotFound
+	if err != nil && !gone {
+		return video.Video{}, err
+	}
+	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(claimed.CreatedAt) > recordTTL {
+		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), tx.InsertVideo(ctx, v))
+	}
+	if claimed.Digest != record.Digest {
+		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
+			Msg: "An earlier request with this Idempotency-Key asked for something else; use a key of its own for each video."}
+	}
+	// A resumable upload may have longer already.
+	if earlier.Status == video.PendingUpload && earlier.UploadExpiresAt.Before(v.UploadExpiresAt) {
+		earlier.UploadExpiresAt = v.UploadExpiresAt
+		err = tx.ExtendUpload(ctx, earlier.ID, earlier.UploadExpiresAt)
+	}
+	return earlier, err
+}
+
+// digestOf is the same for drafts that ask for the same.
+func digestOf(d video.Draft) (string, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("digest a draft: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// RemoveExpiredRecords removes the records of requests that no repeated one will name any more.
+func (c *Catalog) RemoveExpiredRecords(ctx context.Context) error {
+	return c.store.RemoveIdempotencyRecords(ctx, c.now().Add(-recordTTL))
+}

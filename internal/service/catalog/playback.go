@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// PlaybackInfo is a video with the addresses at which it is played.
+type PlaybackInfo struct {
+	State
+	URLs playback.URLs
+}
+
+// Public returns a public video with its permanent addresses.
+func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base string) (PlaybackInfo, error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	if !v.IsPublic {
+		return PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "video_is_private",
+			Msg: "This video is private. Read it at /api/video/{id}/private/{expirationSeconds}."}
+	}
+	s, err := c.stateOf(ctx, v)
+	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, base)}, err
+}
+
+// Private returns a private video with addresses that expire after ttl.
+func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (PlaybackInfo, error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	if v.IsPublic {
+		return PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "video_is_public",
+			Msg: "This video is public. Read it at /api/video/{id}/public."}
+	}
+	expires := c.now().Add(ttl)
+	s, err := c.stateOf(ctx, v)
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, expires)}, err
+}

@@ -1,0 +1,31 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Report is all that is known about the work on a video. What was found in the file, and what was
+// decided, follows from the video's plan.
+type Report struct {
+	Video      video.Video
+	Cost       video.Cost
+	Executions []video.Execution // in the order they ended; of very many, not all
+}
+
+// Report returns what became of a video's file, and why. It works for public and private videos, in
+// every state.
+func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Report, error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Video: v}
+	if r.Cost, err = c.store.Cost(ctx, id); err != nil {
+		return Report{}, err
+	}
+	r.Executions, err = c.store.Executions(ctx, id)
+	return r, err
+}

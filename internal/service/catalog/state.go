@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// State is a video and how far the work on it has come.
+type State struct {
+	Video       video.Video
+	Progress    float64           // 0 to 1
+	Resolutions []ResolutionState // in the order asked for
+	Settled     bool              // see video.Settled
+}
+
+// ResolutionState is the same for one resolution.
+type ResolutionState struct {
+	video.Resolution
+	Progress float64
+}
+
+// State returns a video, public or private, without any address.
+func (c *Catalog) State(ctx context.Context, by auth.Actor, id video.ID) (State, error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return State{}, err
+	}
+	return c.stateOf(ctx, v)
+}
+
+// stateOf adds to a video how far it has come.
+func (c *Catalog) stateOf(ctx context.Context, v video.Video) (State, error) {
+	states, err := c.statesOf(ctx, []video.Video{v})
+	if err != nil {
+		return State{}, err
+	}
+	return states[0], nil
+}
+
+// States returns what State does for many videos at once; deleted ones are not among them. It checks
+// no permission: it is for telling those who got a state from State how the video goes on.
+func (c *Catalog) States(ctx context.Context, ids []video.ID) (map[video.ID]State, error) {
+	videos, steps, err := c.store.VideosByID(ctx, ids, pipeline.PerRendition())
+	if err != nil {
+		return nil, err
+	}
+	states := make(map[video.ID]State, len(videos))
+	for _, v := range videos {
+		states[v.ID] = c.newState(v, steps[v.ID])
+	}
+	return states, nil
+}
+
+// Page is a part of the list of videos.
+type Page struct {
+	Videos []State
+	Next   video.Cursor // where the next page begins; zero: this is the last
+}
+
+// List returns at most limit of the actor's videos, newest first, from after on. A page with fewer,
+// even with none, is the last only if it says so.
+func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (Page, error) {
+	if err := by.Require(auth.Read); err != nil {
+		return Page{}, err
+	}
+	videos, next, err := c.store.Videos(ctx, by.Tenant, f, after, limit)
+	if err != nil {
+		return Page{}, err
+	}
+	states, err := c.statesOf(ctx, videos)
+	return Page{Videos: states, Next: next}, err
+}
+
+// statesOf adds to videos how far they have come, with one query for all of them.
+func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
+	steps, err := c.store.StepTotals(ctx, store.BeingProcessed(videos), pipeline.PerRendition())
+	if err != nil {
+		return nil, err
+	}
+	states := make([]State, len(videos))
+	for i, v := range videos {
+		states[i] = c.newState(v, steps[v.ID])
+	}
+	return states, nil
+}
+
+func (c *Catalog) newState(v video.Video, steps []store.Step) State {
+	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(c.now())}
+	for _, r := range v.Resolutions {
+		rendition := -1
+		if v.Plan != nil {
+			rendition = v.Plan.RenditionOf(r.Name)
+		}
+		s.Resolutions = append(s.Resolutions, ResolutionState{
+			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(s, rendition) }),
+		})
+	}
+	return s
+}
+
+// progress is how much of the work of the chosen steps is done. Anything less than all of it is less
+// than 1, whatever the rounding. The steps say nothing about a resolution that failed: they belong to
+// others, in a later pass.
+func progress(s video.Status, steps []store.Step, chosen func(store.Step) bool) float64 {
+	switch s {
+	case video.Ready:
+		return 1
+	case video.Fail:
+		return 0
+	}
+	var done, all float64
+	for _, st := range steps {
+		if chosen(st) {
+			done += st.Weight * st.Progress
+			all += st.Weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(done/all, 0.999)
+}

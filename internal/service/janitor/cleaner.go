@@ -1,0 +1,172 @@
+package janitor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Observer is told what an operator wants to count.
+type Observer interface {
+	VideoFinished(s video.Status, f *video.Failure)
+}
+
+// Cleaner removes the objects that nobody needs.
+type Cleaner struct {
+	rules
+	store   *store.Store
+	queue   queue.Queue
+	blobs   blob.Store
+	uploads *uploads.Service
+	marker  *Marker
+	observe Observer
+	hook    failpoint.Hook
+}
+
+// NewCleaner returns a Cleaner.
+func NewCleaner(c Config, s *store.Store, q queue.Queue, blobs blob.Store, u *uploads.Service, m *Marker, now func() time.Time, o Observer, hook failpoint.Hook) *Cleaner {
+	return &Cleaner{rules: rules{c, now}, store: s, queue: q, blobs: blobs, uploads: u, marker: m, observe: o, hook: hook}
+}
+
+const (
+	// idleTimeout is how long a purge waits for tasks that are just ending.
+	idleTimeout = 10 * time.Second
+	// removalBatch is how many objects are removed under one lock.
+	removalBatch = 100
+)
+
+// Purge removes the objects that a video does not need any more: chunk files when it is finished, the
+// files of a resolution that was deleted, everything when the video itself was.
+func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
+	// A task that is just ending may still write. Wait for it, but not for ever: the sweep removes
+	// what it leaves later.
+	idle, cancel := context.WithTimeout(ctx, idleTimeout)
+	defer cancel()
+	if err := c.queue.WaitIdle(idle, id, pipeline.DelayNoPurge()...); err != nil && ctx.Err() != nil {
+		return err
+	}
+	o, err := loadOwner(ctx, c.store, id)
+	if err != nil {
+		return err
+	}
+	if !o.exists {
+		return c.removeVideo(ctx, id)
+	}
+	var keys []string
+	for _, area := range objects.Areas {
+		for info, err := range c.blobs.List(ctx, area.Prefix(id)) {
+			if err != nil {
+				return blob.ServiceError("list objects", err)
+			}
+			if !c.keeps(o, info.Key) {
+				keys = append(keys, info.Key)
+			}
+		}
+	}
+	for batch := range slices.Chunk(keys, removalBatch) {
+		if _, err := c.removeUnneeded(ctx, o, batch...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeVideo removes every object of a deleted video, and then its row.
+func (c *Cleaner) removeVideo(ctx context.Context, id video.ID) error {
+	if err := c.uploads.AbortParts(ctx, id); err != nil {
+		return err
+	}
+	for _, area := range objects.Areas {
+		if _, err := blob.DeletePrefix(ctx, c.blobs, area.Prefix(id)); err != nil {
+			return blob.ServiceError("remove "+string(area)+" objects", err)
+		}
+	}
+	c.hook.Reach(failpoint.ObjectsRemoved)
+	return c.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
+}
+
+// removeUnneeded removes objects that their video does not need, and returns how many there were. A
+// video may need them again: a resolution is added, and the next pass needs the source, has chunk
+// files, or a rendition file of a name that there was before. So what is known about the owner is only
+// good enough to keep an object; before one is removed, the owner is loaded again under its lock.
+func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (int, error) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(o, key) })
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	if !o.exists { // it never comes back
+		if err := pipeline.Remove(ctx, c.blobs, keys); err != nil {
+			return 0, err
+		}
+		return len(keys), nil
+	}
+	removed := 0
+	err := c.store.WithVideoLock(ctx, o.id, func(tx *store.Tx) error {
+		now, err := loadOwner(ctx, tx, o.id)
+		if err != nil {
+			return err
+		}
+		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(now, key) })
+		if err := pipeline.RemoveLocked(ctx, tx, c.blobs, still); err != nil {
+			return err
+		}
+		removed = len(still)
+		return nil
+	})
+	return removed, err
+}
+
+// ExpireUploads fails videos whose upload nobody completed and removes what was uploaded. It returns
+// how many there were.
+func (c *Cleaner) ExpireUploads(ctx context.Context) (int, error) {
+	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
+	count := 0
+	for {
+		ids, err := c.store.AbandonedUploads(ctx, c.now().Add(-c.config.AbandonedAfter), 100)
+		if err != nil || len(ids) == 0 {
+			return count, err
+		}
+		for _, id := range ids {
+			if err := c.expireUpload(ctx, id, f); err != nil {
+				return count, err
+			}
+			count++
+		}
+	}
+}
+
+func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, f *video.Failure) error {
+	var refused bool
+	err := c.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		refused, err = tx.RefuseUpload(ctx, id, f)
+		return err
+	})
+	if err != nil || !refused {
+		return err // completed or deleted in the last moment
+	}
+	c.observe.VideoFinished(video.Fail, f)
+	return c.uploads.Discard(ctx, id)
+}
+
+// FinishDeletions removes the rest of videos that are marked deleted.
+func (c *Cleaner) FinishDeletions(ctx context.Context) error {
+	ids, err := c.store.MarkedDeleted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := c.removeVideo(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

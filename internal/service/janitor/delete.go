@@ -1,0 +1,116 @@
+package janitor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Deleter deletes videos and resolutions.
+type Deleter struct {
+	cleaner *Cleaner
+	passes  *pipeline.Passes
+	leases  *uploads.Leases
+}
+
+// NewDeleter returns a Deleter whose objects the cleaner removes.
+func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases) *Deleter {
+	return &Deleter{cleaner: c, passes: p, leases: l}
+}
+
+// deletionTimeout is how long a deletion may go on after its client has left.
+const deletionTimeout = time.Minute
+
+// DeleteVideo removes a video and everything of it. When it returns nil, its addresses are dead and
+// reads do not find it.
+func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) error {
+	v, err := auth.OwnVideo(ctx, d.cleaner.store, by, auth.Delete, id)
+	if err != nil {
+		return err
+	}
+	if v.DeletedAt.IsZero() {
+		if err := d.markDeleted(ctx, id); err != nil {
+			return err
+		}
+		d.cleaner.hook.Reach(failpoint.VideoDeleted)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
+	defer cancel()
+	return d.cleaner.removeVideo(ctx, id)
+}
+
+func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
+	return d.cleaner.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, id); err != nil {
+			return err // another deletion was faster
+		}
+		if err := tx.MarkDeleted(ctx, id, d.cleaner.now()); err != nil {
+			return err
+		}
+		if err := tx.RequestLease(ctx, id); err != nil {
+			return err
+		}
+		tx.OnCommit(func() { d.leases.Interrupt(id) })
+		return d.passes.Cancel(ctx, tx, id, pipeline.AfterDeletion)
+	})
+}
+
+// DeleteResolution does for one resolution what DeleteVideo does for a video: its row is removed and
+// the removal of its files enqueued in one transaction, then the files are removed.
+func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) error {
+	v, err := auth.VideoOfResolution(ctx, d.cleaner.store, by, auth.Delete, id)
+	if err != nil {
+		return err
+	}
+	if err := d.removeResolution(ctx, v.ID, id); video.KindOf(err) == video.NotFound {
+		return video.ResolutionNotFound()
+	} else if err != nil {
+		return err
+	}
+	d.cleaner.hook.Reach(failpoint.ResolutionGone)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
+	defer cancel()
+	return d.removeFiles(ctx, v, id)
+}
+
+func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {
+	return d.cleaner.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, vid); err != nil {
+			return err
+		}
+		if err := tx.RemoveResolution(ctx, id); err != nil {
+			return err
+		}
+		return d.passes.ResolutionDeleted(ctx, tx, vid)
+	})
+}
+
+// removeFiles removes the files that people play of a resolution, unless one of the same name was
+// added meanwhile: then the request that added it has removed them.
+func (d *Deleter) removeFiles(ctx context.Context, v video.Video, id video.ResolutionID) error {
+	i := slices.IndexFunc(v.Resolutions, func(r video.Resolution) bool { return r.ID == id })
+	if i < 0 {
+		return nil
+	}
+	name, deleted := v.Resolutions[i].Name, true
+	err := d.cleaner.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		deleted = false
+		now, err := tx.Video(ctx, v.ID)
+		if _, again := now.Resolution(name); err != nil || again {
+			return err
+		}
+		return pipeline.RemoveLocked(ctx, tx, d.cleaner.blobs, objects.PlaybackKeys(v, name))
+	})
+	if err == nil && deleted { // nothing is added to a video that is marked deleted
+		return pipeline.Remove(ctx, d.cleaner.blobs, objects.PlaybackKeys(v, name))
+	}
+	return err
+}

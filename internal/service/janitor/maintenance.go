@@ -1,0 +1,137 @@
+package janitor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/clock"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/pipeline"
+)
+
+const (
+	tidyEvery      = time.Minute      // expired uploads, rotated keys, interrupted deletions
+	reconcileEvery = 10 * time.Minute // every processing video
+	sweepEvery     = time.Hour        // every object
+	abortEvery     = 24 * time.Hour   // unfinished multipart writes
+	askEvery       = time.Hour        // whether it is time to abort them
+)
+
+// Maintenance is what a server does regularly, beside requests and tasks.
+type Maintenance struct {
+	Store   *store.Store
+	Clock   *clock.Database
+	Keys    *auth.SigningKeys
+	Passes  *pipeline.Passes
+	Catalog *catalog.Catalog
+	Cleaner *Cleaner
+	Log     *slog.Logger
+}
+
+// Run does the maintenance until ctx ends: at once, because a crash may have left something behind,
+// and then at intervals.
+func (m *Maintenance) Run(ctx context.Context) {
+	tidy, reconcile, sweep := time.NewTicker(tidyEvery), time.NewTicker(reconcileEvery), time.NewTicker(sweepEvery)
+	defer tidy.Stop()
+	defer reconcile.Stop()
+	defer sweep.Stop()
+	m.tidy(ctx)
+	m.reconcile(ctx)
+	m.sweep(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tidy.C:
+			m.tidy(ctx)
+		case <-reconcile.C:
+			m.reconcile(ctx)
+		case <-sweep.C:
+			m.sweep(ctx)
+		}
+	}
+}
+
+// tidy is done by every process.
+func (m *Maintenance) tidy(ctx context.Context) {
+	if err := m.Clock.Adjust(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not ask the database for the time", "err", err)
+	}
+	if err := m.Keys.Load(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not load the signing keys", "err", err)
+	}
+	if n, err := m.Cleaner.ExpireUploads(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not expire abandoned uploads", "err", err)
+	} else if n > 0 {
+		m.Log.InfoContext(ctx, "abandoned uploads expired", "videos", n)
+	}
+	if err := m.Cleaner.FinishDeletions(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)
+	}
+}
+
+// acquire reports whether this process runs a job now that the whole fleet needs done only once in a
+// while.
+func (m *Maintenance) acquire(ctx context.Context, job string, every time.Duration) bool {
+	mine, err := m.Store.AcquireRunOnce(ctx, job, every, m.Clock.Now())
+	if err != nil {
+		m.Log.WarnContext(ctx, "could not acquire a run-once lock", "job", job, "err", err)
+	}
+	return mine
+}
+
+func (m *Maintenance) reconcile(ctx context.Context) {
+	if !m.acquire(ctx, "rescue", reconcileEvery) { // the name that older versions use
+		return
+	}
+	if _, err := m.Passes.Reconcile(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not check all processing videos for lost tasks", "err", err)
+	}
+}
+
+func (m *Maintenance) sweep(ctx context.Context) {
+	if !m.acquire(ctx, "sweep", sweepEvery) {
+		return
+	}
+	if err := m.Catalog.RemoveExpiredRecords(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not remove expired idempotency records", "err", err)
+	}
+	if err := m.Store.Leases().RemoveExpired(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
+	}
+	r, err := m.Cleaner.Sweep(ctx)
+	if _, shared := errors.AsType[sharedError](err); shared {
+		m.Log.ErrorContext(ctx, "nothing is swept", "err", err)
+	} else if err != nil {
+		m.Log.WarnContext(ctx, "sweep was interrupted", "err", err)
+	} else if r.Removed > 0 || r.Unknown > 0 {
+		m.Log.InfoContext(ctx, "sweep done", "objects", r.Objects, "removed", r.Removed, "unknown", r.Unknown)
+	}
+}
+
+// AbortUploads aborts unfinished multipart writes until ctx ends. One process of the fleet does it
+// once a day.
+func (m *Maintenance) AbortUploads(ctx context.Context) {
+	for {
+		if m.acquire(ctx, "abort uploads", abortEvery) {
+			m.abortUnfinished(ctx)
+		}
+		select {
+		case <-time.After(askEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (m *Maintenance) abortUnfinished(ctx context.Context) {
+	if n, err := m.Cleaner.AbortUnfinished(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not remove the parts of unfinished uploads", "err", err)
+	} else if n > 0 {
+		m.Log.InfoContext(ctx, "parts of unfinished uploads removed", "uploads", n)
+	}
+}

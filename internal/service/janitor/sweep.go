@@ -1,0 +1,99 @@
+package janitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/service/objects"
+)
+
+// SweepReport says what a sweep found.
+type SweepReport struct {
+	Objects int // examined
+	Removed int // that nobody needed
+	Unknown int // whose key is not one of ours; left alone
+
+	failures []error // of objects that could not be removed
+}
+
+// maxSweepFailures is how many objects a sweep fails to remove before it takes the storage to be
+// unavailable. A single object, which somebody has locked, must not keep all that follow from being
+// swept.
+const maxSweepFailures = 10
+
+// Sweep examines every object and removes those that nobody needs: what a crash left between writing
+// an object and recording it. It may run at any time; an object whose record is just being written is
+// left to a later sweep. In a storage that other databases use, too, it removes nothing and fails.
+func (c *Cleaner) Sweep(ctx context.Context) (SweepReport, error) {
+	var r SweepReport
+	if err := c.marker.checkExclusive(ctx); err != nil {
+		return r, err
+	}
+	for _, area := range objects.Areas {
+		if err := c.sweepArea(ctx, area, &r); err != nil {
+			return r, err
+		}
+	}
+	return r, errors.Join(r.failures...)
+}
+
+func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
+	var last owner // objects of one video come together
+	for info, err := range c.blobs.List(ctx, area.Root()) {
+		if err != nil {
+			return blob.ServiceError("list objects", err)
+		}
+		r.Objects++
+		_, id, _, ok := objects.Parse(info.Key)
+		if !ok {
+			r.Unknown++
+			continue
+		}
+		if last.id != id {
+			if last, err = loadOwner(ctx, c.store, id); err != nil {
+				return err
+			}
+		}
+		removed, err := c.removeUnneeded(ctx, last, info.Key)
+		if err != nil {
+			r.failures = append(r.failures, err)
+		}
+		if len(r.failures) == maxSweepFailures {
+			return errors.Join(r.failures...)
+		}
+		r.Removed += removed
+	}
+	return nil
+}
+
+// staleWrite is the age at which an unfinished multipart write surely belongs to a dead process: a
+// living one would have to write one object for that long.
+const staleWrite = 48 * time.Hour
+
+// AbortUnfinished aborts multipart writes that will never be completed. Their parts cost money and are
+// not visible: those of uploads that nobody may continue, and what killed processes left. It returns
+// how many there were.
+func (c *Cleaner) AbortUnfinished(ctx context.Context) (int, error) {
+	shared := c.marker.checkExclusive(ctx) // then an unknown upload may belong to another database
+	if _, is := errors.AsType[sharedError](shared); shared != nil && !is {
+		return 0, shared
+	}
+	n, err := c.blobs.AbortUnfinished(ctx, "", func(key string, begun time.Time) (bool, error) {
+		area, id, _, ok := objects.Parse(key)
+		if !ok || area != objects.Uploads {
+			return c.now().Sub(begun) > staleWrite, nil
+		}
+		if shared != nil {
+			return false, nil
+		}
+		o, err := loadOwner(ctx, c.store, id)
+		return err == nil && !c.keeps(o, key), err
+	})
+	if err != nil {
+		return n, fmt.Errorf("abort unfinished writes: %w", err)
+	}
+	return n, nil
+}
