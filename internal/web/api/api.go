@@ -1,10 +1,9 @@
-// Package api is the JSON interface below /api/: it decodes requests, asks
-// package app, and writes the answers in the exact shapes that clients were
-// promised. The OpenAPI description at /openapi.json is made from the very types
-// that are sent, and /docs shows it.
+// Package api is the JSON API below /api/: it decodes requests, calls the service and
+// encodes the responses. The OpenAPI description at /openapi.json is generated from the
+// types that are sent, and /docs shows it.
 //
-// There is deliberately no CORS below /api/: an API key does not belong into
-// pages of other origins. The console is of the same one.
+// There is deliberately no CORS below /api/: an API key does not belong in pages of
+// other origins. The console has the same origin.
 package api
 
 import (
@@ -43,46 +42,45 @@ type Service interface {
 	DeleteResolution(ctx context.Context, by app.Actor, id video.ResolutionID) error
 }
 
-// Config is what an operator can set.
+// Config holds the settings.
 type Config struct {
-	// BaseURL is what addresses handed to clients start with. Empty: derived
-	// from each request.
+	// BaseURL is the base of the URLs in responses. Empty: derived from each request.
 	BaseURL string
-	// TrustedProxies are the peers whose Forwarded and X-Forwarded-… headers are
-	// believed when BaseURL is empty.
+	// TrustedProxies are the peers whose Forwarded and X-Forwarded-… headers are used
+	// if BaseURL is empty.
 	TrustedProxies []netip.Prefix
-	// RateLimit is how many requests a second each key may make; 0: no limit.
+	// RateLimit is how many requests per second each key may make; 0: no limit.
 	RateLimit float64
-	// Log is told at the debug level what streams of events meet with; nil: nobody.
+	// Log gets errors of event streams, at the debug level; nil: no log.
 	Log *slog.Logger
 }
 
-// API serves the JSON interface.
+// API serves the JSON API.
 type API struct {
 	service Service
 	config  Config
 	limit   limiter
-	routes  http.Handler // everything below /api/, for requests with a valid key
+	routes  http.Handler // everything below /api/, for authenticated requests
 	spec    []byte       // openapi.json
 
-	followers *followers
+	subscribers *subscribers
 }
 
-// New returns the interface to service.
+// New returns the API of a service.
 func New(service Service, config Config) (*API, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
 		service: service, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
-		followers: newFollowers(service.VideoStates, config.Log),
+		subscribers: newSubscribers(service.VideoStates, config.Log),
 	}
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())
 	a.registerOperations(h)
 	a.routes = problem.Mux(mux)
 
-	// huma describes its own error type even where no operation uses it.
+	// huma describes its own error type even if no operation uses it.
 	for _, unused := range []string{"ErrorModel", "ErrorDetail"} {
 		delete(h.OpenAPI().Components.Schemas.Map(), unused)
 	}
@@ -94,9 +92,9 @@ func New(service Service, config Config) (*API, error) {
 	return a, nil
 }
 
-// InFrontOf serves everything below /api and leaves the rest to next. No mux may
-// come before it: one would answer for paths that are not clean, such as
-// /api//video, without asking for a key.
+// InFrontOf serves everything below /api and passes the rest to next. It must not be
+// behind a mux: that would answer requests for unclean paths, such as /api//video,
+// without authentication.
 func (a *API) InFrontOf(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/") {
@@ -107,15 +105,14 @@ func (a *API) InFrontOf(next http.Handler) http.Handler {
 	})
 }
 
-// Register adds the description of the interface and the page that shows it to
-// mux.
+// Register adds the OpenAPI description and the page that shows it to mux.
 func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi.json", a.serveSpec)
 	mux.HandleFunc("GET /docs", serveDocsPage)
 	mux.HandleFunc("GET /docs/{file}", serveDocsFile)
 }
 
-// schemaName names a type in the description: videoView is "Video".
+// schemaName returns the name of a type in the description: videoView is "Video".
 func schemaName(t reflect.Type, hint string) string {
 	return strings.TrimSuffix(huma.DefaultSchemaNamer(t, hint), "View")
 }
@@ -123,10 +120,10 @@ func schemaName(t reflect.Type, hint string) string {
 func humaConfig() huma.Config {
 	c := huma.DefaultConfig("Spool", "1.0")
 	c.CreateHooks = nil // they would add "$schema" to every body, and a Link header
-	c.DocsPath = ""     // huma's page loads its scripts from the internet
-	c.OpenAPIPath = ""  // served by us, without a key and indented
+	c.DocsPath = ""     // huma's page loads scripts from the internet
+	c.OpenAPIPath = ""  // Register serves it, without authentication and indented
 	c.SchemasPath = ""
-	c.AllowAdditionalPropertiesByDefault = true // fields are added over time; clients ignore what they do not know
+	c.AllowAdditionalPropertiesByDefault = true // fields are added over time; clients must ignore unknown ones
 	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	c.Info.Description = "Upload videos, have them transcoded to MP4, play them back."
 	c.Servers = []*huma.Server{{URL: "/"}}

@@ -15,37 +15,40 @@ import (
 )
 
 const (
-	// beatEvery is how often a stream without news says that it is alive. Proxies
-	// close what is silent for a minute, some for half of one.
-	beatEvery = 15 * time.Second
-	// streamLife bounds how long a stream goes on after its key has been revoked:
-	// the client comes again and shows its key.
-	streamLife = 15 * time.Minute
-	// comeAgain is when a client whose stream broke should connect again.
-	comeAgain = 3 * time.Second
+	// heartbeatInterval is how often a stream without events sends a comment. Proxies
+	// close connections that are silent for a minute, some for half a minute.
+	heartbeatInterval = 15 * time.Second
+	// maxStreamDuration limits how long a stream continues after its key was revoked:
+	// the client has to reconnect with its key.
+	maxStreamDuration = 15 * time.Minute
+	// reconnectDelay is when a client whose stream broke should reconnect.
+	reconnectDelay = 3 * time.Second
 
 	eventStream     = "text/event-stream"
 	headerLastEvent = "Last-Event-ID"
 )
 
-// deletedVideo is the last that is told of a video.
+// deletedVideo is the data of the event that says that a video was deleted.
 type deletedVideo struct {
 	ID video.ID `json:"id" format:"uuid"`
 }
 
-// FollowVideos looks at the videos whose events are streamed, until ctx ends. Then
-// it ends the streams, so that nobody has to wait for them.
-func (a *API) FollowVideos(ctx context.Context) { a.followers.run(ctx) }
+// FollowVideos polls the videos that have open event streams until ctx ends. Then it
+// ends the streams, so that a shutdown does not wait for them.
+func (a *API) FollowVideos(ctx context.Context) { a.subscribers.run(ctx) }
 
-// OpenStreams returns how many streams of events are open.
-func (a *API) OpenStreams() int { return a.followers.count() }
+// OpenStreams returns how many event streams are open.
+func (a *API) OpenStreams() int { return a.subscribers.count() }
 
-// videoEvents answers with a stream. Whatever is wrong with the request is said
-// before it begins, as for a state that is read once.
+// videoEvents answers with an event stream. Errors are reported before it begins, as
+// for any other request.
 //
-// A stream ends when its video is settled. EventSource connects again whenever a
-// stream ends, unless it is answered 204: that is what it gets if it comes back
-// with the last event in its hands and nothing has happened since.
+// It loads the state first and subscribes afterwards, so the client never gets a state
+// that is older than one it knows.
+//
+// A stream ends when its video is settled: ready, or failed with no upload that could
+// still fix it. EventSource reconnects whenever a stream ends, unless the response is
+// 204: that is what it gets if it has already received the final state.
 func (a *API) videoEvents(ctx context.Context, c *call, in *videoPath) (*huma.StreamResponse, error) {
 	id, err := video.ParseID("id", in.ID)
 	if err != nil {
@@ -55,48 +58,49 @@ func (a *API) videoEvents(ctx context.Context, c *call, in *videoPath) (*huma.St
 	if err != nil {
 		return nil, err
 	}
-	first, err := newsOf(s)
+	first, err := newUpdate(s)
 	if err != nil {
-		return nil, fmt.Errorf("write the state of %s: %w", id, err)
+		return nil, fmt.Errorf("encode the state of %s: %w", id, err)
 	}
-	if first.settled && c.request.Header.Get(headerLastEvent) == first.eventID() {
+	if first.final && c.request.Header.Get(headerLastEvent) == first.eventID() {
 		return &huma.StreamResponse{Body: func(huma.Context) { c.writer.WriteHeader(http.StatusNoContent) }}, nil
 	}
-	one, err := a.followers.join(id, first)
+	sub, err := a.subscribers.add(id, first)
 	if err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(huma.Context) {
-		defer a.followers.leave(one)
+		defer a.subscribers.remove(sub)
 		c.writer.Header().Set("Content-Type", eventStream)
-		c.writer.Header().Set("X-Accel-Buffering", "no") // asks nginx to pass each event on at once
+		c.writer.Header().Set("X-Accel-Buffering", "no") // tells nginx to forward each event at once
 		if c.request.Method != http.MethodHead {
-			a.stream(ctx, c.writer, one, first)
+			a.stream(ctx, c.writer, sub, first)
 		}
 	}}, nil
 }
 
-// stream sends events until there will be no more, or nobody reads them. Clients
-// that do not are found by the deadline that delivery.Guard sets for each write.
-func (a *API) stream(ctx context.Context, w http.ResponseWriter, one *follower, n news) {
+// stream sends events until the final one, or until the client is gone. A slow client
+// costs no memory: it skips updates. One that does not read at all is disconnected by
+// the write deadline of delivery.Guard.
+func (a *API) stream(ctx context.Context, w http.ResponseWriter, sub *subscriber, u stateUpdate) {
 	out := &eventWriter{w: w, control: http.NewResponseController(w)}
-	out.write(fmt.Sprintf("retry: %d\n", comeAgain.Milliseconds()))
-	out.event(one.id, n)
+	out.write(fmt.Sprintf("retry: %d\n", reconnectDelay.Milliseconds()))
+	out.event(sub.id, u)
 
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
-	life := time.NewTimer(streamLife)
-	defer life.Stop()
-	for !n.settled && out.err == nil {
+	heartbeat := time.NewTicker(heartbeatInterval)
+	defer heartbeat.Stop()
+	timeout := time.NewTimer(maxStreamDuration)
+	defer timeout.Stop()
+	for !u.final && out.err == nil {
 		select {
-		case n = <-one.news:
-			out.event(one.id, n)
-			beat.Reset(beatEvery)
-		case <-beat.C:
+		case u = <-sub.updates:
+			out.event(sub.id, u)
+			heartbeat.Reset(heartbeatInterval)
+		case <-heartbeat.C:
 			out.write(": still here\n\n")
-		case <-life.C:
+		case <-timeout.C:
 			return
-		case <-a.followers.ended:
+		case <-a.subscribers.ended:
 			return
 		case <-ctx.Done():
 			return
@@ -121,23 +125,23 @@ func (e *eventWriter) write(text string) {
 	}
 }
 
-// event writes the news of a video. They are one line: JSON has none inside.
-func (e *eventWriter) event(id video.ID, n news) {
-	if n.state == nil {
+// event writes an update. Its data is one line, because JSON has no raw line breaks.
+func (e *eventWriter) event(id video.ID, u stateUpdate) {
+	if u.state == nil {
 		e.write(fmt.Sprintf("event: deleted\ndata: {\"id\":%q}\n\n", id))
 		return
 	}
-	e.write(fmt.Sprintf("id: %s\nevent: video\ndata: %s\n\n", n.eventID(), n.state))
+	e.write(fmt.Sprintf("id: %s\nevent: video\ndata: %s\n\n", u.eventID(), u.state))
 }
 
-// eventID names a state. It is the same whichever process tells it.
-func (n news) eventID() string {
-	sum := sha256.Sum256(n.state)
+// eventID identifies a state. It is a hash, so it is the same in every process.
+func (u stateUpdate) eventID() string {
+	sum := sha256.Sum256(u.state)
 	return hex.EncodeToString(sum[:8])
 }
 
-// eventsOperation describes the stream. Its schema is that of each event's data:
-// OpenAPI has no words for events.
+// eventsOperation describes the stream. The schema is that of the data of an event,
+// because OpenAPI cannot describe events.
 func eventsOperation(r huma.Registry) huma.Operation {
 	op := operation(r, "getVideoEvents", "GET /api/video/{id}/events", http.StatusOK, "Follow a video", nil, 404)
 	op.Description = "Server-sent events. A `video` event has the whole state as data, as getVideo answers it: one comes at once, and another " +

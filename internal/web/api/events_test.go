@@ -15,20 +15,20 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// bubble runs a test on a rig, with a clock that nobody waits for.
-func bubble(t *testing.T, test func(*followRig)) {
+// bubble runs a test on a rig in a synctest bubble.
+func bubble(t *testing.T, test func(*streamRig)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { test(newFollowRig(t)) })
+	synctest.Test(t, func(t *testing.T) { test(newStreamRig(t)) })
 }
 
-func TestAStreamFromTheFirstMomentToTheLast(t *testing.T) {
-	bubble(t, func(r *followRig) {
+func TestAStreamFromUploadToReady(t *testing.T) {
+	bubble(t, func(r *streamRig) {
 		v := r.create()
-		s := r.follow(v.ID)
+		s := r.subscribe(v.ID)
 		first := s.want(video.PendingUpload, 0)
 		if first.retry != "3000" {
-			r.Errorf("the stream begins with %+v, want it to say when to come again", first)
+			r.Errorf("the stream begins with %+v, want a retry field", first)
 		}
 		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
 			if got := s.response.Header.Get(name); got != want {
@@ -49,32 +49,32 @@ func TestAStreamFromTheFirstMomentToTheLast(t *testing.T) {
 
 		state, err := r.app.VideoState(r.Context(), r.by, v.ID)
 		r.must(err)
-		if n, err := newsOf(state); err != nil || last.data != string(n.state) {
+		if n, err := newUpdate(state); err != nil || last.data != string(n.state) {
 			r.Errorf("the last event is\n%s\nthe state\n%s, %v", last.data, n.state, err)
 		}
-		r.wantNoReturn(v.ID, last)
+		r.wantNoReconnect(v.ID, last)
 	})
 }
 
-// wantNoReturn connects again as EventSource does, which stops at a 204. Who has
-// not seen the last event gets it.
-func (r *followRig) wantNoReturn(id video.ID, last block) {
+// wantNoReconnect reconnects as EventSource does, which stops at a 204. A client that has
+// not received the last event gets it.
+func (r *streamRig) wantNoReconnect(id video.ID, last block) {
 	r.Helper()
 	if res := r.open("GET", id, last.id); res.StatusCode != http.StatusNoContent {
-		r.Errorf("coming back with the last event is answered %s, want 204", res.Status)
+		r.Errorf("reconnecting with the last event is answered %s, want 204", res.Status)
 	}
 	res := r.open("GET", id, "another")
 	body, err := io.ReadAll(res.Body)
 	r.must(err)
 	if want := "retry: 3000\nid: " + last.id + "\nevent: video\ndata: " + last.data + "\n\n"; res.StatusCode != 200 || string(body) != want {
-		r.Errorf("coming back without it is answered %s\n%s\nwant\n%s", res.Status, body, want)
+		r.Errorf("reconnecting without it is answered %s\n%s\nwant\n%s", res.Status, body, want)
 	}
 }
 
-func TestAFailureThatCanBeMendedEndsNoStream(t *testing.T) {
-	bubble(t, func(r *followRig) {
+func TestAFailureThatCanBeFixedDoesNotEndTheStream(t *testing.T) {
+	bubble(t, func(r *streamRig) {
 		v := r.create()
-		s := r.follow(v.ID)
+		s := r.subscribe(v.ID)
 		s.want(video.PendingUpload, 0)
 		refuse := func(f *video.Failure) {
 			r.change(func(tx *store.Tx) error { _, err := tx.RefuseUpload(r.Context(), v.ID, f); return err })
@@ -83,21 +83,21 @@ func TestAFailureThatCanBeMendedEndsNoStream(t *testing.T) {
 		s.want(video.Fail, 0)
 		refuse(video.Failf(video.NotAVideo, "It is a text."))
 		if got, _ := s.video(); got.Failure.Code != "not_a_video" {
-			r.Errorf("told %+v, want the other failure", got)
+			r.Errorf("got %+v, want the other failure", got)
 		}
 		r.accept(v)
 		s.want(video.Processing, 0)
 	})
 }
 
-func TestAFailureIsFinalWhenTheUploadAddressHasExpired(t *testing.T) {
-	bubble(t, func(r *followRig) {
+func TestAFailureIsFinalWhenTheUploadURLHasExpired(t *testing.T) {
+	bubble(t, func(r *streamRig) {
 		v := r.create()
 		r.change(func(tx *store.Tx) error {
 			_, err := tx.RefuseUpload(r.Context(), v.ID, video.Failf(video.UploadEmpty, "The uploaded file is empty."))
 			return err
 		})
-		s := r.follow(v.ID)
+		s := r.subscribe(v.ID)
 		last := s.want(video.Fail, 0)
 		for b := last; ; {
 			var more bool
@@ -105,20 +105,20 @@ func TestAFailureIsFinalWhenTheUploadAddressHasExpired(t *testing.T) {
 				break
 			}
 			if b.comment == "" && b.data != last.data {
-				r.Fatalf("told %+v", b)
+				r.Fatalf("got %+v", b)
 			}
 		}
-		if late := time.Since(v.UploadExpiresAt); late < 0 || late > 2*lookEvery {
-			r.Errorf("the stream ended %s after the address", late)
+		if late := time.Since(v.UploadExpiresAt); late < 0 || late > 2*pollInterval {
+			r.Errorf("the stream ended %s after the URL expired", late)
 		}
-		r.wantNoReturn(v.ID, last)
+		r.wantNoReconnect(v.ID, last)
 	})
 }
 
 func TestADeletionEndsTheStream(t *testing.T) {
-	bubble(t, func(r *followRig) {
+	bubble(t, func(r *streamRig) {
 		v := r.create()
-		s, other := r.follow(v.ID), r.follow(v.ID)
+		s, other := r.subscribe(v.ID), r.subscribe(v.ID)
 		for _, s := range []*stream{s, other} {
 			s.want(video.PendingUpload, 0)
 		}
@@ -135,33 +135,33 @@ func TestADeletionEndsTheStream(t *testing.T) {
 			s.wantEnd()
 		}
 		if res := r.open("GET", v.ID, ""); res.StatusCode != http.StatusNotFound {
-			r.Errorf("coming back is answered %s", res.Status)
+			r.Errorf("reconnecting is answered %s", res.Status)
 		}
 	})
 }
 
-func TestAStreamWithoutNewsShowsThatItIsAlive(t *testing.T) {
-	bubble(t, func(r *followRig) {
+func TestAnIdleStreamSendsHeartbeats(t *testing.T) {
+	bubble(t, func(r *streamRig) {
 		v := r.create()
 		began := time.Now()
-		s := r.follow(v.ID)
+		s := r.subscribe(v.ID)
 		s.want(video.PendingUpload, 0)
-		r.absent.Store(true) // a quarter of an hour has 900 looks, which see nothing
+		r.down.Store(true) // so that 900 polls cost nothing
 		comments := 0
 		for b, more := s.next(); more; b, more = s.next() {
 			comments++
-			if passed := time.Since(began); b.comment == "" || passed != time.Duration(comments)*beatEvery {
-				r.Fatalf("after %s came %+v, want a comment every %s", passed, b, beatEvery)
+			if passed := time.Since(began); b.comment == "" || passed != time.Duration(comments)*heartbeatInterval {
+				r.Fatalf("after %s came %+v, want a comment every %s", passed, b, heartbeatInterval)
 			}
 		}
-		if passed := time.Since(began); passed != streamLife {
-			r.Errorf("the stream ended after %s, want %s", passed, streamLife)
+		if passed := time.Since(began); passed != maxStreamDuration {
+			r.Errorf("the stream ended after %s, want %s", passed, maxStreamDuration)
 		}
 	})
 }
 
 func TestAHeadRequestGetsNoStream(t *testing.T) {
-	bubble(t, func(r *followRig) {
+	bubble(t, func(r *streamRig) {
 		res := r.open("HEAD", r.create().ID, "")
 		if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream" {
 			r.Errorf("HEAD is answered %s as %q", res.Status, got)
@@ -173,8 +173,8 @@ func TestAHeadRequestGetsNoStream(t *testing.T) {
 	})
 }
 
-// TestEventsFitTheDescription looks at what the streams of a ready and of a
-// deleted video have as data.
+// TestEventsFitTheDescription checks the data of the events of a ready and of a deleted
+// video.
 func TestEventsFitTheDescription(t *testing.T) {
 	t.Parallel()
 	schema := schemaAt(t, strictDescription(t), "paths", "/api/video/{id}/events", "get", "responses", "200", "content", "text/event-stream", "schema")
@@ -200,8 +200,8 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range maxFollowers {
-		if _, err := a.followers.join(testID, news{}); err != nil {
+	for range maxSubscribers {
+		if _, err := a.subscribers.add(testID, stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}
 	}

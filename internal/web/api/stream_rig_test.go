@@ -24,10 +24,10 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// followRig is the interface on a real app and a real database, behind a real
-// server whose connections have no buffers. Tests that use it run in a synctest
-// bubble, where a quarter of an hour costs no time.
-type followRig struct {
+// streamRig is the API on a real service and database, behind a real server whose
+// connections have no buffers. Tests run it in a synctest bubble, where waiting takes no
+// time.
+type streamRig struct {
 	*testing.T
 	app    *app.App
 	store  *store.Store
@@ -37,32 +37,32 @@ type followRig struct {
 	key    string
 	stop   context.CancelFunc // ends FollowVideos
 
-	looks  atomic.Int64
-	absent atomic.Bool // whether the database is away
+	polls atomic.Int64
+	down  atomic.Bool // whether the database fails
 }
 
-// looking is the app, with a count of how often the database is asked.
-type looking struct {
+// countingService counts polls and can fail them.
+type countingService struct {
 	*app.App
-	rig *followRig
+	rig *streamRig
 }
 
-func (l looking) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
-	l.rig.looks.Add(1)
-	if l.rig.absent.Load() {
-		return nil, errors.New("the database is away")
+func (l countingService) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
+	l.rig.polls.Add(1)
+	if l.rig.down.Load() {
+		return nil, errors.New("the database is down")
 	}
 	return l.App.VideoStates(ctx, ids)
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Uploaded(int64)                             {}
-func (nobody) VideoFinished(video.Status, *video.Failure) {}
+func (noObserver) Uploaded(int64)                             {}
+func (noObserver) VideoFinished(video.Status, *video.Failure) {}
 
-func newFollowRig(t *testing.T) *followRig {
+func newStreamRig(t *testing.T) *streamRig {
 	t.Helper()
-	r := &followRig{T: t}
+	r := &streamRig{T: t}
 	dir := t.TempDir()
 	var err error
 	r.store, err = store.OpenSQLite(t.Context(), filepath.Join(dir, "spool.db"))
@@ -73,40 +73,40 @@ func newFollowRig(t *testing.T) *followRig {
 	r.must(err)
 	t.Cleanup(func() { files.Close() })
 	r.app, err = app.New(t.Context(), app.Config{UploadURLTTL: time.Minute, MaxUploadBytes: 1 << 20}, app.Parts{
-		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Log: slog.New(slog.DiscardHandler), Observer: nobody{}, Now: time.Now,
+		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Log: slog.New(slog.DiscardHandler), Observer: noObserver{}, Now: time.Now,
 	})
 	r.must(err)
 	r.key, _, err = r.app.CreateKey(t.Context(), app.Key{})
 	r.must(err)
 	r.by, err = r.app.Authenticate(t.Context(), r.key)
 	r.must(err)
-	r.api, err = New(looking{r.app, r}, Config{})
+	r.api, err = New(countingService{r.app, r}, Config{})
 	r.must(err)
 	r.serve()
 	return r
 }
 
-// serve answers requests as the program does, and looks at what is followed.
-func (r *followRig) serve() {
+// serve answers requests as the program does, and polls for subscribers.
+func (r *streamRig) serve() {
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop = cancel
-	followed := make(chan struct{})
-	go func() { defer close(followed); r.api.FollowVideos(ctx) }()
-	line := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	polling := make(chan struct{})
+	go func() { defer close(polling); r.api.FollowVideos(ctx) }()
+	listener := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	edge := r.api.InFrontOf(http.NotFoundHandler())
 	server := &http.Server{Handler: delivery.Guard(problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(edge)), delivery.Timeouts{})}
-	go server.Serve(line)
-	transport := &http.Transport{DialContext: line.dial}
+	go server.Serve(listener)
+	transport := &http.Transport{DialContext: listener.dial}
 	r.client = &http.Client{Transport: transport}
 	r.Cleanup(func() {
 		cancel()
-		<-followed
+		<-polling
 		transport.CloseIdleConnections()
 		server.Close()
 	})
 }
 
-// pipes is a listener within the process.
+// pipes is an in-process listener.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -130,14 +130,14 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p.closed); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (r *followRig) must(err error) {
+func (r *streamRig) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *followRig) create() video.Video {
+func (r *streamRig) create() video.Video {
 	r.Helper()
 	up, err := r.app.CreateVideo(r.Context(), r.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p", "144p"}}, "http://spool.test")
 	r.must(err)
@@ -145,13 +145,13 @@ func (r *followRig) create() video.Video {
 }
 
 // change changes the database as a worker or another process would.
-func (r *followRig) change(f func(tx *store.Tx) error) {
+func (r *streamRig) change(f func(tx *store.Tx) error) {
 	r.Helper()
 	r.must(r.store.InTx(r.Context(), f))
 }
 
-// accept begins to process a video with two steps of equal weight.
-func (r *followRig) accept(v video.Video) {
+// accept starts processing a video with two steps of equal weight.
+func (r *streamRig) accept(v video.Video) {
 	r.Helper()
 	r.change(func(tx *store.Tx) error {
 		_, err := tx.AcceptUpload(r.Context(), v.ID, video.Source{Key: "source/x", Size: 1}, time.Now())
@@ -159,14 +159,14 @@ func (r *followRig) accept(v video.Video) {
 	})
 }
 
-func (r *followRig) progress(v video.Video, number int, done float64) {
+func (r *streamRig) progress(v video.Video, number int, done float64) {
 	r.Helper()
 	_, err := r.store.SetProgress(r.Context(), v.ID, "encode", number, done)
 	r.must(err)
 }
 
 // finish makes a video ready.
-func (r *followRig) finish(v video.Video) {
+func (r *streamRig) finish(v video.Video) {
 	r.Helper()
 	r.change(func(tx *store.Tx) error {
 		for _, res := range v.Resolutions {
@@ -178,17 +178,17 @@ func (r *followRig) finish(v video.Video) {
 
 // stream is a stream as its client sees it.
 type stream struct {
-	*followRig
+	*streamRig
 	response *http.Response
 	lines    *bufio.Reader
 }
 
-// block is what comes up to an empty line: an event, or a comment.
+// block is everything up to an empty line: an event or a comment.
 type block struct {
 	retry, id, event, data, comment string
 }
 
-func (r *followRig) open(method string, id video.ID, lastEvent string) *http.Response {
+func (r *streamRig) open(method string, id video.ID, lastEvent string) *http.Response {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, "http://spool.test/api/video/"+string(id)+"/events", nil)
 	r.must(err)
@@ -202,7 +202,7 @@ func (r *followRig) open(method string, id video.ID, lastEvent string) *http.Res
 	return response
 }
 
-func (r *followRig) follow(id video.ID) *stream {
+func (r *streamRig) subscribe(id video.ID) *stream {
 	r.Helper()
 	response := r.open("GET", id, "")
 	if response.StatusCode != http.StatusOK {
@@ -232,18 +232,18 @@ func (s *stream) next() (b block, more bool) {
 	}
 }
 
-// told is what the tests look at in the data of an event.
-type told struct {
+// eventData is the part of an event that the tests check.
+type eventData struct {
 	Status   video.Status
 	Progress float64
 	Failure  *struct{ Code string }
 }
 
-// video waits for the next event, which must be one with a state.
-func (s *stream) video() (told, block) {
+// video waits for the next event, which must be a video event.
+func (s *stream) video() (eventData, block) {
 	s.Helper()
 	b, more := s.next()
-	var got told
+	var got eventData
 	if err := json.Unmarshal([]byte(b.data), &got); err != nil || !more || b.event != "video" || b.id == "" {
 		s.Fatalf("got %+v, more: %t, %v; want a video event", b, more, err)
 	}
@@ -255,7 +255,7 @@ func (s *stream) want(status video.Status, progress float64) block {
 	s.Helper()
 	got, b := s.video()
 	if got.Status != status || got.Progress != progress {
-		s.Fatalf("told %+v, want %s with progress %v", got, status, progress)
+		s.Fatalf("got %+v, want %s with progress %v", got, status, progress)
 	}
 	return b
 }

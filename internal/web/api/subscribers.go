@@ -1,0 +1,200 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// pollInterval is how often videos with subscribers are polled, and so how often a
+	// stream can have an event. Nobody can read numbers that change faster.
+	pollInterval = time.Second
+	// pollRest is the pause after a poll, as a multiple of how long it took. A database
+	// under load, or one with very many videos in processing, is polled less often.
+	pollRest = 4
+	// maxSubscribers is how many streams a process serves. Each costs about 60 KB, most
+	// of it for the connection, and a little of every poll. Beyond this number another
+	// process should serve them.
+	maxSubscribers = 4096
+)
+
+// stateUpdate is the latest state of a video, ready to be sent.
+type stateUpdate struct {
+	state []byte // in JSON; nil: the video was deleted
+	final bool   // no other update follows
+}
+
+func (u stateUpdate) equal(other stateUpdate) bool {
+	return u.final == other.final && bytes.Equal(u.state, other.state)
+}
+
+// subscriber is one open stream.
+type subscriber struct {
+	id      video.ID
+	last    stateUpdate      // the last one offered; only accessed by polls
+	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
+}
+
+// statesByID loads the states of videos. Those that were deleted are missing.
+type statesByID func(context.Context, []video.ID) (map[video.ID]app.State, error)
+
+// subscribers are the open streams of a process.
+//
+// The states of all their videos are loaded together, once a second and only while
+// there are subscribers, so a thousand streams cost the database one query. Polling
+// works the same with one process and with many, and with both databases. LISTEN and
+// NOTIFY of PostgreSQL would be half a second faster on average, but SQLite would need
+// another solution, and polling would still be needed for changes that were missed
+// while a connection was broken.
+//
+// An update is sent if the JSON of the state differs from the last. So nothing that
+// the API shows can be forgotten here.
+//
+// Measured: a poll of 4,096 waiting videos took 0.15 s of CPU time, of as many in
+// processing 0.4 s (PostgreSQL) to 0.8 s (SQLite).
+type subscribers struct {
+	load statesByID
+	log  *slog.Logger
+
+	added chan struct{} // holds one
+	ended chan struct{} // closed when polling has ended
+
+	mu      sync.Mutex
+	byVideo map[video.ID]map[*subscriber]struct{}
+	open    int
+}
+
+func newSubscribers(load statesByID, log *slog.Logger) *subscribers {
+	return &subscribers{
+		load: load, log: log,
+		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{},
+	}
+}
+
+// add adds a stream whose client knows this state. The caller must remove it.
+func (s *subscribers) add(id video.ID, known stateUpdate) (*subscriber, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= maxSubscribers {
+		return nil, &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
+			Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
+	}
+	sub := &subscriber{id: id, last: known, updates: make(chan stateUpdate, 1)}
+	if s.byVideo[id] == nil {
+		s.byVideo[id] = map[*subscriber]struct{}{}
+	}
+	s.byVideo[id][sub] = struct{}{}
+	s.open++
+	select {
+	case s.added <- struct{}{}:
+	default:
+	}
+	return sub, nil
+}
+
+func (s *subscribers) remove(sub *subscriber) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byVideo[sub.id], sub)
+	if len(s.byVideo[sub.id]) == 0 {
+		delete(s.byVideo, sub.id)
+	}
+	s.open--
+}
+
+// count returns how many streams are open.
+func (s *subscribers) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// snapshot returns the streams that are open now, by video.
+func (s *subscribers) snapshot() map[video.ID][]*subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := make(map[video.ID][]*subscriber, len(s.byVideo))
+	for id, subs := range s.byVideo {
+		for sub := range subs {
+			now[id] = append(now[id], sub)
+		}
+	}
+	return now
+}
+
+// run polls until ctx ends. Then all streams end.
+func (s *subscribers) run(ctx context.Context) {
+	defer close(s.ended)
+	for {
+		select {
+		case <-s.added:
+		case <-ctx.Done():
+			return
+		}
+		for now := s.snapshot(); len(now) > 0; now = s.snapshot() {
+			began := time.Now()
+			s.poll(ctx, now)
+			select {
+			case <-time.After(max(pollInterval, pollRest*time.Since(began))):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// poll loads the states once and offers them to the given subscribers: those who had
+// subscribed before. One who subscribes during the poll may already know a newer state
+// and must not get an older one afterwards. A failed poll is made up for by the next.
+func (s *subscribers) poll(ctx context.Context, byVideo map[video.ID][]*subscriber) {
+	ids := make([]video.ID, 0, len(byVideo))
+	for id := range byVideo {
+		ids = append(ids, id)
+	}
+	states, err := s.load(ctx, ids)
+	if err != nil {
+		s.log.DebugContext(ctx, "could not poll the videos of event streams", "videos", len(ids), "err", err)
+		return
+	}
+	for id, subs := range byVideo {
+		u := stateUpdate{final: true} // deleted
+		if state, exists := states[id]; exists {
+			if u, err = newUpdate(state); err != nil {
+				s.log.DebugContext(ctx, "could not encode the state of a video", "video", id, "err", err)
+				continue
+			}
+		}
+		for _, sub := range subs {
+			sub.offer(u)
+		}
+	}
+}
+
+// offer passes a new update to the stream. It replaces one that was not taken yet. Only
+// one poll at a time calls it, so the channel has space afterwards.
+func (s *subscriber) offer(u stateUpdate) {
+	if s.last.equal(u) {
+		return
+	}
+	s.last = u
+	select {
+	case <-s.updates:
+	default:
+	}
+	s.updates <- u
+}
+
+// newUpdate encodes a state exactly as the operation that returns one does.
+func newUpdate(s app.State) (stateUpdate, error) {
+	var b bytes.Buffer
+	err := huma.DefaultJSONFormat.Marshal(&b, viewState(s))
+	return stateUpdate{state: bytes.TrimSpace(b.Bytes()), final: s.Settled}, err
+}
