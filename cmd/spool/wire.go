@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -50,7 +51,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			return nil, err
 		}
 	}
-	m.WatchQueue(ctx, p.queue.Stats)
+	m.WatchQueue(ctx, pipeline.Kinds(), p.queue.Stats)
 	if fleet, ok := p.queue.(interface {
 		Workers(context.Context) ([]queue.Worker, error)
 	}); ok {

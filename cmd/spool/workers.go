@@ -42,7 +42,7 @@ func (c *workersCommand) Run(ctx context.Context, p *process) error {
 		views[i] = viewWorker(w)
 		rows = append(rows, []string{
 			w.ID, w.Age.Round(time.Second).String(), w.Silent.Round(100*time.Millisecond).String() + " ago",
-			fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%d/%d", len(w.Runs), w.Slots), strings.Join(views[i].works(), ", "),
+			fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%d/%d", len(w.Running), w.Slots), strings.Join(views[i].works(), ", "),
 		})
 	}
 	if c.JSON {
@@ -89,7 +89,7 @@ func viewWorker(w queue.Worker) workerView {
 		ID: w.ID, Host: w.Host, Slots: w.Slots, UpSeconds: w.Age.Seconds(), SilentSeconds: w.Silent.Seconds(),
 		Done: w.Done, Retried: w.Failed, Tasks: []runView{},
 	}
-	for _, r := range w.Runs {
+	for _, r := range w.Running {
 		v.Tasks = append(v.Tasks, runView{r.Kind, string(r.Video), r.Number, r.Attempt, r.For.Seconds()})
 	}
 	return v

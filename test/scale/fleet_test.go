@@ -84,7 +84,7 @@ func join(w *world, machine, slots int, address string, patience time.Duration) 
 	st := openPostgres(w, address)
 	// Nobody is thought dead because this computer is slow, and who looks for the
 	// dead looks often.
-	q, err := river.Open(w.Context(), st, river.Options{Beat: 200 * time.Millisecond, Lost: time.Hour})
+	q, err := river.Open(w.Context(), st, river.Options{Heartbeat: 200 * time.Millisecond, LostAfter: time.Hour})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -1,20 +1,24 @@
-// Package queue is the contract for work that outlives the process that asked
-// for it. A task is enqueued inside the transaction that made it necessary, so
-// there is never a row without its task nor a task without its row. Tasks are
-// at-least-once and must be idempotent. queue/local runs them in this process
-// on SQLite, queue/river on many machines on PostgreSQL; every implementation
-// passes queue/queuetest.
+// Package queue is the contract for work that outlives the process that asked for
+// it. A task is enqueued inside the transaction that made it necessary, so there is
+// never a row without its task nor a task without its row. Tasks run at least once
+// and must be idempotent: a task runs again after a crash, and after its worker was
+// taken for dead. What may count only once, such as the end of a step, is guarded
+// in the database.
+//
+// queue/local runs tasks in this process on SQLite, queue/river on many machines on
+// PostgreSQL. Both leave the running of handlers to queue/executor, and every
+// implementation passes queue/queuetest.
 //
 // # Order
 //
-// Tenants take turns: each task that is enqueued gives its tenant one more turn,
-// after the last one the tenant has, and at the earliest right after the turn
-// that is now. So a tenant with one task waits for one task of each tenant that
-// has more, however many those have. In its turn a tenant runs its most urgent
-// task: the one with the smallest Priority, and of equal ones the one enqueued
-// first, whichever task the turn came with. A task that was stopped, or whose
-// worker died, takes the next turn. One that failed keeps its turn and takes it
-// when its pause is over. Nothing is interrupted for another task's sake.
+// Tenants get fair-share slots. Each task that is enqueued gives its tenant one more
+// slot, after the tenant's last one, and at the earliest right after the current
+// slot. So a tenant with one task waits for one task of each other tenant, however
+// many tasks those have. In its slot a tenant runs its most urgent task: the one
+// with the smallest Priority, and of equal ones the one enqueued first, whichever
+// task the slot came with. A task that was stopped, or whose worker died, takes the
+// next slot. A task that failed keeps its slot and uses it when its pause is over.
+// No task is interrupted for the sake of another.
 package queue
 
 import (
@@ -27,34 +31,35 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Kind is what a task does.
+// Kind is what a task does. A queue treats all kinds alike: a new kind needs no
+// change here or in an implementation.
 type Kind string
 
 const (
-	Inspect    Kind = "inspect"    // look at the uploaded file and make the plan
+	Inspect    Kind = "inspect"    // probe the uploaded file and make the plan
 	Encode     Kind = "encode"     // one chunk, all renditions
-	Audio      Kind = "audio"      // the sound of the whole film
-	Thumbnails Kind = "thumbnails" // all still pictures
-	Assemble   Kind = "assemble"   // one rendition, from its pieces
-	Measure    Kind = "measure"    // compare the films of a ready video with their source
-	Purge      Kind = "purge"      // remove what a finished or deleted video leaves behind
+	Audio      Kind = "audio"      // the audio of the whole video
+	Thumbnails Kind = "thumbnails" // all thumbnails
+	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
+	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
+	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
 )
 
-// Task is one piece of work. Kind, Video and Number name it: at most one task
+// Task is one unit of work. Kind, Video and Number are its name: at most one task
 // of a name waits or runs at any time.
 type Task struct {
 	Kind     Kind
 	Video    video.ID
 	Number   int          // which chunk or rendition; 0 where there is only one
-	Tenant   video.Tenant // whose turn it takes; empty is a tenant like any other
-	Priority int          // among the tenant's tasks smaller runs first, equal ones in the order enqueued
-	RunAt    time.Time    // not before, by the clock of the process that enqueues; zero means now
-	Attempt  int          // set by the queue: 1 on the first run
+	Tenant   video.Tenant // whose slot it takes; empty is a tenant like any other
+	Priority int          // among the tenant's tasks the smallest runs first, equal ones in the order enqueued
+	RunAt    time.Time    // earliest start, by the clock of the process that enqueues; zero means now
+	Attempt  int          // set by the queue: 1 on the first attempt
 }
 
 func (t Task) String() string { return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number) }
 
-// Name is what only one task at a time may be called.
+// Name identifies a task; it is unique among the tasks that wait or run.
 type Name struct {
 	Kind   Kind     `json:"kind"`
 	Video  video.ID `json:"video"`
@@ -73,11 +78,11 @@ type Tx interface {
 	OnCommit(f func())
 }
 
-// Handler does the work of a task. A nil error ends the task. Any other error
-// puts it back, to run again after a pause that grows with the attempts: a
-// handler that finds the work pointless records that itself and returns nil.
-// When ctx ends, context.Cause(ctx) is ErrCancelled or ErrStopping; the handler
-// must return soon, and what it returns then does not count.
+// Handler does the work of a task. A nil error ends the task. After any other error
+// the task runs again, after a pause that grows with the attempts. A handler that
+// finds the work pointless records that itself and returns nil. When ctx ends,
+// context.Cause(ctx) is ErrCancelled or ErrStopping; the handler must return soon,
+// and its error does not count.
 type Handler func(ctx context.Context, t Task) error
 
 // Queue hands tasks to handlers.
@@ -86,13 +91,12 @@ type Queue interface {
 	// skipped. They become visible to workers when tx commits.
 	Enqueue(ctx context.Context, tx Tx, tasks ...Task) error
 
-	// Cancel drops, in tx, the waiting tasks of a video except those of the
-	// kinds in keep, and once tx has committed stops the running ones: their
+	// Cancel deletes, in tx, the waiting tasks of a video except those of the
+	// kinds in keep. Once tx has committed it stops the running ones: their
 	// context ends with ErrCancelled and they do not run again.
 	Cancel(ctx context.Context, tx Tx, id video.ID, keep ...Kind) error
 
-	// Names returns the names of a video's tasks that wait or run, as tx sees
-	// them.
+	// Names returns the names of a video's tasks that wait or run, as tx sees them.
 	Names(ctx context.Context, tx Tx, id video.ID) ([]Name, error)
 
 	// WaitIdle waits until no task of the video is running except those of the
@@ -102,11 +106,10 @@ type Queue interface {
 	// Start begins to run tasks with h, at most n at a time, and returns.
 	Start(ctx context.Context, n int, h Handler) error
 
-	// Stop takes no new task, ends the context of the running ones with
-	// ErrStopping, puts them back so that they run first after the next start
-	// without having used an attempt, and returns when all handlers have. It
-	// may be called twice, and before Start. When ctx ends first it returns
-	// ctx's error without waiting longer.
+	// Stop takes no new task and ends the context of the running ones with
+	// ErrStopping. It puts them back so that they run first after the next start;
+	// the attempt does not count. It returns when all handlers have returned, or
+	// with ctx's error when ctx ends. It may be called twice, and before Start.
 	Stop(ctx context.Context) error
 
 	// Stats counts the tasks by kind.
@@ -116,44 +119,44 @@ type Queue interface {
 // Stat counts the tasks of one kind.
 type Stat struct {
 	Waiting int           // due or not
-	Running int           // in the hands of a worker
-	Oldest  time.Duration // how long the oldest due task has been waiting
+	Running int           // at a worker
+	Oldest  time.Duration // how long the oldest due task has waited
 }
 
-// Worker is a process that runs tasks, as the others know it.
+// Worker is a process that runs tasks.
 type Worker struct {
-	ID     string
-	Host   string
-	Slots  int           // how many tasks it runs at a time, at most
-	Age    time.Duration // since it was started
-	Silent time.Duration // since it last said that it is alive
-	Done   int64         // tasks that it has ended since its start
-	Failed int64         // attempts of its own that will be repeated
-	Runs   []RunningTask // what it works on, the longest first
+	ID      string
+	Host    string
+	Slots   int           // how many tasks it can run at a time
+	Age     time.Duration // since its start
+	Silent  time.Duration // since its last heartbeat
+	Done    int64         // tasks that it has finished since its start
+	Failed  int64         // attempts that failed and are repeated
+	Running []RunningTask // the oldest first
 }
 
-// RunningTask is a task that a worker works on.
+// RunningTask is a task that a worker is running.
 type RunningTask struct {
 	Task
 	For time.Duration // since it began
 }
 
 var (
-	// ErrCancelled is why a task's context ended when nobody wants its result
-	// any more: it was cancelled, or its worker was thought dead and another has it.
+	// ErrCancelled ends the context of a task whose result is not wanted any more:
+	// it was cancelled, or its worker was taken for dead and another one has it.
 	ErrCancelled = errors.New("task cancelled")
-	// ErrWorkerUnhealthy is what a handler's error wraps when the machine is to blame, or
-	// what it works with, and not the task: another worker may do better. Where
-	// there are others, the worker that says so takes its next task only after a
-	// pause, else it would take, and put off, what healthy ones could do.
-	ErrWorkerUnhealthy = errors.New("this worker is in trouble")
-	// ErrStopping is why a task's context ended when the process shuts down.
+	// ErrWorkerUnhealthy is wrapped by a handler's error if the machine is to blame,
+	// for example its full disk, and not the task. Where there are other workers,
+	// an unhealthy one pauses before its next task: otherwise it would take, and
+	// delay, tasks that healthy workers could run.
+	ErrWorkerUnhealthy = errors.New("this worker is unhealthy")
+	// ErrStopping ends the context of a task when the process shuts down.
 	ErrStopping = errors.New("queue is stopping")
 )
 
-// Backoff is the pause before attempt n+1 after attempt n failed: it doubles
-// from half a second up to a minute, so that work goes on soon after the
-// trouble has passed and costs little while it lasts.
+// Backoff is the pause before attempt n+1 after attempt n failed. It doubles from
+// half a second up to a minute, so that work resumes soon after a transient error
+// and costs little while the error lasts.
 func Backoff(attempt int) time.Duration {
 	return min(time.Minute, 500*time.Millisecond<<min(max(attempt-1, 0), 10))
 }

@@ -9,40 +9,36 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 )
 
-// fleetStats asks at each scrape who is alive. Which worker does what is told by
-// "spool workers": names that come and go do not belong into labels.
+// fleetStats adds up the live workers of all machines. "spool workers" shows what
+// each of them does: names that come and go do not belong in labels.
 type fleetStats struct {
-	ctx     context.Context // the process's own: a collector is not given one
-	workers func(context.Context) ([]queue.Worker, error)
+	workers cache[[]queue.Worker]
 	alive   *prometheus.Desc
 	slots   *prometheus.Desc
 	busy    *prometheus.Desc
 }
 
-// WatchWorkers shows how many workers of all machines are alive, and how many
-// tasks they can run and do run at once. ctx ends when the process does.
+// WatchWorkers shows how many workers of all machines are alive, how many tasks
+// they can run at once and how many they run. ctx ends when the process does.
 func (m *Metrics) WatchWorkers(ctx context.Context, workers func(context.Context) ([]queue.Worker, error)) {
 	m.registry.MustRegister(&fleetStats{
-		ctx:     ctx,
-		workers: workers,
-		alive:   prometheus.NewDesc("spool_fleet_workers", "Workers of all machines that are alive.", nil, nil),
+		workers: cache[[]queue.Worker]{ctx: ctx, query: workers, now: m.now},
+		alive:   prometheus.NewDesc("spool_fleet_workers", "Live workers of all machines.", nil, nil),
 		slots:   prometheus.NewDesc("spool_fleet_slots", "Tasks that all workers together can run at once.", nil, nil),
-		busy:    prometheus.NewDesc("spool_fleet_busy_slots", "Tasks that all workers together run.", nil, nil),
+		busy:    prometheus.NewDesc("spool_fleet_busy_slots", "Tasks that all workers together are running.", nil, nil),
 	})
 }
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (f *fleetStats) Describe(out chan<- *prometheus.Desc) {
 	out <- f.alive
 	out <- f.slots
 	out <- f.busy
 }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (f *fleetStats) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(f.ctx, statsTimeout)
-	defer cancel()
-	all, err := f.workers(ctx)
+	all, err := f.workers.get()
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(f.alive, fmt.Errorf("list the workers: %w", err))
 		return
@@ -50,7 +46,7 @@ func (f *fleetStats) Collect(out chan<- prometheus.Metric) {
 	slots, busy := 0, 0
 	for _, w := range all {
 		slots += w.Slots
-		busy += len(w.Runs)
+		busy += len(w.Running)
 	}
 	for desc, n := range map[*prometheus.Desc]int{f.alive: len(all), f.slots: slots, f.busy: busy} {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n))

@@ -1,6 +1,6 @@
-// Package metrics owns the numbers that Spool shows to Prometheus. Each set has
-// a registry of its own, so nothing is global and tests can make as many as they
-// like. Labels come from fixed lists only: no client can make new series.
+// Package metrics exports metrics to Prometheus. Each set has a registry of its
+// own, so nothing is global and tests can make as many sets as they like. Labels
+// come only from fixed lists: no client can create new series.
 package metrics
 
 import (
@@ -18,9 +18,10 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Metrics is one set of numbers. All methods may be called from many goroutines.
+// Metrics is one set of metrics. All methods may be called concurrently.
 type Metrics struct {
 	registry *prometheus.Registry
+	now      func() time.Time
 
 	requests        *prometheus.CounterVec
 	requestDuration *prometheus.HistogramVec
@@ -37,25 +38,25 @@ type Metrics struct {
 
 // New returns a set for a program of this version.
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+	m := &Metrics{registry: prometheus.NewRegistry(), now: time.Now}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	m.inform("spool_build_info", "Always 1; the version is in the label.", "version", version)
+	m.addInfo("spool_build_info", "Always 1; the version is in the label.", "version", version)
 	m.describeRequests()
 	m.describeTasks()
 	m.describeVideos()
 	return m
 }
 
-// Sandboxed tells how ffmpeg is confined; level names the layers in use.
+// Sandboxed shows how ffmpeg is confined; level names the layers in use.
 func (m *Metrics) Sandboxed(level string) {
-	m.inform("spool_sandbox_info", "Always 1; how ffmpeg is confined is in the label.", "level", level)
+	m.addInfo("spool_sandbox_info", "Always 1; how ffmpeg is confined is in the label.", "level", level)
 }
 
-// inform adds a number that never changes, for the sake of its label.
-func (m *Metrics) inform(name, help, label, value string) {
+// addInfo adds a metric that is always 1, for the sake of its label.
+func (m *Metrics) addInfo(name, help, label, value string) {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{label: value}})
 	g.Set(1)
 	m.registry.MustRegister(g)
@@ -63,28 +64,28 @@ func (m *Metrics) inform(name, help, label, value string) {
 
 func (m *Metrics) describeRequests() {
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "spool_http_requests_total", Help: "Requests answered, by route, method and status.",
+		Name: "spool_http_requests_total", Help: "Answered requests, by route, method and status.",
 	}, []string{"route", "method", "status"})
 	m.requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "spool_http_request_duration_seconds", Help: "Time from a request's header to the end of its answer.",
+		Name: "spool_http_request_duration_seconds", Help: "Time from the header of a request to the end of its response.",
 		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600},
 	}, []string{"route", "method"})
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "spool_http_requests_in_flight", Help: "Requests being answered now.",
+		Name: "spool_http_requests_in_flight", Help: "Requests that are being answered.",
 	})
 	m.registry.MustRegister(m.requests, m.requestDuration, m.inFlight)
 }
 
 func (m *Metrics) describeTasks() {
 	m.taskDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "spool_task_duration_seconds", Help: "Time that one run of a task took, by kind and outcome.",
+		Name: "spool_task_duration_seconds", Help: "Duration of one attempt at a task, by kind and outcome.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600},
 	}, []string{"kind", "outcome"})
 	m.retries = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "spool_task_retries_total", Help: "Runs of tasks that were not the first.",
+		Name: "spool_task_retries_total", Help: "Attempts at tasks after the first one, by kind.",
 	}, []string{"kind"})
 	m.encodeSpeed = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "spool_encode_speed_ratio", Help: "Seconds of film encoded per second, all resolutions of a chunk together.",
+		Name: "spool_encode_speed_ratio", Help: "Seconds of video encoded per second, all resolutions of a chunk together.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2, 4, 8, 16, 32, 64},
 	})
 	m.registry.MustRegister(m.taskDuration, m.retries, m.encodeSpeed)
@@ -92,10 +93,10 @@ func (m *Metrics) describeTasks() {
 
 func (m *Metrics) describeVideos() {
 	m.uploaded = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "spool_uploaded_bytes_total", Help: "Bytes received at upload addresses.",
+		Name: "spool_uploaded_bytes_total", Help: "Bytes received at upload URLs.",
 	})
 	m.served = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "spool_served_bytes_total", Help: "Bytes sent from playback addresses.",
+		Name: "spool_served_bytes_total", Help: "Bytes sent from playback URLs.",
 	})
 	m.videos = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_videos_finished_total", Help: "Videos that became ready or failed, by status and failure code.",
@@ -103,8 +104,8 @@ func (m *Metrics) describeVideos() {
 	m.registry.MustRegister(m.uploaded, m.served, m.videos)
 }
 
-// Handler serves the numbers. A part that cannot be read is logged and left
-// out: half the numbers are better than none while something is broken.
+// Handler serves the metrics. A metric that cannot be read is logged and left out:
+// some metrics are better than none while something is broken.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -112,17 +113,17 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	})
 }
 
-// WatchStreams shows how many streams of events are open, as open tells it.
+// WatchStreams shows how many event streams are open, as open reports it.
 func (m *Metrics) WatchStreams(open func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "spool_event_streams", Help: "Streams of events that are open now.",
+		Name: "spool_event_streams", Help: "Event streams that are open.",
 	}, func() float64 { return float64(open()) }))
 }
 
 // RequestBegan counts a request as in flight until RequestEnded.
 func (m *Metrics) RequestBegan() { m.inFlight.Inc() }
 
-// methods lists the methods shown by name; a client can send any word.
+// methods are the ones shown by name; a client can send any word.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
 	http.MethodPatch, http.MethodDelete, http.MethodOptions,
@@ -139,29 +140,29 @@ func (m *Metrics) RequestEnded(route, method string, status int, took time.Durat
 	m.requestDuration.WithLabelValues(route, method).Observe(took.Seconds())
 }
 
-// TaskDone counts one run of a task.
+// TaskDone counts one attempt at a task.
 func (m *Metrics) TaskDone(kind queue.Kind, outcome queue.Outcome, took time.Duration) {
 	m.taskDuration.WithLabelValues(string(kind), string(outcome)).Observe(took.Seconds())
 }
 
-// TaskRetried counts a run of a task that is not its first.
+// TaskRetried counts an attempt at a task that is not the first.
 func (m *Metrics) TaskRetried(kind queue.Kind) { m.retries.WithLabelValues(string(kind)).Inc() }
 
-// Encoded tells how long the encoding of a stretch of film took.
-func (m *Metrics) Encoded(film, took time.Duration) {
+// Encoded records how long the encoding of some length of video took.
+func (m *Metrics) Encoded(length, took time.Duration) {
 	if took > 0 {
-		m.encodeSpeed.Observe(film.Seconds() / took.Seconds())
+		m.encodeSpeed.Observe(length.Seconds() / took.Seconds())
 	}
 }
 
-// Uploaded counts bytes received at an upload address.
+// Uploaded counts bytes received at an upload URL.
 func (m *Metrics) Uploaded(bytes int64) { m.uploaded.Add(float64(bytes)) }
 
-// Served counts bytes sent from a playback address.
+// Served counts bytes sent from a playback URL.
 func (m *Metrics) Served(bytes int64) { m.served.Add(float64(bytes)) }
 
-// VideoFinished counts a video that became ready or failed; f is nil for the
-// ready ones.
+// VideoFinished counts a video that became ready or failed; f is nil if it is
+// ready.
 func (m *Metrics) VideoFinished(status video.Status, f *video.Failure) {
 	var code video.FailureCode
 	if f != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// used returns a set in which every number has a value.
+// used returns a set in which every metric has a value.
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := New("1.2.3")
@@ -33,11 +33,11 @@ func used(t *testing.T) *Metrics {
 	m.VideoFinished(video.Ready, nil)
 	m.VideoFinished(video.Fail, video.Failf(video.Corrupt, "Broken."))
 	m.WatchStreams(func() int { return 5 })
-	m.WatchQueue(t.Context(), func(context.Context) (map[queue.Kind]queue.Stat, error) {
+	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 	})
 	m.WatchWorkers(t.Context(), func(context.Context) ([]queue.Worker, error) {
-		return []queue.Worker{{Slots: 4, Runs: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
+		return []queue.Worker{{Slots: 4, Running: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
 	})
 	return m
 }
@@ -60,7 +60,7 @@ func TestNamesFollowPrometheusConventions(t *testing.T) {
 	}
 }
 
-func TestEveryNumberIsShown(t *testing.T) {
+func TestEveryMetricIsShown(t *testing.T) {
 	t.Parallel()
 	w := scrape(t, used(t), slog.New(slog.DiscardHandler))
 	if w.Code != http.StatusOK {
@@ -114,20 +114,20 @@ func TestAClientCannotMakeNewSeries(t *testing.T) {
 	}
 }
 
-func TestABrokenQueueHidesOnlyItsOwnNumbers(t *testing.T) {
+func TestABrokenQueueHidesOnlyItsOwnMetrics(t *testing.T) {
 	t.Parallel()
 	m := New("test")
-	m.WatchQueue(t.Context(), func(context.Context) (map[queue.Kind]queue.Stat, error) {
+	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return nil, errors.New("database is gone")
 	})
 	var logged bytes.Buffer
 	w := scrape(t, m, slog.New(slog.NewTextHandler(&logged, nil)))
 
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "spool_build_info") {
-		t.Errorf("GET /metrics = %d without the other numbers, want 200 with them", w.Code)
+		t.Errorf("GET /metrics = %d without the other metrics, want 200 with them", w.Code)
 	}
 	if strings.Contains(w.Body.String(), "spool_queue_tasks{") {
-		t.Error("numbers of a queue that did not answer were shown")
+		t.Error("metrics of a queue that did not answer were shown")
 	}
 	if !strings.Contains(logged.String(), "database is gone") {
 		t.Errorf("the log does not say why: %s", logged.String())

@@ -22,7 +22,7 @@ func BenchmarkPickup(b *testing.B) {
 		var committed time.Time
 		err := h.InTx(b.Context(), func(tx queue.Tx) error {
 			tx.OnCommit(func() { committed = time.Now() })
-			return h.Queue.Enqueue(b.Context(), tx, queue.Task{Kind: queue.Encode, Video: film, Number: i})
+			return h.Queue.Enqueue(b.Context(), tx, queue.Task{Kind: queue.Encode, Video: someVideo, Number: i})
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -42,7 +42,7 @@ func BenchmarkTasks(b *testing.B) {
 			h := harness(b, filepath.Join(b.TempDir(), "spool.db"))
 			tasks := make([]queue.Task, later)
 			for i := range tasks {
-				tasks[i] = queue.Task{Kind: queue.Purge, Video: film, Number: i, RunAt: time.Now().Add(time.Hour)}
+				tasks[i] = queue.Task{Kind: queue.Purge, Video: someVideo, Number: i, RunAt: time.Now().Add(time.Hour)}
 			}
 			enqueueBench(b, h.InTx, h.Queue, tasks)
 			done := make(chan struct{}, 500)
@@ -78,8 +78,8 @@ func BenchmarkBacklog(b *testing.B) {
 			})
 			for i := 0; b.Loop(); i++ {
 				enqueueBench(b, h.InTx, h.Queue, []queue.Task{
-					{Kind: queue.Audio, Video: film, Number: i, Tenant: "small"},
-					{Kind: queue.Encode, Video: film, Number: waiting + i, Priority: i % 50, Tenant: "large"},
+					{Kind: queue.Audio, Video: someVideo, Number: i, Tenant: "small"},
+					{Kind: queue.Encode, Video: someVideo, Number: waiting + i, Priority: i % 50, Tenant: "large"},
 				})
 				<-done
 			}
@@ -87,7 +87,7 @@ func BenchmarkBacklog(b *testing.B) {
 	}
 }
 
-// BenchmarkEnqueue measures a transaction that enqueues the chunks of a film.
+// BenchmarkEnqueue measures a transaction that enqueues the chunks of a video.
 func BenchmarkEnqueue(b *testing.B) {
 	h := harness(b, filepath.Join(b.TempDir(), "spool.db"))
 	for i := 0; b.Loop(); i++ {
@@ -98,7 +98,7 @@ func BenchmarkEnqueue(b *testing.B) {
 func batch(first, n int) []queue.Task {
 	tasks := make([]queue.Task, n)
 	for i := range tasks {
-		tasks[i] = queue.Task{Kind: queue.Encode, Video: film, Number: first + i}
+		tasks[i] = queue.Task{Kind: queue.Encode, Video: someVideo, Number: first + i}
 	}
 	return tasks
 }

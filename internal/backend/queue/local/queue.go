@@ -1,8 +1,13 @@
 // Package local is the queue of a single process: its tasks are rows of the
-// SQLite database that the process owns, its workers are goroutines. It owns
-// the table task. Because nobody else runs tasks of this database, what runs is
-// known in memory, a task found running at start belongs to a process that
-// died, and a bell rung at commit replaces polling.
+// SQLite database that the process owns, its workers are goroutines. It owns the
+// table task.
+//
+// No other process runs tasks of this database. So the running tasks are known in
+// memory, a task that is found running at start belongs to a process that died,
+// and a wake-up at commit replaces polling.
+//
+// A task that has ended has no row. Order is kept in the column turn, which holds
+// the task's fair-share slot (see package queue).
 package local
 
 import (
@@ -16,7 +21,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/backend/queue/executor"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -40,20 +45,19 @@ type Queue struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	life    *life.Life
-	workers sync.WaitGroup
-	bell    chan struct{} // rung when there may be something to claim
+	executor *executor.Executor
+	workers  sync.WaitGroup
+	wakeUp   chan struct{} // receives when there may be something to claim
 
-	mu     sync.Mutex
-	doomed map[int64]struct{} // rows that were cancelled since a run last began
+	mu        sync.Mutex
+	cancelled map[int64]struct{} // rows that were cancelled since an attempt last began
 }
 
 var _ queue.Queue = (*Queue)(nil)
 
-// New returns a queue on db, whose schema must be up to date. db is the pool
-// that writes: one connection, _txlock=immediate. Enqueue and Cancel are called
-// while the caller's transaction holds that connection, so they use the
-// transaction alone.
+// New returns a queue on db, whose schema must be up to date. db is the pool that
+// writes: one connection, _txlock=immediate. Enqueue and Cancel are called while
+// the caller's transaction holds that connection, so they must not use the pool.
 func New(db *sql.DB, o Options) *Queue {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -65,18 +69,17 @@ func New(db *sql.DB, o Options) *Queue {
 		o.Read = db
 	}
 	return &Queue{
-		db:     db,
-		read:   o.Read,
-		log:    o.Log,
-		now:    o.Now,
-		life:   life.New(o.Log, rand.Float64),
-		bell:   make(chan struct{}, 1),
-		doomed: map[int64]struct{}{},
+		db:        db,
+		read:      o.Read,
+		log:       o.Log,
+		now:       o.Now,
+		executor:  executor.New(o.Log, rand.Float64),
+		wakeUp:    make(chan struct{}, 1),
+		cancelled: map[int64]struct{}{},
 	}
 }
 
-// Enqueue implements queue.Queue. All tasks go in with one statement, however
-// many they are.
+// Enqueue implements queue.Queue. One statement inserts all tasks.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	const insert = `
 		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, tenant, priority, run_at, turn)
@@ -88,7 +91,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	if len(tasks) == 0 {
 		return nil
 	}
-	last, err := lastTurns(ctx, tx, tasks)
+	last, err := lastSlots(ctx, tx, tasks)
 	if err != nil {
 		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
 	}
@@ -99,13 +102,13 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	if _, err := tx.ExecContext(ctx, insert, q.now().UnixMilli(), rows); err != nil {
 		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
 	}
-	tx.OnCommit(q.ring)
+	tx.OnCommit(q.wake)
 	return nil
 }
 
-// Cancel implements queue.Queue. The rows go at once, those of running tasks
-// too, so that the same name can be enqueued again in the same transaction;
-// claim keeps that new task waiting until the old run has ended.
+// Cancel implements queue.Queue. It deletes the rows at once, also those of
+// running tasks, so that the same name can be enqueued again in the same
+// transaction. claim keeps the new task waiting until the old attempt has ended.
 func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
 	const remove = `
 		DELETE FROM task
@@ -125,14 +128,14 @@ func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...qu
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
 	}
 	if len(running) > 0 {
-		tx.OnCommit(func() { q.stopRuns(running) })
+		tx.OnCommit(func() { q.cancelAttempts(running) })
 	}
 	return nil
 }
 
 // Names implements queue.Queue.
 func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
-	return life.Names(ctx, tx, id, `SELECT kind, number FROM task WHERE video_id = $1`, id)
+	return executor.Names(ctx, tx, id, `SELECT kind, number FROM task WHERE video_id = $1`, id)
 }
 
 func runningIDs(rows *sql.Rows) ([]int64, error) {
@@ -151,33 +154,35 @@ func runningIDs(rows *sql.Rows) ([]int64, error) {
 	return ids, rows.Err()
 }
 
-// stopRuns ends the runs of rows that a committed transaction has removed. A
-// row that was claimed a moment before may have no run yet. So all are noted
-// first: a run that begins too late to be found here finds itself there.
-func (q *Queue) stopRuns(ids []int64) {
+// cancelAttempts ends the attempts on rows that a committed transaction has
+// deleted. A row that was claimed a moment before may have no attempt yet. So all
+// ids are stored first: an attempt that begins too late to be found by Cancel
+// finds its id there.
+func (q *Queue) cancelAttempts(ids []int64) {
 	q.mu.Lock()
 	for _, id := range ids {
-		q.doomed[id] = struct{}{}
+		q.cancelled[id] = struct{}{}
 	}
 	q.mu.Unlock()
-	q.life.Cancel(ids)
+	q.executor.Cancel(ids)
 }
 
-// isDoomed reports whether the row of a run that has just begun was cancelled
-// before. Whatever else was noted runs, and was found, or has ended.
-func (q *Queue) isDoomed(id int64) bool {
+// wasCancelled reports whether the row of an attempt that has just begun was
+// cancelled before. It clears the map: any other stored id belongs to an attempt
+// that Cancel has found, or that has ended.
+func (q *Queue) wasCancelled(id int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, doomed := q.doomed[id]
-	clear(q.doomed)
-	return doomed
+	_, cancelled := q.cancelled[id]
+	clear(q.cancelled)
+	return cancelled
 }
 
 // WaitIdle implements queue.Queue.
 func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) error {
-	for r := q.life.RunOf(id, keep); r != nil; r = q.life.RunOf(id, keep) {
+	for a := q.executor.AttemptOn(id, keep); a != nil; a = q.executor.AttemptOn(id, keep) {
 		select {
-		case <-r.Ended():
+		case <-a.Ended():
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the tasks of video %s: %w", id, ctx.Err())
 		}
@@ -185,8 +190,8 @@ func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) e
 	return nil
 }
 
-// Stats implements queue.Queue. A cancelled task is not counted any more, even
-// while its handler has not returned yet.
+// Stats implements queue.Queue. A cancelled task is not counted, even if its
+// handler has not returned yet.
 func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 	const count = `
 		SELECT kind,
@@ -218,11 +223,10 @@ func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 	return stats, nil
 }
 
-// ring wakes the dispatcher. A bell that has been rung and not heard yet is
-// enough.
-func (q *Queue) ring() {
+// wake wakes the dispatcher. One pending wake-up is enough.
+func (q *Queue) wake() {
 	select {
-	case q.bell <- struct{}{}:
+	case q.wakeUp <- struct{}{}:
 	default:
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/backend/queue/executor"
 )
 
 // claimOne claims a task as the dispatcher does, and stops short of running it.
@@ -29,20 +29,20 @@ func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 		happens func(*rig)
 		state   string // of the row afterwards
 	}{
-		{"a cancelled task is never begun", func(r *rig) { r.cancel(film) }, ""},
+		{"a cancelled task is never begun", func(r *rig) { r.cancel(someVideo) }, ""},
 		{"a stopped queue hands the task back unbegun", func(r *rig) { _ = r.q.Stop(r.Context()) }, "ready"},
-		{"a cancel that ends another run leaves this one alone", func(r *rig) { r.q.stopRuns([]int64{1000}) }, "ran"},
+		{"a cancel that ends another attempt leaves this one alone", func(r *rig) { r.q.cancelAttempts([]int64{1000}) }, "ran"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+			r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
 			c := r.claimOne()
 			tt.happens(r)
 			ran := false
 			r.q.begin(t.Context(), c, func(context.Context, queue.Task) error { ran = true; return nil })
-			if err := r.q.WaitIdle(t.Context(), film); err != nil {
+			if err := r.q.WaitIdle(t.Context(), someVideo); err != nil {
 				t.Fatal(err)
 			}
 			state, attempt := r.row()
@@ -52,8 +52,8 @@ func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 			if state != tt.state || attempt != 0 {
 				t.Errorf("the task is %q at attempt %d, want %q at 0", state, attempt, tt.state)
 			}
-			if len(r.q.doomed) != 0 {
-				t.Errorf("doomed still holds %v", r.q.doomed)
+			if len(r.q.cancelled) != 0 {
+				t.Errorf("cancelled still holds %v", r.q.cancelled)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestStartRefuses(t *testing.T) {
 func (r *rig) markRunning() {
 	r.Helper()
 	r.exec(`INSERT INTO task (kind, video_id, number, priority, run_at, state, attempt, enqueued_at)
-	        VALUES ('encode', $1, 0, 0, 0, 'running', 1, 0)`, film)
+	        VALUES ('encode', $1, 0, 0, 0, 'running', 1, 0)`, someVideo)
 }
 
 func TestStartMayBeTriedAgain(t *testing.T) {
@@ -110,7 +110,7 @@ func TestRetryComesAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.q.life = life.New(r.q.log, func() float64 { return 0.5 })
+		r.q.executor = executor.New(r.q.log, func() float64 { return 0.5 })
 		begun := make(chan time.Time)
 		r.start(1, func(_ context.Context, t queue.Task) error {
 			begun <- time.Now()
@@ -119,7 +119,7 @@ func TestRetryComesAtItsTime(t *testing.T) {
 			}
 			return errors.New("no luck")
 		})
-		r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+		r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
 		last := <-begun
 		for failures := 1; failures < 10; failures++ {
 			now := <-begun
@@ -135,7 +135,7 @@ func TestRetryComesAtItsTime(t *testing.T) {
 func TestClockSetBackDelaysNoNewTask(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+	r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
 	r.q.now = func() time.Time { return time.Now().Add(-time.Hour) }
 	stats, err := r.q.Stats(t.Context())
 	if err != nil || stats[queue.Encode] != (queue.Stat{Waiting: 1}) {

@@ -8,28 +8,29 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/backend/queue/executor"
 )
 
-// claimed is a task that this process has just made its own.
+// claimed is a task that this process has just claimed.
 type claimed struct {
 	id   int64
 	task queue.Task
 }
 
-// names returns the names of what runs.
-func (q *Queue) names() []queue.Name {
+// runningNames returns the names of the running tasks.
+func (q *Queue) runningNames() []queue.Name {
 	var names []queue.Name
-	for _, t := range q.life.Tasks() {
+	for _, t := range q.executor.Tasks() {
 		names = append(names, t.Name())
 	}
 	return names
 }
 
-// claimSQL takes the next turn for the most urgent task of its tenant. The task
-// that came with the turn, if that is another one, gets the other's turn for it.
-// Only due tasks take part whose name is not busy. A name can be busy and ready
-// at once when its running task was cancelled and enqueued again.
+// claimSQL takes the next slot, and claims the most urgent task of the slot's
+// tenant. If the slot belonged to another task of the tenant, the two tasks swap
+// slots. Only tasks take part that are due and whose name is not running. A name
+// can be running and ready at once if its running task was cancelled and enqueued
+// again. The column turn holds the slot.
 const claimSQL = `
 	WITH busy AS (
 	     SELECT value->>'kind', value->>'video', value->>'number' FROM json_each($2)
@@ -51,9 +52,9 @@ const claimSQL = `
 	 WHERE task.id IN (next.id, urgent.id)
 	RETURNING task.id, state = 'running', kind, video_id, number, tenant, priority, run_at, attempt`
 
-// claim makes the next task ours. It reads to the end of the rows, which is
-// where SQLite commits, so that an error of the commit is seen. After an error
-// the row may be marked running all the same; setBackLost mends that.
+// claim claims the next task. It reads to the end of the rows, which is where
+// SQLite commits, so that it sees an error of the commit. After an error the row
+// may be marked running all the same; reclaim repairs that.
 func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c claimed, found bool, err error) {
 	list, err := jsonList(busy)
 	if err != nil {
@@ -84,9 +85,9 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c 
 	return c, found, nil
 }
 
-// untilDue returns how long after now the next task becomes due, poll at most.
-// Those due at now already are not looked at: they wait for their name, and the
-// end of its run rings the bell.
+// untilDue returns how long after now the next task becomes due, at most maxSleep.
+// Tasks that are due already are not counted: they wait for their name, and the
+// end of the attempt with that name wakes the dispatcher.
 func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, error) {
 	const next = `SELECT min(run_at) FROM task WHERE state = 'ready' AND run_at > $1`
 
@@ -95,61 +96,61 @@ func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, err
 		return 0, fmt.Errorf("look for the next due task: %w", err)
 	}
 	if !due.Valid {
-		return poll, nil
+		return maxSleep, nil
 	}
-	return min(poll, time.UnixMilli(due.Int64).Sub(now)), nil
+	return min(maxSleep, time.UnixMilli(due.Int64).Sub(now)), nil
 }
 
-// remove ends a task. It is no error that the row is gone.
-func (q *Queue) remove(ctx context.Context, r *life.Run) error {
-	if _, err := q.db.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, r.ID); err != nil {
-		return fmt.Errorf("remove task %s: %w", r.Task, err)
+// remove deletes a task. It is no error if the row is gone.
+func (q *Queue) remove(ctx context.Context, a *executor.Attempt) error {
+	if _, err := q.db.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, a.ID); err != nil {
+		return fmt.Errorf("remove task %s: %w", a.Task, err)
 	}
 	return nil
 }
 
-// putOff lets a task run again from due on, in its old turn. A row that Cancel
-// has removed meanwhile stays away.
-func (q *Queue) putOff(ctx context.Context, r *life.Run, due time.Time) error {
+// retryAt makes a task run again at due, in its old slot. A row that Cancel has
+// deleted meanwhile stays deleted.
+func (q *Queue) retryAt(ctx context.Context, a *executor.Attempt, due time.Time) error {
 	const update = `UPDATE task SET state = 'ready', run_at = $1 WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, toMilli(due), r.ID); err != nil {
-		return fmt.Errorf("put task %s off: %w", r.Task, err)
+	if _, err := q.db.ExecContext(ctx, update, toMilli(due), a.ID); err != nil {
+		return fmt.Errorf("schedule task %s again: %w", a.Task, err)
 	}
 	return nil
 }
 
-// handBack lets a task run again at once, before all others and without having
-// used an attempt.
-func (q *Queue) handBack(ctx context.Context, r *life.Run) error {
+// requeue makes a task run again at once, before all others. The attempt does not
+// count.
+func (q *Queue) requeue(ctx context.Context, a *executor.Attempt) error {
 	const update = `UPDATE task SET state = 'ready', run_at = 0, attempt = $1, turn = turn - 1 WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, r.Task.Attempt-1, r.ID); err != nil {
-		return fmt.Errorf("hand task %s back: %w", r.Task, err)
+	if _, err := q.db.ExecContext(ctx, update, a.Task.Attempt-1, a.ID); err != nil {
+		return fmt.Errorf("requeue task %s: %w", a.Task, err)
 	}
 	return nil
 }
 
-// setBackLost makes tasks ready that are marked running though nobody runs
-// them: at start those of a process that died, later those of a claim that
-// seemed to fail. Neither is the task's fault, so the attempt does not count.
-func (q *Queue) setBackLost(ctx context.Context) error {
+// reclaim makes tasks ready that are marked running though nobody runs them: at
+// start those of a process that died, later those of a claim that seemed to fail.
+// Neither is the task's fault, so the attempt does not count.
+func (q *Queue) reclaim(ctx context.Context) error {
 	const update = `
 		UPDATE task SET state = 'ready', attempt = attempt - 1, turn = turn - 1
 		 WHERE state = 'running' AND id NOT IN (SELECT value FROM json_each($1))`
 
-	list, err := jsonList(q.life.IDs())
+	list, err := jsonList(q.executor.IDs())
 	if err != nil {
-		return fmt.Errorf("set lost tasks back: %w", err)
+		return fmt.Errorf("reclaim lost tasks: %w", err)
 	}
 	if _, err := q.db.ExecContext(ctx, update, list); err != nil {
-		return fmt.Errorf("set lost tasks back: %w", err)
+		return fmt.Errorf("reclaim lost tasks: %w", err)
 	}
 	return nil
 }
 
-// jsonList encodes a list that a statement takes apart with json_each. It is
-// never null: x NOT IN (null) is true for no x.
+// jsonList encodes a list for json_each. It is never null: x NOT IN (null) is true
+// for no x.
 func jsonList[T any](items []T) (string, error) {
 	if len(items) == 0 {
 		return "[]", nil
@@ -158,8 +159,9 @@ func jsonList[T any](items []T) (string, error) {
 	return string(b), err
 }
 
-// toMilli stores a time, rounded up because a task must not run before it. The
-// zero time, which means at once, is 0: due whatever happens to the clock.
+// toMilli converts a time for the database. It rounds up, because a task must not
+// run too early. The zero time, which means at once, is 0: due whatever the clock
+// says.
 func toMilli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

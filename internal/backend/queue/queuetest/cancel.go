@@ -114,7 +114,7 @@ func testCancelSelf(l *lab) {
 		if !errors.Is(err, queue.ErrCancelled) {
 			l.Errorf("the handler ended with %v, want %v", err, queue.ErrCancelled)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		l.Fatal("the handler was not stopped")
 	}
 	l.quiet(film)

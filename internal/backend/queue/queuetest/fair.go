@@ -13,12 +13,12 @@ import (
 func fairCases() []testCase {
 	return []testCase{
 		{"a tenant with one task does not wait for another's thousand", testFairOne},
-		{"tenants take turns", testFairTurns},
-		{"in its turn a tenant runs what is most urgent, not what came first", testFairUrgent},
-		{"a tenant's turns do not grow with urgent tasks that come later", testFairLater},
-		{"a tenant that was away has saved up no turns", testFairAway},
+		{"tenants get fair-share slots in turn", testFairSlots},
+		{"in its slot a tenant runs what is most urgent, not what came first", testFairUrgent},
+		{"a tenant's slots do not grow with urgent tasks that come later", testFairLater},
+		{"a tenant that was away has saved up no slots", testFairAway},
 		{"a clip does not wait for a film of the same tenant", testFairClip},
-		{"a task that was stopped takes the next turn", testFairStopped},
+		{"a task that was stopped takes the next slot", testFairStopped},
 		{"a task keeps its tenant when it is retried", testFairRetry},
 		{"two transactions enqueue the same names in opposite order", testOpposite},
 	}
@@ -56,7 +56,7 @@ func testFairOne(l *lab) {
 	l.runs(many[1], of("b", 0, 50), many[2])
 }
 
-func testFairTurns(l *lab) {
+func testFairSlots(l *lab) {
 	l.enqueue(batchOf("a", 5, 0)...)
 	l.enqueue(batchOf("b", 3, 7)...)
 	l.enqueue(batchOf("c", 1, -7)...)
@@ -85,7 +85,7 @@ func testFairUrgent(l *lab) {
 }
 
 // testFairLater has a tenant bring ever new urgent tasks: they go before its own
-// others, and not before the turns of the other tenant.
+// others, and not before the slots of the other tenant.
 func testFairLater(l *lab) {
 	l.enqueue(batchOf("a", 3, 9)...)
 	l.enqueue(batchOf("b", 3, 9)...)

@@ -13,9 +13,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// patience is how long the suite waits for what must happen. It is reached only
+// testTimeout is how long the suite waits for what must happen. It is reached only
 // when a test fails.
-const patience = 20 * time.Second
+const testTimeout = 20 * time.Second
 
 const (
 	film  video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
@@ -67,7 +67,7 @@ func newLab(t testing.TB, h Harness) *lab {
 // close ends what the test has left running.
 func (l *lab) close() {
 	l.once.Do(func() { close(l.closed) })
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), testTimeout)
 	defer cancel()
 	if err := l.Queue.Stop(ctx); err != nil {
 		l.Errorf("stop at the end of the test: %v", err)
@@ -158,7 +158,7 @@ func (l *lab) next(want queue.Task) *act {
 			l.Fatalf("task %s (attempt %d) began, want %s", a, a.Attempt, want)
 		}
 		return a
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		l.Fatalf("task %s did not begin", want)
 		return nil
 	}
@@ -177,7 +177,7 @@ func (l *lab) together(tasks ...queue.Task) []*act {
 				l.Fatalf("task %s began, want each of %v once", a, tasks)
 			}
 			acts[i] = a
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			l.Fatalf("not all of %v began", tasks)
 		}
 	}
@@ -205,7 +205,7 @@ func (l *lab) finish(a *act, err error) {
 
 func (l *lab) quiet(id video.ID, keep ...queue.Kind) {
 	l.Helper()
-	ctx, cancel := context.WithTimeout(l.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.Context(), testTimeout)
 	defer cancel()
 	if err := l.Queue.WaitIdle(ctx, id, keep...); err != nil {
 		l.Fatalf("quiet: %v", err)
@@ -225,7 +225,7 @@ func (l *lab) ended(a *act) error {
 	l.Helper()
 	select {
 	case <-a.ctx.Done():
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		l.Fatalf("the context of %s did not end", a)
 	}
 	return context.Cause(a.ctx)
@@ -242,7 +242,7 @@ func (l *lab) goesOn(a *act) {
 // counts waits until so many tasks of all kinds wait and run.
 func (l *lab) counts(waiting, running int) {
 	l.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(testTimeout)
 	for {
 		stats, err := l.Queue.Stats(l.Context())
 		if err != nil {
@@ -265,7 +265,7 @@ func (l *lab) counts(waiting, running int) {
 
 // stop stops the queue in the background and returns what delivers the result.
 func (l *lab) stop() <-chan error {
-	ctx, cancel := context.WithTimeout(l.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.Context(), testTimeout)
 	result := make(chan error, 1)
 	q := l.Queue
 	go func() {

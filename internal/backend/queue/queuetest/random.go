@@ -73,7 +73,7 @@ func testRandom(t *testing.T, open func(t testing.TB) Harness) {
 					t.Fatalf("after step %d: %#v", i+1, s)
 				}
 			}
-			w.settle()
+			w.checkWaiting()
 		})
 		if !ok {
 			rt.Fatal("the queue broke its contract")
@@ -85,7 +85,7 @@ func testRandom(t *testing.T, open func(t testing.TB) Harness) {
 type world struct {
 	*lab
 	workers int
-	life    *life
+	process *process
 	running []*act // begun, not ended yet
 
 	mu     sync.Mutex
@@ -98,8 +98,8 @@ type wish struct {
 	failed bool // it waits for its retry
 }
 
-// life is one process: after a crash its handlers are of no interest.
-type life struct {
+// process is one process: after a crash its handlers are of no interest.
+type process struct {
 	begun  chan *act
 	acting map[string]bool
 	over   bool
@@ -107,8 +107,8 @@ type life struct {
 
 // boot starts the queue as a new process.
 func (w *world) boot() {
-	now := &life{begun: make(chan *act, 1000), acting: map[string]bool{}}
-	w.life, w.running = now, nil
+	now := &process{begun: make(chan *act, 1000), acting: map[string]bool{}}
+	w.process, w.running = now, nil
 	w.startWith(w.workers, func(ctx context.Context, t queue.Task) error {
 		if !w.enter(ctx, now, t) {
 			return errTask
@@ -126,7 +126,7 @@ func (w *world) boot() {
 }
 
 // enter checks that a task may begin.
-func (w *world) enter(ctx context.Context, now *life, t queue.Task) bool {
+func (w *world) enter(ctx context.Context, now *process, t queue.Task) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := t.String()
@@ -144,7 +144,7 @@ func (w *world) enter(ctx context.Context, now *life, t queue.Task) bool {
 	return true
 }
 
-func (w *world) leave(now *life, t queue.Task) {
+func (w *world) leave(now *process, t queue.Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(now.acting, t.String())
@@ -170,7 +170,7 @@ func (w *world) take(s step) {
 		w.boot()
 	case "crash":
 		w.mu.Lock()
-		w.life.over = true
+		w.process.over = true
 		w.mu.Unlock()
 		w.restart()
 		w.boot()
@@ -234,9 +234,9 @@ func (w *world) endOne(pick int, result error) {
 	w.watch()
 	if len(w.running) == 0 && w.anyDue() {
 		select {
-		case a := <-w.life.begun:
+		case a := <-w.process.begun:
 			w.began(a)
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			w.Fatalf("no task begins, though one is due")
 		}
 	}
@@ -267,8 +267,8 @@ func (w *world) endOne(pick int, result error) {
 
 // watch takes note of the tasks that have begun.
 func (w *world) watch() {
-	for len(w.life.begun) > 0 {
-		w.began(<-w.life.begun)
+	for len(w.process.begun) > 0 {
+		w.began(<-w.process.begun)
 	}
 }
 
@@ -302,7 +302,7 @@ func (w *world) halt() {
 	}
 	for {
 		select {
-		case a := <-w.life.begun:
+		case a := <-w.process.begun:
 			w.began(a)
 			w.ended(a)
 			a.end <- nil
@@ -315,8 +315,8 @@ func (w *world) halt() {
 	}
 }
 
-// settle stops the queue and checks that exactly the wanted tasks wait.
-func (w *world) settle() {
+// checkWaiting stops the queue and checks that exactly the wanted tasks wait.
+func (w *world) checkWaiting() {
 	w.Helper()
 	w.halt()
 	got, err := w.Queue.Stats(w.Context())

@@ -89,7 +89,7 @@ func testAtMost(l *lab) {
 		select {
 		case a := <-l.begun:
 			acts = append(acts, a)
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			l.Fatalf("only %d of %d tasks began", i, total)
 		}
 	}
@@ -120,7 +120,7 @@ func testEachOnce(l *lab) {
 	for i := range total {
 		select {
 		case <-done:
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			l.Fatalf("%d of %d tasks ran", i, total)
 		}
 	}

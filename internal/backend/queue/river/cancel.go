@@ -10,10 +10,10 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Cancel implements queue.Queue. Waiting tasks go at once. Running ones lose
-// their name, so that it can be enqueued again in the same transaction, and are
-// marked; their workers hear of it from River when the transaction commits, and
-// find the mark with their next beat if they did not.
+// Cancel implements queue.Queue. Waiting tasks are deleted at once. Running ones
+// lose their name, so that it can be enqueued again in the same transaction, and
+// are marked. River notifies their workers when the transaction commits; a worker
+// that misses the notification finds the mark with its next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
 	if err := q.cancel(ctx, tx, id, keep); err != nil {
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
@@ -37,8 +37,8 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	if len(running) == 0 {
 		return nil
 	}
-	const unname = `UPDATE river_job SET unique_key = NULL, unique_states = NULL WHERE id = ANY($1)`
-	if _, err := tx.ExecContext(ctx, unname, running); err != nil {
+	const removeName = `UPDATE river_job SET unique_key = NULL, unique_states = NULL WHERE id = ANY($1)`
+	if _, err := tx.ExecContext(ctx, removeName, running); err != nil {
 		return err
 	}
 	err = raw(tx, func(tx pgx.Tx) error {
@@ -52,13 +52,13 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	if err != nil {
 		return err
 	}
-	tx.OnCommit(func() { q.life.Cancel(running) })
+	tx.OnCommit(func() { q.executor.Cancel(running) })
 	return nil
 }
 
-// lockTasks locks the tasks of a video that are not cancelled and returns the
-// ids of their jobs. It locks them first and changes them afterwards: a task
-// that just began or went back into the queue has its new id and state then.
+// lockTasks locks the tasks of a video that are not cancelled and returns the ids
+// of their jobs. Locking comes before changing: a task that has just begun or gone
+// back into the queue then has its new id and state.
 func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (waiting, running []int64, err error) {
 	const lock = `
 		SELECT id, state = 'running'
@@ -88,8 +88,8 @@ func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind)
 	return waiting, running, rows.Err()
 }
 
-// texts returns a list as PostgreSQL takes it. It is never NULL: x <> ALL(NULL)
-// is true for no x.
+// texts converts a list for PostgreSQL. It is never NULL: x <> ALL(NULL) is true
+// for no x.
 func texts[T ~string](list []T) []string {
 	all := make([]string, len(list))
 	for i, s := range list {

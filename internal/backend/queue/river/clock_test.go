@@ -18,12 +18,12 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 		started_at = started_at + interval '1 hour';
 		UPDATE river_job SET attempted_at = attempted_at + interval '1 hour';
 		UPDATE river_job SET scheduled_at = scheduled_at + interval '1 hour' WHERE state = 'retryable'`
-	o := river.Options{Beat: 100 * time.Millisecond, Lost: 2 * time.Second}
+	o := river.Options{Heartbeat: 100 * time.Millisecond, LostAfter: 2 * time.Second}
 
 	t.Run("under tasks of a dead worker", func(t *testing.T) {
 		t.Parallel()
 		address := pgtest.Fresh(t)
-		dead, alive := newMachine(t, address, river.Options{Beat: time.Hour}), newMachine(t, address, o)
+		dead, alive := newMachine(t, address, river.Options{Heartbeat: time.Hour}), newMachine(t, address, o)
 		dead.work(1)
 		alive.enqueue(encode(0))
 		old := dead.next(encode(0), 1)
@@ -42,7 +42,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 		run := a.next(encode(0), 1)
 		b.work(1)
 		pgtest.Exec(t, address, back)
-		time.Sleep(2 * o.Lost)
+		time.Sleep(2 * o.LostAfter)
 		if run.ctx.Err() != nil || len(b.begun) > 0 {
 			t.Error("the task was given to another worker")
 		}

@@ -53,7 +53,7 @@ func workElsewhere(ctx context.Context, address string) error {
 		return err
 	}
 	beat, _ := time.ParseDuration(os.Getenv(beatVariable)) // zero is fine
-	q, err := river.Open(ctx, st, river.Options{Beat: beat})
+	q, err := river.Open(ctx, st, river.Options{Heartbeat: beat})
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (p *process) says(want string) {
 		if !strings.HasPrefix(line, want) {
 			p.Fatalf("the other process says %q, want %q", line, want)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		p.Fatalf("the other process does not say %q", want)
 	}
 }
@@ -179,7 +179,7 @@ func (m *machine) rescued(left time.Time, limit time.Duration) *act {
 			m.Errorf("the task ran again after %v, want %v at most", took, limit)
 		}
 		return a
-	case <-time.After(limit + patience):
+	case <-time.After(limit + testTimeout):
 		m.Fatal("the task did not run again")
 		return nil
 	}
@@ -193,7 +193,7 @@ func rescueFrom(t *testing.T, beat time.Duration) (*machine, *process) {
 		t.Skip("takes as long as a worker may be silent")
 	}
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: beat})
+	m := newMachine(t, address, river.Options{Heartbeat: beat})
 	m.plan(1)
 	p := startProcess(t, address, beat)
 	m.enqueue(encode(0))
@@ -222,7 +222,7 @@ func TestStoppedWorkerComesBack(t *testing.T) {
 	const beat = 500 * time.Millisecond
 	m, p := rescueFrom(t, beat)
 	p.signal(syscall.SIGSTOP)
-	a := m.rescued(time.Now(), patience)
+	a := m.rescued(time.Now(), testTimeout)
 	p.signal(syscall.SIGCONT)
 	p.says("stopped " + queue.ErrCancelled.Error())
 	// Both have worked on the same task. The one that came back is first to end.

@@ -18,14 +18,14 @@ import (
 
 const (
 	queueName = "spool" // River's queue for our jobs
-	jobKind   = "task"  // River's kind; ours is among the arguments, so that a new one needs no registration
+	jobKind   = "task"  // River's kind; ours is in the arguments, so that a new kind needs no registration
 
-	// endless is River's limit of attempts, which a task never reaches: the
-	// count stops before it.
+	// endless is River's limit of attempts. A task never reaches it, because the
+	// count stops just below.
 	endless = 32_000
 )
 
-// args is a task as River keeps it. The fields marked unique are its name.
+// args is a task as River stores it. The fields marked unique are its name.
 type args struct {
 	Task   queue.Kind `json:"kind" river:"unique"`
 	Video  video.ID   `json:"video" river:"unique"`
@@ -36,7 +36,7 @@ type args struct {
 	RunAt    *time.Time   `json:"runAt,omitempty"`
 }
 
-// task is what was enqueued.
+// task returns what was enqueued.
 func (a args) task(attempt int) queue.Task {
 	t := queue.Task{Kind: a.Task, Video: a.Video, Number: a.Number, Tenant: a.Tenant, Priority: a.Priority, Attempt: attempt}
 	if a.RunAt != nil {
@@ -54,8 +54,7 @@ var live = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// Enqueue implements queue.Queue. All tasks go in with one statement, however
-// many they are.
+// Enqueue implements queue.Queue. One statement inserts all tasks.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	if len(tasks) == 0 {
 		return nil
@@ -74,14 +73,14 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	if err != nil {
 		return err
 	}
-	if err := lockTurns(ctx, tx, tasks); err != nil {
+	if err := lockSlots(ctx, tx, tasks); err != nil {
 		return err
 	}
-	desk, err := lookAtTurns(ctx, tx, tasks)
+	slots, err := newAllocator(ctx, tx, tasks)
 	if err != nil {
 		return err
 	}
-	jobs := desk.jobs(unique(tasks), busy)
+	jobs := slots.jobs(unique(tasks), busy)
 	err = raw(tx, func(tx pgx.Tx) error {
 		_, err := q.insert.InsertManyTx(ctx, tx, jobs)
 		return err
@@ -89,13 +88,13 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	if err != nil {
 		return err
 	}
-	// River rings as well, but not when it did so a moment ago: its last bell
-	// may have been heard before this transaction commits.
-	_, err = tx.ExecContext(ctx, ringSQL)
+	// River notifies as well, but not if it did so a moment ago: workers may have
+	// received that notification before this transaction commits.
+	_, err = tx.ExecContext(ctx, notifySQL)
 	return err
 }
 
-// unique returns the tasks without those whose name is among them already.
+// unique drops tasks whose name another one before them has.
 func unique(tasks []queue.Task) []queue.Task {
 	seen := map[queue.Name]bool{}
 	var first []queue.Task
@@ -116,7 +115,7 @@ func tenantsOf(tasks []queue.Task) []video.Tenant {
 	return distinct(tasks, func(t queue.Task) video.Tenant { return t.Tenant })
 }
 
-// distinct returns what the tasks have there, each once.
+// distinct returns the distinct values of a property of the tasks.
 func distinct[T comparable](tasks []queue.Task, of func(queue.Task) T) []T {
 	var all []T
 	for _, t := range tasks {
@@ -127,35 +126,36 @@ func distinct[T comparable](tasks []queue.Task, of func(queue.Task) T) []T {
 	return all
 }
 
-// lockVideos keeps other transactions from enqueuing or cancelling tasks of
-// these videos until tx ends. Without it two that want the same names in
-// different orders would deadlock, and one that enqueues would not see that the
-// name it wants is being cancelled while its run goes on.
+// lockVideos keeps other transactions from enqueuing or cancelling tasks of these
+// videos until tx ends. Without it two transactions that want the same names in
+// different orders would deadlock, and Enqueue would not see that the name it
+// wants is being cancelled while its attempt goes on.
 func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
 	return lock(ctx, tx, videoLocks, ids)
 }
 
-// crowd is from how many tasks on their turns are given out under a lock.
-const crowd = 10
+// lockSlotsFrom is the number of tasks from which on Enqueue locks the slots.
+const lockSlotsFrom = 10
 
-// lockTurns keeps other transactions from giving out turns of the tenants of many
-// tasks until tx ends. Without it the films of one who uploads several at once
-// would all get the same turns, hundreds of each, and others would wait for all of
-// them. A few tasks may share a turn with others: that makes it only a little longer.
-func lockTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
-	if len(tasks) < crowd {
+// lockSlots keeps other transactions from allocating slots of the same tenants
+// until tx ends. Without it several large videos that a tenant uploads at once
+// would get the same slots, hundreds of tasks in each, and other tenants would
+// wait for all of them. A few tasks may share a slot with others: the wait grows
+// only a little.
+func lockSlots(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
+	if len(tasks) < lockSlotsFrom {
 		return nil
 	}
 	return lock(ctx, tx, tenantLocks, tenantsOf(tasks))
 }
 
-// The classes of our locks among the advisory locks of the database.
+// The classes of our advisory locks.
 const (
 	videoLocks  = 0x5b00_15c5
 	tenantLocks = 0x5b00_15c6
 )
 
-// lock takes, until tx ends, the locks of a class that have these names.
+// lock takes the advisory locks of a class for these names, until tx ends.
 func lock[T ~string](ctx context.Context, tx queue.Tx, class int32, names []T) error {
 	var keys []int32
 	for _, n := range names {
@@ -163,16 +163,16 @@ func lock[T ~string](ctx context.Context, tx queue.Tx, class int32, names []T) e
 		h.Write([]byte(n))
 		keys = append(keys, int32(h.Sum32()))
 	}
-	slices.Sort(keys) // everybody in the same order
+	slices.Sort(keys) // the same order in every transaction, so that none deadlock
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
 	return err
 }
 
-// ringSQL wakes River's fetchers on all machines once the transaction commits.
-const ringSQL = `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "` + queueName + `"}')`
+// notifySQL wakes River's fetchers on all machines once the transaction commits.
+const notifySQL = `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "` + queueName + `"}')`
 
-// dueAtOnce corrects River, which takes every job with a time for one that has
-// to wait.
+// dueAtOnce corrects River, which schedules every job that carries a time. Times
+// before 2001 are slots.
 func dueAtOnce(_ context.Context, job *rivertype.JobInsertParams) error {
 	if job.State == rivertype.JobStateScheduled && job.ScheduledAt.Year() < 2001 {
 		job.State = rivertype.JobStateAvailable
@@ -180,10 +180,10 @@ func dueAtOnce(_ context.Context, job *rivertype.JobInsertParams) error {
 	return nil
 }
 
-// busyNames returns the names whose cancelled run has not ended yet. A task of
-// such a name is put in as pending, and becomes available when that run ends.
-// Until this transaction commits the run cannot end, because its row is locked:
-// else it might look for whom it kept waiting a moment too early.
+// busyNames returns the names whose cancelled attempt has not ended yet. A task of
+// such a name is inserted as pending, and becomes available when that attempt
+// ends. The attempt cannot end before this transaction commits, because its row is
+// locked; otherwise it might look for its successor too early.
 func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.Name]bool, error) {
 	const find = `
 		SELECT args->>'kind', args->>'video', (args->>'number')::bigint
@@ -207,7 +207,7 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.
 	return busy, rows.Err()
 }
 
-// raw gives f the caller's transaction in the form that River knows.
+// raw gives f the caller's transaction as a pgx.Tx, which River needs.
 func raw(tx queue.Tx, f func(pgx.Tx) error) error {
 	t, ok := tx.(interface{ Raw(func(any) error) error })
 	if !ok {
@@ -222,11 +222,10 @@ func raw(tx queue.Tx, f func(pgx.Tx) error) error {
 	})
 }
 
-// pgxConn is not called Conn where it is embedded: a pgx.Tx has a method of that
-// name.
+// pgxConn avoids an embedded field named Conn: pgx.Tx has a method of that name.
 type pgxConn = pgx.Conn
 
-// borrowedTx is a transaction that somebody else has begun and will end.
+// borrowedTx is a transaction that the caller has begun and will end.
 type borrowedTx struct{ *pgxConn }
 
 func (borrowedTx) Commit(context.Context) error   { return nil }

@@ -17,7 +17,7 @@ import (
 func TestWorkersAreListed(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	o := river.Options{Beat: 50 * time.Millisecond, Lost: 15 * time.Second}
+	o := river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second}
 	api, busy, idle := newMachine(t, address, o), newMachine(t, address, o), newMachine(t, address, o)
 	busy.work(3)
 	api.enqueue(encodes(4)...)
@@ -28,13 +28,13 @@ func TestWorkersAreListed(t *testing.T) {
 	idle.work(2)
 	workers := api.workersWhen(func(all []queue.Worker) bool { return len(all) == 2 && all[0].Done == 1 })
 	first, second := workers[0], workers[1]
-	if first.Slots != 3 || len(first.Runs) != 3 || first.Host == "" || first.Failed != 0 {
+	if first.Slots != 3 || len(first.Running) != 3 || first.Host == "" || first.Failed != 0 {
 		t.Errorf("the busy worker is %+v", first)
 	}
-	if second.Slots != 2 || len(second.Runs) != 0 || second.Done != 0 || second.Age > first.Age {
+	if second.Slots != 2 || len(second.Running) != 0 || second.Done != 0 || second.Age > first.Age {
 		t.Errorf("the idle worker is %+v", second)
 	}
-	for _, r := range first.Runs {
+	for _, r := range first.Running {
 		if r.Kind != queue.Encode || r.Video != film || r.Attempt != 1 || r.For <= 0 || r.For > first.Age {
 			t.Errorf("it runs %+v", r)
 		}
@@ -51,7 +51,7 @@ func TestWorkersAreListed(t *testing.T) {
 // workersWhen waits until the list of workers is as it should be.
 func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
 	m.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		all, err := m.Workers(m.Context())
 		if err != nil {
 			m.Fatal(err)
@@ -65,7 +65,7 @@ func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
 	}
 }
 
-// Turns are exchanged between machines while tasks of all urgencies come in,
+// Slots are swapped between machines while tasks of all urgencies come in,
 // fail and are cancelled. Each task that is left ends once.
 func TestExchangesLoseNothing(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestExchangesLoseNothing(t *testing.T) {
 	ended, failed := map[string]int{}, map[string]bool{}
 	var machines []*machine
 	for range 3 {
-		m := newMachine(t, address, river.Options{Beat: 100 * time.Millisecond, Lost: time.Minute})
+		m := newMachine(t, address, river.Options{Heartbeat: 100 * time.Millisecond, LostAfter: time.Minute})
 		m.run(3, func(_ context.Context, task queue.Task) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -118,7 +118,7 @@ func TestExchangesLoseNothing(t *testing.T) {
 func TestClosedJobsAreRemoved(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: time.Minute})
+	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.enqueue(encode(0))
 	pgtest.Exec(t, address, `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
 	m.work(1)

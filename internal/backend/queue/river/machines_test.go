@@ -14,9 +14,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// patience is how long a test waits for what must happen. It is reached only
+// testTimeout is how long a test waits for what must happen. It is reached only
 // when a test fails.
-const patience = 20 * time.Second
+const testTimeout = 20 * time.Second
 
 // machine is a queue with a store of its own, as another process has it.
 type machine struct {
@@ -64,7 +64,7 @@ func (m *machine) run(n int, h queue.Handler) {
 		m.Fatal(err)
 	}
 	m.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), testTimeout)
 		defer cancel()
 		if err := m.Stop(ctx); err != nil {
 			m.Error(err)
@@ -98,7 +98,7 @@ func (m *machine) next(want queue.Task, attempt int) *act {
 			m.Fatalf("%s began with attempt %d, want %s with %d", a, a.Attempt, want, attempt)
 		}
 		return a
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		m.Fatalf("%s did not begin", want)
 		return nil
 	}
@@ -109,7 +109,7 @@ func (m *machine) stopped(a *act, want error) {
 	m.Helper()
 	select {
 	case <-a.ctx.Done():
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		m.Fatalf("the context of %s did not end", a)
 	}
 	if got := context.Cause(a.ctx); !errors.Is(got, want) {
@@ -119,7 +119,7 @@ func (m *machine) stopped(a *act, want error) {
 
 func (m *machine) quiet(id video.ID) {
 	m.Helper()
-	ctx, cancel := context.WithTimeout(m.Context(), patience)
+	ctx, cancel := context.WithTimeout(m.Context(), testTimeout)
 	defer cancel()
 	if err := m.WaitIdle(ctx, id); err != nil {
 		m.Fatal(err)
@@ -129,7 +129,7 @@ func (m *machine) quiet(id video.ID) {
 // drained waits until nothing waits or runs on any machine.
 func (m *machine) drained() {
 	m.Helper()
-	for deadline := time.Now().Add(2 * patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		stats, err := m.Stats(m.Context())
 		if err == nil && len(stats) == 0 {
 			return
@@ -213,7 +213,7 @@ func TestAnotherMachineDoesTheWork(t *testing.T) {
 func TestCancellationIsFoundWithoutItsNotification(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: time.Minute})
+	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.work(1)
 	m.enqueue(encode(0))
 	a := m.next(encode(0), 1)
@@ -231,13 +231,13 @@ func TestOldRunCannotEndTheNewOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := pgtest.Fresh(t)
-			silent := newMachine(t, address, river.Options{Beat: time.Hour})
+			silent := newMachine(t, address, river.Options{Heartbeat: time.Hour})
 			silent.work(1)
 			silent.enqueue(encode(0))
 			old := silent.next(encode(0), 1)
 
 			pgtest.Exec(t, address, `UPDATE queue_worker SET seen_at = now() - interval '16 seconds'`)
-			other := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: 15 * time.Second})
+			other := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second})
 			other.work(1)
 			again := other.next(encode(0), 1) // the silence of its worker is no attempt
 			old.end <- result
@@ -258,7 +258,7 @@ func TestOldRunCannotEndTheNewOne(t *testing.T) {
 func TestWorkerNoticesThatItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: time.Minute})
+	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.work(1)
 	m.enqueue(encode(0))
 	old := m.next(encode(0), 1)

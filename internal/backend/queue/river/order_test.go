@@ -35,7 +35,7 @@ func TestRetryKeepsItsPriority(t *testing.T) {
 // waitFor waits until a question to the database is answered with true.
 func (m *machine) waitFor(question string) {
 	m.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		var yes bool
 		if err := m.store.Pool().QueryRow(m.Context(), question).Scan(&yes); err != nil {
 			m.Fatal(err)
@@ -49,7 +49,7 @@ func (m *machine) waitFor(question string) {
 	}
 }
 
-// River's own bell is not rung for an insertion that follows closely on another.
+// River itself does not notify for an insertion that follows closely on another.
 // Each task is picked up at once all the same.
 func TestTasksInQuickSuccessionArePickedUpAtOnce(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestTasksInQuickSuccessionArePickedUpAtOnce(t *testing.T) {
 			if at.Sub(committed) > 500*time.Millisecond {
 				late++
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatalf("task %d was not picked up", i)
 		}
 	}

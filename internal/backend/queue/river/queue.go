@@ -1,32 +1,42 @@
 // Package river is the queue of many machines: its tasks are jobs of River
 // (github.com/riverqueue/river) in the PostgreSQL database they share. River
-// inserts, fetches, wakes and cancels. This package adds what River leaves out:
-// a heartbeat, so that the tasks of a worker that died are given to others
-// within seconds, a fence around each run, and any number of priorities. It
-// owns the table queue_worker and the jobs of the queue "spool".
+// inserts, fetches, wakes and cancels. This package adds what River leaves out: a
+// heartbeat, so that the tasks of a dead worker are reclaimed within seconds, a
+// fence around each attempt, fair shares between tenants, and any number of
+// priorities. It owns the table queue_worker and the jobs of the queue "spool".
 //
-// # One id, one run
+// # One id, one attempt
 //
 // River ends a job with an UPDATE that asks for its id and for state 'running',
-// and not for the attempt. So a worker that was paused, given up and woken again
-// could end the run of the worker after it. Here a task that goes back into the
-// queue, for whatever reason, gets a new id in the same statement. An id thus
-// names one run, and whatever the old worker still sends finds no row.
+// but not for the attempt. So a worker that was paused, given up and resumed could
+// end the attempt of its successor. Here a task that goes back into the queue, for
+// whatever reason, gets a new id in the same statement. An id thus names one
+// attempt, and whatever the old worker still sends finds no row.
 //
 // # Order
 //
-// River orders jobs by one of four priorities and then by the time they are due.
-// Tasks all have the first priority; those that are due carry, instead of a real
-// time, their turn (see package queue): a moment in the year 2000. Tasks that
-// have to wait carry the real time, and get their turn when it has come. A worker
-// that has fetched a turn looks whether the tenant has a more urgent task than
-// the one that came with it. If so, it exchanges the two: see settle.
+// River orders jobs by one of four priorities and then by scheduled_at. All our
+// jobs have the first priority. A job that is due carries its fair-share slot (see
+// package queue) instead of a real time: a moment in the year 2000. A job that has
+// to wait carries the real time, and gets its slot when that time has come; until
+// then the slot is in its metadata, under the key "turn". A worker that has
+// fetched a job checks whether the tenant has a more urgent one. If so, the two
+// jobs swap slots: see chooseTask.
+//
+// # Dead workers
+//
+// A worker writes a heartbeat every 5 seconds, on a connection of its own. If it
+// is silent for three heartbeats, another worker reclaims its tasks. If it was
+// only paused, its next heartbeat finds that its jobs are gone, and cancels its
+// attempts. A worker that was itself silent for too long reclaims nothing until it
+// has been back for a while, because after an outage of the database everybody
+// looks dead.
 //
 // # Time
 //
-// What is compared with the time of another machine is written by the database's
-// clock alone. Local clocks measure pauses, and a task's RunAt is taken as so
-// much later than the local now.
+// Times that several machines compare are written by the database's clock. Local
+// clocks only measure pauses, and a task's RunAt counts as its distance from the
+// local now.
 package river
 
 import (
@@ -49,7 +59,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/backend/queue/executor"
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
@@ -60,29 +70,29 @@ var migrations embed.FS
 type Options struct {
 	Log *slog.Logger // nil: silent
 
-	// Beat is how often a worker says that it is alive; 0: every 5 s. Lost is
-	// after what silence its tasks are given to others; 0: three beats.
-	Beat, Lost time.Duration
+	// Heartbeat is the interval of a worker's heartbeats; 0: every 5 s. A worker
+	// that is silent for LostAfter loses its tasks; 0: three heartbeats.
+	Heartbeat, LostAfter time.Duration
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
 // started again.
 type Queue struct {
 	pool   *pgxpool.Pool
-	heart  *pgxpool.Pool         // of the beats, while the queue runs: see openHeart
+	beats  *pgxpool.Pool         // for heartbeats, while the queue runs: see openHeartbeatPool
 	insert *river.Client[pgx.Tx] // for use in the caller's transactions
 	log    *slog.Logger
 	id     string // of this worker; never used twice
 	host   string
-	beat   time.Duration
-	lost   time.Duration
 	random func() float64 // in [0, 1)
 
-	life         *life.Life
+	heartbeat, lostAfter time.Duration
+
+	executor     *executor.Executor
 	slots        int          // how many tasks run at a time, at most
-	done, failed atomic.Int64 // runs that ended, by how
-	unwell       atomic.Int64 // tasks in a row that failed because of this worker
-	alive        atomic.Int64 // workers, this one included, as the last beat found them
+	done, failed atomic.Int64 // attempts, by their result
+	unhealthy    atomic.Int64 // tasks in a row that failed because of this worker
+	alive        atomic.Int64 // workers that the last heartbeat found, this one included
 }
 
 var _ queue.Queue = (*Queue)(nil)
@@ -96,11 +106,11 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Beat == 0 {
-		o.Beat = 5 * time.Second
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 5 * time.Second
 	}
-	if o.Lost == 0 {
-		o.Lost = 3 * o.Beat
+	if o.LostAfter == 0 {
+		o.LostAfter = 3 * o.Heartbeat
 	}
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
@@ -111,10 +121,11 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 		log:    o.Log,
 		id:     host + "-" + uuid.NewString(),
 		host:   host,
-		beat:   o.Beat,
-		lost:   o.Lost,
 		random: rand.Float64,
-		life:   life.New(o.Log, rand.Float64),
+
+		heartbeat: o.Heartbeat,
+		lostAfter: o.LostAfter,
+		executor:  executor.New(o.Log, rand.Float64),
 	}
 	var err error
 	q.insert, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{
@@ -141,7 +152,7 @@ func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
 	return st.Migrate(ctx, "river", migrations)
 }
 
-// hostname is where this process runs, for the operator who looks at workers.
+// hostname names this machine for the operator who lists the workers.
 func hostname() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -150,7 +161,7 @@ func hostname() string {
 	return host[:min(len(host), 60)]
 }
 
-// errorsOnly keeps River's talk about its own affairs out of the log.
+// errorsOnly keeps River's informational messages out of the log.
 func errorsOnly(log *slog.Logger) *slog.Logger { return slog.New(quietHandler{log.Handler()}) }
 
 type quietHandler struct{ slog.Handler }

@@ -34,7 +34,7 @@ func harness(t testing.TB, address string) queuetest.Harness {
 	proxy := pgtest.NewProxy(t, address)
 	st := openStore(t, proxy.URL())
 	return queuetest.Harness{
-		Queue: open(t, st, river.Options{Log: testLog(t), Beat: 50 * time.Millisecond, Lost: 15 * time.Second}),
+		Queue: open(t, st, river.Options{Log: testLog(t), Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second}),
 		InTx:  inTx(st),
 		Restart: func(t testing.TB) queuetest.Harness {
 			t.Helper()

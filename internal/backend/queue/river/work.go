@@ -15,61 +15,61 @@ import (
 )
 
 const (
-	// cooldown is the least time between two fetches of one process. It bounds
-	// how many short tasks go through, and not how soon the first is picked up.
-	cooldown = 5 * time.Millisecond
+	// fetchCooldown is the shortest time between two fetches of one process. It
+	// bounds the throughput of short tasks, not how soon the first is picked up.
+	fetchCooldown = 5 * time.Millisecond
 
-	// poll is how late a task is found whose notification was lost.
-	poll = time.Second
+	// pollInterval is how late a task is found whose notification was lost.
+	pollInterval = time.Second
 )
 
-// Start implements queue.Queue. ctx bounds the start alone and lends the
-// handlers its values; only Stop ends the work.
+// Start implements queue.Queue. ctx bounds only the start; the handlers get its
+// values. Only Stop ends the work.
 func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
-	return q.life.Start(n, func() (func(), error) {
+	return q.executor.Start(n, func() (func(), error) {
 		q.slots = n
-		if err := q.openHeart(ctx); err != nil {
+		if err := q.openHeartbeatPool(ctx); err != nil {
 			return nil, err
 		}
 		client, err := q.startClient(ctx, n, h)
 		if err != nil {
-			q.heart.Close()
+			q.beats.Close()
 		}
-		return func() { q.tend(context.WithoutCancel(ctx), client) }, err
+		return func() { q.run(context.WithoutCancel(ctx), client) }, err
 	})
 }
 
-// Stop implements queue.Queue. A task whose return to the queue could not be
-// written when ctx ends is given to others when this worker is missed.
-func (q *Queue) Stop(ctx context.Context) error { return q.life.Stop(ctx) }
+// Stop implements queue.Queue. If ctx ends before a task could be requeued, others
+// reclaim it when this worker's heartbeats are missing.
+func (q *Queue) Stop(ctx context.Context) error { return q.executor.Stop(ctx) }
 
-// tend does all that is to be done beside the tasks, until the queue has stopped
-// and the last handler has returned.
-func (q *Queue) tend(ctx context.Context, client *river.Client[pgx.Tx]) {
-	defer q.heart.Close()
-	var attendants sync.WaitGroup
-	tending, cancel := context.WithCancel(ctx)
-	attendants.Go(func() { q.keepBeating(tending) })
-	attendants.Go(func() { q.doChores(tending) })
+// run writes heartbeats and does maintenance until the queue has stopped and the
+// last handler has returned.
+func (q *Queue) run(ctx context.Context, client *river.Client[pgx.Tx]) {
+	defer q.beats.Close()
+	var loops sync.WaitGroup
+	running, cancel := context.WithCancel(ctx)
+	loops.Go(func() { q.keepBeating(running) })
+	loops.Go(func() { q.maintain(running) })
 
-	<-q.life.Stopping()
-	_ = client.Stop(ctx) // waits for the handlers; Stop itself waits no longer than it may
+	<-q.executor.Stopping()
+	_ = client.Stop(ctx) // waits for the handlers; the context of Stop bounds only Stop itself
 	cancel()
-	attendants.Wait()
-	if err := q.sayGone(ctx); err != nil {
+	loops.Wait()
+	if err := q.removeWorker(ctx); err != nil {
 		q.log.WarnContext(ctx, "the end of this worker cannot be recorded", "worker", q.id, "err", err)
 	}
 }
 
-// startClient makes this worker known, and has River fetch tasks for it. River's
-// own leader and his maintenance are not needed: nothing is rescued by its age,
-// no finished jobs are kept, and tasks that become due are promoted in doChores.
+// startClient registers this worker, and lets River fetch tasks for it. River's
+// leader and its maintenance are not needed: jobs are not rescued by their age,
+// finished jobs are not kept, and maintain promotes tasks that become due.
 func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river.Client[pgx.Tx], error) {
-	if err := q.sayAlive(ctx); err != nil {
+	if err := q.writeHeartbeat(ctx); err != nil {
 		return nil, err
 	}
-	// What a dead worker has left, often this one's predecessor, comes first.
-	if err := q.giveBack(ctx, 0); err != nil {
+	// First reclaim what a dead worker has left, often this one's predecessor.
+	if err := q.reclaim(ctx, 0); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
@@ -80,8 +80,8 @@ func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river
 		ID:                     q.id,
 		Queues:                 map[string]river.QueueConfig{queueName: {MaxWorkers: n}},
 		Workers:                workers,
-		FetchCooldown:          cooldown,
-		FetchPollInterval:      poll,
+		FetchCooldown:          fetchCooldown,
+		FetchPollInterval:      pollInterval,
 		JobTimeout:             -1,
 		MaxAttempts:            endless,
 		LeaderElectionDisabled: true,
@@ -100,39 +100,39 @@ type worker struct {
 	handle queue.Handler
 }
 
-// Work implements river.Worker. When it returns, the job is gone or has another
-// id, so what River then records about the old one changes nothing. The only
-// exception is an end that could not be recorded before the process stops: that
-// task has to run again. So River is told to put the job back, always.
+// Work implements river.Worker. When it returns, the job is gone or has another id,
+// so what River then records under the old id changes nothing. The only exception
+// is a result that could not be recorded before the process stops: that task has
+// to run again. So the answer to River is always to put the job back.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	r := w.q.life.Begin(ctx, job.ID, job.Args.task(job.Attempt))
+	a := w.q.executor.Begin(ctx, job.ID, job.Args.task(job.Attempt))
 	detach := context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
-			r.Cancel()
+			a.Cancel()
 		}
 	})
 	defer detach()
 
-	w.q.settle(ctx, r)
-	w.q.convalesce(w.q.life.Work(r, w.handle, w.q.end))
+	w.q.chooseTask(ctx, a)
+	w.q.backOff(w.q.executor.Execute(a, w.handle, w.q.finish))
 	return river.JobSnooze(0)
 }
 
-// convalesce keeps the place of a task that failed because of this worker empty
-// for a while.
-func (q *Queue) convalesce(err error) {
+// backOff keeps a slot empty for a while after a task failed because of this
+// worker, so that healthy workers get the next tasks.
+func (q *Queue) backOff(err error) {
 	if err == nil {
-		q.unwell.Store(0)
+		q.unhealthy.Store(0)
 	}
 	if !errors.Is(err, queue.ErrWorkerUnhealthy) {
 		return
 	}
-	failures := int(q.unwell.Add(1))
+	failures := int(q.unhealthy.Add(1))
 	select {
-	case <-time.After(min(queue.Backoff(failures), longestRest)):
-	case <-q.life.Stopping():
+	case <-time.After(min(queue.Backoff(failures), maxBackOff)):
+	case <-q.executor.Stopping():
 	}
 }
 
-// longestRest is how long a worker in trouble takes no task, at most.
-const longestRest = 15 * time.Second
+// maxBackOff is the longest time that an unhealthy worker takes no task.
+const maxBackOff = 15 * time.Second

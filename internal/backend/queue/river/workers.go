@@ -10,15 +10,15 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 )
 
-// Workers lists the workers of all machines that are alive, by host and age. A
-// process that has not started its queue is none.
+// Workers lists the live workers of all machines, by host and age. A process that
+// has not started its queue is not a worker.
 func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
 	const find = `
 		SELECT id, host, slots, now() - started_at, greatest(now() - seen_at, interval '0'), done, failed
 		  FROM queue_worker WHERE seen_at > now() - $1::interval
 		 ORDER BY host, started_at, id`
 
-	rows, err := q.pool.Query(ctx, find, q.lost)
+	rows, err := q.pool.Query(ctx, find, q.lostAfter)
 	if err != nil {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
@@ -29,19 +29,19 @@ func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
-	runs, err := q.runsByWorker(ctx)
+	running, err := q.runningByWorker(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list what workers do: %w", err)
+		return nil, fmt.Errorf("list running tasks: %w", err)
 	}
 	for i := range workers {
-		workers[i].Runs = runs[workers[i].ID]
+		workers[i].Running = running[workers[i].ID]
 	}
 	return workers, nil
 }
 
-// runsByWorker returns all that runs, under the id of its worker. A task that
-// was cancelled runs until its handler has returned.
-func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.RunningTask, error) {
+// runningByWorker returns the running tasks by the id of their worker. A cancelled
+// task runs until its handler has returned.
+func (q *Queue) runningByWorker(ctx context.Context) (map[string][]queue.RunningTask, error) {
 	const find = `
 		SELECT attempted_by[array_upper(attempted_by, 1)], args, attempt, now() - attempted_at
 		  FROM river_job WHERE state = 'running' AND queue = $1
@@ -52,7 +52,7 @@ func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.RunningTas
 		return nil, err
 	}
 	defer rows.Close()
-	runs := map[string][]queue.RunningTask{}
+	running := map[string][]queue.RunningTask{}
 	for rows.Next() {
 		var worker string
 		var a args
@@ -61,7 +61,7 @@ func (q *Queue) runsByWorker(ctx context.Context) (map[string][]queue.RunningTas
 		if err := rows.Scan(&worker, &a, &attempt, &since); err != nil {
 			return nil, err
 		}
-		runs[worker] = append(runs[worker], queue.RunningTask{Task: a.task(attempt), For: max(since, 0)})
+		running[worker] = append(running[worker], queue.RunningTask{Task: a.task(attempt), For: max(since, 0)})
 	}
-	return runs, rows.Err()
+	return running, rows.Err()
 }

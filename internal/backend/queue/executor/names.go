@@ -1,4 +1,4 @@
-package life
+package executor
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Names returns the names of a video's tasks. find selects the kind and the
-// number of each.
-func Names(ctx context.Context, tx queue.Tx, id video.ID, find string, args ...any) ([]queue.Name, error) {
-	rows, err := tx.QueryContext(ctx, find, args...)
+// Names returns the names of a video's tasks. query selects the kind and the number
+// of each.
+func Names(ctx context.Context, tx queue.Tx, id video.ID, query string, args ...any) ([]queue.Name, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list the tasks of video %s: %w", id, err)
 	}

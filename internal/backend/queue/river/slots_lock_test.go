@@ -17,7 +17,7 @@ import (
 func TestWorkerWhoseTasksHaveAllConnectionsIsAlive(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	o := river.Options{Beat: 300 * time.Millisecond, Lost: 1500 * time.Millisecond}
+	o := river.Options{Heartbeat: 300 * time.Millisecond, LostAfter: 1500 * time.Millisecond}
 	busy, idle := newMachine(t, address+"&pool_max_conns=2", o), newMachine(t, address, o)
 	holding, release := make(chan context.Context, 2), make(chan struct{})
 	busy.run(2, func(ctx context.Context, _ queue.Task) error {
@@ -34,7 +34,7 @@ func TestWorkerWhoseTasksHaveAllConnectionsIsAlive(t *testing.T) {
 	case a := <-idle.begun:
 		t.Errorf("%s was given to another worker", a)
 		a.end <- nil
-	case <-time.After(3 * o.Lost):
+	case <-time.After(3 * o.LostAfter):
 	}
 	if first.Err() != nil || second.Err() != nil {
 		t.Errorf("the tasks were stopped: %v, %v", context.Cause(first), context.Cause(second))

@@ -1,4 +1,4 @@
-package life
+package executor
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-const film video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
+const someVideo video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
 
 var errBroken = errors.New("broken by the test")
 
 func encode(number int) queue.Task {
-	return queue.Task{Kind: queue.Encode, Video: film, Number: number, Attempt: 1}
+	return queue.Task{Kind: queue.Encode, Video: someVideo, Number: number, Attempt: 1}
 }
 
-func newLife() *Life {
+func newExecutor() *Executor {
 	return New(slog.New(slog.DiscardHandler), func() float64 { return 0.5 })
 }
 
 // nothing is a start that finds nothing to do, and waits for the stop.
-func nothing(l *Life) func() (func(), error) {
-	return func() (func(), error) { return func() { <-l.Stopping() }, nil }
+func nothing(e *Executor) func() (func(), error) {
+	return func() (func(), error) { return func() { <-e.Stopping() }, nil }
 }
 
 func TestStartRefuses(t *testing.T) {
@@ -34,31 +34,31 @@ func TestStartRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
 		n       int
-		before  func(*Life) error
+		before  func(*Executor) error
 		prepare error
 		want    error // nil: any
 	}{
 		{"no tasks at all", 0, nil, nil, nil},
-		{"a second start", 1, func(l *Life) error { return l.Start(1, nothing(l)) }, nil, nil},
-		{"a start after the stop", 1, func(l *Life) error { return l.Stop(t.Context()) }, nil, queue.ErrStopping},
+		{"a second start", 1, func(e *Executor) error { return e.Start(1, nothing(e)) }, nil, nil},
+		{"a start after the stop", 1, func(e *Executor) error { return e.Stop(t.Context()) }, nil, queue.ErrStopping},
 		{"a preparation that fails", 1, nil, errBroken, errBroken},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLife()
+			e := newExecutor()
 			if tt.before != nil {
-				if err := tt.before(l); err != nil {
+				if err := tt.before(e); err != nil {
 					t.Fatal(err)
 				}
 			}
-			err := l.Start(tt.n, func() (func(), error) {
+			err := e.Start(tt.n, func() (func(), error) {
 				return func() { t.Error("work was begun") }, tt.prepare
 			})
 			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 				t.Errorf("start returned %v, want an error like %v", err, tt.want)
 			}
-			if err := l.Stop(t.Context()); err != nil {
+			if err := e.Stop(t.Context()); err != nil {
 				t.Errorf("stop: %v", err)
 			}
 		})
@@ -67,14 +67,14 @@ func TestStartRefuses(t *testing.T) {
 
 func TestStartMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
-	l := newLife()
-	if err := l.Start(1, func() (func(), error) { return nil, errBroken }); !errors.Is(err, errBroken) {
+	e := newExecutor()
+	if err := e.Start(1, func() (func(), error) { return nil, errBroken }); !errors.Is(err, errBroken) {
 		t.Fatalf("start returned %v, want %v", err, errBroken)
 	}
-	if err := l.Start(1, nothing(l)); err != nil {
+	if err := e.Start(1, nothing(e)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Stop(t.Context()); err != nil {
+	if err := e.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -85,13 +85,13 @@ func TestStopWhileItStarts(t *testing.T) {
 	for name, fails := range map[string]error{"and the start succeeds": nil, "and the start fails": errBroken} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLife()
+			e := newExecutor()
 			undone := make(chan struct{})
-			err := l.Start(1, func() (func(), error) {
-				if err := l.Stop(t.Context()); err != nil {
+			err := e.Start(1, func() (func(), error) {
+				if err := e.Stop(t.Context()); err != nil {
 					t.Errorf("stop: %v", err)
 				}
-				return func() { <-l.Stopping(); close(undone) }, fails
+				return func() { <-e.Stopping(); close(undone) }, fails
 			})
 			if fails != nil && !errors.Is(err, fails) || fails == nil && !errors.Is(err, queue.ErrStopping) {
 				t.Errorf("start returned %v", err)
@@ -99,7 +99,7 @@ func TestStopWhileItStarts(t *testing.T) {
 			if fails == nil {
 				<-undone
 			}
-			if err := l.Start(1, nothing(l)); !errors.Is(err, queue.ErrStopping) {
+			if err := e.Start(1, nothing(e)); !errors.Is(err, queue.ErrStopping) {
 				t.Errorf("the next start returned %v, want %v", err, queue.ErrStopping)
 			}
 		})
@@ -109,20 +109,20 @@ func TestStopWhileItStarts(t *testing.T) {
 func TestStopWaitsForTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLife()
-		err := l.Start(1, func() (func(), error) {
-			return func() { <-l.Stopping(); time.Sleep(time.Minute) }, nil
+		e := newExecutor()
+		err := e.Start(1, func() (func(), error) {
+			return func() { <-e.Stopping(); time.Sleep(time.Minute) }, nil
 		})
-		if err != nil || l.IsStopping() {
-			t.Fatalf("start returned %v, stopping %t", err, l.IsStopping())
+		if err != nil || e.IsStopping() {
+			t.Fatalf("start returned %v, stopping %t", err, e.IsStopping())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if err := l.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+		if err := e.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 			t.Errorf("stop returned %v after %v, want the error of its context after 1s", err, time.Since(began))
 		}
-		if err := l.Stop(t.Context()); err != nil || time.Since(began) != time.Minute {
+		if err := e.Stop(t.Context()); err != nil || time.Since(began) != time.Minute {
 			t.Errorf("the second stop returned %v after %v, want it to wait for a minute", err, time.Since(began))
 		}
 	})

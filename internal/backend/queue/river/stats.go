@@ -6,27 +6,27 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/life"
+	"github.com/spool-video/spool/internal/backend/queue/executor"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Names implements queue.Queue. What is cancelled has no name any more.
+// Names implements queue.Queue. A cancelled task has no name any more.
 func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
-	return life.Names(ctx, tx, id, `
+	return executor.Names(ctx, tx, id, `
 		SELECT args->>'kind', (args->>'number')::int
 		  FROM river_job
 		 WHERE queue = $1 AND args->>'video' = $2 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`, queueName, id)
 }
 
-// WaitIdle implements queue.Queue for all machines: it asks the database. An end
-// on this machine is noticed at once, one elsewhere with the next look.
+// WaitIdle implements queue.Queue for all machines: it polls the database. It
+// notices the end of an attempt on this machine at once.
 func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) error {
 	const find = `
 		SELECT EXISTS (SELECT 1 FROM river_job
 		                WHERE state = 'running' AND queue = $1 AND args->>'video' = $2 AND args->>'kind' <> ALL($3))`
 
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
-		here := q.life.RunOf(id, keep)
+		here := q.executor.AttemptOn(id, keep)
 		if here == nil {
 			var running bool
 			if err := q.pool.QueryRow(ctx, find, queueName, id, texts(keep)).Scan(&running); err != nil {
@@ -42,9 +42,9 @@ func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) e
 	}
 }
 
-// wait waits for a while, or for the end of a run here. It does not wait for that
-// alone: a run that has just begun may turn out to be that of another task.
-func wait(ctx context.Context, here *life.Run, pause time.Duration) error {
+// wait waits for the end of an attempt here, but not longer than pause: an attempt
+// that has just begun may still swap to a task of another video.
+func wait(ctx context.Context, here *executor.Attempt, pause time.Duration) error {
 	var ended <-chan struct{}
 	if here != nil {
 		ended = here.Ended()
@@ -58,11 +58,11 @@ func wait(ctx context.Context, here *life.Run, pause time.Duration) error {
 	return nil
 }
 
-// Stats implements queue.Queue. A cancelled task is not counted any more, even
-// while its handler has not returned yet.
+// Stats implements queue.Queue. A cancelled task is not counted, even if its
+// handler has not returned yet.
 func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
-	// A task that had to wait is due since the time that it was promoted with,
-	// or since its real time if that has just come; any other since it was put in.
+	// A task that had to wait is due since the time that it was promoted with, or
+	// since its real time if that has just come; any other since it was enqueued.
 	const count = `
 		SELECT kind, count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running'),
 		       coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE state <> 'running' AND due <= now())), 0)::float8

@@ -17,7 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-const film video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
+const someVideo video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
 
 // rig is a queue that the tests look into, with the database beside it. Tests
 // that use it run in a synctest bubble, where pauses cost no time.
@@ -123,8 +123,8 @@ func TestClaimIsRetriedWithoutABusyLoop(t *testing.T) {
 		ran := make(chan queue.Task, 10)
 		r.start(1, func(_ context.Context, t queue.Task) error { ran <- t; return nil })
 		r.breakWrites("UPDATE")
-		for i := range 20 { // each of them rings the bell
-			r.enqueue(queue.Task{Kind: queue.Encode, Video: film, Number: i})
+		for i := range 20 { // each of them wakes the dispatcher
+			r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo, Number: i})
 		}
 		time.Sleep(10 * time.Second)
 		// Pauses of 0.5, 1, 2 and 4 s make five tries in ten seconds.
@@ -158,7 +158,7 @@ func TestEndIsRecordedWhenTheDatabaseAnswersAgain(t *testing.T) {
 				r := newRig(t)
 				begun, end := make(chan int, 10), make(chan error, 10)
 				r.start(2, func(_ context.Context, t queue.Task) error { begun <- t.Attempt; return <-end })
-				r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+				r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
 				<-begun
 				r.breakWrites(tt.broken)
 				end <- tt.result
@@ -195,7 +195,7 @@ func TestStopLeavesWhatItCannotRecordToTheNextStart(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		r.enqueue(queue.Task{Kind: queue.Encode, Video: film})
+		r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
 		<-begun
 		r.breakWrites("UPDATE")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -236,7 +236,7 @@ func TestLostClaimIsSetBack(t *testing.T) {
 			t.Fatal("a task that is marked running was run without a reason to look for it")
 		}
 		r.breakWrites("UPDATE")
-		r.enqueue(queue.Task{Kind: queue.Audio, Video: film})
+		r.enqueue(queue.Task{Kind: queue.Audio, Video: someVideo})
 		synctest.Wait() // the claim has failed
 		r.exec(`DELETE FROM task WHERE state = 'ready'`)
 		r.mend()
@@ -254,11 +254,11 @@ func TestTaskNobodyRangForIsFound(t *testing.T) {
 		r.start(1, func(context.Context, queue.Task) error { close(ran); return nil })
 		synctest.Wait()
 		r.exec(`INSERT INTO task (kind, video_id, number, priority, run_at, state, attempt, enqueued_at)
-		        VALUES ('encode', $1, 0, 0, 0, 'ready', 0, 0)`, film)
+		        VALUES ('encode', $1, 0, 0, 0, 'ready', 0, 0)`, someVideo)
 		began := time.Now()
 		<-ran
-		if late := time.Since(began); late > poll {
-			t.Errorf("found after %v, want %v at most", late, poll)
+		if late := time.Since(began); late > maxSleep {
+			t.Errorf("found after %v, want %v at most", late, maxSleep)
 		}
 	})
 }

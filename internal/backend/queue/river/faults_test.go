@@ -28,8 +28,8 @@ func TestWorkGoesOnAfterTheDatabase(t *testing.T) {
 			const total = 60
 			server := pgtest.Start(t)
 			address := server.Fresh(t)
-			// A fetch whose answer was lost is noticed after Lost.
-			o := river.Options{Beat: 500 * time.Millisecond, Lost: 3 * time.Second}
+			// A fetch whose answer was lost is noticed after LostAfter.
+			o := river.Options{Heartbeat: 500 * time.Millisecond, LostAfter: 3 * time.Second}
 			a, b := newMachine(t, address, o), newMachine(t, address, o)
 			a.plan(total)
 			results := newTally()
@@ -80,7 +80,7 @@ func (c *tally) reach(t testing.TB, n int) {
 	for range n {
 		select {
 		case <-c.changed:
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatal("the work does not go on")
 		}
 	}
@@ -117,7 +117,7 @@ func (c *tally) check(t testing.TB, total int, st *store.Store) {
 func TestLostFetchIsGivenBack(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: 50 * time.Millisecond, Lost: 15 * time.Second})
+	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second})
 	m.work(1)
 	pgtest.Exec(t, address, `CREATE FUNCTION lost_fetch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		NEW.state := 'running'; NEW.attempt := 1; NEW.attempted_at := now() - interval '16 seconds';
@@ -136,7 +136,7 @@ func TestSilenceOfAllIsNoDeath(t *testing.T) {
 		t.Skip("takes as long as a worker may be silent")
 	}
 	address := pgtest.Fresh(t)
-	o := river.Options{Beat: 2 * time.Second, Lost: 3 * time.Second}
+	o := river.Options{Heartbeat: 2 * time.Second, LostAfter: 3 * time.Second}
 	late, early := pgtest.NewProxy(t, address), pgtest.NewProxy(t, address)
 	a, b := newMachine(t, late.URL(), o), newMachine(t, early.URL(), o)
 	a.work(1)
@@ -162,7 +162,7 @@ func TestSilenceOfAllIsNoDeath(t *testing.T) {
 func TestTaskCancelledAfterItsFetchIsNotBegun(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	m := newMachine(t, address, river.Options{Beat: time.Hour})
+	m := newMachine(t, address, river.Options{Heartbeat: time.Hour})
 	m.work(1)
 	pgtest.Exec(t, address, `CREATE FUNCTION cancel_fetched() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		NEW.metadata := NEW.metadata || '{"cancel_attempted_at": "x"}'; RETURN NEW; END $$;

@@ -10,17 +10,17 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// newRow is a task on its way into the table.
+// newRow is a task to be inserted.
 type newRow struct {
 	queue.Name
 	Tenant   video.Tenant `json:"tenant"`
 	Priority int          `json:"priority"`
 	RunAt    int64        `json:"runAt"`
-	Turn     int64        `json:"turn"`
+	Slot     int64        `json:"turn"`
 }
 
-// newRows gives each task the turn after its tenant's last. The most urgent ones
-// get the first, so that claiming seldom has to exchange turns.
+// newRows gives each task the slot after its tenant's last one. The most urgent
+// tasks get the first slots, so that claim seldom has to swap.
 func newRows(tasks []queue.Task, last map[video.Tenant]int64) []newRow {
 	rows := make([]newRow, len(tasks))
 	urgent := make([]*newRow, len(tasks))
@@ -31,16 +31,16 @@ func newRows(tasks []queue.Task, last map[video.Tenant]int64) []newRow {
 	slices.SortStableFunc(urgent, func(a, b *newRow) int { return cmp.Compare(a.Priority, b.Priority) })
 	for _, r := range urgent {
 		last[r.Tenant]++
-		r.Turn = last[r.Tenant]
+		r.Slot = last[r.Tenant]
 	}
 	return rows
 }
 
-// lastTurns returns the last turn that each tenant of the tasks has, or the one
-// that is now if that is later. Now is the latest turn of those that run; when
-// nothing runs it is just before the first that waits, and when nothing waits
-// either, turns begin anew.
-func lastTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[video.Tenant]int64, error) {
+// lastSlots returns the last slot of each tenant of the tasks, or the current slot
+// if that is later. The current slot is the latest one of a running task. If
+// nothing runs it is just before the first waiting one, and if nothing waits
+// either, slots begin at 0 again. The column turn holds the slot.
+func lastSlots(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[video.Tenant]int64, error) {
 	const find = `
 		SELECT value, max(
 		       coalesce((SELECT max(turn) FROM task WHERE state = 'running'),
@@ -62,16 +62,16 @@ func lastTurns(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[video.
 	}
 	rows, err := tx.QueryContext(ctx, find, list)
 	if err != nil {
-		return nil, fmt.Errorf("look for the last turns: %w", err)
+		return nil, fmt.Errorf("find the last slots: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var tenant video.Tenant
-		var turn int64
-		if err := rows.Scan(&tenant, &turn); err != nil {
-			return nil, fmt.Errorf("look for the last turns: %w", err)
+		var slot int64
+		if err := rows.Scan(&tenant, &slot); err != nil {
+			return nil, fmt.Errorf("find the last slots: %w", err)
 		}
-		last[tenant] = turn
+		last[tenant] = slot
 	}
 	return last, rows.Err()
 }

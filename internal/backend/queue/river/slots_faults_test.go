@@ -9,7 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
-// A worker exchanges the task that it fetched for a more urgent one, and the
+// A worker swaps the task that it fetched for a more urgent one, and the
 // answer to the commit is lost: it does not know which of the two it has. Neither
 // may be ended in the place of the other.
 func TestExchangeWhoseCommitIsLostLosesNoTask(t *testing.T) {
@@ -22,7 +22,7 @@ func TestExchangeWhoseCommitIsLostLosesNoTask(t *testing.T) {
 	api.enqueue(urgent)
 
 	proxy := pgtest.NewProxy(t, address)
-	worker := newMachine(t, proxy.URL(), river.Options{Beat: 200 * time.Millisecond, Lost: 15 * time.Second})
+	worker := newMachine(t, proxy.URL(), river.Options{Heartbeat: 200 * time.Millisecond, LostAfter: 15 * time.Second})
 	lost := proxy.LoseAnswer("commit\x00") // and not "read committed"
 	worker.work(1)
 	worker.next(urgent, 1).end <- nil
@@ -31,6 +31,6 @@ func TestExchangeWhoseCommitIsLostLosesNoTask(t *testing.T) {
 	select {
 	case <-lost:
 	default:
-		t.Error("nothing was exchanged")
+		t.Error("nothing was swapped")
 	}
 }

@@ -18,14 +18,14 @@ func TestRunAtIsByTheClockOfTheEnqueuer(t *testing.T) {
 	t.Parallel()
 	here := time.Now()
 	for _, skew := range []time.Duration{0, 7 * time.Minute, -7 * time.Minute} {
-		d := &desk{skew: skew, now: here.Add(skew), last: map[video.Tenant]time.Time{}}
+		d := &allocator{skew: skew, now: here.Add(skew), last: map[video.Tenant]time.Time{}}
 		later := d.job(queue.Task{RunAt: here.Add(time.Minute)}, time.Time{}, 1, false)
 		if got := later.InsertOpts.ScheduledAt.Sub(d.now); got != time.Minute {
 			t.Errorf("with a database %v ahead a task in a minute is due in %v", skew, got)
 		}
 		past := d.job(queue.Task{RunAt: here.Add(-time.Second)}, time.Unix(1, 0), 1, false)
 		if got := past.InsertOpts.ScheduledAt; !got.Equal(time.Unix(1, 0)) {
-			t.Errorf("with a database %v ahead a task of the past is due at %v, want its turn", skew, got)
+			t.Errorf("with a database %v ahead a task of the past is due at %v, want its slot", skew, got)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 		indexes         []string
 	}{
 		{"fetch", head, nil, []string{"river_job_prioritized_fetching_index"}},
-		{"turns", turnsSQL, []any{[]string{"a", "b"}}, []string{"river_job_prioritized_fetching_index", "queue_task_turn"}},
+		{"slots", lastSlotsSQL, []any{[]string{"a", "b"}}, []string{"river_job_prioritized_fetching_index", "queue_task_turn"}},
 		{"urgent", urgentSQL, []any{1}, []string{"queue_task_urgent"}},
 	} {
 		plan := explain(t, st, tt.statement, tt.args...)

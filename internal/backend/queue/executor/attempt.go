@@ -1,0 +1,107 @@
+package executor
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Attempt is one task in the hands of a handler.
+type Attempt struct {
+	ID   int64      // of the row that holds the task
+	Task queue.Task // owned by the goroutine that executes the attempt; changed only by SetTask
+
+	base     context.Context // has the values of the handler's context, and never ends
+	ctx      context.Context // of the handler
+	cancel   context.CancelCauseFunc
+	returned bool          // the handler has returned; guarded by Executor.mu
+	ended    chan struct{} // closed when the result is recorded
+}
+
+// Begin registers an attempt, so that Cancel, AttemptOn and Stop find it. Execute
+// must follow. The handler's context has the values of ctx, but only Cancel and
+// Stop end it. If the queue is stopping, it has ended already.
+func (e *Executor) Begin(ctx context.Context, id int64, t queue.Task) *Attempt {
+	a := &Attempt{ID: id, Task: t, base: context.WithoutCancel(ctx), ended: make(chan struct{})}
+	a.ctx, a.cancel = context.WithCancelCause(a.base)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.attempts[id] = a
+	if e.phase == stopped {
+		a.cancel(queue.ErrStopping)
+	}
+	return a
+}
+
+// Cancel ends an attempt whose result nobody wants.
+func (a *Attempt) Cancel() { a.cancel(queue.ErrCancelled) }
+
+// Ended returns the channel that is closed when the handler has returned and the
+// result is recorded.
+func (a *Attempt) Ended() <-chan struct{} { return a.ended }
+
+// SetTask replaces the task of an attempt. Only the goroutine that executes the
+// attempt may call it.
+func (e *Executor) SetTask(a *Attempt, t queue.Task) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.Task = t
+}
+
+// Cancel ends the attempts with these ids. It ignores ids that do not run here.
+func (e *Executor) Cancel(ids []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range ids {
+		if a, ok := e.attempts[id]; ok {
+			a.Cancel()
+		}
+	}
+}
+
+// AttemptOn returns any attempt on a task of the video that runs here and is not
+// of a kind in keep, or nil.
+func (e *Executor) AttemptOn(id video.ID, keep []queue.Kind) *Attempt {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, a := range e.attempts {
+		if a.Task.Video == id && !slices.Contains(keep, a.Task.Kind) {
+			return a
+		}
+	}
+	return nil
+}
+
+// Tasks returns the tasks that run here.
+func (e *Executor) Tasks() []queue.Task {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tasks := make([]queue.Task, 0, len(e.attempts))
+	for _, a := range e.attempts {
+		tasks = append(tasks, a.Task)
+	}
+	return tasks
+}
+
+// IDs returns the ids of all attempts here. It is never nil.
+func (e *Executor) IDs() []int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.AppendSeq([]int64{}, maps.Keys(e.attempts))
+}
+
+// HandlerIDs returns the ids of the attempts whose handlers have not returned.
+func (e *Executor) HandlerIDs() []int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var ids []int64
+	for id, a := range e.attempts {
+		if !a.returned {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
