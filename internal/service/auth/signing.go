@@ -17,19 +17,25 @@ import (
 // after its successor took over.
 const MaxSignedLife = 31_536_000 * time.Second // a year
 
+// SigningStore is the database as far as signing keys need it.
+type SigningStore interface {
+	InTx(ctx context.Context, f func(*store.Tx) error) error
+	SigningKeys(ctx context.Context) ([]store.SigningKey, error) // newest first
+}
+
 // SigningKeys sign addresses and verify them. They are a copy in memory: the database is the
 // authority, because another process may rotate keys.
 type SigningKeys struct {
 	ring  *sign.Keyring
-	store *store.Store
+	store SigningStore
 	now   func() time.Time
 
-	mu     sync.Mutex
-	loaded time.Time // when an unknown key id last caused a load
+	mu   sync.Mutex
+	last *keyLoad // the last one that an unknown key id caused
 }
 
 // LoadSigningKeys returns the signing keys in a database. It makes the first one if there is none.
-func LoadSigningKeys(ctx context.Context, s *store.Store, now func() time.Time) (*SigningKeys, error) {
+func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time) (*SigningKeys, error) {
 	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now}
 	err := s.InTx(ctx, func(tx *store.Tx) error {
 		keys, err := tx.SigningKeys(ctx)
@@ -66,9 +72,9 @@ func (k *SigningKeys) Sign(p sign.Purpose, subject string, expires time.Time) st
 // Verify checks the signed part of an address. The error of a bad one is a *video.Error: url_expired
 // or url_invalid.
 func (k *SigningKeys) Verify(ctx context.Context, p sign.Purpose, subject, token string) error {
-	if id := sign.KeyID(token); id != "" && !k.ring.Has(id) && k.mayLoad() {
-		if err := k.Load(ctx); err != nil {
-			return err
+	if id := sign.KeyID(token); id != "" && !k.ring.Has(id) {
+		if err := k.loadUnknown(ctx); err != nil {
+			return err // nobody knows whether the key is forged or new
 		}
 	}
 	switch err := k.ring.Verify(p, subject, token, k.now()); {
@@ -81,16 +87,64 @@ func (k *SigningKeys) Verify(ctx context.Context, p sign.Purpose, subject, token
 	}
 }
 
-// mayLoad reports whether an unknown key id may cause a load. It does at most once a second, so that
-// forged addresses cost no queries.
-func (k *SigningKeys) mayLoad() bool {
+const (
+	// loadPause is the shortest time between two loads for unknown key ids.
+	loadPause = time.Second
+	// loadTimeout is how long requests wait for such a load.
+	loadTimeout = 5 * time.Second
+)
+
+// keyLoad is a load of the keys, shared by the requests that need it.
+type keyLoad struct {
+	begun time.Time
+	done  chan struct{} // closed when err is set
+	err   error
+}
+
+// loadUnknown loads the keys for a request whose key id is unknown. Requests share one load, and
+// within loadPause the result of the last one, so that forged addresses cost hardly any queries. All
+// of them get its error.
+func (k *SigningKeys) loadUnknown(ctx context.Context) error {
+	load, first := k.shareLoad()
+	if first {
+		// Others wait for this load, so it goes on when the client of this request leaves.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+		defer cancel()
+		load.err = errLoadBroken
+		defer close(load.done)
+		load.err = k.Load(ctx)
+		return load.err
+	}
+	select {
+	case <-load.done:
+		return load.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// errLoadBroken is what other requests get of a load that panicked.
+var errLoadBroken = errors.New("load the signing keys: the request that loaded them failed")
+
+// shareLoad returns the load whose result counts now. With first, the caller has to do it.
+func (k *SigningKeys) shareLoad() (load *keyLoad, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now := k.now(); now.Sub(k.loaded) >= time.Second {
-		k.loaded = now
-		return true
+	now := time.Now() // not the clock of the database, which may be set back
+	if k.last != nil && (!k.last.ended() || now.Sub(k.last.begun) < loadPause) {
+		return k.last, false
 	}
-	return false
+	k.last = &keyLoad{begun: now, done: make(chan struct{})}
+	return k.last, true
+}
+
+func (l *keyLoad) ended() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (k *SigningKeys) newKey() store.SigningKey {
