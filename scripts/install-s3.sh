@@ -13,5 +13,5 @@ if [ -x "$bin/versitygw" ] && [ "$(cat "$bin/versitygw.version" 2>/dev/null)" = 
 fi
 echo "Building versitygw $version for the tests of S3 storage (some minutes)"
 mkdir -p "$bin"
-GOBIN=$bin GOFLAGS= "${GO:-go}" install "github.com/versity/versitygw/cmd/versitygw@$version"
+GOBIN=$bin CGO_ENABLED=0 GOFLAGS=-trimpath "${GO:-go}" install "github.com/versity/versitygw/cmd/versitygw@$version"
 echo "$version" >"$bin/versitygw.version"

@@ -39,7 +39,10 @@ var lab struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(rig.Run(m, func(dir, binary string) { lab.dir, lab.binary = dir, binary }))
+	os.Exit(rig.Run(m, func(dir, binary string) func() {
+		lab.dir, lab.binary = dir, binary
+		return nil
+	}))
 }
 
 // long reports whether tests may take minutes.

@@ -26,6 +26,16 @@ func oneMachineOnly(t testing.TB, why string) {
 	}
 }
 
+// oneBackend skips a test on a fleet when its outcome does not depend on where
+// rows, tasks and objects are kept. why says who decides it, or which other test
+// covers what a fleet does differently.
+func oneBackend(t testing.TB, why string) {
+	t.Helper()
+	if onFleet() {
+		t.Skip("once is enough: " + why)
+	}
+}
+
 // fleetOnly skips a test of what only PostgreSQL and S3 do.
 func fleetOnly(t testing.TB) {
 	t.Helper()
@@ -56,7 +66,7 @@ type bucket struct {
 // useFleet gives the server a database and a bucket of its own.
 func (s *server) useFleet() {
 	s.t.Helper()
-	files := s3test.Start(s.t)
+	files := together.bucket.get(s.t, s3test.Start)
 	name := files.Bucket(s.t)
 	s.bucket = bucket{url: files.Endpoint + "/" + name + "/films/", secret: files.SecretKey, name: name, server: files}
 	s.objectsDir = filepath.Join(files.Dir, name, "films")
@@ -88,8 +98,8 @@ func (s *server) sweep() {
 func resumeLimit() time.Duration { return byBackend(5*time.Second, 25*time.Second) }
 
 // overlapWaits runs more tests at once than there are cores, unless the caller
-// said how many. A fleet's tests spend much of their time waiting until dead
-// processes have missed their heartbeats.
+// said how many. Many tests spend much of their time waiting: for a task that is
+// held, an address that expires or a dead process that misses its heartbeats.
 func overlapWaits() {
 	const parallel = "test.parallel"
 	chosen := false

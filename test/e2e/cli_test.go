@@ -64,6 +64,7 @@ func TestAnotherDatabaseDoesNotCostTheFilms(t *testing.T) {
 }
 
 func TestAPortThatIsTaken(t *testing.T) {
+	oneBackend(t, "the port decides")
 	t.Parallel()
 	s := start(t)
 	other := prepare(t, withEnv("SPOOL_LISTEN", strings.TrimPrefix(s.url, "http://")))
@@ -73,6 +74,7 @@ func TestAPortThatIsTaken(t *testing.T) {
 }
 
 func TestWrongSettingsAreExplained(t *testing.T) {
+	oneBackend(t, "settings are checked before anything is opened")
 	t.Parallel()
 	s := prepare(t, withEnv("SPOOL_UPLOAD_URL_TTL", "59s"), withEnv("SPOOL_LOG_FORMAT", "xml"), withEnv("SPOOL_ROLE", "boss"))
 	said := refused(t, s.command("serve"), 2)
@@ -87,6 +89,7 @@ func TestWrongSettingsAreExplained(t *testing.T) {
 }
 
 func TestWrongCommandsAreExplained(t *testing.T) {
+	oneBackend(t, "the command line decides")
 	t.Parallel()
 	s := start(t)
 	tests := []struct {
@@ -154,6 +157,7 @@ func (s *server) stored() map[string]string {
 }
 
 func TestAKeyFromAFile(t *testing.T) {
+	oneBackend(t, "the file decides")
 	t.Parallel()
 	file := save(t, "key", []byte("from-a-file-0123456789abcdef\n"))
 	s := start(t, withEnv("SPOOL_API_KEY", ""), withEnv("SPOOL_API_KEY_FILE", file))
@@ -218,6 +222,7 @@ func TestSIGTERMEndsTheServerQuickly(t *testing.T) {
 }
 
 func TestVersionAndHelp(t *testing.T) {
+	oneBackend(t, "nothing is opened")
 	t.Parallel()
 	s := prepare(t)
 	if out := s.cli("version"); !strings.HasPrefix(out, "spool ") && strings.TrimSpace(out) == "" {

@@ -21,11 +21,11 @@ type reply struct {
 // header is one more header of a request.
 type header struct{ name, value string }
 
-// call sends a request with the bootstrap key to a path of the API. body is nil,
+// call sends a request with the test's key to a path of the API. body is nil,
 // a string or something that JSON can tell.
 func (s *server) call(method, path string, body any, headers ...header) reply {
 	s.t.Helper()
-	return s.callAs(apiKey, method, path, body, headers...)
+	return s.callAs(s.key, method, path, body, headers...)
 }
 
 // callAs is call with another key; an empty one is not sent.

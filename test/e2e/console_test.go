@@ -115,6 +115,7 @@ func (c *console) upload(file, name string, resolutions ...string) {
 }
 
 func TestConsoleInABrowser(t *testing.T) {
+	oneBackend(t, "the page asks the same API there, and TestConsoleCancelsAnUpload and TestConsoleGoesOnAfterTrouble upload to the bucket")
 	t.Parallel()
 	c := openConsole(t)
 	c.enter("no-such-key")
@@ -267,6 +268,7 @@ func (c *console) wantPolicyToBite() {
 // TestConsoleShowsLongListsByPages looks at more videos than a page has, and at
 // those of one status.
 func TestConsoleShowsLongListsByPages(t *testing.T) {
+	oneBackend(t, "TestAListWhileVideosComeAndGo reads long lists there")
 	t.Parallel()
 	c := openConsole(t)
 	first := c.submit(newVideo{Filename: "first.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))

@@ -168,6 +168,7 @@ func TestConsoleGoesOnWithALargeFile(t *testing.T) {
 
 // TestConsoleShowsRefusals: what the server says is what the person reads.
 func TestConsoleShowsRefusals(t *testing.T) {
+	oneBackend(t, "the page shows what the API says")
 	t.Parallel()
 	c := openConsole(t)
 	c.enter(apiKey)

@@ -91,6 +91,7 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 }
 
 func TestSoundAndThumbnailsThatFailDoNotCostTheFilm(t *testing.T) {
+	oneBackend(t, "the same rules give up there, and TestAnEncoderThatFailsForNoKnownReasonIsGivenUp gives up")
 	t.Parallel()
 	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun} {
 		t.Run(kind, func(t *testing.T) {
@@ -109,6 +110,7 @@ func TestSoundAndThumbnailsThatFailDoNotCostTheFilm(t *testing.T) {
 }
 
 func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
+	oneBackend(t, "the engine kills it, and TestAnEncoderThatFailsForNoKnownReasonIsGivenUp gives up there")
 	t.Parallel()
 	g := newGate(t, encodeRun, hold)
 	s := start(t, g.tools(), withEnv("SPOOL_STALL_TIMEOUT", "1s"))

@@ -59,8 +59,8 @@ func TestABodyThatNeverComesHoldsNothing(t *testing.T) {
 // completion, and some clients name a type only where there is a file.
 func TestAnEmptyObjectNeedsNoType(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	k := header{"X-API-KEY", apiKey}
+	s := shared(t)
+	k := header{"X-API-KEY", s.key}
 	u := decode[upload](t, s.send("POST", s.url+"/api/video", strings.NewReader(someVideo), k), http.StatusCreated)
 	s.put(u, clip(t, miniClip))
 	r := s.send("POST", s.url+"/api/video/"+u.ID+"/complete-upload", strings.NewReader("{}"), k)

@@ -14,8 +14,9 @@ const nobody = "01900000-0000-7000-8000-000000000000"
 // TestWithoutAKeyNothingIsLearnt sends requests that are wrong in other ways,
 // too: the missing key is always what counts.
 func TestWithoutAKeyNothingIsLearnt(t *testing.T) {
+	oneBackend(t, "keys are checked before anything is read")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	requests := []struct{ method, path, body string }{
 		{"POST", "/api/video", `{"filename":"a.mp4","resolutions":["144p"],"isPublic":true}`},
 		{"POST", "/api/video", `not JSON`},
@@ -49,8 +50,9 @@ func TestWithoutAKeyNothingIsLearnt(t *testing.T) {
 // TestRefusals goes through what can be wrong with a request. Each answer is a
 // problem that names the request and gives nothing of the server away.
 func TestRefusals(t *testing.T) {
+	oneBackend(t, "requests are refused before anything is stored")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	valid := `{"filename":"a.mp4","resolutions":["144p"],"isPublic":true}`
 	plain := []header{{"Content-Type", "text/plain"}}
 	tests := []struct {
@@ -120,8 +122,9 @@ func checkRefusal(t testing.TB, r reply, p problem, dataDir string) {
 }
 
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
+	oneBackend(t, "requests are refused before anything is stored")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	body := `{"filename":"","resolutions":["144p","145p",7],"isPublic":"yes","thumbnailTimestampsSeconds":[0,-1,"x"],"customMetadata":[]}`
 	p := s.call("POST", "/api/video", body).problem(t, http.StatusBadRequest, "invalid_request")
 	var got []string
@@ -142,8 +145,9 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 
 // TestLimitsOfTheFields tries values on both sides of each limit.
 func TestLimitsOfTheFields(t *testing.T) {
+	oneBackend(t, "fields are checked before anything is stored")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	with := func(fields string) string {
 		return `{"filename":"a.mp4","resolutions":["144p"],"isPublic":true,` + fields + `}`
 	}
@@ -186,8 +190,9 @@ func TestLimitsOfTheFields(t *testing.T) {
 }
 
 func TestLifeOfPrivateAddressesIsChecked(t *testing.T) {
+	oneBackend(t, "requests are refused before anything is read")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
 	for _, seconds := range []string{"0", "-1", "31536001", "1.5", "1e3", "abc", "99999999999999999999", "%20", "+60", "060"} {
 		p := s.call("GET", "/api/video/"+u.ID+"/private/"+seconds, nil).problem(t, http.StatusBadRequest, "invalid_request")

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// apiKey is the bootstrap key of every server that start runs.
+	// apiKey is the bootstrap key of every server.
 	apiKey = "e2e-bootstrap-key-0123456789abcdef"
 	// startTimeout bounds how long a server may take until it answers.
 	startTimeout = 30 * time.Second
@@ -39,11 +39,10 @@ var lab struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(rig.Run(m, func(dir, binary string) {
+	os.Exit(rig.Run(m, func(dir, binary string) func() {
 		lab.dir, lab.binary = dir, binary
-		if onFleet() {
-			overlapWaits()
-		}
+		overlapWaits()
+		return closeShared
 	}, "-tags", "crashtest"))
 }
 
@@ -54,6 +53,8 @@ type server struct {
 	dataDir string
 	env     map[string]string
 	url     string // without a slash at its end
+	key     string // what call sends
+	tenant  string // whose the key is; on a shared server only
 
 	objectsDir string // holds the objects as files, whatever the storage
 	bucket     bucket // on S3
@@ -90,7 +91,7 @@ func start(t testing.TB, options ...option) *server {
 // waiting for it to be ready.
 func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
-	s := &server{t: t, log: new(rig.Transcript), env: map[string]string{
+	s := &server{t: t, key: apiKey, log: new(rig.Transcript), env: map[string]string{
 		"SPOOL_LISTEN":    "127.0.0.1:0",
 		"SPOOL_API_KEY":   apiKey,
 		"SPOOL_LOG_LEVEL": "debug",
@@ -176,9 +177,18 @@ func (s *server) mustRun() {
 	}
 }
 
+// mustBeOwn ends a test that would stop the server of others.
+func (s *server) mustBeOwn() {
+	s.t.Helper()
+	if s.tenant != "" {
+		s.t.Fatal("this server is shared: a test that stops its server starts its own")
+	}
+}
+
 // kill ends the server as a power cut would, and waits until it is gone.
 func (s *server) kill() {
 	s.t.Helper()
+	s.mustBeOwn()
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatalf("kill spool: %v", err)
 	}
@@ -189,6 +199,7 @@ func (s *server) kill() {
 // how long that took.
 func (s *server) stop() time.Duration {
 	s.t.Helper()
+	s.mustBeOwn()
 	began := time.Now()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatalf("stop spool: %v", err)

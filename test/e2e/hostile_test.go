@@ -19,6 +19,7 @@ import (
 // TestHostileListsReachNothing uploads lists that name somebody else's film in
 // the folder of the server's own data, and an address of this machine.
 func TestHostileListsReachNothing(t *testing.T) {
+	oneBackend(t, "the same engine reads local files there")
 	t.Parallel()
 	s := start(t)
 	film, err := os.ReadFile(clip(t, miniClip))
@@ -123,6 +124,7 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 
 // TestHostileBombsDisturbNobody uploads ten bombs at once, and two films among them.
 func TestHostileBombsDisturbNobody(t *testing.T) {
+	oneBackend(t, "the same engine reads local files there")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
 	chosen := []string{

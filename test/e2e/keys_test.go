@@ -18,6 +18,9 @@ type key struct {
 // newKey makes an API key beside the running server.
 func (s *server) newKey(args ...string) key {
 	s.t.Helper()
+	if s.tenant != "" {
+		args = append([]string{"--tenant=" + s.tenant}, args...) // the last one counts
+	}
 	return printed[key](s.t, s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...))
 }
 
@@ -45,7 +48,7 @@ const someVideo = `{"filename":"a.mp4","resolutions":["144p"],"isPublic":true}`
 
 func TestKeysAreManagedWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	k := s.newKey()
 	if r := s.callAs(k.Secret, "POST", "/api/video", someVideo); r.status != http.StatusCreated {
 		t.Fatalf("a new key answers %d %s", r.status, r.body)
@@ -69,7 +72,7 @@ func TestKeysAreManagedWhileTheServerRuns(t *testing.T) {
 
 func TestAKeyEndsWhenItWasToEnd(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	made := time.Now()
 	k := s.newKey("--expires=3s")
 	r := s.callAs(k.Secret, "POST", "/api/video", someVideo)
@@ -91,7 +94,7 @@ func TestAKeyEndsWhenItWasToEnd(t *testing.T) {
 
 func TestAKeyDoesOnlyWhatItsScopesAllow(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	resolution := s.read(u).Resolutions["144p"].ID
 	requests := []struct{ scope, method, path, body string }{
@@ -118,11 +121,11 @@ func TestAKeyDoesOnlyWhatItsScopesAllow(t *testing.T) {
 
 func TestOtherTenantsVideosDoNotExist(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	public := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	private := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
 	resolution := s.read(public).Resolutions["144p"].ID
-	stranger := s.newKey("--tenant=acme").Secret
+	stranger := s.stranger()
 	requests := []struct{ method, path, code string }{
 		{"GET", "/api/video/" + public.ID + "/public", "video_not_found"},
 		{"GET", "/api/video/" + private.ID + "/public", "video_not_found"}, // not video_is_private

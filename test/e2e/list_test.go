@@ -65,7 +65,7 @@ func idsOf(all []listedVideo) []string {
 // delete. What was there from before until after is told once, newest first.
 func TestAListWhileVideosComeAndGo(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	var stay, leave []string
 	for i := range 30 {
 		u := s.create(newVideo{Filename: fmt.Sprintf("%d.mp4", i), Resolutions: []string{"144p"}, IsPublic: true})
@@ -75,7 +75,7 @@ func TestAListWhileVideosComeAndGo(t *testing.T) {
 			stay = append([]string{u.ID}, stay...)
 		}
 	}
-	all := s.listAll(apiKey, url.Values{"limit": {"2"}}, func(page int) {
+	all := s.listAll(s.key, url.Values{"limit": {"2"}}, func(page int) {
 		if page < len(leave) {
 			s.deleteVideo(leave[len(leave)-1-page])
 		}
@@ -92,7 +92,7 @@ func TestAListWhileVideosComeAndGo(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b listedVideo) int { return b.CreatedAt.Compare(a.CreatedAt) }) {
 		t.Error("the list does not have the newest first")
 	}
-	for _, v := range s.list(apiKey, url.Values{"limit": {"100"}}).Videos {
+	for _, v := range s.list(s.key, url.Values{"limit": {"100"}}).Videos {
 		if slices.Contains(leave, v.ID) {
 			t.Errorf("%s was deleted and is listed", v.ID)
 		}
@@ -102,8 +102,8 @@ func TestAListWhileVideosComeAndGo(t *testing.T) {
 // TestAListIsTheTenantsOwn has videos of two tenants in several states.
 func TestAListIsTheTenantsOwn(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	stranger := s.newKey("--tenant=acme").Secret
+	s := shared(t)
+	stranger := s.stranger()
 	if l := s.list(stranger, nil); l.Videos == nil || len(l.Videos) != 0 || l.NextCursor != "" {
 		t.Errorf("the list of a new tenant is %+v", l)
 	}
@@ -136,7 +136,7 @@ func TestAListIsTheTenantsOwn(t *testing.T) {
 		}
 		for _, limit := range []string{"1", "100"} {
 			query.Set("limit", limit)
-			if got := idsOf(s.listAll(apiKey, query, nil)); !slices.Equal(got, tt.want) {
+			if got := idsOf(s.listAll(s.key, query, nil)); !slices.Equal(got, tt.want) {
 				t.Errorf("%s by %s: %q, want %q", tt.query, limit, got, tt.want)
 			}
 		}
@@ -153,7 +153,7 @@ func TestAListIsTheTenantsOwn(t *testing.T) {
 // against what a read with addresses tells.
 func (s *server) checkListed(u upload) {
 	s.t.Helper()
-	all := s.list(apiKey, nil).Videos
+	all := s.list(s.key, nil).Videos
 	i := slices.IndexFunc(all, func(v listedVideo) bool { return v.ID == u.ID })
 	state := decode[json.RawMessage](s.t, s.call("GET", "/api/video/"+u.ID, nil), http.StatusOK)
 	var one listedVideo

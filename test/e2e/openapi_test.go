@@ -126,7 +126,7 @@ func (d *description) ask(s *server, status int, method, path, id string, body a
 
 func TestAnswersAreAsDescribed(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	d := describe(t, s)
 	t.Run("successes", func(t *testing.T) { describedSuccesses(s.in(t), d) })
 	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
@@ -219,8 +219,9 @@ var asset = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 
 // TestDocsLoadNothingFromElsewhere follows what the page refers to.
 func TestDocsLoadNothingFromElsewhere(t *testing.T) {
+	oneBackend(t, "the page is part of the program")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	page := s.get(s.url + "/docs")
 	if page.status != http.StatusOK || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Fatalf("/docs answers %d %v", page.status, page.header)
@@ -245,9 +246,10 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 
 // TestDocsInABrowser lets a real browser draw the page.
 func TestDocsInABrowser(t *testing.T) {
+	oneBackend(t, "the page is part of the program")
 	t.Parallel()
 	browser := findBrowser(t)
-	s := start(t)
+	s := shared(t)
 	cmd := exec.CommandContext(t.Context(), browser, append(browserFlags(t), "--virtual-time-budget=10000", "--dump-dom", s.url+"/docs")...)
 	cmd.WaitDelay = 5 * time.Second
 	dom, err := cmd.Output()

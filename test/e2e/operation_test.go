@@ -9,8 +9,9 @@ import (
 )
 
 func TestProbes(t *testing.T) {
+	oneBackend(t, "every server is waited for with the same probe there")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `"sandbox":"landlock=`} {
 		r := s.get(s.url + path)
 		if r.status != http.StatusOK || !strings.Contains(string(r.body), want) || r.header.Get("Content-Type") != "application/json" {

@@ -75,7 +75,7 @@ type childRun struct {
 func (s *server) report(id string) report {
 	s.t.Helper()
 	r := s.call("GET", "/api/video/"+id+"/report", nil)
-	for _, secret := range []string{s.dataDir, "scratch", "objects/", "/tmp", apiKey} {
+	for _, secret := range []string{s.dataDir, "scratch", "objects/", "/tmp", s.key} {
 		if strings.Contains(string(r.body), secret) {
 			s.t.Errorf("the report shows %q: %s", secret, r.body)
 		}
@@ -181,13 +181,13 @@ func checkRuns(t testing.TB, r report) {
 
 func TestReportOfAPendingVideo(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(tinyVideo)
 	r := s.report(u.ID)
 	if r.ID != u.ID || r.Status != "pending_upload" || r.Found != nil || r.Decisions != nil || r.Runs == nil || len(r.Runs) != 0 || r.Totals.QueueSeconds != nil {
 		t.Errorf("report is %+v", r)
 	}
-	other := s.newKey("--tenant=other", "--scopes=read").Secret
+	other := s.stranger("--scopes=read")
 	s.callAs(other, "GET", "/api/video/"+u.ID+"/report", nil).problem(t, http.StatusNotFound, "video_not_found")
 	s.call("GET", "/api/video/nonsense/report", nil).problem(t, http.StatusBadRequest, "invalid_request")
 }
@@ -260,6 +260,7 @@ func TestADeletionStopsMeasuring(t *testing.T) {
 }
 
 func TestNothingIsMeasuredWhenNobodyWantsIt(t *testing.T) {
+	oneBackend(t, "the setting decides, not the back end")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_MEASURE_QUALITY", "false"))
 	u := s.submit(tinyVideo, clip(t, tinyClip))

@@ -53,8 +53,9 @@ func TestAddingResolutions(t *testing.T) {
 }
 
 func TestAddingResolutionsThatAreRefused(t *testing.T) {
+	oneBackend(t, "requests are refused before anything is stored")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
 	to := "/api/video/" + u.ID + "/resolutions"
 	s.call("POST", to, addition{"9p"}).problem(t, http.StatusBadRequest, "invalid_request")

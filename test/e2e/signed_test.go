@@ -24,7 +24,7 @@ func (a address) String() string { return strings.Join([]string{a.base, a.token,
 
 func TestChangedPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, Thumbnails: []float64{0}}
 	u, other := s.submit(ask, clip(t, miniClip)), s.submit(ask, clip(t, miniClip))
 	whole := takeApart(t, s.waitReady(u).Resolutions["144p"].VideoURL)

@@ -15,7 +15,7 @@ import (
 // film, at its time.
 func TestAStreamIsTheFilm(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	tests := []struct {
 		name, clip  string
 		public      bool
@@ -95,7 +95,7 @@ func checkVariant(t testing.TB, v variant, r resolution, pictures, sound track) 
 // played, and are dead when their deletion is confirmed.
 func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true})
 	master := s.read(u).HLSURL
 	for _, file := range []string{"master.m3u8", "manifest.mpd", "144p.m3u8", "144p-0.m4s", "audio.m3u8"} {
@@ -138,7 +138,7 @@ func TestAStreamComesAndGoesWithItsFilms(t *testing.T) {
 // players do, and for what is none.
 func TestFilesOfStreamsAreServedLikeFilms(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}
 	private := s.publish(ask, clip(t, miniClip))
 	ask.IsPublic = true

@@ -9,8 +9,9 @@ import (
 )
 
 func TestThumbnailsShowTheRightPicture(t *testing.T) {
+	oneBackend(t, "the same engine reads and writes local files there")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	source := clip(t, tinyClip) // 50 pictures, one every 40 ms
 	stills := []struct {
 		second float64

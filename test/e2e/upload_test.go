@@ -112,7 +112,7 @@ func query(t testing.TB, address string) url.Values {
 
 func TestASecondUploadReplacesTheFirst(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	s.putBody(u, bytes.NewReader(bytes.Repeat([]byte("no video"), 1<<16)))
 	s.put(u, clip(t, miniClip))
@@ -212,7 +212,7 @@ func TestARefusedUploadIsNotSent(t *testing.T) {
 func TestPagesOfOtherOriginsMayUpload(t *testing.T) {
 	oneMachineOnly(t, "the rules of the bucket decide, which its operator makes")
 	t.Parallel()
-	s := start(t)
+	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	origin := header{"Origin", "https://app.example"}
 	r := s.send("OPTIONS", u.UploadURL, nil, origin, header{"Access-Control-Request-Method", "PUT"}, header{"Access-Control-Request-Headers", "content-type"})

@@ -17,8 +17,9 @@ import (
 
 // Run builds the program, with these flags, and runs the tests of a package two
 // folders below the module's. Before the first one it calls prepare with the
-// program and a folder for all of them, which is removed at the end.
-func Run(m *testing.M, prepare func(dir, binary string), flags ...string) int {
+// program and a folder for all of them, which is removed at the end. After the
+// last one it calls what prepare returned, unless that is nil.
+func Run(m *testing.M, prepare func(dir, binary string) (finish func()), flags ...string) int {
 	dir, err := os.MkdirTemp("", "spool-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make a folder for the tests:", err)
@@ -32,8 +33,21 @@ func Run(m *testing.M, prepare func(dir, binary string), flags ...string) int {
 		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
 		return 1
 	}
-	prepare(dir, binary)
-	return pgtest.Run(m)
+	finish := prepare(dir, binary)
+	return pgtest.Run(runner{m, finish})
+}
+
+// runner runs the tests and finishes while the shared database still runs.
+type runner struct {
+	tests  *testing.M
+	finish func()
+}
+
+func (r runner) Run() int {
+	if r.finish != nil {
+		defer r.finish()
+	}
+	return r.tests.Run()
 }
 
 // Shelf keeps what was made, so that each thing is made once, whoever asks first.

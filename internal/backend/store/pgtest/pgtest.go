@@ -33,7 +33,7 @@ var shared struct {
 
 // Run runs the tests of a package and stops the shared server, if one was
 // needed. It returns the exit status.
-func Run(m *testing.M) int {
+func Run(m interface{ Run() int }) int {
 	status := m.Run()
 	shared.Lock()
 	defer shared.Unlock()

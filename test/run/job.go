@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// job is a run of the go command, or a check.
+type job struct {
+	name string
+	args []string // of the go command
+	env  []string
+	// check, if set, is run instead of the go command. It returns what is wrong.
+	check func(context.Context) (output string, err error)
+}
+
+// run runs the job and tells the report.
+func (j job) run(ctx context.Context, r *report) {
+	began := time.Now()
+	var output string
+	var err error
+	switch {
+	case j.check != nil:
+		output, err = j.check(ctx)
+	case j.args[0] == "test":
+		j.runTests(ctx, r)
+		return
+	default:
+		var out []byte
+		out, err = command(ctx, j.args, j.env).CombinedOutput()
+		output = string(out)
+	}
+	what := strings.Join(j.args, " ")
+	if err != nil {
+		r.failed(j.name, what, time.Since(began), fmt.Sprintf("%s%v\n", output, err))
+		return
+	}
+	r.passed(j.name, what, time.Since(began))
+}
+
+// runTests runs go test and passes on what it tells.
+func (j job) runTests(ctx context.Context, r *report) {
+	began, t := time.Now(), newTranscript(j.name)
+	args := append([]string{"test", "-json", "-vet=off"}, j.args[1:]...)
+	cmd := command(ctx, args, j.env)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	fail := func(what string, err error) {
+		r.failed(j.name, what, time.Since(began), fmt.Sprintf("%s%v\n", stderr.String(), err))
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fail("go test", err)
+		return
+	}
+	failures := r.read(t, stdout)
+	if err := cmd.Wait(); err != nil && failures == 0 {
+		fail("go test", err)
+	}
+}
+
+// read passes on the events of a run until they end, and returns how many
+// packages failed.
+func (r *report) read(t *transcript, stdout io.Reader) (failures int) {
+	lines := bufio.NewReader(stdout)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if json.Unmarshal(line, &e) == nil {
+			r.add(t, e)
+			if e.Action == "fail" && e.Test == "" {
+				failures++
+			}
+		}
+		if err != nil {
+			return failures
+		}
+	}
+}
+
+// command prepares a run of the go command. When the context ends, the tests that
+// it runs hear of it, too.
+func command(ctx context.Context, args, env []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("GO"), "go"), args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// formatted wants every Go file to be as gofmt writes it.
+func formatted(ctx context.Context) (string, error) {
+	files, err := exec.CommandContext(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.go").Output()
+	if err != nil {
+		return "", fmt.Errorf("git ls-files: %w", err)
+	}
+	var present []string
+	for _, file := range strings.Fields(string(files)) {
+		if _, err := os.Stat(file); err == nil {
+			present = append(present, file)
+		}
+	}
+	out, err := exec.CommandContext(ctx, "gofmt", append([]string{"-l"}, present...)...).CombinedOutput()
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("not formatted: run gofmt -w")
+	}
+	return string(out), err
+}

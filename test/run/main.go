@@ -1,0 +1,103 @@
+// Command run runs the checks and the tests of this repository side by side, so
+// that tests which wait for a dead process share the machine with tests which
+// wait for ffmpeg. make test calls it.
+//
+// It prints one line for each package when it has ended. What a failed test
+// printed comes last, after the list of the tests that were skipped and why.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: run lint|quick|race|test|long")
+		os.Exit(2)
+	}
+	ok, err := run(ctx, os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// run does what a target of the Makefile is for, and reports whether all is well.
+func run(ctx context.Context, target string) (ok bool, err error) {
+	if err := trimPaths(ctx); err != nil {
+		return false, err
+	}
+	packages, err := listPackages(ctx)
+	if err != nil {
+		return false, err
+	}
+	lanes, err := plan(target, packages)
+	if err != nil {
+		return false, err
+	}
+	began, r := time.Now(), newReport(os.Stdout)
+	runAll(ctx, lanes, r)
+	return r.finish(time.Since(began)), nil
+}
+
+// trimPaths has everything compiled as make build does, so that the cache holds it
+// once: what the tests compile, and the program that they build themselves.
+func trimPaths(ctx context.Context) error {
+	flags, err := command(ctx, []string{"env", "GOFLAGS"}, nil).Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	return os.Setenv("GOFLAGS", strings.TrimSpace(string(flags))+" -trimpath")
+}
+
+// runAll runs the lanes side by side, and the jobs of each one after the other.
+func runAll(ctx context.Context, lanes [][]job, r *report) {
+	var all sync.WaitGroup
+	for _, lane := range lanes {
+		all.Go(func() {
+			for _, j := range lane {
+				j.run(ctx, r)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// module is the path that package names are printed without.
+const module = "github.com/spool-video/spool/"
+
+// short returns the name of a package below the module.
+func short(pkg string) string { return strings.TrimPrefix(pkg, module) }
+
+// listPackages returns every package of the module that has tests.
+func listPackages(ctx context.Context) ([]string, error) {
+	const format = `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}`
+	out, err := command(ctx, []string{"list", "-f", format, "./..."}, nil).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// below returns a function that reports whether a package is one of these or lies
+// below one of them.
+func below(names ...string) func(string) bool {
+	return func(pkg string) bool {
+		return slices.ContainsFunc(names, func(n string) bool {
+			return short(pkg) == n || strings.HasPrefix(short(pkg), n+"/")
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+var (
+	// Packages that run without the race detector: they wait for ffmpeg or for
+	// the built program, compute alone, or limit their own memory. Every other
+	// package runs with it, and only so.
+	withoutRace = both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream")))
+	// Their tests build the program, which the cache of test results cannot know.
+	program = below("test/e2e")
+	fleet   = below("test/cluster")
+	// Packages that a run of the fast tests leaves out.
+	slow = below("internal/backend/queue/river", "internal/engine/colour", "internal/engine/encode", "internal/engine/ffmpeg",
+		"internal/engine/media", "internal/engine/plan", "internal/engine/probe", "internal/engine/sandbox", "test/cluster",
+		"test/e2e", "test/hostile", "test/scale")
+	// Packages with tests that ask for time.
+	long = both(not(program), below("internal/engine", "test"))
+)
+
+// There are two builds of the program and its libraries, and each is compiled
+// once: the one that make build makes, and that of the race detector, which needs
+// cgo.
+var (
+	usual  = []string{"CGO_ENABLED=0"}
+	racing = []string{"CGO_ENABLED=1"}
+)
+
+// lint are the checks that need no test. go vet type-checks everything that the
+// others need, so it comes first.
+var lint = []job{
+	{name: "lint", args: []string{"gofmt"}, check: formatted},
+	{name: "lint", args: []string{"vet", "./..."}, env: usual},
+	{name: "lint", args: []string{"tool", "staticcheck", "./..."}, env: usual},
+}
+
+// plan returns what to do for a target of the Makefile: jobs that run one after
+// the other in each of several lanes.
+func plan(target string, packages []string) ([][]job, error) {
+	all := selection(packages)
+	switch target {
+	case "lint":
+		return [][]job{append(lint, test("lint", usual, all.of(below("internal/arch"))))}, nil
+	case "quick":
+		return [][]job{{test("quick", usual, all.of(not(slow)), "-short")}}, nil
+	case "race":
+		return [][]job{{raceTests(all)}}, nil
+	case "test":
+		return everything(all), nil
+	case "long":
+		return [][]job{{test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h")}}, nil
+	}
+	return nil, fmt.Errorf("there is no target %q", target)
+}
+
+// patient is more than the slowest package takes beside all others.
+const patient = "-timeout=20m"
+
+func raceTests(all selection) job {
+	return test("race", racing, all.of(not(withoutRace)), "-race", patient)
+}
+
+// everything is for two cores. The first lane compiles and computes, the second
+// waits for processes most of the time.
+func everything(all selection) [][]job {
+	return [][]job{
+		append(lint, raceTests(all)),
+		{
+			test("plain", usual, all.of(both(withoutRace, not(below("test/e2e", "test/cluster")))), patient),
+			test("plain", usual, all.of(program), "-count=1", patient),
+			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
+			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
+		},
+	}
+}
+
+// test is a run of go test over packages.
+func test(name string, env, packages []string, flags ...string) job {
+	return job{name: name, env: env, args: slices.Concat([]string{"test"}, flags, packages)}
+}
+
+// selection is a list of packages.
+type selection []string
+
+// of returns those that are wanted.
+func (s selection) of(wanted func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone([]string(s)), not(wanted))
+}
+
+func not(f func(string) bool) func(string) bool {
+	return func(pkg string) bool { return !f(pkg) }
+}
+
+func both(f, g func(string) bool) func(string) bool {
+	return func(pkg string) bool { return f(pkg) && g(pkg) }
+}
