@@ -10,11 +10,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// saneHost is a name or an address, with or without a port. Addresses handed to
-// clients contain it, so nothing else of what a client can send may get in.
-var saneHost = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+// validHost matches a host name or IP address, with or without a port. It becomes part
+// of URLs in responses, so nothing else that a client can send may pass.
+var validHost = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// base returns what the addresses in the answer to r start with.
+// base returns the base of the URLs in the response to r.
 func (c *Config) base(r *http.Request) (string, error) {
 	if c.BaseURL != "" {
 		return strings.TrimRight(c.BaseURL, "/"), nil
@@ -28,17 +28,17 @@ func (c *Config) base(r *http.Request) (string, error) {
 		if proto == "http" || proto == "https" {
 			scheme = proto
 		}
-		if saneHost.MatchString(name) {
+		if validHost.MatchString(name) {
 			host = name
 		}
 	}
-	if !saneHost.MatchString(host) {
+	if !validHost.MatchString(host) {
 		return "", video.InvalidFields(video.Fault{Field: "Host", Code: "invalid_host", Message: "must be a host name or an IP address, with or without a port"})
 	}
 	return scheme + "://" + host, nil
 }
 
-// Base returns what addresses in the answer to r start with.
+// Base returns the base of the URLs in the response to r.
 func (a *API) Base(r *http.Request) (string, error) { return a.config.base(r) }
 
 func (c *Config) trusts(peer string) bool {
@@ -50,9 +50,9 @@ func (c *Config) trusts(peer string) bool {
 	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// forwarded returns the scheme and the host that the nearest proxy was asked
-// with. Where several proxies have added to a header, only the last word is by
-// the peer that we trust; the ones before it may have come from the client.
+// forwarded returns the scheme and the host of the request that the nearest proxy got.
+// If a header has several elements, only the last was added by the trusted peer; those
+// before it may come from the client.
 func forwarded(h http.Header) (proto, host string) {
 	if f := h.Values("Forwarded"); len(f) > 0 {
 		for pair := range strings.SplitSeq(lastElement(f), ";") {
@@ -70,7 +70,7 @@ func forwarded(h http.Header) (proto, host string) {
 	return strings.ToLower(lastElement(h.Values("X-Forwarded-Proto"))), lastElement(h.Values("X-Forwarded-Host"))
 }
 
-// lastElement returns the last element of a header that is a list.
+// lastElement returns the last element of a list header.
 func lastElement(values []string) string {
 	all := strings.Join(values, ",")
 	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])

@@ -24,13 +24,13 @@ func TestBase(t *testing.T) {
 		{name: "IPv6", peer: outside, host: "[::1]:8080", want: "http://[::1]:8080"},
 		{name: "over TLS", peer: outside, host: "example.com", tls: true, want: "https://example.com"},
 		{name: "the setting wins", setting: "https://v.example.com/x/", peer: inside, host: "evil", headers: map[string]string{"X-Forwarded-Host": "evil"}, want: "https://v.example.com/x"},
-		{name: "a stranger's headers are not believed", peer: outside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil", "Forwarded": "host=evil"}, want: "http://h"},
-		{name: "a proxy's headers are", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "https", "X-Forwarded-Host": "video.example.com"}, want: "https://video.example.com"},
-		{name: "a proxy that sits on IPv6", peer: "[fd00::1]:1", host: "h", headers: map[string]string{"X-Forwarded-Proto": "https"}, want: "https://h"},
-		{name: "a proxy on mapped IPv4", peer: "[::ffff:10.0.0.1]:1", host: "h", headers: map[string]string{"X-Forwarded-Proto": "https"}, want: "https://h"},
-		{name: "the last word is the proxy's own", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "http, https", "X-Forwarded-Host": "evil, good.example.com"}, want: "https://good.example.com"},
+		{name: "headers of an untrusted peer are ignored", peer: outside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil", "Forwarded": "host=evil"}, want: "http://h"},
+		{name: "headers of a trusted proxy are used", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "https", "X-Forwarded-Host": "video.example.com"}, want: "https://video.example.com"},
+		{name: "a proxy with IPv6", peer: "[fd00::1]:1", host: "h", headers: map[string]string{"X-Forwarded-Proto": "https"}, want: "https://h"},
+		{name: "a proxy with mapped IPv4", peer: "[::ffff:10.0.0.1]:1", host: "h", headers: map[string]string{"X-Forwarded-Proto": "https"}, want: "https://h"},
+		{name: "the last element is the proxy's own", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "http, https", "X-Forwarded-Host": "evil, good.example.com"}, want: "https://good.example.com"},
 		{name: "Forwarded", peer: inside, host: "h", headers: map[string]string{"Forwarded": `for=1.1.1.1;host=evil, for="[::1]:1"; Host="v.example.com:8443";proto=HTTPS`, "X-Forwarded-Host": "other"}, want: "https://v.example.com:8443"},
-		{name: "nonsense from a proxy is ignored", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "gopher", "X-Forwarded-Host": "a/b"}, want: "http://h"},
+		{name: "invalid values of a proxy are ignored", peer: inside, host: "h", headers: map[string]string{"X-Forwarded-Proto": "gopher", "X-Forwarded-Host": "a/b"}, want: "http://h"},
 		{name: "a peer without an address", peer: "@", host: "h", headers: map[string]string{"X-Forwarded-Host": "evil"}, want: "http://h"},
 		{name: "no host", peer: outside, host: ""},
 		{name: "a host with a path", peer: outside, host: "a/b"},
@@ -57,7 +57,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-func TestInsaneHostIsRefused(t *testing.T) {
+func TestInvalidHostIsRejected(t *testing.T) {
 	t.Parallel()
 	f := &fakeService{}
 	r := request("POST", "/api/video", validDraft)

@@ -17,18 +17,17 @@ import (
 
 const (
 	maxBody = 1 << 20
-	// bodyTime is how long a client may take to send a body of at most maxBody.
-	bodyTime = 30 * time.Second
-	// maxFaults keeps the answer to a hostile request from being many times as
-	// large as the request.
+	// bodyTimeout is how long a client may take to send a body.
+	bodyTimeout = 30 * time.Second
+	// maxFaults keeps the response to a hostile request from being many times as large
+	// as the request.
 	maxFaults = 100
 )
 
-// readBody returns the body of a request. It must be JSON by its Content-Type; a
-// client that names no type is taken at its bytes.
+// readBody returns the body of a request. Its Content-Type must be JSON, or absent.
 func readBody(c *call, required bool) ([]byte, error) {
 	r := c.request
-	isJSON := jsonType(r.Header.Get("Content-Type"))
+	isJSON := isJSONType(r.Header.Get("Content-Type"))
 	if required && !isJSON {
 		return nil, unsupportedMedia()
 	}
@@ -36,10 +35,10 @@ func readBody(c *call, required bool) ([]byte, error) {
 		return nil, bodyTooLarge(fmt.Sprintf("it has %d", r.ContentLength))
 	}
 
-	// The deadline must be lifted again: were it to pass while the operation
-	// runs, the server would take the client for gone.
+	// The deadline must be lifted again: if it passed while the operation runs, the
+	// server would believe that the client has disconnected.
 	control := http.NewResponseController(c.writer)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(c.writer, r.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{})
 
@@ -55,9 +54,9 @@ func readBody(c *call, required bool) ([]byte, error) {
 	return body, nil
 }
 
-// jsonType reports whether a Content-Type is application/json, one built on
-// JSON, such as application/merge-patch+json, or absent.
-func jsonType(contentType string) bool {
+// isJSONType reports whether a Content-Type is application/json, based on JSON, such as
+// application/merge-patch+json, or absent.
+func isJSONType(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
@@ -73,35 +72,35 @@ func bodyTooLarge(size string) error {
 	return &video.Error{Kind: video.TooLarge, Code: "body_too_large", Msg: fmt.Sprintf("The request body must have at most %d bytes; %s.", maxBody, size)}
 }
 
-// fields are the members of a JSON object, not yet decoded: each one is looked
-// at by itself, so that all faults can be told at once.
+// fields are the raw members of a JSON object. Each is decoded by itself, so that all
+// faults can be reported at once.
 type fields map[string]json.RawMessage
 
 func parseFields(body []byte) (fields, error) {
 	if len(body) == 0 {
-		return nil, wholeBody("required", "a JSON object is required")
+		return nil, invalidBody("required", "a JSON object is required")
 	}
 	if !utf8.Valid(body) {
-		return nil, wholeBody("malformed_json", "the body is not UTF-8")
+		return nil, invalidBody("malformed_json", "the body is not UTF-8")
 	}
 	var f fields
 	err := json.Unmarshal(body, &f)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return nil, wholeBody("malformed_json", fmt.Sprintf("the body is not JSON: %s at byte %d", strings.TrimPrefix(syntax.Error(), "json: "), syntax.Offset))
+		return nil, invalidBody("malformed_json", fmt.Sprintf("the body is not JSON: %s at byte %d", strings.TrimPrefix(syntax.Error(), "json: "), syntax.Offset))
 	}
 	if err != nil || f == nil {
-		return nil, wholeBody("wrong_type", "the body must be a JSON object")
+		return nil, invalidBody("wrong_type", "the body must be a JSON object")
 	}
 	return f, nil
 }
 
-func wholeBody(code, message string) error {
+func invalidBody(code, message string) error {
 	return video.InvalidFields(video.Fault{Code: code, Message: message})
 }
 
-// get decodes the field called name into dst with parse. A null counts as
-// absent, except where the field is required.
-func get[T any](f fields, name string, required bool, must string, parse func(json.RawMessage) (T, bool), dst *T) []video.Fault {
+// decodeField decodes the field called name into dst with parse. null means absent,
+// unless the field is required.
+func decodeField[T any](f fields, name string, required bool, must string, parse func(json.RawMessage) (T, bool), dst *T) []video.Fault {
 	raw, present := f[name]
 	if !present && required {
 		return []video.Fault{{Field: name, Code: "required", Message: "is required and " + must}}
@@ -117,9 +116,9 @@ func get[T any](f fields, name string, required bool, must string, parse func(js
 	return nil
 }
 
-// items decodes the elements of a list. An element of the wrong type leaves the
-// zero value in its place, so that later faults name the right index.
-func items[T any](raws []json.RawMessage, name, must string, parse func(json.RawMessage) (T, bool)) ([]T, []video.Fault) {
+// decodeItems decodes the elements of a list. An element of the wrong type becomes the
+// zero value, so that later faults have the right index.
+func decodeItems[T any](raws []json.RawMessage, name, must string, parse func(json.RawMessage) (T, bool)) ([]T, []video.Fault) {
 	list, faults := make([]T, len(raws)), []video.Fault(nil)
 	for i, raw := range raws {
 		v, ok := parse(raw)

@@ -10,11 +10,11 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// headerKey carries the API key.
+// headerKey is the header of the API key.
 const headerKey = "X-API-KEY"
 
-// call is one request with a valid key. huma hands its operations a context
-// only, so the call travels in there.
+// call is one authenticated request. huma passes only a context to operations, so the
+// context carries it.
 type call struct {
 	actor   app.Actor
 	request *http.Request
@@ -23,13 +23,13 @@ type call struct {
 
 type callKey struct{}
 
-// authenticated lets requests with a valid key through to the routes. It stands
-// in front of all of them, unknown paths included: without a key nothing can be
-// learnt about what is there.
+// authenticated passes requests with a valid key to the routes. It is in front of all of
+// them, including unknown paths: without a key, nothing can be learned about what
+// exists.
 func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	r.Pattern = "/api/" // whoever logs and counts requests reads the route off the outer request
+	r.Pattern = "/api/" // access log and metrics read the route from the outer request
 	actor, err := a.service.Authenticate(r.Context(), r.Header.Get(headerKey))
 	if err == nil {
 		err = a.limit.allow(actor.KeyID)
@@ -40,19 +40,19 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{actor: actor, request: r, writer: w}
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
-	inner.Header.Del("Accept") // there is one format only, and huma would take "json" for the name of another
+	inner.Header.Del("Accept") // there is only one format, and huma would reject some values
 	defer func() { r.Pattern = inner.Pattern }()
 	a.routes.ServeHTTP(w, inner)
 }
 
-// register adds an operation whose handler is told who calls, and whose errors
-// become problems. A request body is described only: huma would read and check a
-// body that it knows of, and the handlers do that themselves.
+// register adds an operation. Its handler gets the call, and its errors become problems.
+// A request body is only described: huma would read and check a body that it knows of,
+// but the handlers do that themselves.
 func register[I, O any](h huma.API, op huma.Operation, handle func(context.Context, *call, *I) (*O, error)) {
 	body := op.RequestBody
 	op.RequestBody = nil
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
-		c := ctx.Value(callKey{}).(*call) // no route is reached but through authenticated
+		c := ctx.Value(callKey{}).(*call) // every route is behind authenticated
 		out, err := handle(ctx, c, in)
 		if err != nil {
 			return nil, problem.Of(c.request, err)

@@ -13,9 +13,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// decodeDraft reads the body of a create request. What the client got wrong is
-// told in one answer, not one fault at a time. Fields that nobody knows are
-// ignored.
+// decodeDraft decodes the body of a create request. It reports all faults at once.
+// Unknown fields are ignored.
 func decodeDraft(body []byte, key string) (video.Draft, error) {
 	f, err := parseFields(body)
 	if err != nil {
@@ -25,10 +24,10 @@ func decodeDraft(body []byte, key string) (video.Draft, error) {
 	faults := slices.Concat(
 		decodeFilename(f, &d),
 		decodeResolutions(f, &d),
-		get(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
+		decodeField(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
 		decodeThumbnails(f, &d),
 		decodeMetadata(f, &d),
-		get(f, "upscale", false, "must be true or false", asChoice, &d.Upscale),
+		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
 		video.CheckKey(key),
 	)
 	if len(faults) == 0 {
@@ -43,7 +42,7 @@ func decodeDraft(body []byte, key string) (video.Draft, error) {
 }
 
 func decodeFilename(f fields, d *video.Draft) []video.Fault {
-	if faults := get(f, "filename", true, "must be a string", asString, &d.Filename); faults != nil {
+	if faults := decodeField(f, "filename", true, "must be a string", asString, &d.Filename); faults != nil {
 		return faults
 	}
 	return video.CheckFilename(d.Filename)
@@ -52,38 +51,38 @@ func decodeFilename(f fields, d *video.Draft) []video.Fault {
 func decodeResolutions(f fields, d *video.Draft) []video.Fault {
 	const name = "resolutions"
 	var raws []json.RawMessage
-	if faults := get(f, name, true, "must be an array of strings", asArray, &raws); faults != nil {
+	if faults := decodeField(f, name, true, "must be an array of strings", asArray, &raws); faults != nil {
 		return faults
 	}
-	names, faults := items(raws, name, "must be a string", asString)
+	names, faults := decodeItems(raws, name, "must be a string", asString)
 	for _, n := range names {
 		d.Resolutions = append(d.Resolutions, video.Name(n))
 	}
-	return merge(faults, video.CheckResolutions(d.Resolutions))
+	return mergeFaults(faults, video.CheckResolutions(d.Resolutions))
 }
 
 func decodeThumbnails(f fields, d *video.Draft) []video.Fault {
 	const name = "thumbnailTimestampsSeconds"
 	var raws []json.RawMessage
-	if faults := get(f, name, false, "must be an array of numbers", asArray, &raws); faults != nil || raws == nil {
+	if faults := decodeField(f, name, false, "must be an array of numbers", asArray, &raws); faults != nil || raws == nil {
 		return faults
 	}
-	seconds, faults := items(raws, name, "must be a number", asNumber)
+	seconds, faults := decodeItems(raws, name, "must be a number", asNumber)
 	d.Thumbnails = seconds
-	return merge(faults, video.CheckThumbnails(seconds))
+	return mergeFaults(faults, video.CheckThumbnails(seconds))
 }
 
 func decodeMetadata(f fields, d *video.Draft) []video.Fault {
-	faults := get(f, "customMetadata", false, "must be an object", asObject, &d.Metadata)
+	faults := decodeField(f, "customMetadata", false, "must be an object", asObject, &d.Metadata)
 	if faults != nil || d.Metadata == nil {
 		return faults
 	}
 	return video.CheckMetadata(d.Metadata)
 }
 
-// merge adds to faults those of more that concern other fields: an element of
-// the wrong type is one fault, not also a value out of range.
-func merge(faults, more []video.Fault) []video.Fault {
+// mergeFaults adds those of more that concern other fields: an element of the wrong type
+// is one fault, not also a value out of range.
+func mergeFaults(faults, more []video.Fault) []video.Fault {
 	seen := map[string]bool{}
 	for _, f := range faults {
 		seen[f.Field] = true
@@ -96,8 +95,8 @@ func merge(faults, more []video.Fault) []video.Fault {
 	return faults
 }
 
-// checkCompletion reads the body of a complete request. Its only field is
-// reserved: it must have the right type and is not looked at further.
+// checkCompletion checks the body of a complete request. Its only field is reserved: it
+// must have the right type and is otherwise ignored.
 func checkCompletion(body []byte) error {
 	if len(body) == 0 {
 		return nil
@@ -107,7 +106,7 @@ func checkCompletion(body []byte) error {
 		return err
 	}
 	var checksum string
-	if faults := get(f, "checksum", false, "must be a string", asString, &checksum); faults != nil {
+	if faults := decodeField(f, "checksum", false, "must be a string", asString, &checksum); faults != nil {
 		return video.InvalidFields(faults...)
 	}
 	return nil
@@ -117,7 +116,7 @@ const maxExpirationSeconds = int(app.MaxSignedLife / time.Second)
 
 var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
 
-// parseExpiration reads how long signed addresses shall live.
+// parseExpiration parses how long signed URLs shall be valid.
 func parseExpiration(s string) (time.Duration, []video.Fault) {
 	n, err := strconv.Atoi(s)
 	if err != nil || !expirationShape.MatchString(s) || n > maxExpirationSeconds {
@@ -137,14 +136,14 @@ func asBool(raw json.RawMessage) (b, ok bool) {
 	return string(raw) == "true", string(raw) == "true" || string(raw) == "false"
 }
 
-// asChoice is asBool for a field whose absence means something else than false.
-func asChoice(raw json.RawMessage) (*bool, bool) {
+// asOptionalBool is asBool for a field whose absence does not mean false.
+func asOptionalBool(raw json.RawMessage) (*bool, bool) {
 	b, ok := asBool(raw)
 	return &b, ok
 }
 
-// asNumber takes a number too large for a float64 as infinite, which is then
-// out of range rather than of the wrong type.
+// asNumber returns infinity for a number that overflows, which is then out of range
+// rather than of the wrong type.
 func asNumber(raw json.RawMessage) (float64, bool) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return 0, false
@@ -158,8 +157,8 @@ func asArray(raw json.RawMessage) (list []json.RawMessage, ok bool) {
 	return list, ok
 }
 
-// asObject drops the white space between the tokens: what counts and is kept is
-// the object, not how it was typed.
+// asObject removes the white space between tokens, which neither counts towards the size
+// limit nor is stored.
 func asObject(raw json.RawMessage) (json.RawMessage, bool) {
 	var compact bytes.Buffer
 	if raw[0] != '{' || json.Compact(&compact, raw) != nil {

@@ -41,7 +41,7 @@ func TestDecodeDraftFaults(t *testing.T) {
 		{"a valid draft", validDraft, nil},
 		{"no body", ``, []string{" required"}},
 		{"malformed", `{"filename":`, []string{" malformed_json"}},
-		{"garbage behind", validDraft + "x", []string{" malformed_json"}},
+		{"trailing garbage", validDraft + "x", []string{" malformed_json"}},
 		{"two objects", validDraft + validDraft, []string{" malformed_json"}},
 		{"not UTF-8", "{\"filename\":\"\xff\"}", []string{" malformed_json"}},
 		{"a byte order mark", "\ufeff" + validDraft, []string{" malformed_json"}},
@@ -49,10 +49,10 @@ func TestDecodeDraftFaults(t *testing.T) {
 		{"null", `null`, []string{" wrong_type"}},
 		{"a string", `"x"`, []string{" wrong_type"}},
 		{"an empty object", `{}`, []string{"filename required", "resolutions required", "isPublic required"}},
-		{"names count by case", `{"Filename":"a","RESOLUTIONS":["720p"],"ispublic":true}`, []string{"filename required", "resolutions required", "isPublic required"}},
+		{"names are case-sensitive", `{"Filename":"a","RESOLUTIONS":["720p"],"ispublic":true}`, []string{"filename required", "resolutions required", "isPublic required"}},
 		{"null is not a value for a required field", `{"filename":null,"resolutions":null,"isPublic":null}`,
 			[]string{"filename wrong_type", "resolutions wrong_type", "isPublic wrong_type"}},
-		{"null is absence of an optional one", with(`"thumbnailTimestampsSeconds":null,"customMetadata":null,"upscale":null`), nil},
+		{"null means absent for an optional one", with(`"thumbnailTimestampsSeconds":null,"customMetadata":null,"upscale":null`), nil},
 		{"every field of the wrong type", `{"filename":1,"resolutions":"720p","isPublic":"true","thumbnailTimestampsSeconds":5,"customMetadata":[],"upscale":0}`,
 			[]string{"filename wrong_type", "resolutions wrong_type", "isPublic wrong_type", "thumbnailTimestampsSeconds wrong_type", "customMetadata wrong_type", "upscale wrong_type"}},
 		{"every field out of range", `{"filename":"","resolutions":[],"isPublic":true,"thumbnailTimestampsSeconds":[0,-1],"customMetadata":{"a":"` + strings.Repeat("x", 16<<10) + `"}}`,
@@ -64,7 +64,7 @@ func TestDecodeDraftFaults(t *testing.T) {
 		{"255 characters of many bytes", strings.Replace(validDraft, "a.mp4", strings.Repeat("ü", 255), 1), nil},
 		{"256 characters", strings.Replace(validDraft, "a.mp4", strings.Repeat("a", 256), 1), []string{"filename out_of_range"}},
 		{"metadata that fits without its white space", with(`"customMetadata":{"a":` + strings.Repeat(" ", 20<<10) + `1}`), nil},
-		{"unknown fields and repetitions", with(`"other":{},"filename":"b","isPublic":false`), nil},
+		{"unknown and repeated fields", with(`"other":{},"filename":"b","isPublic":false`), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestDecodeDraftFaults(t *testing.T) {
 	}
 }
 
-func TestDecodeDraftNamesAtMostAHundredFaults(t *testing.T) {
+func TestDecodeDraftReportsAtMostAHundredFaults(t *testing.T) {
 	t.Parallel()
 	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 5000)+`1]}`), "")
 	e, ok := errors.AsType[*video.Error](err)
@@ -118,8 +118,8 @@ func TestDecodeResolutionFaults(t *testing.T) {
 	}
 }
 
-// FuzzDecodeDraft: no body makes the decoder panic, and what it accepts keeps
-// the limits.
+// FuzzDecodeDraft checks that no body makes the decoder panic, and that accepted drafts
+// are valid.
 func FuzzDecodeDraft(f *testing.F) {
 	for _, s := range []string{validDraft, `{}`, `null`, `{"filename":"a","resolutions":[null,1e999,"8k"],"isPublic":1,"customMetadata":{"a":[{}]}}`, `{"thumbnailTimestampsSeconds":[-1,1e400,"x"]}`} {
 		f.Add([]byte(s))

@@ -11,27 +11,27 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// operation describes an operation. Every one can fail in the common ways; also
-// names the statuses beyond those.
+// operation describes an operation. also lists the error statuses beyond those that every
+// operation can have.
 func operation(r huma.Registry, id, route string, status int, summary string, body *huma.RequestBody, also ...int) huma.Operation {
 	method, path, _ := strings.Cut(route, " ")
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, DefaultStatus: status, Summary: summary, Tags: []string{"video"},
 		RequestBody: body,
 		Responses:   problems(r, append([]int{400, 401, 403, 429, 500, 503}, also...)...),
-		// Parameters are checked by the handlers, which name every fault with a code.
+		// The handlers check parameters and report every fault with a code.
 		SkipValidateParams: true,
 	}
 }
 
-// requestBody describes a body that the handler reads by itself.
+// requestBody describes a body that the handler decodes itself.
 func requestBody[T any](r huma.Registry, required bool) *huma.RequestBody {
 	return &huma.RequestBody{Required: required, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: r.Schema(reflect.TypeFor[T](), true, "")},
 	}}
 }
 
-// problems describes the answers to requests that fail.
+// problems describes the error responses.
 func problems(r huma.Registry, statuses ...int) map[string]*huma.Response {
 	schema := r.Schema(reflect.TypeFor[problem.Problem](), true, "")
 	out := map[string]*huma.Response{}

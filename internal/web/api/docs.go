@@ -14,14 +14,14 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// docsFiles is the page that shows the description of the API. It loads nothing
-// from elsewhere, so it works without the internet.
+// docsFiles is the page that shows the OpenAPI description. It loads nothing from other
+// servers, so it works offline.
 //
 //go:embed docs/index.html docs/init.js docs/swagger-ui.css.gz docs/swagger-ui-bundle.js.gz
 var docsFiles embed.FS
 
-// docsPolicy lets the page run its own scripts and ask this server, and nothing
-// else. Swagger UI draws its icons from data URLs.
+// docsPolicy restricts the page to its own scripts and this server. Swagger UI has its
+// icons in data URLs.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -50,7 +50,7 @@ func serveDocs(w http.ResponseWriter, r *http.Request, name string) {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	body, zipped, err := docsFile(name, acceptsGzip(r.Header.Get("Accept-Encoding")))
+	body, gzipped, err := docsFile(name, acceptsGzip(r.Header.Get("Accept-Encoding")))
 	if err != nil {
 		problem.Write(w, r, err)
 		return
@@ -62,33 +62,33 @@ func serveDocs(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "max-age=3600")
 	h.Add("Vary", "Accept-Encoding")
-	if zipped {
+	if gzipped {
 		h.Set("Content-Encoding", "gzip")
 	}
 	_, _ = w.Write(body)
 }
 
-// docsFile returns a file of the page. The large ones are kept compressed, and
-// unpacked only for a client that cannot do that itself.
-func docsFile(name string, zipped bool) (body []byte, isZipped bool, err error) {
+// docsFile returns a file of the page. The large ones are embedded compressed and
+// decompressed only for clients that do not accept gzip.
+func docsFile(name string, gzipped bool) (body []byte, isGzipped bool, err error) {
 	body, err = docsFiles.ReadFile("docs/" + name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return body, false, err
 	}
-	if body, err = docsFiles.ReadFile("docs/" + name + ".gz"); err != nil || zipped {
+	if body, err = docsFiles.ReadFile("docs/" + name + ".gz"); err != nil || gzipped {
 		return body, true, err
 	}
 	z, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return nil, false, fmt.Errorf("unpack %s: %w", name, err)
+		return nil, false, fmt.Errorf("decompress %s: %w", name, err)
 	}
 	if body, err = io.ReadAll(z); err != nil {
-		return nil, false, fmt.Errorf("unpack %s: %w", name, err)
+		return nil, false, fmt.Errorf("decompress %s: %w", name, err)
 	}
 	return body, false, nil
 }
 
-// acceptsGzip reads an Accept-Encoding header.
+// acceptsGzip reports whether an Accept-Encoding header allows gzip.
 func acceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		coding, weight, _ := strings.Cut(part, ";")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestDocsPageNeedsNoKeyAndNothingFromElsewhere(t *testing.T) {
+func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &fakeService{}, Config{})
 	w := do(h, httptest.NewRequest("GET", "/docs", nil))
@@ -22,7 +22,7 @@ func TestDocsPageNeedsNoKeyAndNothingFromElsewhere(t *testing.T) {
 		t.Errorf("Content-Security-Policy is %q", csp)
 	}
 	if regexp.MustCompile(`<script>|<style|\son[a-z]+=|https?:|//`).MatchString(page) {
-		t.Errorf("the page has inline code or a foreign address:\n%s", page)
+		t.Errorf("the page has inline code or a foreign URL:\n%s", page)
 	}
 	links := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
 	if len(links) != 3 {

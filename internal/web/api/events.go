@@ -49,11 +49,7 @@ func (a *API) OpenStreams() int { return a.subscribers.count() }
 // A stream ends when its video is settled: ready, or failed with no upload that could
 // still fix it. EventSource reconnects whenever a stream ends, unless the response is
 // 204: that is what it gets if it has already received the final state.
-func (a *API) videoEvents(ctx context.Context, c *call, in *videoPath) (*huma.StreamResponse, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.StreamResponse, error) {
 	s, err := a.service.VideoState(ctx, c.actor, id)
 	if err != nil {
 		return nil, err

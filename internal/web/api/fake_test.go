@@ -22,7 +22,7 @@ const (
 	validDraft   = `{"filename":"a.mp4","resolutions":["720p","144p"],"isPublic":true}`
 )
 
-// fakeService answers as package app would, and remembers what it was asked.
+// fakeService records its arguments.
 type fakeService struct {
 	err   error // what every method but Authenticate returns
 	watch app.Watch
@@ -81,7 +81,7 @@ func (f *fakeService) VideoState(_ context.Context, by app.Actor, id video.ID) (
 	return f.state, f.err
 }
 
-// VideoStates tells that none of the videos is deleted, and nothing else is new.
+// VideoStates returns the same state for all videos.
 func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.ID]app.State, error) {
 	states := map[video.ID]app.State{}
 	for _, id := range ids {
@@ -90,7 +90,7 @@ func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.
 	return states, f.err
 }
 
-// ListVideos tells of one video, unless it has no id.
+// ListVideos returns one video, unless state is empty.
 func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Cursor, limit int) (app.Page, error) {
 	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1
 	page := app.Page{Next: f.next}
@@ -137,7 +137,7 @@ func testVideo(public bool, status video.Status, names ...video.Name) video.Vide
 	return v
 }
 
-// newHandler returns the whole edge as the server wires it.
+// newHandler returns the handler chain as the server wires it.
 func newHandler(t testing.TB, s Service, c Config) http.Handler {
 	t.Helper()
 	a, err := New(s, c)
@@ -149,7 +149,7 @@ func newHandler(t testing.TB, s Service, c Config) http.Handler {
 	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(a.InFrontOf(problem.Mux(mux))))
 }
 
-// request makes a request with a valid key; a body is sent as JSON.
+// request returns a request with a valid key; a body is sent as JSON.
 func request(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("X-API-KEY", testKey)

@@ -17,7 +17,7 @@ func TestLimiter(t *testing.T) {
 			t.Fatalf("request %d of a burst of 4: %v", i+1, err)
 		}
 	}
-	for range 3 { // refused requests use up nothing
+	for range 3 { // rejected requests do not count
 		e, ok := errors.AsType[*video.Error](l.allow("a"))
 		if !ok || e.Code != "rate_limited" || e.Kind != video.RateLimited || e.RetryAfter != time.Second {
 			t.Fatalf("request beyond the burst = %v; want rate_limited, after a second", e)

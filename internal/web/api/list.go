@@ -16,14 +16,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// videoStateView is a video without any address: an entry of the list.
+// videoStateView is a video without URLs: an entry of the list.
 type videoStateView struct {
-	ID             video.ID                    `json:"id" format:"uuid"`
-	Filename       string                      `json:"filename"`
-	Status         video.Status                `json:"status" enum:"pending_upload,processing,ready,fail"`
-	IsPublic       bool                        `json:"isPublic"`
-	CustomMetadata metadata                    `json:"customMetadata" required:"false"`
-	Resolutions    byName[resolutionStateView] `json:"resolutions"`
+	ID       video.ID `json:"id" format:"uuid"`
+	Filename string   `json:"filename"`
+	VideoBasics[resolutionStateView]
 	VideoCourse
 }
 
@@ -42,7 +39,7 @@ type videoList struct {
 func viewState(s app.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
-		ID: v.ID, Filename: v.Filename, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
+		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
 		VideoCourse: viewVideoCourse(s),
 	}
 	for _, r := range s.Resolutions {
@@ -53,11 +50,7 @@ func viewState(s app.State) videoStateView {
 	return out
 }
 
-func (a *API) videoState(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) videoState(ctx context.Context, c *call, id video.ID) (*answer[videoStateView], error) {
 	s, err := a.service.VideoState(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
@@ -84,18 +77,18 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	return &answer[videoList]{out}, nil
 }
 
-// listQuery is what a client asks the list for.
+// listQuery is a decoded list request.
 type listQuery struct {
 	filter video.Filter
 	after  video.Cursor
 	limit  int
 }
 
-// labelPrefix begins the names of parameters that ask for metadata.
+// labelPrefix is the prefix of parameters that filter by metadata.
 const labelPrefix = "metadata."
 
-// decodeList reads the query of a list request and tells all its faults at once.
-// Parameters that nobody knows are ignored.
+// decodeList decodes the query of a list request. It reports all faults at once. Unknown
+// parameters are ignored.
 func decodeList(r *http.Request) (listQuery, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -103,9 +96,9 @@ func decodeList(r *http.Request) (listQuery, error) {
 	}
 	q := listQuery{limit: video.DefaultPage}
 	faults := slices.Concat(
-		once(values, "limit", q.decodeLimit),
-		once(values, "cursor", q.decodeCursor),
-		once(values, "status", q.decodeStatus),
+		decodeParameter(values, "limit", q.decodeLimit),
+		decodeParameter(values, "cursor", q.decodeCursor),
+		decodeParameter(values, "status", q.decodeStatus),
 		q.decodeLabels(values),
 	)
 	if len(faults) > 0 {
@@ -114,8 +107,8 @@ func decodeList(r *http.Request) (listQuery, error) {
 	return q, nil
 }
 
-// once decodes a parameter that may be there once.
-func once(values url.Values, name string, decode func(string) []video.Fault) []video.Fault {
+// decodeParameter decodes a parameter that may occur at most once.
+func decodeParameter(values url.Values, name string, decode func(string) []video.Fault) []video.Fault {
 	switch all := values[name]; len(all) {
 	case 0:
 		return nil
@@ -136,8 +129,8 @@ func (q *listQuery) decodeLimit(s string) []video.Fault {
 }
 
 func (q *listQuery) decodeCursor(s string) []video.Fault {
-	place, err := video.ParseCursor("cursor", s)
-	q.after = place
+	cursor, err := video.ParseCursor("cursor", s)
+	q.after = cursor
 	return faultsIn(err)
 }
 
@@ -163,21 +156,17 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 	return nil
 }
 
-// listOperation describes the list. Its parameters are described by hand, since
-// the names of some are the client's own.
+// listOperation describes the list. Its parameters are described by hand, because clients
+// choose the names of some.
 func listOperation(r huma.Registry) huma.Operation {
 	op := operation(r, "listVideos", "GET /api/video", 200, "List videos", nil)
 	first, last := 1.0, float64(video.MaxPage)
-	statuses := make([]any, len(video.Statuses))
-	for i, s := range video.Statuses {
-		statuses[i] = s
-	}
 	text := &huma.Schema{Type: huma.TypeString}
 	op.Parameters = []*huma.Param{
 		{Name: "limit", In: "query", Description: "How many videos at most.",
 			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &first, Maximum: &last, Default: video.DefaultPage}},
 		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest videos.", Schema: text},
-		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: statuses}},
+		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: enum(video.Statuses)}},
 		{Name: "metadata", In: "query", Style: "form", Explode: new(true),
 			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; of several, all must fit. " +
 				"Such a search may answer with few videos, or none, and a nextCursor: follow it.",

@@ -16,7 +16,7 @@ import (
 
 var someCursor = video.Cursor{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
 
-// readyState is a video of which everything is known.
+// readyState is a video with all fields set.
 func readyState() app.State {
 	v := testVideo(false, video.Ready)
 	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
@@ -70,7 +70,7 @@ func TestListVideos(t *testing.T) {
 	}
 }
 
-func TestWhatAListIsAskedFor(t *testing.T) {
+func TestDecodeList(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, query string
@@ -85,7 +85,7 @@ func TestWhatAListIsAskedFor(t *testing.T) {
 			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}}}},
 		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), listQuery{limit: 7, after: someCursor,
 			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
-		{"what nobody knows", "offset=3&Status=x&metadata=1&sort=up&sort=down", listQuery{limit: 20}},
+		{"unknown parameters", "offset=3&Status=x&metadata=1&sort=up&sort=down", listQuery{limit: 20}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,13 +94,13 @@ func TestWhatAListIsAskedFor(t *testing.T) {
 			w := do(newHandler(t, f, Config{}), request("GET", "/api/video?"+tt.query, ""))
 			got := listQuery{filter: f.filter, after: f.after, limit: f.limit}
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{})); w.Code != http.StatusOK || diff != "" {
-				t.Errorf("answer is %d %s; asked for (-want +got):\n%s", w.Code, w.Body, diff)
+				t.Errorf("answer is %d %s; query (-want +got):\n%s", w.Code, w.Body, diff)
 			}
 		})
 	}
 }
 
-func TestFaultsOfAList(t *testing.T) {
+func TestListFaults(t *testing.T) {
 	t.Parallel()
 	const limit, cursor, status = "limit out_of_range", "cursor invalid_cursor", "status not_allowed"
 	tests := map[string][]string{

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/openapi.json")
 
-func TestDescriptionIsTheOneInTheRepository(t *testing.T) {
+func TestDescriptionIsUpToDate(t *testing.T) {
 	t.Parallel()
 	const golden = "../../../docs/openapi.json"
 	w := do(newHandler(t, &fakeService{}, Config{}), request("GET", "/openapi.json", ""))
@@ -42,7 +42,7 @@ func TestDescriptionIsTheOneInTheRepository(t *testing.T) {
 	}
 }
 
-// description is /openapi.json.
+// description returns /openapi.json.
 func description(t *testing.T) map[string]any {
 	t.Helper()
 	a, err := New(&fakeService{}, Config{})
@@ -56,8 +56,8 @@ func description(t *testing.T) map[string]any {
 	return doc.(map[string]any)
 }
 
-// strictDescription is /openapi.json, made strict: a field that it does not name
-// is a fault here, though clients are told to expect new ones.
+// strictDescription returns /openapi.json without additional properties, so that a field
+// that is not described is an error here.
 func strictDescription(t *testing.T) map[string]any {
 	t.Helper()
 	doc := description(t)
@@ -67,7 +67,7 @@ func strictDescription(t *testing.T) map[string]any {
 	return doc
 }
 
-// schemaAt compiles the schema at a place of the description.
+// schemaAt compiles the schema at a path of the description.
 func schemaAt(t *testing.T, doc map[string]any, place ...string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -86,7 +86,7 @@ func schemaAt(t *testing.T, doc map[string]any, place ...string) *jsonschema.Sch
 	return s
 }
 
-// operations says where each of everyOperation stands in the description.
+// operations says where each of everyOperation is in the description.
 var operations = map[string]struct {
 	path   string
 	status int
@@ -175,8 +175,7 @@ func validate(t *testing.T, s *jsonschema.Schema, body []byte) {
 	}
 }
 
-// TestDescribedBodiesAreTheAcceptedOnes: the decoder is written by hand, so it
-// is held against the schema of the body.
+// The decoder is written by hand, so it is compared with the schema of the body.
 func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 	t.Parallel()
 	s := schemaAt(t, description(t), "paths", "/api/video", "post", "requestBody", "content", "application/json", "schema")
@@ -204,7 +203,7 @@ func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 	}
 }
 
-func TestDescriptionNamesTheWordsOfTheDomain(t *testing.T) {
+func TestDescriptionHasTheLimitsOfTheDomain(t *testing.T) {
 	t.Parallel()
 	var doc struct {
 		OpenAPI    string

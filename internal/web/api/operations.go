@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Inputs and outputs of the operations, as huma wants them.
+// Inputs and outputs of the operations, as huma requires them.
 type (
 	nothing   struct{}
 	videoPath struct {
@@ -27,26 +27,48 @@ type (
 	answer[T any] struct{ Body T }
 )
 
-// registerOperations is the whole route table.
+// registerOperations is the route table.
 func (a *API) registerOperations(h huma.API) {
 	r := h.OpenAPI().Components.Schemas
 	register(h, createOperation(r), a.createVideo)
 	register(h, listOperation(r), a.listVideos)
-	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), a.videoState)
-	register(h, eventsOperation(r), a.videoEvents)
+	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), byVideo(a.videoState))
+	register(h, eventsOperation(r), byVideo(a.videoEvents))
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
-		requestBody[completion](r, false), 404, 413, 415, 422, 507), a.completeUpload)
-	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), a.publicVideo)
+		requestBody[completion](r, false), 404, 413, 415, 422, 507), byVideo(a.completeUpload))
+	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), byVideo(a.publicVideo))
 	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), a.privateVideo)
-	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), a.report)
-	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), a.deleteVideo)
+	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), byVideo(a.report))
+	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), byVideo(a.deleteVideo))
 	register(h, operation(r, "addResolution", "POST /api/video/{id}/resolutions", 201, "Add a resolution to a video",
 		requestBody[newResolution](r, true), 404, 409, 413, 415), a.addResolution)
-	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), a.retryResolution)
-	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), a.deleteResolution)
+	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), byResolution(a.retryResolution))
+	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), byResolution(a.deleteResolution))
 }
 
-// headerRepeated tells a client that an earlier request made the video.
+// byVideo parses the ID of the path for a handler.
+func byVideo[O any](handle func(context.Context, *call, video.ID) (*O, error)) func(context.Context, *call, *videoPath) (*O, error) {
+	return func(ctx context.Context, c *call, in *videoPath) (*O, error) {
+		id, err := video.ParseID("id", in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, c, id)
+	}
+}
+
+// byResolution is byVideo for the ID of a resolution.
+func byResolution[O any](handle func(context.Context, *call, video.ResolutionID) (*O, error)) func(context.Context, *call, *resolutionPath) (*O, error) {
+	return func(ctx context.Context, c *call, in *resolutionPath) (*O, error) {
+		id, err := video.ParseID("id", in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, c, video.ResolutionID(id))
+	}
+}
+
+// headerRepeated says that an earlier request created the video.
 const headerRepeated = "Idempotency-Replayed"
 
 func createOperation(r huma.Registry) huma.Operation {
@@ -79,11 +101,7 @@ func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upl
 	return &answer[upload]{viewUpload(u)}, nil
 }
 
-func (a *API) completeUpload(ctx context.Context, c *call, in *videoPath) (*answer[completedUpload], error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) completeUpload(ctx context.Context, c *call, id video.ID) (*answer[completedUpload], error) {
 	body, err := readBody(c, false)
 	if err != nil {
 		return nil, err
@@ -98,11 +116,7 @@ func (a *API) completeUpload(ctx context.Context, c *call, in *videoPath) (*answ
 	return &answer[completedUpload]{completedUpload{ID: v.ID, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}}, nil
 }
 
-func (a *API) publicVideo(ctx context.Context, c *call, in *videoPath) (*answer[videoView], error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) publicVideo(ctx context.Context, c *call, id video.ID) (*answer[videoView], error) {
 	base, err := a.config.base(c.request)
 	if err != nil {
 		return nil, err
@@ -130,7 +144,7 @@ func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answ
 	return &answer[videoView]{viewWatch(w)}, nil
 }
 
-// parsePrivate reads both parts of the path, so that faults in both are told.
+// parsePrivate parses both parameters, so that faults of both are reported.
 func parsePrivate(in *privatePath) (video.ID, time.Duration, error) {
 	id, err := video.ParseID("id", in.ID)
 	ttl, faults := parseExpiration(in.ExpirationSeconds)
@@ -140,7 +154,7 @@ func parsePrivate(in *privatePath) (video.ID, time.Duration, error) {
 	return id, ttl, nil
 }
 
-// faultsIn returns what an Invalid error says about fields.
+// faultsIn returns the faults of an Invalid error.
 func faultsIn(err error) []video.Fault {
 	if e, ok := errors.AsType[*video.Error](err); ok {
 		return e.Faults
@@ -148,10 +162,6 @@ func faultsIn(err error) []video.Fault {
 	return nil
 }
 
-func (a *API) deleteVideo(ctx context.Context, c *call, in *videoPath) (*nothing, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) deleteVideo(ctx context.Context, c *call, id video.ID) (*nothing, error) {
 	return nil, a.service.DeleteVideo(ctx, c.actor, id)
 }

@@ -95,7 +95,7 @@ func TestCompleteUpload(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, body, contentType string }{
 		{"no body", "", ""},
-		{"no body but its type", "", "application/json"},
+		{"no body but a type", "", "application/json"},
 		{"no body and another type", "", "application/x-www-form-urlencoded"},
 		{"white space", " \n", "text/plain"},
 		{"an empty object", "{}", "application/json"},
@@ -121,7 +121,7 @@ func TestCompleteUpload(t *testing.T) {
 	}
 }
 
-// readyWatch is a private video of which everything is known.
+// readyWatch is a private video with all fields set.
 func readyWatch() app.Watch {
 	return app.Watch{State: readyState(), HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Addresses: map[video.Name]app.Addresses{
 		"720p": {Film: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
@@ -149,7 +149,7 @@ func TestPrivateVideo(t *testing.T) {
 	}
 }
 
-func TestPublicVideoWithNothingKnownYet(t *testing.T) {
+func TestPublicVideoWithMinimalFields(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail)
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")

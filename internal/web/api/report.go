@@ -10,8 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// reportView answers a report request. Like the types of view.go it is wire
-// format.
+// reportView answers a report request. Like the types of view.go, it is wire format.
 type reportView struct {
 	ID        video.ID           `json:"id" format:"uuid"`
 	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
@@ -94,11 +93,7 @@ type outputView struct {
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 }
 
-func (a *API) report(ctx context.Context, c *call, in *videoPath) (*answer[reportView], error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) report(ctx context.Context, c *call, id video.ID) (*answer[reportView], error) {
 	r, err := a.service.Report(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
@@ -150,7 +145,7 @@ func viewRun(r video.Execution) runView {
 	return runView{
 		Task: r.Task, Number: r.Number, Attempt: r.Attempt,
 		Program: r.Program, Arguments: append([]string{}, r.Arguments...), // never null
-		StartedAt: r.StartedAt.UTC(), WallSeconds: millisecond(r.Wall), CPUSeconds: millisecond(r.CPU), MaxMemoryBytes: r.Memory, Result: r.Result,
+		StartedAt: r.StartedAt.UTC(), WallSeconds: seconds(r.Wall), CPUSeconds: seconds(r.CPU), MaxMemoryBytes: r.Memory, Result: r.Result,
 	}
 }
 
@@ -159,10 +154,10 @@ func viewTotals(v video.Video, e video.Cost) totalsView {
 		if t.IsZero() || v.CompletedAt.IsZero() {
 			return nil
 		}
-		return new(millisecond(max(0, t.Sub(v.CompletedAt)))) // a clock may be set back
+		return new(seconds(max(0, t.Sub(v.CompletedAt)))) // the clock may have been set back
 	}
 	return totalsView{
-		Runs: e.Executions, WallSeconds: millisecond(e.Wall), CPUSeconds: millisecond(e.CPU),
+		Runs: e.Executions, WallSeconds: seconds(e.Wall), CPUSeconds: seconds(e.CPU),
 		QueueSeconds: since(e.BeganAt), TotalSeconds: since(e.EndedAt),
 	}
 }
@@ -175,6 +170,5 @@ func viewOutput(r video.Resolution) outputView {
 	return o
 }
 
-// millisecond returns a duration in seconds, rounded to the millisecond: more
-// digits would claim more than was measured.
-func millisecond(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+// seconds rounds to the millisecond: more digits would claim more than was measured.
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// readyReport is one in which everything is known.
+// readyReport is a report with all fields set.
 func readyReport() app.Report {
 	at := time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600))
 	v := testVideo(false, video.Ready)
@@ -68,7 +68,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestReportBeforeAnythingIsKnown(t *testing.T) {
+func TestReportBeforeInspection(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")

@@ -7,9 +7,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// newResolution describes the body of a request that adds one.
+// newResolution describes the body of a request that adds a resolution.
 type newResolution struct {
-	Resolution video.Name `json:"resolution" enum:"144p,240p,360p,480p,720p,1080p,1440p,4k,8k" doc:"The output to make beside those that the video has."`
+	Resolution resolutionName `json:"resolution" doc:"The output to make beside those that the video has."`
 }
 
 func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {
@@ -39,28 +39,20 @@ func decodeResolution(body []byte) (video.Name, []video.Fault, error) {
 	}
 	const field = "resolution"
 	var s string
-	if faults := get(f, field, true, "must be a string", asString, &s); faults != nil {
+	if faults := decodeField(f, field, true, "must be a string", asString, &s); faults != nil {
 		return "", faults, nil
 	}
 	return video.Name(s), video.CheckResolution(field, video.Name(s)), nil
 }
 
-func (a *API) retryResolution(ctx context.Context, c *call, in *resolutionPath) (*answer[videoStateView], error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.service.RetryResolution(ctx, c.actor, video.ResolutionID(id))
+func (a *API) retryResolution(ctx context.Context, c *call, id video.ResolutionID) (*answer[videoStateView], error) {
+	s, err := a.service.RetryResolution(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
 	return &answer[videoStateView]{viewState(s)}, nil
 }
 
-func (a *API) deleteResolution(ctx context.Context, c *call, in *resolutionPath) (*nothing, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.service.DeleteResolution(ctx, c.actor, video.ResolutionID(id))
+func (a *API) deleteResolution(ctx context.Context, c *call, id video.ResolutionID) (*nothing, error) {
+	return nil, a.service.DeleteResolution(ctx, c.actor, id)
 }

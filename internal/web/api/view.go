@@ -7,18 +7,18 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The types in this file are the wire format. Fields may be added; none may go,
-// change its name or change its meaning.
+// The types in this file are the wire format. Fields may be added, but not removed,
+// renamed or given another meaning.
 
-// newVideo describes the body of a create request. It is for the description
-// only: decodeDraft reads the body, because it has more to say about faults.
+// newVideo describes the body of a create request. It is used for the description only:
+// decodeDraft decodes the body, because it can say more about faults.
 type newVideo struct {
-	Filename                   string       `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
-	Resolutions                []video.Name `json:"resolutions" minItems:"1" nullable:"false" enum:"144p,240p,360p,480p,720p,1080p,1440p,4k,8k" doc:"The outputs to make. Repetitions collapse."`
-	IsPublic                   bool         `json:"isPublic" doc:"Public videos have permanent addresses, private ones signed addresses that expire."`
-	ThumbnailTimestampsSeconds []float64    `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take still pictures, in seconds."`
-	CustomMetadata             metadata     `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
-	Upscale                    *bool        `json:"upscale,omitempty" nullable:"true" doc:"Blow small sources up to the size asked for."`
+	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
+	Resolutions                []resolutionName `json:"resolutions" minItems:"1" nullable:"false" doc:"The outputs to make. Repetitions collapse."`
+	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent addresses, private ones signed addresses that expire."`
+	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take still pictures, in seconds."`
+	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
+	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Blow small sources up to the size asked for."`
 }
 
 // completion describes the body of a complete request.
@@ -45,25 +45,34 @@ type completedUpload struct {
 	Resolutions byName[resolutionStatus] `json:"resolutions"`
 }
 
-// resolutionStatus is all that create and complete tell about a resolution.
+// resolutionStatus is what create and complete return for each resolution.
 type resolutionStatus struct {
 	Status video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
 }
 
 // videoView answers both get requests.
 type videoView struct {
-	ID             video.ID               `json:"id" format:"uuid"`
-	Status         video.Status           `json:"status" enum:"pending_upload,processing,ready,fail"`
-	IsPublic       bool                   `json:"isPublic"`
-	CustomMetadata metadata               `json:"customMetadata" required:"false"`
-	Resolutions    byName[resolutionView] `json:"resolutions"`
-	HLSURL         string                 `json:"hlsUrl,omitempty" format:"uri" doc:"For players that change the resolution as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
-	DASHURL        string                 `json:"dashUrl,omitempty" format:"uri" doc:"The same for players of MPEG-DASH."`
+	ID video.ID `json:"id" format:"uuid"`
+	VideoBasics[resolutionView]
+	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For players that change the resolution as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
+	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for players of MPEG-DASH."`
 	VideoCourse
 }
 
-// VideoCourse is what every view of a video ends with: how far it has come. It is
-// exported because huma describes no other embedded types.
+// VideoBasics is common to all views of a video. It is exported because huma ignores
+// embedded types that are not.
+type VideoBasics[R any] struct {
+	Status         video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
+	IsPublic       bool         `json:"isPublic"`
+	CustomMetadata metadata     `json:"customMetadata" required:"false"`
+	Resolutions    byName[R]    `json:"resolutions"`
+}
+
+func viewVideoBasics[R any](v video.Video) VideoBasics[R] {
+	return VideoBasics[R]{Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata)}
+}
+
+// VideoCourse is what every view of a video ends with.
 type VideoCourse struct {
 	CreatedAt       time.Time `json:"createdAt"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
@@ -115,7 +124,7 @@ func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
 func viewWatch(w app.Watch) videoView {
 	v := w.Video
 	out := videoView{
-		ID: v.ID, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata),
+		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
 		HLSURL: w.HLS, DASHURL: w.DASH, VideoCourse: viewVideoCourse(w.State),
 	}
 	for _, r := range w.Resolutions {

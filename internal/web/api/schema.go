@@ -11,8 +11,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// byName is a JSON object whose members are named after resolutions and keep
-// the order in which the client asked for them; a Go map would sort them.
+// byName is a JSON object with a member for each resolution, in the order in which the
+// client requested them. A Go map would sort them.
 type byName[T any] []named[T]
 
 type named[T any] struct {
@@ -20,8 +20,7 @@ type named[T any] struct {
 	value T
 }
 
-// MarshalJSON writes the object. It does not escape HTML characters, which
-// json.Marshal would do to the addresses inside.
+// MarshalJSON does not escape HTML characters, as json.Marshal would in URLs.
 func (m byName[T]) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -40,7 +39,7 @@ func (m byName[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Schema describes the object: any of the resolution names, and only those.
+// Schema allows any of the resolution names, and only those.
 func (byName[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type:                 huma.TypeObject,
@@ -49,10 +48,27 @@ func (byName[T]) Schema(r huma.Registry) *huma.Schema {
 	}
 }
 
+// resolutionName describes the name of a resolution in a request.
+type resolutionName string
+
+// Schema allows the names of package video.
+func (resolutionName) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: enum(video.Names)}
+}
+
+// enum returns values as huma wants them.
+func enum[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
+}
+
 // metadata is the client's own JSON object, or nil.
 type metadata json.RawMessage
 
-// MarshalJSON writes the object as the client gave it, or null.
+// MarshalJSON writes the object exactly as the client sent it, or null.
 func (m metadata) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil

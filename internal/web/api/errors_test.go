@@ -17,7 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-func TestKeyComesFirst(t *testing.T) {
+func TestAuthenticationComesFirst(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &fakeService{}, Config{})
 	requests := []struct{ method, path, body string }{
@@ -60,7 +60,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-// everyOperation has one good request for each operation.
+// everyOperation has one valid request for each operation.
 var everyOperation = []struct{ name, method, path, body string }{
 	{"create", "POST", "/api/video", validDraft},
 	{"list", "GET", "/api/video", ""},
@@ -228,7 +228,7 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestTheRouteIsKeptForTheLog: who logs a request reads its route afterwards.
+// The access log reads the route of a request afterwards.
 func TestTheRouteIsKeptForTheLog(t *testing.T) {
 	t.Parallel()
 	a, err := New(&fakeService{}, Config{})
@@ -236,10 +236,10 @@ func TestTheRouteIsKeptForTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := a.InFrontOf(http.NotFoundHandler())
-	stranger := request("GET", "/api/video/"+testID+"/public", "")
-	stranger.Header.Del("X-API-KEY")
+	unauthenticated := request("GET", "/api/video/"+testID+"/public", "")
+	unauthenticated.Header.Del("X-API-KEY")
 	for r, want := range map[*http.Request]string{
-		stranger:                                  "/api/",
+		unauthenticated:                           "/api/",
 		request("GET", "/api/unknown", ""):        "/api/",
 		request("GET", "/api//unclean", ""):       "/api/",
 		request("DELETE", "/api/video/x", ""):     "DELETE /api/video/{id}",
