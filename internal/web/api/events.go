@@ -140,9 +140,9 @@ func (u stateUpdate) eventID() string {
 // because OpenAPI cannot describe events.
 func eventsOperation(r huma.Registry) huma.Operation {
 	op := operation(r, "getVideoEvents", "GET /api/video/{id}/events", http.StatusOK, "Follow a video", nil, 404)
-	op.Description = "Server-sent events. A `video` event has the whole state as data, as getVideo answers it: one comes at once, and another " +
-		"whenever something has changed, at most one a second. The stream ends with the state of a video that is ready or has failed for good, " +
-		"or with a `deleted` event. It may end at any time before: connect again, and go on with the present state."
+	op.Description = "Server-sent events. A `video` event has the whole state as data, as getVideo returns it: one is sent at once, and another " +
+		"whenever something has changed, at most once per second. The stream ends with the state of a video that is ready or has failed for good, " +
+		"or with a `deleted` event. It may end at any time before: reconnect to continue with the current state."
 	op.Parameters = []*huma.Param{{Name: headerLastEvent, In: "header", Schema: &huma.Schema{Type: huma.TypeString},
 		Description: "The id of the last event that was received, as EventSource sends it."}}
 	op.Responses["200"] = &huma.Response{
@@ -151,6 +151,6 @@ func eventsOperation(r huma.Registry) huma.Operation {
 			r.Schema(reflect.TypeFor[videoStateView](), true, ""), r.Schema(reflect.TypeFor[deletedVideo](), true, ""),
 		}}}},
 	}
-	op.Responses["204"] = &huma.Response{Description: "Nothing more will come after the event that Last-Event-ID names"}
+	op.Responses["204"] = &huma.Response{Description: "No event follows the one that Last-Event-ID names"}
 	return op
 }

@@ -33,7 +33,7 @@ type resolutionStateView struct {
 // videoList answers a list request.
 type videoList struct {
 	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first."`
-	NextCursor string           `json:"nextCursor,omitempty" doc:"What to send as cursor for the next page; absent on the last one."`
+	NextCursor string           `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
 func viewState(s app.State) videoStateView {
@@ -168,8 +168,8 @@ func listOperation(r huma.Registry) huma.Operation {
 		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest videos.", Schema: text},
 		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: enum(video.Statuses)}},
 		{Name: "metadata", In: "query", Style: "form", Explode: new(true),
-			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; of several, all must fit. " +
-				"Such a search may answer with few videos, or none, and a nextCursor: follow it.",
+			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. " +
+				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
 			Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: text, Extensions: map[string]any{
 				"propertyNames": map[string]any{"pattern": `^metadata\.`}}}},
 	}

@@ -19,7 +19,7 @@ type (
 	}
 	privatePath struct {
 		ID                string `path:"id" format:"uuid" doc:"The id of the video."`
-		ExpirationSeconds string `path:"expirationSeconds" pattern:"^[1-9][0-9]{0,7}$" doc:"How long the signed addresses stay valid: 1 to 31536000 seconds." example:"3600"`
+		ExpirationSeconds string `path:"expirationSeconds" pattern:"^[1-9][0-9]{0,7}$" doc:"How long the signed URLs stay valid: 1 to 31536000 seconds." example:"3600"`
 	}
 	resolutionPath struct {
 		ID string `path:"id" format:"uuid" doc:"The id of the resolution, not of the video."`
@@ -74,7 +74,7 @@ const headerRepeated = "Idempotency-Replayed"
 func createOperation(r huma.Registry) huma.Operation {
 	op := operation(r, "createVideo", "POST /api/video", 201, "Create a video upload", requestBody[newVideo](r, true), 409, 413, 415, 507)
 	op.Parameters = []*huma.Param{{Name: video.KeyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxKey)},
-		Description: "A name of your own for this request. The same request with the same name within 24 hours is answered with the same video."}}
+		Description: "A key of your choice for this request. The same request with the same key within 24 hours returns the same video."}}
 	return op
 }
 

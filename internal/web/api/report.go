@@ -15,11 +15,11 @@ type reportView struct {
 	ID        video.ID           `json:"id" format:"uuid"`
 	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
 	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
-	Found     *foundView         `json:"found,omitempty" doc:"What the file holds; known once it has been inspected."`
-	Decisions []decisionView     `json:"decisions,omitempty" doc:"What is made of it, and why; known once it has been inspected."`
-	Warnings  []failure          `json:"warnings" nullable:"false" doc:"What a person should know about a file that was converted all the same."`
-	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. Of very many the first are shown, and those that went wrong."`
-	Totals    totalsView         `json:"totals" doc:"What all runs together cost, including those that are not shown."`
+	Found     *foundView         `json:"found,omitempty" doc:"What the file contains; known once it has been inspected."`
+	Decisions []decisionView     `json:"decisions,omitempty" doc:"How it is converted, and why; known once it has been inspected."`
+	Warnings  []failure          `json:"warnings" nullable:"false" doc:"Problems of a file that was converted nevertheless."`
+	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed."`
+	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
 	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
 }
 
@@ -30,7 +30,7 @@ type foundView struct {
 	DurationSeconds float64         `json:"durationSeconds"`
 	Frames          int             `json:"frames"`
 	Video           foundVideoView  `json:"video"`
-	Audio           *foundAudioView `json:"audio,omitempty" doc:"Absent when there is no sound that can be used."`
+	Audio           *foundAudioView `json:"audio,omitempty" doc:"Absent if there is no usable audio."`
 }
 
 type foundVideoView struct {
@@ -39,13 +39,13 @@ type foundVideoView struct {
 	PixelFormat string  `json:"pixelFormat" example:"yuv420p"`
 	CodedWidth  int     `json:"codedWidth" doc:"As stored."`
 	CodedHeight int     `json:"codedHeight" doc:"As stored."`
-	Width       int     `json:"width" doc:"As shown: turned upright, with square pixels."`
-	Height      int     `json:"height" doc:"As shown."`
-	Rotation    int     `json:"rotation" doc:"Degrees clockwise to show it upright."`
-	TimeBase    string  `json:"timeBase" doc:"The unit of its times, in seconds." example:"1/90000"`
-	FrameRate   float64 `json:"frameRate" doc:"Frames a second, on average."`
+	Width       int     `json:"width" doc:"As displayed: rotated upright, with square pixels."`
+	Height      int     `json:"height" doc:"As displayed."`
+	Rotation    int     `json:"rotation" doc:"Clockwise rotation for display, in degrees."`
+	TimeBase    string  `json:"timeBase" doc:"The unit of timestamps, in seconds." example:"1/90000"`
+	FrameRate   float64 `json:"frameRate" doc:"Frames per second, on average."`
 	Bitrate     int64   `json:"bitrate,omitempty" doc:"In bits per second."`
-	Matrix      string  `json:"matrix,omitempty" doc:"How its numbers stand for colours, as far as it says." example:"bt709"`
+	Matrix      string  `json:"matrix,omitempty" doc:"Matrix coefficients of the colours, if the file has them." example:"bt709"`
 	Transfer    string  `json:"transfer,omitempty" example:"bt709"`
 	Primaries   string  `json:"primaries,omitempty" example:"bt709"`
 	FullRange   bool    `json:"fullRange"`
@@ -64,15 +64,15 @@ type decisionView struct {
 
 // runView is one child process.
 type runView struct {
-	Task           string    `json:"task" doc:"What it was a part of." example:"encode"`
+	Task           string    `json:"task" doc:"The kind of task that it belongs to." example:"encode"`
 	Number         int       `json:"number" doc:"Which of several tasks of this kind, such as the chunk that it encodes."`
-	Attempt        int       `json:"attempt" doc:"Which try of the task, from 1."`
+	Attempt        int       `json:"attempt" doc:"The attempt of the task, from 1."`
 	Program        string    `json:"program" example:"ffmpeg"`
-	Arguments      []string  `json:"arguments" nullable:"false" doc:"With \"source\" for the uploaded file and \"out/\" for the folder written to. A very long list is cut short."`
+	Arguments      []string  `json:"arguments" nullable:"false" doc:"With \"source\" for the uploaded file and \"out/\" for the output directory. A very long list is truncated."`
 	StartedAt      time.Time `json:"startedAt"`
 	WallSeconds    float64   `json:"wallSeconds"`
-	CPUSeconds     float64   `json:"cpuSeconds" doc:"Processor time of all its threads."`
-	MaxMemoryBytes int64     `json:"maxMemoryBytes,omitempty" doc:"The most it used; absent when that was less than the server's own and so is not known."`
+	CPUSeconds     float64   `json:"cpuSeconds" doc:"CPU time of all threads."`
+	MaxMemoryBytes int64     `json:"maxMemoryBytes,omitempty" doc:"Peak memory; absent if it was less than the server's own, because then it is not known."`
 	Result         string    `json:"result" doc:"ok, or how it ended." example:"ok"`
 }
 
@@ -81,7 +81,7 @@ type totalsView struct {
 	WallSeconds  float64  `json:"wallSeconds" doc:"Runs overlap, so this can be more than totalSeconds."`
 	CPUSeconds   float64  `json:"cpuSeconds"`
 	QueueSeconds *float64 `json:"queueSeconds,omitempty" doc:"From the completed upload to the first run."`
-	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if more was made of it later, until that was."`
+	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if resolutions were added later, until those were."`
 }
 
 type outputView struct {
@@ -89,7 +89,7 @@ type outputView struct {
 	Height    int      `json:"height"`
 	SizeBytes int64    `json:"sizeBytes"`
 	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
-	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity with the source, of the brightness of some sampled frames; 1 is the same picture. Known soon after the video is ready, where the server measures it."`
+	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 }
 

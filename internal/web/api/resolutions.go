@@ -9,7 +9,7 @@ import (
 
 // newResolution describes the body of a request that adds a resolution.
 type newResolution struct {
-	Resolution resolutionName `json:"resolution" doc:"The output to make beside those that the video has."`
+	Resolution resolutionName `json:"resolution" doc:"The output to add to the video."`
 }
 
 func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {

@@ -14,11 +14,11 @@ import (
 // decodeDraft decodes the body, because it can say more about faults.
 type newVideo struct {
 	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
-	Resolutions                []resolutionName `json:"resolutions" minItems:"1" nullable:"false" doc:"The outputs to make. Repetitions collapse."`
-	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent addresses, private ones signed addresses that expire."`
-	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take still pictures, in seconds."`
+	Resolutions                []resolutionName `json:"resolutions" minItems:"1" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
+	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
+	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
-	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Blow small sources up to the size asked for."`
+	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size."`
 }
 
 // completion describes the body of a complete request.
@@ -35,7 +35,7 @@ type upload struct {
 	Resolutions     byName[resolutionStatus] `json:"resolutions"`
 	UploadExpiresAt time.Time                `json:"uploadExpiresAt" doc:"When uploadUrl stops working."`
 	MaxUploadBytes  int64                    `json:"maxUploadBytes" doc:"The largest file that is accepted in one PUT."`
-	TusURL          string                   `json:"tusUrl" format:"uri" doc:"For an upload in pieces that can be resumed, with tus 1.0, instead of uploadUrl."`
+	TusURL          string                   `json:"tusUrl" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl."`
 }
 
 // completedUpload answers a complete request.
@@ -54,8 +54,8 @@ type resolutionStatus struct {
 type videoView struct {
 	ID video.ID `json:"id" format:"uuid"`
 	VideoBasics[resolutionView]
-	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For players that change the resolution as they go: an HLS playlist of those that are ready. Answers 404 not_ready until one is."`
-	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for players of MPEG-DASH."`
+	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
+	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
 	VideoCourse
 }
 
@@ -78,7 +78,7 @@ type VideoCourse struct {
 	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
 	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
 	Failure         *failure  `json:"failure,omitempty" doc:"Why status is fail."`
-	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"What a person should know about a file that was converted all the same, such as that it is cut off."`
+	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
 }
 
 type resolutionView struct {

@@ -74,9 +74,9 @@ func preflight(methods, headers string) http.HandlerFunc {
 	}
 }
 
-// signedID returns the video ID of a signed URL. A malformed ID is passed on as it
+// SignedID returns the video ID of a signed URL. A malformed ID is passed on as it
 // is: no signature matches it, so the service rejects the URL.
-func signedID(r *http.Request) video.ID {
+func SignedID(r *http.Request) video.ID {
 	raw := r.PathValue("id")
 	if id, err := video.ParseID("id", raw); err == nil {
 		return id

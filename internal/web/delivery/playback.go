@@ -43,9 +43,9 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
 	cache := cacheControl("private", file, sign.Expiry(token).Sub(d.now()))
-	address, err := d.service.SignedAddress(r.Context(), token, signedID(r), file)
+	address, err := d.service.SignedAddress(r.Context(), token, SignedID(r), file)
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenSigned(r.Context(), token, signedID(r), file) })
+		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenSigned(r.Context(), token, SignedID(r), file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)

@@ -36,13 +36,13 @@ func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err er
 	}
 	etag, err = d.service.ReceiveUpload(r.Context(), app.Incoming{
 		Token:       r.PathValue("token"),
-		Video:       signedID(r),
+		Video:       SignedID(r),
 		ContentType: r.Header.Get("Content-Type"),
 		Length:      r.ContentLength,
 		Body:        body,
 	})
 	if errors.Is(err, os.ErrDeadlineExceeded) { // the service reports it as a broken connection
-		return "", &video.Error{Kind: video.Invalid, Code: "upload_stalled", Msg: "The upload stood still for too long. Nothing was stored; send it again.", Err: err}
+		return "", &video.Error{Kind: video.Invalid, Code: "upload_stalled", Msg: "The upload made no progress for too long. Nothing was stored; send it again.", Err: err}
 	}
 	return etag, err
 }

@@ -61,7 +61,7 @@ type Problem struct {
 	Type      string  `json:"type" format:"uri" doc:"A stable URI for this kind of problem." example:"urn:spool:problem:video_not_found"`
 	Title     string  `json:"title" doc:"A short summary of this kind of problem."`
 	Status    int     `json:"status" doc:"The HTTP status of the answer." example:"404"`
-	Detail    string  `json:"detail" doc:"A sentence about this occurrence."`
+	Detail    string  `json:"detail" doc:"An explanation of this occurrence."`
 	Instance  string  `json:"instance" format:"uri-reference" doc:"The path of the request, without its signature."`
 	Code      string  `json:"code" doc:"A stable word for programs." example:"video_not_found"`
 	RequestID string  `json:"requestId" doc:"Names this request in the server's log."`

@@ -17,14 +17,14 @@ import (
 
 // BucketConfig says which bucket to use, and how.
 type BucketConfig struct {
-	Client   s3store.S3API
-	Patient  func(*s3.Options) // for requests that the server may take minutes to answer
-	Bucket   string
-	Prefix   string // of all keys; empty, or ends with a slash
-	PartSize int64  // minimum of all parts but the last
-	MaxParts int64
-	MaxBytes int64  // of the largest file
-	Scratch  string // directory for parts in transit; it is emptied at the start
+	Client      s3store.S3API
+	LongTimeout func(*s3.Options) // for requests that the server may take minutes to answer
+	Bucket      string
+	Prefix      string // of all keys; empty, or ends with a slash
+	PartSize    int64  // minimum of all parts but the last
+	MaxParts    int64
+	MaxBytes    int64  // of the largest file
+	Scratch     string // directory for parts in transit; it is emptied at the start
 }
 
 type bucket struct {
@@ -54,7 +54,7 @@ func Bucket(c BucketConfig) (Storage, error) {
 // parts that the bucket has: if parts were sent in parallel, one could be stored
 // without the one before it, and the file would have a gap.
 func (b *bucket) store(ctx context.Context) s3store.S3Store {
-	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, patient: b.Patient, leaseValid: requestOf(ctx).hold.Lasts})
+	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, longTimeout: b.LongTimeout, leaseValid: requestOf(ctx).hold.Lasts})
 	s.ObjectPrefix = b.Prefix
 	s.MinPartSize, s.PreferredPartSize, s.MaxMultipartParts = b.partSize, b.partSize, b.MaxParts
 	s.MaxBufferedParts, s.TemporaryDirectory = 1, b.Scratch

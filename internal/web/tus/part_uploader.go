@@ -36,8 +36,8 @@ const leaseCheckInterval = 500 * time.Millisecond
 // abandoned by its sender, arrived nevertheless, and has the same bytes.
 type serialUploader struct {
 	s3store.S3API
-	patient    func(*s3.Options)
-	leaseValid func() bool
+	longTimeout func(*s3.Options)
+	leaseValid  func() bool
 
 	failed   error
 	obsolete *s3.DeleteObjectInput // the deferred deletion of the incomplete part
@@ -161,5 +161,5 @@ func isIncompletePart(key *string) bool {
 }
 
 func (s *serialUploader) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
-	return s.S3API.CompleteMultipartUpload(ctx, in, append(opts, s.patient)...)
+	return s.S3API.CompleteMultipartUpload(ctx, in, append(opts, s.longTimeout)...)
 }

@@ -36,6 +36,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -141,7 +142,7 @@ func allowOrigins(h http.Header) {
 // is acquired: they must not interrupt the request that is writing.
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	allowOrigins(w.Header())
-	token, id := r.PathValue("token"), signedID(r)
+	token, id := r.PathValue("token"), delivery.SignedID(r)
 	right, err := s.service.OpenResumable(r.Context(), token, id)
 	if err == nil {
 		err = checkHeaders(r, right)
@@ -164,16 +165,6 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.handle(w, r, in, &request{right: right, hold: hold, length: r.ContentLength})
-}
-
-// signedID returns the video ID of a signed URL. A malformed ID is passed on as it
-// is: no signature matches it, so the service rejects the URL.
-func signedID(r *http.Request) video.ID {
-	raw := r.PathValue("id")
-	if id, err := video.ParseID("id", raw); err == nil {
-		return id
-	}
-	return video.ID(raw)
 }
 
 // checkHeaders rejects what tusd would misunderstand: it would store a part of a
