@@ -10,16 +10,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// mostLookedAt is how many videos a page looks at in search of labels, for which
+// maxExamined is how many videos a page examines in search of labels, for which
 // there is no index.
-const mostLookedAt = 2_000
+const maxExamined = 2_000
 
-// Videos returns a page of a tenant's videos, newest first, and where the next
-// one goes on; the zero Place after the last. It leaves out what is being
-// deleted, and the plans of videos that are not at work.
+// Videos returns a page of a tenant's videos, newest first, and the cursor of the
+// next page, which is zero after the last one. It leaves out videos that are being
+// deleted, and the plans of videos that are not processing.
 //
-// A page that looks for labels may have fewer videos than limit, or none, and
-// still not be the last: it gives up after some thousand that do not fit.
+// A page that filters by labels may have fewer videos than limit, or none, and
+// still not be the last: it stops after examining maxExamined videos.
 func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -29,10 +29,10 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 	return queries{tx}.list(ctx, tenant, f, after, limit)
 }
 
-// VideosByID returns some videos, in no order and whoever's they are, with the
-// StepTotals of those at work. It leaves out what Videos leaves out, and what is not
-// there. However many they are, it has three statements, which see one snapshot:
-// a video that is finished meanwhile is not taken for one at its beginning.
+// VideosByID returns some videos of any tenant, in no order, with the StepTotals of
+// those that are processing. It leaves out what Videos leaves out, and missing
+// videos. It always runs three statements in one snapshot: otherwise a video that
+// is finished meanwhile would look as if it had just begun.
 func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([]video.Video, map[video.ID][]Step, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([
 	return videos, sums, err
 }
 
-// BeingProcessed returns the ids of those videos that are processed.
+// BeingProcessed returns the ids of the videos that are processing.
 func BeingProcessed(videos []video.Video) []video.ID {
 	var ids []video.ID
 	for _, v := range videos {
@@ -59,7 +59,7 @@ func BeingProcessed(videos []video.Video) []video.ID {
 	return ids
 }
 
-// byID is VideosByID without the sums.
+// byID is VideosByID without the totals.
 func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
 	in, arg := anyOf(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)
@@ -69,9 +69,8 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 	return q.withResolutions(ctx, videos)
 }
 
-// list is Videos in a snapshot, without which a video that was found could be
-// gone when it is read. It has two or three statements, however many videos there
-// are.
+// list is Videos in a snapshot: otherwise a video that was found could be gone when
+// it is read. It runs two or three statements, however many videos there are.
 func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	if len(f.Labels) > 0 {
@@ -85,7 +84,7 @@ func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, next, err
 }
 
-// withResolutions adds to videos their resolutions, with one statement for all.
+// withResolutions adds the resolutions of all videos, with one statement.
 func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]video.Video, error) {
 	ids := make([]video.ID, len(videos))
 	for i, v := range videos {
@@ -101,10 +100,10 @@ func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]v
 	return videos, nil
 }
 
-// page reads a stretch of the list. It asks for one video too many, to know
-// whether there is more.
+// page reads one page of the list. It asks for one video more, to find out
+// whether there is a next page.
 func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	text, args := stretch(listColumns, tenant, f, after, limit+1)
+	text, args := pageQuery(listColumns, tenant, f, after, limit+1)
 	videos, err := q.videos(ctx, text, args...)
 	if err != nil || len(videos) <= limit {
 		return videos, video.Cursor{}, err
@@ -114,9 +113,9 @@ func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
 }
 
-// search reads those of a stretch that fit.
+// search reads one page of the videos whose metadata matches.
 func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	ids, next, err := q.fitting(ctx, tenant, f, after, limit)
+	ids, next, err := q.matching(ctx, tenant, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
@@ -125,9 +124,10 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 	return videos, next, err
 }
 
-// fitting looks through a stretch for videos that fit, at their metadata alone.
-func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
-	text, args := stretch(`id, created_at, metadata`, tenant, f, after, mostLookedAt+1)
+// matching returns the ids of the next videos whose metadata matches. It reads
+// nothing but the metadata.
+func (q queries) matching(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+	text, args := pageQuery(`id, created_at, metadata`, tenant, f, after, maxExamined+1)
 	rows, err := q.db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, video.Cursor{}, wrap("search videos", err)
@@ -135,8 +135,8 @@ func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filte
 	defer rows.Close()
 	var ids []video.ID
 	var last video.Cursor
-	for looked := 0; rows.Next(); looked++ {
-		if looked == mostLookedAt || len(ids) == limit {
+	for examined := 0; rows.Next(); examined++ {
+		if examined == maxExamined || len(ids) == limit {
 			return ids, last, nil
 		}
 		var created sql.NullInt64
@@ -152,10 +152,9 @@ func (q queries) fitting(ctx context.Context, tenant video.Tenant, f video.Filte
 	return ids, video.Cursor{}, wrap("search videos", rows.Err())
 }
 
-// stretch asks for columns of the videos after a place. Labels are not its
-// business.
-func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
-	created := int64(math.MaxInt64) // before everything
+// pageQuery selects columns of the videos after a cursor. It ignores labels.
+func pageQuery(columns string, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
+	created := int64(math.MaxInt64) // newer than everything
 	if after != (video.Cursor{}) {
 		created = after.CreatedAt.UnixMilli()
 	}
@@ -170,20 +169,20 @@ func stretch(columns string, tenant video.Tenant, f video.Filter, after video.Cu
 		 ORDER BY created_at DESC, id DESC LIMIT $` + strconv.Itoa(len(args)), args
 }
 
-// listColumns are what scanVideo reads. A plan can be large, and of a video that
-// is not at work nobody needs it here.
+// listColumns are what scanVideo reads. A plan can be large, and a list needs it
+// only for videos that are processing.
 const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan END`
 
-// videos returns what a statement finds, without resolutions.
+// videos returns the videos that a query finds, without resolutions.
 func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
 	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
-// anyOf writes a list of ids as a subquery with one argument, $n: a statement is
-// planned anew for each number of arguments, and there may be thousands of ids.
-// They are the names in a JSON object, because json_each of an array is not the
-// same on every engine. One id, which is what most requests are about, is found
-// without such a detour, in half the time.
+// anyOf writes a list of ids as a subquery with one argument, $n: there may be
+// thousands of ids, and a statement is planned anew for each number of arguments.
+// The ids are the keys of a JSON object, because json_each of an array differs
+// between the databases. A single id, the most frequent case, is passed directly,
+// which takes half the time.
 func anyOf(n int, ids []video.ID) (in, arg string) {
 	mark := "$" + strconv.Itoa(n)
 	if len(ids) == 1 {
@@ -193,6 +192,6 @@ func anyOf(n int, ids []video.ID) (in, arg string) {
 	for _, id := range ids {
 		names[id] = 0
 	}
-	text, _ := json.Marshal(names) // texts and numbers only: it cannot fail
+	text, _ := json.Marshal(names) // strings and numbers: it cannot fail
 	return "(SELECT key FROM json_each(" + mark + "))", string(text)
 }

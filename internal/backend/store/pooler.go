@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errShared means that a pooler stands between us and the server, and does not
-// keep our sessions. Our limits of time, the lock of the schema and the listening
-// of the workers all belong to a session: they would be lost, or be others'.
+// errShared means that a pooler between us and the server does not keep our
+// sessions. Timeouts, the schema lock and the workers' LISTEN all belong to a
+// session: they would be lost, or apply to other clients.
 var errShared = errors.New("a pooler gives each transaction another connection: connect directly, or set the pooler to session mode (pool_mode=session)")
 
-// checkSessions fails with errShared when two connections turn out to be the same
-// one of the server, or one to be several.
+// checkSessions fails with errShared if two of our connections share a process of
+// the server, or if one connection changes its process.
 func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	var conns [2]*pgx.Conn
 	for i := range conns {
@@ -24,11 +24,11 @@ func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
 		defer conns[i].Close(context.WithoutCancel(ctx))
 	}
 	var seen [2]string
-	for range 3 { // others use the pooler as well, and may be in between by chance
+	for range 3 { // with other clients on the pooler, one try may succeed by chance
 		for i, conn := range conns {
 			process, err := processOf(ctx, conn)
 			if err != nil {
-				return fmt.Errorf("look whether the connection is our own: %w", err)
+				return fmt.Errorf("check that the connection is not shared: %w", err)
 			}
 			if seen[i] != "" && process != seen[i] || process == seen[1-i] {
 				return errShared
@@ -39,10 +39,10 @@ func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	return nil
 }
 
-// processOf returns which process of the server answers now. The statement is not
-// prepared: poolers mix up those that are.
+// processOf returns which process of the server answers. The statement is not
+// prepared, because poolers confuse prepared statements.
 func processOf(ctx context.Context, conn *pgx.Conn) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	answers, err := conn.PgConn().Exec(ctx, `SELECT pg_backend_pid()`).ReadAll()
 	if err != nil {

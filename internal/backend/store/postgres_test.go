@@ -102,7 +102,7 @@ func TestPostgresOpenRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ address, says string }{
 		"a database that cannot hold every text": {with("spool", "/narrow"), "ENCODING 'UTF8'"},
 		"an address that is none":                {"postgres://spool:hunter2@host:port/db", "parse"},
-		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db", `database "db" at 127.0.0.1:1: nobody listens there`},
+		"a server that is not there":             {"postgres://spool:hunter2@127.0.0.1:1/db", `database "db" at 127.0.0.1:1: nothing listens there`},
 		"a host that is not there":               {"postgres://spool:hunter2@nowhere.invalid/db", "its host cannot be found"},
 		"a database that is not there":           {with("spool", "/nothing"), `database "nothing" at `},
 		"what to do about a missing database":    {with("spool", "/nothing"), "there is no such database: create it"},

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// collect returns what a statement finds, each row as scan reads it. op says in
-// errors what was being done.
+// collect runs a query and returns its rows, each as scan reads it. op describes
+// the query in errors.
 func collect[T any](ctx context.Context, q queries, op string, scan func(*sql.Rows) (T, error), text string, args ...any) ([]T, error) {
 	rows, err := q.db.QueryContext(ctx, text, args...)
 	if err != nil {

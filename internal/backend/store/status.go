@@ -9,9 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// AcceptUpload turns a video and its resolutions to processing with the file
-// that was verified. It reports false, and changes nothing, when an upload was
-// accepted before.
+// AcceptUpload moves a video and its resolutions to processing, with the verified
+// file. It reports false, and changes nothing, if an upload was accepted before.
 func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at time.Time) (bool, error) {
 	n, err := t.affected(ctx, "accept upload", `
 		UPDATE video
@@ -28,8 +27,8 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 	return true, err
 }
 
-// RefuseUpload marks a video, and all its resolutions, as failed because of its
-// upload. It reports false, and changes nothing, when an upload was accepted.
+// RefuseUpload marks a video and its resolutions as failed because of its upload.
+// It reports false, and changes nothing, if an upload was accepted.
 func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
 	n, err := t.affected(ctx, "refuse upload", `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
@@ -44,8 +43,8 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 	return true, err
 }
 
-// MoveVideo takes a video one step to status to. A step that is not legal from
-// where the video stands changes nothing and is a Conflict.
+// MoveVideo changes the status of a video. A change that is not legal from its
+// current status is a Conflict, and changes nothing.
 func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *video.Failure) error {
 	code, message := failureColumns(f)
 	n, err := t.affected(ctx, "move video", `
@@ -54,7 +53,7 @@ func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *vid
 	return illegalStep(n, err, string(id), to)
 }
 
-// MoveResolution does the same for a resolution.
+// MoveResolution changes the status of a resolution, like MoveVideo.
 func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video.Status, f *video.Failure) error {
 	code, message := failureColumns(f)
 	n, err := t.affected(ctx, "move resolution", `
@@ -77,8 +76,8 @@ func failureColumns(f *video.Failure) (code, message any) {
 	return f.Code, f.Message
 }
 
-// oneOf writes a list of statuses, constants of ours, as SQL. An empty list,
-// which not every engine takes, is written as one that nothing is equal to.
+// oneOf writes a list of statuses, which are constants, as SQL. An empty list,
+// which not every database accepts, is written as one that nothing is equal to.
 func oneOf(all []video.Status) string {
 	if len(all) == 0 {
 		return "(NULL)"

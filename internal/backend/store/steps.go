@@ -10,18 +10,17 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Step is one part of a video's plan.
+// Step is one part of the work on a video.
 type Step struct {
 	Kind     string
 	Number   int
 	Weight   float64 // share of the work
 	Progress float64 // 0 to 1
-	Frames   int64   // pictures made, once done
+	Frames   int64   // frames encoded, once done
 	Done     bool
 }
 
-// InsertSteps stores the steps of a plan. Those that are there already stay as
-// they are.
+// InsertSteps stores the steps of a plan. Steps that exist already stay unchanged.
 func (t *Tx) InsertSteps(ctx context.Context, id video.ID, steps []Step) error {
 	const rows, columns = 100, 4
 	for len(steps) > 0 {
@@ -50,7 +49,7 @@ func (t *Tx) InsertSteps(ctx context.Context, id video.ID, steps []Step) error {
 	return nil
 }
 
-// Steps returns the steps of a video's plan, in order of kind and number.
+// Steps returns the steps of a video, ordered by kind and number.
 func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 	scan := func(rows *sql.Rows) (Step, error) {
 		var s Step
@@ -64,10 +63,10 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
 
-// StepTotals returns the steps of some videos added up: for each kind one, with the
-// weight of all and their common progress, but for each number of the kind that
-// is to stay apart one of its own. A film of hours has hundreds of steps, and who
-// wants to know how far it has come need not see them.
+// StepTotals adds up the steps of some videos. It returns one step for each kind,
+// with the weight and the progress of all its steps; only the steps of the kind
+// apart stay separate. A video of several hours has hundreds of steps, and its
+// progress needs only their sums.
 func (s *Store) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
 	return s.stepTotals(ctx, ids, apart)
 }
@@ -84,7 +83,7 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 		          FROM step WHERE video_id IN `+in+`) AS part
 		 GROUP BY video_id, kind, which`, apart, arg)
 	if err != nil {
-		return nil, wrap("add steps up", err)
+		return nil, wrap("add up steps", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -92,19 +91,19 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 		var s Step
 		var done float64
 		if err := rows.Scan(&id, &s.Kind, &s.Number, &s.Weight, &done); err != nil {
-			return nil, wrap("add steps up", err)
+			return nil, wrap("add up steps", err)
 		}
 		if s.Weight > 0 {
 			s.Progress = done / s.Weight
 		}
 		sums[id] = append(sums[id], s)
 	}
-	return sums, wrap("add steps up", rows.Err())
+	return sums, wrap("add up steps", rows.Err())
 }
 
-// FinishStep records that a step is done. It reports false, and changes
-// nothing, when the step was done before or is not wanted any more: of two
-// workers with the same task, one result counts.
+// FinishStep records that a step is done. It reports false, and changes nothing, if
+// the step was done before or is not wanted any more: of two workers with the same
+// task, only one result counts.
 func (t *Tx) FinishStep(ctx context.Context, id video.ID, kind string, number int, frames int64, at time.Time) (bool, error) {
 	n, err := t.affected(ctx, "finish step", `
 		UPDATE step SET done_at = $1, progress = 1, frames = $2
@@ -113,10 +112,9 @@ func (t *Tx) FinishStep(ctx context.Context, id video.ID, kind string, number in
 	return n == 1, err
 }
 
-// SetProgress records how far a step has come. It reports false when nobody
-// waits for the step any more: its worker may stop. Every task at work writes it
-// again and again, and nothing else has to be true with it, so it is a statement
-// by itself.
+// SetProgress records the progress of a step. It reports false if the step is not
+// wanted any more: its worker may stop. Running tasks write it often, and nothing
+// else depends on it, so it needs no transaction.
 func (s *Store) SetProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
 	return queries{s.write}.setProgress(ctx, id, kind, number, progress)
 }
@@ -129,8 +127,8 @@ func (q queries) setProgress(ctx context.Context, id video.ID, kind string, numb
 	return n == 1, err
 }
 
-// CountFault counts a failure of unknown cause and returns how many there were.
-// A step that is not there, such as the inspection before the plan, is made.
+// CountFault counts a failure of unknown cause and returns how many there were. It
+// creates a missing step, such as the inspection before there is a plan.
 func (t *Tx) CountFault(ctx context.Context, id video.ID, kind string, number int) (int, error) {
 	var n int
 	err := t.db.QueryRowContext(ctx, `
@@ -140,7 +138,7 @@ func (t *Tx) CountFault(ctx context.Context, id video.ID, kind string, number in
 	return n, wrap("count fault", err)
 }
 
-// DropSteps forgets the steps of a video that will not be worked on any more.
+// DropSteps deletes the steps of a video that is not processed any more.
 func (t *Tx) DropSteps(ctx context.Context, id video.ID) error {
 	_, err := t.affected(ctx, "drop steps", `DELETE FROM step WHERE video_id = $1`, id)
 	return err

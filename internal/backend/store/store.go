@@ -1,8 +1,36 @@
-// Package store keeps what Spool knows about videos, keys and work in a SQL
-// database. One SQL text serves every engine: placeholders are numbered by
-// first appearance, times are milliseconds, ids and JSON are text. The store
-// checks the legality of each status step in its UPDATE statements; what a step
-// means is decided in package app.
+// Package store keeps videos, keys and the state of their processing in a SQL
+// database: SQLite for one process, PostgreSQL for many machines. The same SQL text
+// serves both: placeholders are numbered by first appearance, times are
+// milliseconds, ids and JSON are text. storetest is the contract that both pass.
+//
+// The store checks that a status change is legal, in the WHERE of its UPDATE
+// statements. The packages in service decide what a change means.
+//
+// # Transactions
+//
+// Every write happens in a transaction (InTx), together with the tasks that it
+// makes necessary: the queue keeps its tasks in the same database. A row without
+// its task, or a task without its row, cannot exist after a crash. Progress is the
+// only exception, because losing it costs nothing.
+//
+// SQLite has one writer at a time, so transactions there cannot conflict.
+// PostgreSQL has many. Transactions that decide something about a video lock it
+// first (Tx.Lock), and others wait outside the database, without occupying a
+// connection. A transaction that waits for something slow, such as a copy in the
+// storage, is kept alive (Tx.KeepAliveWhile); if its connection is lost, so is its
+// lock, and the slow work is cancelled.
+//
+// # Errors
+//
+// A transient error is a video.Error of kind Unavailable, so that clients and tasks
+// try again. If a commit fails, its outcome is unknown; see InTx.
+//
+// # Schema
+//
+// Migrations only add, so that old and new processes work side by side during an
+// upgrade; see package migrate. Some tables keep older names: promise holds
+// idempotency records, chore the run-once locks, effort the cost of a video and run
+// the executions of its child processes.
 package store
 
 import (
@@ -17,7 +45,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // registers the engine
+	_ "modernc.org/sqlite" // registers the driver
 
 	"github.com/spool-video/spool/internal/backend/store/migrate"
 )
@@ -25,31 +53,32 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Store is an open database. Reads may run at any time; every write but
-// SetProgress happens in a transaction that InTx opens.
+// Store is an open database. Every write except SetProgress happens in a
+// transaction that InTx opens.
 type Store struct {
 	queries
 	write *sql.DB
 	read  *sql.DB
 	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
 	newer []string      // migrations that this binary does not know
-	beat  time.Duration // how often PostgreSQL hears of a transaction that waits for something else; 0: never
+
+	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 }
 
-// Tx is a transaction. It is also what a queue enqueues in.
+// Tx is a transaction. It implements queue.Tx.
 type Tx struct {
 	queries
 	querier
 	conn      *sql.Conn
 	postgres  bool
-	beat      time.Duration
+	keepAlive time.Duration
 	committed []func()
 }
 
 // OnCommit registers f to run after a successful commit, and never otherwise.
 func (t *Tx) OnCommit(f func()) { t.committed = append(t.committed, f) }
 
-// ExecContext is for the queue, which has statements of its own.
+// ExecContext is for the queue, which has its own statements.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	res, err := t.querier.ExecContext(ctx, query, args...)
 	return res, wrap("change tasks", err)
@@ -61,7 +90,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	return rows, wrap("read tasks", err)
 }
 
-// queries are the statements that work inside a transaction as well as outside.
+// queries are the statements that work both inside and outside a transaction.
 type queries struct{ db querier }
 
 type querier interface {
@@ -70,11 +99,11 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// OpenSQLite opens, and creates if need be, the database file at path.
+// OpenSQLite opens the database file at path, and creates it if necessary.
 //
-// SQLite has one writer at a time, so the writing pool has one connection and
-// every transaction starts as a writer: two can never deadlock by upgrading.
-// Commits are synced to the disk: what a client was told survives a power cut.
+// SQLite has one writer at a time, so the writing pool has one connection, and every
+// transaction starts as a writer: two can never deadlock by upgrading. Commits are
+// synced to the disk: what a client was told survives a power cut.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	write, err := openSQLite(path, url.Values{
 		"_txlock": {"immediate"},
@@ -103,8 +132,8 @@ func openSQLite(path string, options url.Values) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String())
 }
 
-// check reads back the settings that correctness rests on, because a driver may
-// silently ignore an option it does not know, and brings the schema up to date.
+// check reads back the settings that correctness depends on, because a driver may
+// silently ignore an unknown option, and brings the schema up to date.
 func (s *Store) check(ctx context.Context) error {
 	var mode string
 	var keys, sync int
@@ -118,13 +147,13 @@ func (s *Store) check(ctx context.Context) error {
 		return err
 	}
 	if mode != "wal" || keys != 1 || sync != 2 {
-		return fmt.Errorf("SQLite settings were not taken: journal_mode=%s foreign_keys=%d synchronous=%d", mode, keys, sync)
+		return fmt.Errorf("SQLite ignored settings: journal_mode=%s foreign_keys=%d synchronous=%d", mode, keys, sync)
 	}
 	return s.Migrate(ctx, "store", migrations)
 }
 
-// Migrate applies the migrations of a set that lives in this database too, such
-// as the queue's.
+// Migrate applies the migrations of another set in this database, such as the
+// queue's.
 func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
@@ -145,8 +174,8 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 	})
 }
 
-// Newer lists migrations of the database that a newer binary has applied and
-// this one does not know. It can work with them; its operator should know.
+// Newer lists migrations that a newer binary has applied and this one does not
+// know. This one can work with them, but the operator should be told.
 func (s *Store) Newer() []string { return s.newer }
 
 // Writer returns the pool that writes, for a queue that keeps its tasks in the
@@ -171,21 +200,21 @@ func (s *Store) Close() error {
 	return err
 }
 
-// tries is how often a transaction is run that collides with others.
-const tries = 3
+// maxTries is how often a transaction is run that conflicts with others.
+const maxTries = 3
 
-// InTx runs f in a transaction. It commits when f returns nil, and rolls back,
-// returning f's error, otherwise. On PostgreSQL it calls f again, in a new
-// transaction, when the first was undone because of another one that ran at the
-// same time, and, as often as it takes, when a video was locked by another one.
+// InTx runs f in a transaction. It commits if f returns nil; otherwise it rolls back
+// and returns f's error. On PostgreSQL it calls f again, in a new transaction, if
+// the first was rolled back because of a concurrent one, and, as often as
+// necessary, if another one has locked the video.
 //
-// An error of the commit itself says nothing about its outcome: the connection
-// may have been lost when the server had already done it. It is Unavailable,
-// the functions of OnCommit do not run, and the caller has to do the same again
-// or leave it. Both are safe, because repeating is: an insertion under the same
-// id is refused, a finished step stays finished, a task is enqueued once.
+// An error of the commit itself says nothing about its outcome: the connection may
+// have been lost after the server had committed. The error is Unavailable, the
+// functions of OnCommit do not run, and the caller may repeat the transaction or
+// leave it. Repeating is safe: an insertion under the same id is refused, a
+// finished step stays finished, a task is enqueued once.
 func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
-	looks := 0 // at a video that was locked
+	lockTries := 0
 	for try := 1; ; {
 		committed, err := s.inTx(ctx, f)
 		var pause time.Duration
@@ -196,11 +225,11 @@ func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
 			}
 			return nil
 		case errors.Is(err, errLocked):
-			looks++
-			pause = lockPause(looks)
-		case try < tries && collided(err):
-			// The other one has been waiting for what this one has just let go, and
-			// on a busy machine would be overtaken again.
+			lockTries++
+			pause = lockPause(lockTries)
+		case try < maxTries && isConflict(err):
+			// The other transaction waits for what this one has just released. On a
+			// busy machine this one would overtake it again.
 			pause = time.Duration(try) * 100 * time.Millisecond
 			try++
 		default:
@@ -214,7 +243,7 @@ func (s *Store) InTx(ctx context.Context, f func(*Tx) error) error {
 	}
 }
 
-// inTx runs f once and returns what has to run after the commit.
+// inTx runs f once and returns the functions to run after the commit.
 func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	conn, tx, err := s.begin(ctx)
 	if err != nil {
@@ -222,7 +251,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, beat: s.beat}
+	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive}
 	if err := f(t); err != nil {
 		return nil, err
 	}
@@ -231,41 +260,41 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	if err := tx.Commit(); err != nil {
 		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-			return nil, ctx.Err() // database/sql was faster, and has rolled back
+			return nil, ctx.Err() // database/sql has noticed first, and has rolled back
 		}
 		return nil, wrap("commit", err)
 	}
 	return t.committed, nil
 }
 
-// begin opens a transaction. A connection may have died in the pool without
-// anybody noticing: then another one is tried, since nothing was done on it.
+// begin opens a transaction. If a connection has died unnoticed in the pool, it
+// tries another one.
 //
-// On PostgreSQL the end of ctx ends its statements, but does not interrupt the
-// commit: a handler that gives up its own video is cancelled by the very
-// commit, the moment before it returns.
+// On PostgreSQL the transaction gets a detached context: the end of ctx ends its
+// statements but does not interrupt the commit. A handler that gives up its own
+// video is cancelled by that very commit, a moment before it returns.
 func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
-	life := ctx
+	txCtx := ctx
 	if s.pool != nil {
-		life = context.WithoutCancel(ctx)
+		txCtx = context.WithoutCancel(ctx)
 	}
 	for try := 1; ; try++ {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
 			return nil, nil, wrap("begin", err)
 		}
-		tx, err := conn.BeginTx(life, nil)
+		tx, err := conn.BeginTx(txCtx, nil)
 		if err == nil {
 			return conn, tx, nil
 		}
 		conn.Close()
-		if try == tries || !passing(err) || errors.Is(err, context.DeadlineExceeded) {
+		if try == maxTries || !isTransient(err) || errors.Is(err, context.DeadlineExceeded) {
 			return nil, nil, wrap("begin", err)
 		}
 	}
 }
 
-// millis stores a time; the zero time is NULL.
+// millis converts a time for the database; the zero time is NULL.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -280,7 +309,7 @@ func fromMillis(ms sql.NullInt64) time.Time {
 	return time.UnixMilli(ms.Int64).UTC()
 }
 
-// affected reports how many rows a statement changed.
+// affected runs a statement and returns how many rows it changed.
 func (q queries) affected(ctx context.Context, op, query string, args ...any) (int64, error) {
 	res, err := q.db.ExecContext(ctx, query, args...)
 	if err != nil {

@@ -41,8 +41,9 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 // Video returns a video with its resolutions. One that is being deleted is
 // returned too, with DeletedAt set.
 //
-// The two lie in two tables, so outside a transaction they are read in a
-// snapshot: a video at work whose resolutions are all ready is never seen.
+// Videos and resolutions are two tables, so outside a transaction they are read in
+// a snapshot: otherwise a reader could see a video in processing whose resolutions
+// are all ready.
 func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	return queries{tx}.Video(ctx, id)
 }
 
-// snapshot begins a transaction that reads everything as it is at one moment.
+// snapshot begins a read-only transaction that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	return tx, wrap("begin to read", err)
@@ -72,7 +73,7 @@ func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	return v, err
 }
 
-// videoColumns and the plan are what scanVideo reads.
+// videoColumns are, with the plan, what scanVideo reads.
 const videoColumns = `id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
 	source_key, source_size, source_etag, duration_us, warnings`
@@ -123,7 +124,7 @@ func failure(code, message sql.NullString) *video.Failure {
 	return &video.Failure{Code: video.FailureCode(code.String), Message: message.String}
 }
 
-// resolutions returns those of each of some videos, in the order asked for.
+// resolutions returns the resolutions of some videos, in the order requested.
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
 	in, arg := anyOf(1, ids)
 	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
@@ -159,7 +160,7 @@ func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, e
 	return v, wrap("find video of resolution", err)
 }
 
-// SetPlan stores what inspecting the file decided.
+// SetPlan stores the plan that the inspection of the file has made.
 func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -170,7 +171,7 @@ func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	return err
 }
 
-// SetWarnings replaces what a person should know about a video.
+// SetWarnings replaces the warnings of a video.
 func (t *Tx) SetWarnings(ctx context.Context, id video.ID, all []video.Warning) error {
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -180,7 +181,7 @@ func (t *Tx) SetWarnings(ctx context.Context, id video.ID, all []video.Warning) 
 	return err
 }
 
-// SetOutput stores what a resolution's file turned out to be.
+// SetOutput stores the properties of a resolution's file.
 func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	_, err := t.affected(ctx, "store output",
 		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4 WHERE id = $5`,
@@ -188,7 +189,7 @@ func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	return err
 }
 
-// InsertResolution adds a resolution to a video, after those it has.
+// InsertResolution adds a resolution to a video, after the existing ones.
 func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 	code, message := failureColumns(r.Failure)
 	_, err := t.affected(ctx, "add resolution", `
@@ -205,14 +206,14 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	return err
 }
 
-// RemoveVideo forgets a video with its resolutions and steps. One that is not
-// there is no error.
+// RemoveVideo deletes a video with its resolutions and steps. It is no error if the
+// video does not exist.
 func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
 	_, err := t.affected(ctx, "remove video", `DELETE FROM video WHERE id = $1`, id)
 	return err
 }
 
-// RemoveResolution forgets one resolution.
+// RemoveResolution deletes one resolution.
 func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error {
 	n, err := t.affected(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1`, id)
 	if err == nil && n == 0 {
@@ -221,9 +222,9 @@ func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error 
 	return err
 }
 
-// AbandonedUploads lists videos that still wait for an upload whose address expired
-// before the given time, longest ago first. One that is being deleted waits for
-// nothing any more.
+// AbandonedUploads lists videos that still wait for an upload whose URL expired
+// before the given time, the oldest first. It leaves out videos that are being
+// deleted.
 func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
 	return s.ids(ctx, `
 		SELECT id FROM video
@@ -231,13 +232,13 @@ func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit in
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
 }
 
-// ProcessingVideos lists videos that are processed, in the order of their ids, beginning
-// after one of them.
+// ProcessingVideos lists the videos in processing whose ids follow after, in the
+// order of their ids.
 func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
 	return s.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
-// MarkedDeleted lists videos whose deletion was promised and has not been finished.
+// MarkedDeleted lists the videos that are marked deleted and not removed yet.
 func (s *Store) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
 	return s.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
 }

@@ -262,3 +262,26 @@ func TestTaskNobodyRangForIsFound(t *testing.T) {
 		}
 	})
 }
+
+// The dispatcher runs in a goroutine of its own, where a panic would end the
+// process with all its requests.
+func TestPanicOfTheDispatcherIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
+		panics := 2
+		r.q.now = func() time.Time {
+			if panics--; panics >= 0 {
+				panic("meant by the test")
+			}
+			return time.Now()
+		}
+		ran := make(chan struct{})
+		r.start(1, func(context.Context, queue.Task) error { close(ran); return nil })
+		<-ran
+		if got := r.log.with("meant by the test"); len(got) != 2 || !strings.Contains(got[0], "stack=") {
+			t.Errorf("logged %q, want both panics with their stacks", got)
+		}
+	})
+}

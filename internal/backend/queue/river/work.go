@@ -35,7 +35,7 @@ func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
 		if err != nil {
 			q.beats.Close()
 		}
-		return func() { q.run(context.WithoutCancel(ctx), client) }, err
+		return func() { q.runLoops(context.WithoutCancel(ctx), client) }, err
 	})
 }
 
@@ -43,9 +43,9 @@ func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
 // reclaim it when this worker's heartbeats are missing.
 func (q *Queue) Stop(ctx context.Context) error { return q.executor.Stop(ctx) }
 
-// run writes heartbeats and does maintenance until the queue has stopped and the
+// runLoops writes heartbeats and does maintenance until the queue has stopped and the
 // last handler has returned.
-func (q *Queue) run(ctx context.Context, client *river.Client[pgx.Tx]) {
+func (q *Queue) runLoops(ctx context.Context, client *river.Client[pgx.Tx]) {
 	defer q.beats.Close()
 	var loops sync.WaitGroup
 	running, cancel := context.WithCancel(ctx)

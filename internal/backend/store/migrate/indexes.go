@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// indexLock is the advisory lock of those who build indexes on PostgreSQL.
+// indexLock is the advisory lock for building indexes on PostgreSQL.
 const indexLock = 0x5b00_1d0e
 
-// lockPause is how often a lock is asked for that somebody else has.
+// lockPause is the pause between two tries to take a lock that is held.
 const lockPause = 100 * time.Millisecond
 
 var indexStatement = regexp.MustCompile(`(?s)^CREATE INDEX (\w+) (ON .+)$`)
 
-// index is one that a migration makes.
+// index is an index that a migration creates.
 type index struct{ name, on string }
 
-// onlyIndexes returns what a migration makes when it makes nothing but indexes.
+// onlyIndexes returns the indexes of a migration that creates nothing else.
 func onlyIndexes(script string) []index {
 	var code strings.Builder
 	for line := range strings.Lines(script) {
@@ -43,10 +43,10 @@ func onlyIndexes(script string) []index {
 	return out
 }
 
-// buildIndexes makes indexes on PostgreSQL while others go on writing: on a
-// large table an ordinary CREATE INDEX would keep them waiting for longer than a
-// request may take. This way it cannot be part of a transaction, so the record
-// follows when all is done, and what is there already is not made again.
+// buildIndexes creates indexes on PostgreSQL without blocking writers: on a large
+// table an ordinary CREATE INDEX would block them for longer than a request may
+// take. A concurrent build cannot be part of a transaction, so the record follows
+// when all is done, and existing indexes are not built again.
 func buildIndexes(ctx context.Context, db *sql.DB, set, name string, list []index) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func buildIndexes(ctx context.Context, db *sql.DB, set, name string, list []inde
 	}
 	defer conn.Close()
 	if err := Lock(ctx, conn, indexLock); err != nil {
-		return fmt.Errorf("wait for others who build indexes: %w", err)
+		return fmt.Errorf("wait for other index builds: %w", err)
 	}
-	defer conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, indexLock) // fails with the connection, which unlocks, too
+	defer conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, indexLock) // if this fails, the connection is gone, which also unlocks
 
 	var done bool
 	err = conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM migration WHERE set_name = $1 AND name = $2)`, set, name).Scan(&done)
@@ -72,9 +72,9 @@ func buildIndexes(ctx context.Context, db *sql.DB, set, name string, list []inde
 	return err
 }
 
-// Lock takes an advisory lock of PostgreSQL for a connection. It asks again and
-// again instead of waiting in the server: a statement that waits there counts as
-// an old reader, for whose end the build of an index waits.
+// Lock takes an advisory lock of PostgreSQL for a connection. It polls instead of
+// waiting in the server: a waiting statement counts as an old reader, and a
+// concurrent index build waits for all of those.
 func Lock(ctx context.Context, conn *sql.Conn, lock int64) error {
 	for {
 		var free bool
@@ -89,17 +89,17 @@ func Lock(ctx context.Context, conn *sql.Conn, lock int64) error {
 	}
 }
 
-// build makes the index. A build that was broken off leaves one that costs
-// every write and serves no reader: it is made anew.
+// build creates the index. An interrupted build leaves an invalid index that slows
+// down writes and serves no reader: it is dropped and built again.
 func (ix index) build(ctx context.Context, conn *sql.Conn) error {
 	const question = `SELECT EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid)`
 	var broken bool
 	if err := conn.QueryRowContext(ctx, question, ix.name).Scan(&broken); err != nil {
-		return fmt.Errorf("look for index %s: %w", ix.name, err)
+		return fmt.Errorf("check index %s: %w", ix.name, err)
 	}
 	if broken {
 		if _, err := conn.ExecContext(ctx, `DROP INDEX CONCURRENTLY `+ix.name); err != nil {
-			return fmt.Errorf("drop what is left of index %s: %w", ix.name, err)
+			return fmt.Errorf("drop invalid index %s: %w", ix.name, err)
 		}
 	}
 	if _, err := conn.ExecContext(ctx, `CREATE INDEX CONCURRENTLY IF NOT EXISTS `+ix.name+` `+ix.on); err != nil {

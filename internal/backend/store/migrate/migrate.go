@@ -1,7 +1,7 @@
-// Package migrate brings a database up to the schema that this binary expects.
-// It owns the table that remembers which files were applied, and nothing else:
-// the files belong to the packages whose tables they make. There is no way
-// down; a wrong step is mended by a further one.
+// Package migrate brings a database up to the schema that this binary expects. It
+// owns the table of applied migrations and nothing else: the files belong to the
+// packages whose tables they create. There are no down migrations; a mistake is
+// fixed by another migration.
 package migrate
 
 import (
@@ -17,25 +17,24 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// breaking ends the name of a file after which older binaries cannot go on. All
-// others only add, so that old and new ones work side by side during an upgrade.
+// breaking is the suffix of a file after which older binaries cannot work. All other
+// files only add, so that old and new binaries work side by side during an upgrade.
 const breaking = ".breaking.sql"
 
-// ErrNewer means that the database holds a breaking migration which this binary
-// does not know. Going on could destroy what the newer one wrote.
+// ErrNewer means that the database has a breaking migration which this binary does
+// not know. Continuing could destroy what the newer binary wrote.
 var ErrNewer = errors.New("the database was made by a newer Spool")
 
-// Up applies the *.sql files at the top of files in the order of their names,
-// each once, and records them under set. A file and its record are one
-// transaction, so a file that fails leaves nothing behind and is tried again at
-// the next start. (Files of indexes are an exception on PostgreSQL: they do not
-// hold up writers.) Several processes may call Up at once: each file is applied
-// by one of them while the others wait. It returns the names of files that a
-// newer binary has applied and this one does not know.
+// Up applies the *.sql files at the top of files in the order of their names, each
+// once, and records them under set. A file and its record are one transaction, so a
+// file that fails leaves nothing behind and is tried again at the next start. (On
+// PostgreSQL, files that only create indexes are an exception: they are built
+// without blocking writers.) Several processes may call Up at once: one of them
+// applies a file while the others wait. It returns the names of files that a newer
+// binary has applied and this one does not know.
 //
-// On SQLite the pool should be opened with _txlock=immediate and a
-// busy_timeout, so that waiting is done by the engine; on PostgreSQL without a
-// lock_timeout.
+// On SQLite the pool should be opened with _txlock=immediate and a busy_timeout, so
+// that SQLite does the waiting; on PostgreSQL without a lock_timeout.
 func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []string, err error) {
 	names, err := fs.Glob(files, "*.sql") // sorted by name
 	if err != nil {
@@ -65,8 +64,8 @@ func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []strin
 	return newer, nil
 }
 
-// history makes the table of migrations where it is missing and returns the
-// names that are applied already.
+// history creates the table of migrations if it is missing, and returns the names
+// of the applied ones.
 func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 	const table = `
 		CREATE TABLE IF NOT EXISTS migration (
@@ -97,14 +96,14 @@ func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 	return names, err
 }
 
-// record notes that a file is applied.
+// record stores that a file is applied.
 const record = `
 	INSERT INTO migration (set_name, name, applied_at) VALUES ($1, $2, $3)
 	ON CONFLICT (set_name, name) DO NOTHING`
 
-// apply runs one file, unless another starter has done so since history was
-// read. The record is written first: on every engine that makes the second
-// starter wait here until the first has committed or given up.
+// apply runs one file, unless another process has done so since history was read.
+// The record is written first: that makes the second process wait here until the
+// first has committed or failed.
 func apply(ctx context.Context, db *sql.DB, set, name string, files fs.FS) error {
 	script, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -149,10 +148,10 @@ func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 // lockKey is the advisory lock of migrations on PostgreSQL.
 const lockKey = 0x5b00_1dbd
 
-// lock makes starters take turns from the first statement on. SQLite has done
-// it already: BEGIN IMMEDIATE admits one writer. PostgreSQL does not, and two
-// CREATE TABLE IF NOT EXISTS at once can fail there. Its lock ends with the
-// transaction, also when the process is killed.
+// lock makes other processes wait from the first statement on. On SQLite BEGIN
+// IMMEDIATE has done so already. On PostgreSQL two concurrent CREATE TABLE IF NOT
+// EXISTS can fail. The lock ends with the transaction, also if the process is
+// killed.
 func lock(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	if !isPostgres(db) {
 		return nil

@@ -38,17 +38,17 @@ CREATE TABLE video (
 	plan              TEXT
 );
 
--- Uploads that nobody completed, for the hourly clean-up.
+-- Uploads that were never completed, for the hourly clean-up.
 CREATE INDEX video_waiting ON video (upload_expires_at) WHERE status = 'pending_upload';
 
--- Deletions under way.
+-- Videos that are marked deleted and not removed yet.
 CREATE INDEX video_doomed ON video (deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE resolution (
 	id              TEXT PRIMARY KEY,
 	video_id        TEXT NOT NULL REFERENCES video (id) ON DELETE CASCADE,
 	name            TEXT NOT NULL,
-	position        INTEGER NOT NULL, -- in the order asked for
+	position        INTEGER NOT NULL, -- in the order requested
 	status          TEXT NOT NULL CHECK (status IN ('pending_upload', 'processing', 'ready', 'fail')),
 	failure_code    TEXT,
 	failure_message TEXT,
@@ -59,8 +59,8 @@ CREATE TABLE resolution (
 	UNIQUE (video_id, name)
 );
 
--- What a video's plan consists of. The queue runs tasks of the same names; a
--- task's result counts only once, by the done_at it sets here.
+-- The steps of a video's plan. The queue runs tasks of the same names; the result
+-- of a task counts only once, by the done_at that it sets here.
 CREATE TABLE step (
 	video_id TEXT NOT NULL REFERENCES video (id) ON DELETE CASCADE,
 	kind     TEXT NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE step (
 	weight   DOUBLE PRECISION NOT NULL, -- share of the work
 	progress DOUBLE PRECISION NOT NULL, -- 0 to 1
 	faults   INTEGER NOT NULL,          -- failures of unknown cause
-	frames   BIGINT NOT NULL,           -- pictures made, when done
+	frames   BIGINT NOT NULL,           -- frames encoded, when done
 	done_at  BIGINT,
 	PRIMARY KEY (video_id, kind, number)
 );

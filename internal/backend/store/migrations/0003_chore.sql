@@ -1,4 +1,4 @@
--- When chores that a fleet needs done once in a while were last begun.
+-- Run-once locks: when each periodic job of the fleet was last started.
 CREATE TABLE chore (
 	name     TEXT PRIMARY KEY,
 	begun_at BIGINT NOT NULL

@@ -1,4 +1,5 @@
--- Which video a client's Idempotency-Key stands for. The video may be gone.
+-- Idempotency records: which video a client's Idempotency-Key stands for. The video
+-- may be gone.
 CREATE TABLE promise (
 	tenant     TEXT   NOT NULL,
 	key        TEXT   NOT NULL,
@@ -8,5 +9,5 @@ CREATE TABLE promise (
 	PRIMARY KEY (tenant, key)
 );
 
--- Old ones, which are forgotten.
+-- To delete old records.
 CREATE INDEX promise_age ON promise (created_at);

@@ -1,2 +1,2 @@
--- Videos at work, which are looked after now and then.
+-- Videos in processing, which are reconciled periodically.
 CREATE INDEX video_at_work ON video (id) WHERE status = 'processing';

@@ -43,7 +43,7 @@ func Run(m interface{ Run() int }) int {
 	return status
 }
 
-// Fresh returns the address of an empty database on the shared server. It goes
+// Fresh returns the URL of an empty database on the shared server. It is dropped
 // when the test ends.
 func Fresh(t testing.TB) string {
 	t.Helper()
@@ -102,7 +102,7 @@ func Copies(t testing.TB, prepare func(address string)) func(testing.TB) string 
 	}
 }
 
-// Fresh returns the address of an empty database on s. It goes when the test
+// Fresh returns the URL of an empty database on s. It is dropped when the test
 // ends.
 func (s *Server) Fresh(t testing.TB) string {
 	t.Helper()

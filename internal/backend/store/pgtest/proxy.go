@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Proxy stands between a client and a database. It can do to the client what a
+// Proxy sits between a client and a database. It can do to the client what a
 // network, or the end of its process, would.
 type Proxy struct {
 	target   string // address of the database
@@ -136,8 +136,8 @@ func (p *Proxy) frost() chan struct{} {
 	return p.frozen
 }
 
-// Freeze lets nothing pass any more while connections stay open and new ones
-// are accepted: a server that is there and does not answer.
+// Freeze lets nothing pass while connections stay open and new ones
+// are accepted, like a server that does not answer.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +178,7 @@ func (p *Proxy) loses(said []byte) bool {
 	return true
 }
 
-// Drop ends all connections; new ones are welcome.
+// Drop ends all connections; new ones are accepted.
 func (p *Proxy) Drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,9 +49,9 @@ func Start(t testing.TB) *Server {
 // whose clock is so much ahead of this machine's. On a machine without
 // libfaketime the test ends as need.Missing says.
 //
-// On a server that lives in the past, time-outs were seen to strike without
+// If the clock of a server is behind, timeouts were seen to strike without
 // cause now and then, probably because signal handlers are told the true time:
-// to clients it is a server in passing trouble.
+// clients see transient errors.
 func StartWithClock(t testing.TB, ahead time.Duration) *Server {
 	t.Helper()
 	var libraries []string
@@ -152,7 +152,7 @@ func (s *Server) start(ctx context.Context) error {
 	return s.wait(ctx)
 }
 
-// errEnded means that a server did not begin to answer.
+// errEnded means that a server exited before it answered.
 var errEnded = errors.New("PostgreSQL ended at once")
 
 // wait waits until the server answers.
@@ -190,7 +190,7 @@ func (s *Server) end(sig syscall.Signal) {
 // Stop stops the server as an operator does: it ends all connections.
 func (s *Server) Stop() { s.end(syscall.SIGINT) }
 
-// Crash stops the server without a word. What was not committed is lost.
+// Crash kills the server. What was not committed is lost.
 func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
 
 // Start starts a server that was stopped. On a busy machine the processes of one

@@ -17,15 +17,15 @@ func videosByID(t *testing.T, st *store.Store) {
 	mine := aged(t, st, 0, nil)
 	theirs := aged(t, st, 0, func(v *video.Video) { v.Tenant, v.Status = "acme", video.Processing })
 	aged(t, st, 0, nil)
-	doomed := aged(t, st, 0, nil)
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), doomed, noon) })
+	deleted := aged(t, st, 0, nil)
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), deleted, noon) })
 	for _, id := range []video.ID{mine, theirs} {
 		change(t, st, func(tx *store.Tx) error {
 			return tx.InsertSteps(t.Context(), id, []store.Step{{Kind: "encode", Weight: 2}, {Kind: "encode", Number: 1, Weight: 1}})
 		})
 	}
 
-	ids := []video.ID{mine, theirs, mine, doomed}
+	ids := []video.ID{mine, theirs, mine, deleted}
 	for range 5_000 {
 		ids = append(ids, video.ID(uuid.NewString()))
 	}

@@ -114,7 +114,7 @@ func keyIsRevoked(t *testing.T, st *store.Store) {
 func signingKeyTests() []test {
 	return []test{
 		{"signing keys are listed newest first", signingKeysAreListed},
-		{"a signing key is forgotten", signingKeyIsForgotten},
+		{"a signing key is deleted", signingKeyIsForgotten},
 		{"the id of a signing key can be used once", signingKeysAreUnique},
 	}
 }

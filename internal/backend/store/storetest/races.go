@@ -24,7 +24,7 @@ func raceTests() []test {
 		{"one of many deletes the video", oneDeletes},
 		{"one of many names the database", oneNames},
 		{"a read never shows half a transaction", readsAreWhole},
-		{"readers and writers do not disturb each other", crowd},
+		{"readers and writers do not disturb each other", readersAndWriters},
 	}
 }
 
@@ -162,8 +162,8 @@ func oneDeletes(t *testing.T, st *store.Store) {
 	}))
 }
 
-// A video and its resolutions lie in two tables. They change together, so a
-// reader has to see them together: never a video at work with all resolutions
+// A video and its resolutions are in two tables. They change together, so a
+// reader has to see them together: never a video in processing with all resolutions
 // ready, nor one that is just being removed without any.
 func readsAreWhole(t *testing.T, st *store.Store) {
 	ctx := t.Context()
@@ -198,7 +198,7 @@ func readsAreWhole(t *testing.T, st *store.Store) {
 	}
 }
 
-func crowd(t *testing.T, st *store.Store) {
+func readersAndWriters(t *testing.T, st *store.Store) {
 	ctx, rounds := t.Context(), 10
 	var working sync.WaitGroup
 	for range racers {

@@ -22,8 +22,8 @@ func removalTests() []test {
 func deletionIsMarked(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	v, other, third := stored(t, st, video.Processing, "720p"), stored(t, st, video.Ready, "720p"), stored(t, st, video.Fail)
-	doomed, err := st.MarkedDeleted(ctx)
-	wantIDs(t, doomed, err)
+	deleted, err := st.MarkedDeleted(ctx)
+	wantIDs(t, deleted, err)
 	for i, id := range []video.ID{v.ID, third.ID, v.ID} { // the second mark on a video changes nothing
 		change(t, st, func(tx *store.Tx) error {
 			return tx.MarkDeleted(ctx, id, noon.Add(time.Duration(i)*time.Second))
@@ -33,15 +33,15 @@ func deletionIsMarked(t *testing.T, st *store.Store) {
 	for _, want := range []video.Video{v, other, third} {
 		wantVideo(t, st, want)
 	}
-	doomed, err = st.MarkedDeleted(ctx)
-	slices.Sort(doomed)
+	deleted, err = st.MarkedDeleted(ctx)
+	slices.Sort(deleted)
 	want := []video.ID{v.ID, third.ID}
 	slices.Sort(want)
-	wantIDs(t, doomed, err, want...)
+	wantIDs(t, deleted, err, want...)
 
 	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
-	doomed, err = st.MarkedDeleted(ctx)
-	wantIDs(t, doomed, err, third.ID)
+	deleted, err = st.MarkedDeleted(ctx)
+	wantIDs(t, deleted, err, third.ID)
 }
 
 func removalLeavesNothing(t *testing.T, st *store.Store) {

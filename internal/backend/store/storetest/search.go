@@ -95,9 +95,9 @@ func listGoesOn(t *testing.T, st *store.Store) {
 	}
 }
 
-func doomedIsNotListed(t *testing.T, st *store.Store) {
-	kept, doomed := aged(t, st, 0, nil), aged(t, st, 1, labelled(`{"a":"x"}`))
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), doomed, noon) })
+func deletedIsNotListed(t *testing.T, st *store.Store) {
+	kept, deleted := aged(t, st, 0, nil), aged(t, st, 1, labelled(`{"a":"x"}`))
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), deleted, noon) })
 	for _, f := range []video.Filter{{}, {Status: video.PendingUpload}} {
 		got, _ := whole(t, st, f, 1)
 		wantIDs(t, got, nil, kept)

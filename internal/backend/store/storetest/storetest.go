@@ -1,5 +1,5 @@
 // Package storetest holds the cases that every database behind package store
-// has to pass. A new engine joins with a test of a few lines:
+// has to pass. A new database joins with a test of a few lines:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) *store.Store { return openSomewhereEmpty(t) })
@@ -21,7 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// test is one promise of the store. It gets a store of its own, which is empty.
+// test is one case of the contract. It gets a store of its own, which is empty.
 type test struct {
 	name string
 	run  func(*testing.T, *store.Store)
@@ -43,7 +43,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"reports", reportTests()},
 		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
-		{"promises", promiseTests()},
+		{"idempotency", idempotencyTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}

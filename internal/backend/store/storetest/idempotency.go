@@ -11,52 +11,52 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func promiseTests() []test {
+func idempotencyTests() []test {
 	return []test{
-		{"the first promise under a key stays", firstPromiseStays},
-		{"one of many makes the promise, and all learn of it", onePromises},
-		{"old promises are forgotten", promisesAreForgotten},
+		{"the first record of a key stays", firstRecordStays},
+		{"one of many makes the record, and all get it", oneMakesTheRecord},
+		{"old records are deleted", oldRecordsAreDeleted},
 		{"only a video that waits for its upload waits longer", uploadIsExtended},
 		{"a video that may still get its file is kept open", uploadIsKeptOpen},
 	}
 }
 
-func newPromise(key string) store.IdempotencyRecord {
+func newRecord(key string) store.IdempotencyRecord {
 	return store.IdempotencyRecord{Tenant: "acme", Key: key, Digest: "digest of " + key, Video: newVideo().ID, CreatedAt: noon}
 }
 
-// wantPromise makes a promise and says what it must turn out to be.
-func wantPromise(t *testing.T, st *store.Store, p, want store.IdempotencyRecord) {
+// wantRecord claims a key and checks the record that it gets.
+func wantRecord(t *testing.T, st *store.Store, p, want store.IdempotencyRecord) {
 	t.Helper()
 	change(t, st, func(tx *store.Tx) error {
 		got, err := tx.ClaimIdempotencyKey(t.Context(), p)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("promise (-want +got):\n%s", diff)
+			t.Errorf("record (-want +got):\n%s", diff)
 		}
 		return err
 	})
 }
 
-func firstPromiseStays(t *testing.T, st *store.Store) {
-	first, second := newPromise("k"), newPromise("k")
+func firstRecordStays(t *testing.T, st *store.Store) {
+	first, second := newRecord("k"), newRecord("k")
 	second.Digest, second.CreatedAt = "other", noon.Add(time.Hour)
-	wantPromise(t, st, first, first)
-	wantPromise(t, st, second, first)
+	wantRecord(t, st, first, first)
+	wantRecord(t, st, second, first)
 	foreign := second
 	foreign.Tenant = "other tenant"
-	wantPromise(t, st, foreign, foreign)
+	wantRecord(t, st, foreign, foreign)
 	change(t, st, func(tx *store.Tx) error { return tx.ReplaceIdempotencyRecord(t.Context(), second) })
-	wantPromise(t, st, first, second)
-	wantPromise(t, st, first, second)
+	wantRecord(t, st, first, second)
+	wantRecord(t, st, first, second)
 	first.Tenant = foreign.Tenant
-	wantPromise(t, st, first, foreign)
+	wantRecord(t, st, first, foreign)
 }
 
-func onePromises(t *testing.T, st *store.Store) {
+func oneMakesTheRecord(t *testing.T, st *store.Store) {
 	mine := make([]store.IdempotencyRecord, racers)
 	seen := make([]video.ID, racers)
 	for i := range mine {
-		mine[i] = newPromise("k")
+		mine[i] = newRecord("k")
 	}
 	won := race(t, st, func(ctx context.Context, tx *store.Tx, racer int) (bool, error) {
 		p, err := tx.ClaimIdempotencyKey(ctx, mine[racer])
@@ -71,17 +71,17 @@ func onePromises(t *testing.T, st *store.Store) {
 	}
 }
 
-func promisesAreForgotten(t *testing.T, st *store.Store) {
-	old, young := newPromise("old"), newPromise("young")
+func oldRecordsAreDeleted(t *testing.T, st *store.Store) {
+	old, young := newRecord("old"), newRecord("young")
 	young.CreatedAt = noon.Add(time.Hour)
-	wantPromise(t, st, old, old)
-	wantPromise(t, st, young, young)
+	wantRecord(t, st, old, old)
+	wantRecord(t, st, young, young)
 	if err := st.RemoveIdempotencyRecords(t.Context(), young.CreatedAt); err != nil {
 		t.Fatal(err)
 	}
-	again := newPromise("old")
-	wantPromise(t, st, again, again)
-	wantPromise(t, st, newPromise("young"), young)
+	again := newRecord("old")
+	wantRecord(t, st, again, again)
+	wantRecord(t, st, newRecord("young"), young)
 }
 
 func uploadIsExtended(t *testing.T, st *store.Store) {

@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// beating opens a database whose transactions are heard of so often.
-func beating(t *testing.T, every time.Duration) (s *Store, address string) {
+// openKeepingAlive opens a database with this interval of keep-alives.
+func openKeepingAlive(t *testing.T, every time.Duration) (s *Store, address string) {
 	t.Helper()
 	address = pgtest.Fresh(t)
 	s, err := OpenPostgres(t.Context(), address)
@@ -19,15 +19,15 @@ func beating(t *testing.T, every time.Duration) (s *Store, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.beat = every
+	s.keepAlive = every
 	return s, address
 }
 
-// impatient runs f inside a transaction that PostgreSQL gives up after a second
-// without a word.
+// impatient runs f inside a transaction that PostgreSQL ends after half a second of
+// silence.
 func impatient(ctx context.Context, s *Store, f func(context.Context) error) error {
 	return s.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.ExecContext(ctx, `SET LOCAL idle_in_transaction_session_timeout = '1s'`); err != nil {
+		if _, err := tx.ExecContext(ctx, `SET LOCAL idle_in_transaction_session_timeout = '500ms'`); err != nil {
 			return err
 		}
 		if err := tx.KeepAliveWhile(ctx, f); err != nil {
@@ -41,16 +41,16 @@ func impatient(ctx context.Context, s *Store, f func(context.Context) error) err
 // copying takes longer than PostgreSQL waits.
 func copying(ctx context.Context) error {
 	select {
-	case <-time.After(3 * time.Second):
+	case <-time.After(1500 * time.Millisecond):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func TestTransactionLivesWhileSomethingTakesLong(t *testing.T) {
+func TestTransactionIsKeptAlive(t *testing.T) {
 	t.Parallel()
-	s, _ := beating(t, 100*time.Millisecond)
+	s, _ := openKeepingAlive(t, 100*time.Millisecond)
 	if err := impatient(t.Context(), s, copying); err != nil {
 		t.Errorf("a copy that takes longer than PostgreSQL waits: %v", err)
 	}
@@ -61,18 +61,18 @@ func TestTransactionLivesWhileSomethingTakesLong(t *testing.T) {
 }
 
 // The test above would not fail if PostgreSQL did not mind.
-func TestTransactionWithoutAWordIsGivenUp(t *testing.T) {
+func TestSilentTransactionIsLost(t *testing.T) {
 	t.Parallel()
-	s, _ := beating(t, time.Hour)
+	s, _ := openKeepingAlive(t, time.Hour)
 	if err := impatient(t.Context(), s, copying); video.KindOf(err) != video.Unavailable {
 		t.Errorf("a silent transaction ends with %v; want it lost", err)
 	}
 }
 
 // Without its lock a copy must not go on.
-func TestWhatTakesLongIsToldThatTheTransactionIsLost(t *testing.T) {
+func TestKeepAliveWhileCancelsWhenTheTransactionIsLost(t *testing.T) {
 	t.Parallel()
-	s, address := beating(t, 100*time.Millisecond)
+	s, address := openKeepingAlive(t, 100*time.Millisecond)
 	var told error
 	err := impatient(t.Context(), s, func(ctx context.Context) error {
 		pgtest.Exec(t, address, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()`)
@@ -85,10 +85,10 @@ func TestWhatTakesLongIsToldThatTheTransactionIsLost(t *testing.T) {
 	}
 }
 
-func TestWhileReturnsWhatWentWrong(t *testing.T) {
+func TestKeepAliveWhileReturnsTheError(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("meant by the test")
-	pg, _ := beating(t, 100*time.Millisecond)
+	pg, _ := openKeepingAlive(t, 100*time.Millisecond)
 	for name, s := range map[string]*Store{"SQLite": openHere(t), "PostgreSQL": pg} {
 		err := s.InTx(t.Context(), func(tx *Tx) error {
 			return tx.KeepAliveWhile(t.Context(), func(context.Context) error { return wrong })
@@ -96,5 +96,36 @@ func TestWhileReturnsWhatWentWrong(t *testing.T) {
 		if !errors.Is(err, wrong) {
 			t.Errorf("%s: InTx = %v; want the error of what was run", name, err)
 		}
+	}
+}
+
+// Whoever began the transaction handles panics: the worker, or the HTTP server. In
+// another goroutine a panic would end the process.
+func TestKeepAliveWhilePanicsInTheCaller(t *testing.T) {
+	t.Parallel()
+	s, _ := openKeepingAlive(t, 10*time.Millisecond)
+	var recovered any
+	func() {
+		defer func() { recovered = recover() }()
+		_ = impatient(t.Context(), s, func(context.Context) error {
+			time.Sleep(50 * time.Millisecond)
+			panic("meant by the test")
+		})
+	}()
+	if recovered != "meant by the test" {
+		t.Errorf("recovered %v, want the panic of what was run", recovered)
+	}
+	if err := impatient(t.Context(), s, func(context.Context) error { return nil }); err != nil {
+		t.Errorf("the next transaction: %v", err)
+	}
+}
+
+// The keep-alives run in a goroutine of their own, where nobody else would recover.
+func TestKeepAliveThatPanicsIsAnError(t *testing.T) {
+	t.Parallel()
+	tx := &Tx{queries: queries{nil}, keepAlive: time.Millisecond} // without a database
+	err := tx.KeepAliveWhile(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return nil })
+	if err == nil {
+		t.Error("a transaction without a database was kept alive")
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgStarting is what a server says that is not there yet, or no longer.
+// pgStarting is the code of a server that is starting or stopping.
 const pgStarting = "57P03"
 
-// reasons say what an operator has to do about an answer of PostgreSQL.
+// reasons tell an operator what to do about an error code of PostgreSQL.
 var reasons = map[string]string{
 	"28P01":    "the user or the password in database_url is wrong",
 	"28000":    "the server does not let this user in",
@@ -26,9 +26,9 @@ var reasons = map[string]string{
 	pgStarting: "the server is starting or stopping",
 }
 
-// unusable is a database that cannot be opened. Its text is one line for an
-// operator; the driver's has one for each way it tried, so that a refused TLS
-// stands before the wrong password.
+// unusable is a database that cannot be opened. Its text is one line for the
+// operator. The driver's text has a line for each way it tried, so that a refused
+// TLS hides the wrong password.
 type unusable struct {
 	text string
 	err  error
@@ -37,19 +37,19 @@ type unusable struct {
 func (u *unusable) Error() string { return u.text }
 func (u *unusable) Unwrap() error { return u.err }
 
-// diagnose says which database cannot be opened, and what to do about it.
+// diagnose turns an error of opening a database into a message for the operator.
 func diagnose(c *pgx.ConnConfig, err error) error {
 	at := c.Host
-	if !strings.HasPrefix(at, "/") { // which is a folder with a socket
+	if !strings.HasPrefix(at, "/") { // a folder with a socket
 		at = net.JoinHostPort(at, fmt.Sprint(c.Port))
 	}
 	return &unusable{fmt.Sprintf("database %q at %s: %s", c.Database, at, reason(err)), err}
 }
 
-// reason says in a line why a database cannot be opened.
+// reason says in one line why a database cannot be opened.
 func reason(err error) string {
 	lines := strings.Split(err.Error(), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1]) // what the driver tried last, and what is asked for if nothing else is
+	last := strings.TrimSpace(lines[len(lines)-1]) // what the driver tried last
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if known, ok := reasons[e.Code]; ok {
 			return known + ": " + e.Message
@@ -61,7 +61,7 @@ func reason(err error) string {
 	case noHost:
 		return "its host cannot be found: " + last
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nobody listens there: is the server running, and is the port right?"
+		return "nothing listens there: is the server running, and is the port right?"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the server does not answer: is the address right, and does a firewall let us through?"
 	case strings.Contains(last, "refused TLS"):
@@ -70,7 +70,7 @@ func reason(err error) string {
 	return last
 }
 
-// MayAnswerSoon reports whether a database that could not be opened may be just
+// MayAnswerSoon reports whether a database that could not be opened may just be
 // starting.
 func MayAnswerSoon(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ECONNREFUSED) || pgCode(err) == pgStarting

@@ -17,47 +17,47 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Codes of PostgreSQL that mean something to us. The first two characters are a
-// class; see its manual, appendix A.
+// Error codes of PostgreSQL. The first two characters are a class; see appendix A
+// of its manual.
 const (
 	pgDiskFull      = "53100"
 	pgSerialization = "40001"
 	pgDeadlock      = "40P01"
 	pgLockTimeout   = "55P03"
-	pgReadOnly      = "25006" // a standby, after the other machine has taken over
-	pgSilent        = "25P03" // a transaction of a process that stood still
+	pgReadOnly      = "25006" // a standby, after a failover
+	pgIdleTimeout   = "25P03" // a transaction was idle for too long
 )
 
-// pgPassing are the classes of trouble that passes: the connection, the
-// resources, an operator's intervention, the system, a collision.
-var pgPassing = []string{"08", "53", "57", "58", "40"}
+// pgTransient are the classes of transient errors: connection, resources,
+// intervention by an operator, system, rolled back because of a conflict.
+var pgTransient = []string{"08", "53", "57", "58", "40"}
 
-// wrap says what was being done, and tells trouble that passes from a mistake
-// of ours: the first is worth another try.
+// wrap adds what was being done, and classifies the error: a transient one is worth
+// another try, any other is a mistake of ours.
 func wrap(op string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	err = fmt.Errorf("%s: %w", op, err)
 	switch {
-	case full(err):
+	case isFull(err):
 		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "The server has no room left.", RetryAfter: time.Minute, Err: err}
-	case passing(err):
+	case isTransient(err):
 		return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database does not answer. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
 	}
 	return err
 }
 
-// full reports whether the database has no room left.
-func full(err error) bool {
+// isFull reports whether the database has no disk space left.
+func isFull(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()&0xff == sqlite3.SQLITE_FULL
 	}
 	return pgCode(err) == pgDiskFull
 }
 
-// passing reports whether the same may work in a moment.
-func passing(err error) bool {
+// isTransient reports whether the same statement may succeed in a moment.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
@@ -69,21 +69,21 @@ func passing(err error) bool {
 		return true
 	}
 	if code := pgCode(err); code != "" {
-		return slices.Contains(pgPassing, code[:2]) || code == pgLockTimeout || code == pgReadOnly || code == pgSilent
+		return slices.Contains(pgTransient, code[:2]) || code == pgLockTimeout || code == pgReadOnly || code == pgIdleTimeout
 	}
-	return disconnected(err)
+	return isDisconnected(err)
 }
 
-// disconnected reports whether a connection was lost or did not answer in time.
-func disconnected(err error) bool {
-	if _, ok := errors.AsType[net.Error](err); ok { // time-outs are among them
+// isDisconnected reports whether a connection was lost or timed out.
+func isDisconnected(err error) bool {
+	if _, ok := errors.AsType[net.Error](err); ok { // includes timeouts
 		return true
 	}
 	return pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
-// pgCode returns the code of an error that PostgreSQL sent, else "".
+// pgCode returns the code of an error that PostgreSQL sent, or "".
 func pgCode(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && len(e.Code) == 5 {
 		return e.Code
@@ -91,9 +91,9 @@ func pgCode(err error) string {
 	return ""
 }
 
-// collided reports whether a transaction failed only because of another one that
-// ran at the same time: it has been undone and can be run again at once.
-func collided(err error) bool {
+// isConflict reports whether a transaction was rolled back only because of a
+// concurrent one. It can be run again.
+func isConflict(err error) bool {
 	code := pgCode(err)
 	return code == pgSerialization || code == pgDeadlock
 }

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Now returns the time. On PostgreSQL it is the server's, which all machines use.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	if s.pool == nil {
+		return time.Now(), nil
+	}
+	var now time.Time
+	err := s.db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	return now, wrap("ask for the time", err)
+}
+
+// AcquireRunOnce is a run-once lock for periodic jobs: of all processes that share
+// the database, it reports true to one of them, and only if the job was last
+// started at least every ago. On SQLite there is one process, so it always reports
+// true. The table is called chore.
+func (s *Store) AcquireRunOnce(ctx context.Context, job string, every time.Duration, now time.Time) (acquired bool, err error) {
+	if s.pool == nil {
+		return true, nil
+	}
+	err = s.InTx(ctx, func(tx *Tx) error {
+		// A second early counts as due: the process that ran the job last asks again
+		// after exactly that time. A time far ahead was written before the clock was
+		// turned back.
+		due, wrong := now.Add(time.Second-every), now.Add(every)
+		n, err := tx.affected(ctx, "acquire run-once lock", `
+			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE chore.begun_at <= $3 OR chore.begun_at > $4`,
+			job, millis(now), millis(due), millis(wrong))
+		acquired = n > 0
+		return err
+	})
+	return acquired, err
+}
+
+// Identity returns the id that distinguishes this database from all others. If it
+// has none yet, it gets fresh.
+func (s *Store) Identity(ctx context.Context, fresh string) (string, error) {
+	var id string
+	err := s.InTx(ctx, func(tx *Tx) error {
+		if _, err := tx.affected(ctx, "identify the database", `
+			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
+			return err
+		}
+		return wrap("identify the database", tx.db.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&id))
+	})
+	return id, err
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// KeepAliveWhile runs f, which takes long and does not use the transaction, and
+// meanwhile keeps PostgreSQL from ending the transaction. If that fails, the locks
+// of the transaction are gone: the context of f ends, and KeepAliveWhile returns
+// the error once f has returned.
+//
+// f runs in the goroutine of the caller, so that its panic is handled like any
+// other panic of the caller.
+func (t *Tx) KeepAliveWhile(ctx context.Context, f func(context.Context) error) (err error) {
+	if t.keepAlive == 0 {
+		return f(ctx)
+	}
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() { stopped <- t.sendKeepAlives(ctx, stop, cancel) }()
+	defer func() { // also after a panic: one goroutine at a time may use the transaction
+		close(stop)
+		if lost := <-stopped; lost != nil {
+			err = lost
+		}
+	}()
+	return f(running)
+}
+
+// sendKeepAlives sends a statement now and then until stop is closed. After an
+// error it tells f, and returns.
+func (t *Tx) sendKeepAlives(ctx context.Context, stop <-chan struct{}, tell context.CancelCauseFunc) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("keep a transaction alive: panic: %v\n%s", p, debug.Stack())
+		}
+		if err != nil {
+			tell(err)
+		}
+	}()
+	ticks := time.NewTicker(t.keepAlive)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-ticks.C:
+			if _, err := t.db.ExecContext(ctx, `SELECT 1`); err != nil {
+				return wrap("keep a transaction alive", err)
+			}
+		}
+	}
+}
