@@ -188,6 +188,7 @@ func (c *console) wantPlayable() {
 func (c *console) wantReport() {
 	c.t.Helper()
 	c.click("summary", "Report")
+	c.waitText(".report dt", "Duration")
 	c.waitText(".report dd", "h264, 640 × 360")
 	c.waitText(".decisions", "audio")
 	c.waitText(".report table", "426 × 240")

@@ -34,7 +34,8 @@ type deletedVideo struct {
 }
 
 // FollowVideos polls the videos that have open event streams until ctx ends. Then it
-// ends the streams, so that a shutdown does not wait for them.
+// ends the streams, so that a shutdown does not wait for them. The listener must be
+// closed before: otherwise clients that reconnect could reach the same process.
 func (a *API) FollowVideos(ctx context.Context) { a.subscribers.run(ctx) }
 
 // OpenStreams returns how many event streams are open.

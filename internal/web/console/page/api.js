@@ -11,7 +11,7 @@ export function useKey(text) {
   try {
     new Headers({ "X-API-KEY": text });
   } catch {
-    throw new Error("No API key has such characters in it.");
+    throw new Error("An API key cannot contain such characters.");
   }
   sessionStorage.setItem(storageKey, text);
 }
@@ -23,7 +23,7 @@ export function forgetKey() {
 // ResponseError is an unsuccessful response, with the problem (RFC 9457) in it.
 export class ResponseError extends Error {
   constructor(status, problem, retryAfter) {
-    super(problem?.detail || `The answer was ${status}, without an explanation.`);
+    super(problem?.detail || `The server answered with status ${status}.`);
     this.status = status;
     this.code = problem?.code ?? "";
     this.faults = problem?.errors ?? [];
@@ -35,7 +35,7 @@ export class ResponseError extends Error {
 
 // NetworkError is a request without a response.
 export class NetworkError extends Error {
-  constructor(message = "The server does not answer.") {
+  constructor(message = "The server does not respond.") {
     super(message);
     this.retryAfter = 0;
     this.transient = true;

@@ -81,8 +81,8 @@ function showKeyForm(reason) {
     route();
   };
   view.replaceChildren(el("form", { class: "panel gate", onsubmit: enter },
-    el("h1", {}, "Give your API key"),
-    el("p", {}, "Spool printed it at its first start. ", el("code", {}, "spool keys create"), " makes more."),
+    el("h1", {}, "Enter your API key"),
+    el("p", {}, "Spool printed one at its first start. ", el("code", {}, "spool keys create"), " creates more."),
     message,
     el("div", { class: "field" }, el("label", { for: "key" }, "API key"), field),
     el("p", { class: "fine" }, "It stays in this tab and is forgotten when you close it."),
@@ -114,7 +114,7 @@ document.addEventListener("securitypolicyviolation", (event) => {
   const origin = URL.canParse(event.blockedURI) ? new URL(event.blockedURI).origin : event.blockedURI;
   if (blocked.has(origin)) return;
   blocked.add(origin);
-  const note = el("p", { class: "trouble" }, `The browser keeps this page from reaching ${origin}. Is base_url the address by which you opened it? `,
+  const note = el("p", { class: "trouble" }, `The browser blocked this page's connection to ${origin}. Does base_url match the address that you opened? `,
     button("Dismiss", () => note.remove(), { class: "quiet" }));
   notice.after(note);
 });

@@ -7,7 +7,7 @@ import { bitrate, bytes, duration, elapsed, plural, size } from "./format.js";
 export function showReport(report) {
   return el("div", { class: "report" },
     report.found ? found(report.found) : el("p", {}, "The file has not been inspected yet."),
-    report.decisions?.length > 0 && el("div", {}, el("h3", {}, "What was decided"),
+    report.decisions?.length > 0 && el("div", {}, el("h3", {}, "Decisions"),
       el("ul", { class: "decisions" }, report.decisions.map((d) => el("li", {}, el("strong", {}, d.decision), " ", d.reason)))),
     Object.keys(report.outputs).length > 0 && outputs(report.outputs),
     cost(report.totals),
@@ -17,20 +17,20 @@ export function showReport(report) {
 
 function found(f) {
   const v = f.video;
-  const turned = v.rotation ? `, turned by ${v.rotation}°` : "";
+  const rotated = v.rotation ? `, rotated by ${v.rotation}°` : "";
   const colours = [v.primaries, v.transfer, v.matrix].filter(Boolean);
-  return el("div", {}, el("h3", {}, "What was found in the file"), facts([
+  return el("div", {}, el("h3", {}, "Source file"), facts([
     ["Container", f.container],
     ["Size", bytes(f.sizeBytes)],
-    ["Length", duration(f.lengthSeconds)],
+    ["Duration", duration(f.durationSeconds)],
     ["Frames", f.frames],
-    ["Picture", `${v.codec}, ${size(v.width, v.height)}${turned}`],
-    ["Stored as", v.codedWidth !== v.width || v.codedHeight !== v.height ? size(v.codedWidth, v.codedHeight) : ""],
-    ["Frame rate", v.frameRate ? `${+v.frameRate.toFixed(3)} a second` : ""],
-    ["Pixels", v.pixelFormat],
+    ["Video", `${v.codec}, ${size(v.width, v.height)}${rotated}`],
+    ["Coded size", v.codedWidth !== v.width || v.codedHeight !== v.height ? size(v.codedWidth, v.codedHeight) : ""],
+    ["Frame rate", v.frameRate ? `${+v.frameRate.toFixed(3)} fps` : ""],
+    ["Pixel format", v.pixelFormat],
     ["Bit rate", bitrate(v.bitrate)],
     ["Colours", [...new Set(colours)].join(", ")],
-    ["Sound", f.audio ? `${f.audio.codec}, ${plural(f.audio.channels, "channel")}` : "none"],
+    ["Audio", f.audio ? `${f.audio.codec}, ${plural(f.audio.channels, "channel")}` : "none"],
   ]));
 }
 
@@ -39,16 +39,16 @@ function outputs(all) {
     name, size(o.width, o.height), bytes(o.sizeBytes), bitrate(o.bitrate),
     o.ssim === undefined ? "–" : o.ssim.toFixed(4), o.psnr === undefined ? "–" : `${o.psnr.toFixed(1)} dB`,
   ]);
-  return el("div", {}, el("h3", {}, "What came out"),
+  return el("div", {}, el("h3", {}, "Outputs"),
     table(["Resolution", "Pixels", "Size", "Bit rate", "SSIM", "PSNR"], rows),
-    el("p", { class: "fine" }, "SSIM (1 is the same picture) and PSNR compare sampled frames with the source; they come some time after the video is ready."));
+    el("p", { class: "fine" }, "SSIM (1 is identical) and PSNR compare sampled frames with the source; they are measured after the video is ready."));
 }
 
 function cost(t) {
-  return el("div", {}, el("h3", {}, "What it took"), facts([
-    ["From upload to end", elapsed(t.totalSeconds)],
+  return el("div", {}, el("h3", {}, "Cost"), facts([
+    ["From upload to ready", elapsed(t.totalSeconds)],
     ["Waited in the queue", elapsed(t.queueSeconds)],
-    ["Processor time", elapsed(t.cpuSeconds)],
+    ["CPU time", elapsed(t.cpuSeconds)],
     ["Programs run", t.runs],
   ]));
 }

@@ -21,7 +21,7 @@ export async function uploadResumable(url, file, signal, sent, notify) {
       return;
     } catch (error) {
       if (signal.aborted || !canResume(error) || stalls === maxStalls) throw error;
-      notify(`${error.message} Going on in 1 s.`);
+      notify(`${error.message} Resuming in 1 s.`);
       await pause(1000, signal);
     }
     offset = await retry(startOrResume);

@@ -135,7 +135,7 @@ class Item {
   #file;
   #hooks;
   #bar = el("progress", { max: 1, value: 0 });
-  #state = el("span", { class: "state" }, "Waiting for its turn");
+  #state = el("span", { class: "state" }, "Waiting");
   #problem = el("div");
   #actions = el("span", { class: "actions" });
 
@@ -191,7 +191,7 @@ class Item {
     this.#bar.hidden = true;
     setText(this.#state, error.transient ? "Not uploaded." : "Not accepted.");
     this.#problem.replaceChildren(problemBox(error));
-    this.#offer(again && button("Try again", () => { this.status("Waiting for its turn"); this.#hooks.again(); }), this.#dismiss());
+    this.#offer(again && button("Try again", () => { this.status("Waiting"); this.#hooks.again(); }), this.#dismiss());
     if (id) this.#hooks.changed(id);
   }
 

@@ -21,7 +21,7 @@ export function send(method, url, { headers = {}, body = null, signal, sent = ()
 }
 
 function responseError(xhr) {
-  const problem = parseProblem(xhr.responseText) ?? { detail: `The storage did not take the file; it answered ${xhr.status}.` };
+  const problem = parseProblem(xhr.responseText) ?? { detail: `The storage rejected the file with status ${xhr.status}.` };
   return new ResponseError(xhr.status, problem, xhr.getResponseHeader("Retry-After"));
 }
 
