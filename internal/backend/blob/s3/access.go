@@ -15,5 +15,5 @@ type Access struct {
 // Access returns how to get to the bucket as this Store does.
 func (s *Store) Access() Access {
 	r := s.raw
-	return Access{Client: r.client, Patient: r.patient, Bucket: r.bucket, Prefix: r.prefix, PartSize: r.partSize, MaxParts: maxParts}
+	return Access{Client: r.client, Patient: r.slow, Bucket: r.bucket, Prefix: r.prefix, PartSize: r.partSize, MaxParts: maxParts}
 }

@@ -80,9 +80,9 @@ func TestSizeOfPartsKeepsTheNumberOfParts(t *testing.T) {
 		{defaultPart*maxParts + 1, defaultPart + mib},
 		{5 << 40, 525 * mib},
 	} {
-		got := sizeOfParts(tt.size, defaultPart)
+		got := partSizeFor(tt.size, defaultPart)
 		if got != tt.want || (tt.size+got-1)/got > maxParts {
-			t.Errorf("sizeOfParts(%d) = %d; want %d", tt.size, got, tt.want)
+			t.Errorf("partSizeFor(%d) = %d; want %d", tt.size, got, tt.want)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func openHost(t *testing.T, server *s3test.Server, bucket, prefix string) *s3.St
 
 // quick are options with which tests do not wait.
 func quick(server *s3test.Server) s3.Options {
-	return s3.Options{Credentials: server.Credentials(), PartSize: 5 << 20, StallTimeout: 5 * time.Second, MaxBackoff: 20 * time.Millisecond}
+	return s3.Options{Credentials: server.Credentials(), PartSize: 5 << 20, IdleTimeout: 5 * time.Second, MaxBackoff: 20 * time.Millisecond}
 }
 
 func open(t *testing.T, server *s3test.Server, url string) *s3.Store {

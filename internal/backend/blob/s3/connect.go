@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 	"github.com/spool-video/spool/internal/backend/clock"
 )
 
@@ -25,9 +25,9 @@ const (
 	// maxTries is how often a request is sent before its error counts.
 	maxTries = 5
 
-	// patience is how long a server may work on a copy, or on putting parts
-	// together, without a sign of life: some move every byte.
-	patience = 15 * time.Minute
+	// slowTimeout is the idle timeout of a request to copy an object or to put parts
+	// together. Some servers move every byte before they send the first of their response.
+	slowTimeout = 15 * time.Minute
 
 	dialTimeout = 10 * time.Second
 	// idleConns keeps connections of parallel parts and readers for the next.
@@ -43,18 +43,20 @@ func (s *rawStore) connect(ctx context.Context, at address, opts Options) error 
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return fmt.Errorf("%s: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", at, err)
 	}
-	theirs := &clock.Clock{Local: opts.Now}
-	plain := dated{httpClient(cfg, opts), theirs}
+	server := &clock.Clock{Local: opts.Now}
+	client := remote.DateClient{Client: httpClient(cfg, opts), Clock: server}
 	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.UsePathStyle = at.pathStyle
-		o.HTTPClient = watched{plain, opts.StallTimeout}
+		o.HTTPClient = remote.IdleTimeout{Client: client, Limit: opts.IdleTimeout}
 		if at.endpoint != "" {
 			o.BaseEndpoint = &at.endpoint
 		}
 	})
-	s.patient = func(o *sdk.Options) { o.HTTPClient = watched{plain, max(patience, opts.StallTimeout)} }
+	s.slow = func(o *sdk.Options) {
+		o.HTTPClient = remote.IdleTimeout{Client: client, Limit: max(slowTimeout, opts.IdleTimeout)}
+	}
 	s.presign = sdk.NewPresignClient(s.client, func(o *sdk.PresignOptions) {
-		o.Presigner = newPresigner(theirs)
+		o.Presigner = newPresigner(server)
 		if at.publicEndpoint != "" {
 			o.ClientOptions = append(o.ClientOptions, func(o *sdk.Options) { o.BaseEndpoint = &at.publicEndpoint })
 		}
@@ -89,23 +91,23 @@ func load(ctx context.Context, at address, opts Options) (aws.Config, error) {
 }
 
 func retryer(maxBackoff time.Duration) aws.Retryer {
-	pause := backoff{most: maxBackoff}
+	backoff := remote.Backoff{Max: maxBackoff}
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = maxTries
-		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(isBrokenAnswer), retry.RetryableErrorCode{Codes: passing})
+		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(isTruncated), retry.RetryableErrorCode{Codes: transientCodes})
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
-			return pause.after(attempt), nil
+			return backoff.Delay(attempt), nil
 		})
 	})
 }
 
-// passing are errors beside Amazon's that are gone at the next try: versitygw
-// says this when a deletion removed the folder that it was just writing to.
-var passing = map[string]struct{}{"ExistingObjectIsDirectory": {}}
+// transientCodes are errors beside Amazon's that the next try may not meet: versitygw
+// returns this one when a deletion removed the folder that it was just writing to.
+var transientCodes = map[string]struct{}{"ExistingObjectIsDirectory": {}}
 
-// isBrokenAnswer reports whether the server has answered, but the answer did not
-// come through whole. All our requests may be made twice.
-func isBrokenAnswer(err error) aws.Ternary {
+// isTruncated reports whether a response arrived in part only. All our requests may
+// be sent twice.
+func isTruncated(err error) aws.Ternary {
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
 	if unreadable || errors.Is(err, io.ErrUnexpectedEOF) {
 		return aws.TrueTernary
@@ -127,27 +129,4 @@ func httpClient(cfg aws.Config, opts Options) sdk.HTTPClient {
 				t.DialContext = opts.dial
 			}
 		})
-}
-
-// backoff is how long to wait before another try: up to twice as long each time,
-// and never the same for two clients that failed together.
-type backoff struct{ most time.Duration }
-
-const firstPause = 100 * time.Millisecond
-
-func (b backoff) after(attempt int) time.Duration {
-	limit := min(b.most, firstPause<<min(attempt, 16))
-	return limit/2 + rand.N(limit/2+1)
-}
-
-// wait pauses before another try, or returns the error of ctx.
-func (b backoff) wait(ctx context.Context, attempt int) error {
-	t := time.NewTimer(b.after(attempt))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -9,27 +9,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
-
-// copyTries is how often a copy of any version starts anew because the source
-// was replaced meanwhile.
-const copyTries = 5
 
 // Copy lets the server copy the object.
 func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
-	info, err := s.copy(ctx, from, to, etag)
-	for range copyTries {
-		if etag != "" || !errors.Is(err, blob.ErrChanged) {
-			break
-		}
-		info, err = s.copy(ctx, from, to, etag)
+	if etag != "" {
+		return s.copyVersion(ctx, from, to, etag)
 	}
-	return info, err
+	return remote.RetryChanged(func() (blob.Info, error) { return s.copyVersion(ctx, from, to, "") })
 }
 
-// copy copies the version that it finds first, so that the size it reports is
-// that of what was copied.
-func (s *rawStore) copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
+// copyVersion copies the version that it finds, if it is the one asked for. The size
+// that it reports is then that of the copy.
+func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	source, err := s.Stat(ctx, from)
 	if err != nil {
 		return blob.Info{}, err
@@ -40,13 +33,13 @@ func (s *rawStore) copy(ctx context.Context, from, to, etag string) (blob.Info, 
 	if source.Size > s.maxCopy {
 		return s.copyParts(ctx, source, to)
 	}
-	ctx, cancel := settled(ctx)
+	ctx, cancel := remote.CommitContext(ctx)
 	defer cancel()
 	out, err := s.client.CopyObject(ctx, &sdk.CopyObjectInput{
 		Bucket: &s.bucket, Key: s.full(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
 		// The type belongs to the new key, which may have another extension.
 		MetadataDirective: types.MetadataDirectiveReplace, ContentType: contentType(to),
-	}, s.patient)
+	}, s.slow)
 	if err != nil {
 		return blob.Info{}, explain(err)
 	}
@@ -56,8 +49,7 @@ func (s *rawStore) copy(ctx context.Context, from, to, etag string) (blob.Info, 
 	return describe(to, source.Size, out.CopyObjectResult.ETag, out.CopyObjectResult.LastModified), nil
 }
 
-// copySource needs no escapes: a key has only letters, digits and marks that
-// mean themselves in a URL.
+// copySource needs no escapes: a key has only characters that mean themselves in a URL.
 func (s *rawStore) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.full(key)) }
 
 // copyParts copies an object that is too large for one request.
@@ -70,22 +62,22 @@ func (s *rawStore) copyParts(ctx context.Context, source blob.Info, to string) (
 	return u.complete()
 }
 
-// beginCopy has an object copied in parts. It returns when the last part is on
-// its way.
+// beginCopy has the server copy an object in parts. It returns when the last part is
+// in flight.
 func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (*multipart, error) {
-	u, err := s.begin(ctx, to, fileFlight)
+	u, err := s.begin(ctx, to, fileParallel)
 	if err != nil {
 		return nil, err
 	}
-	part := sizeOfParts(source.Size, s.copyPart)
+	part := partSizeFor(source.Size, s.copyPart)
 	for off := int64(0); off < source.Size; off += part {
 		end := min(off+part, source.Size)
 		u.add(end-off, func() {}, func(ctx context.Context, number int32) (*string, error) {
 			out, err := s.client.UploadPartCopy(ctx, &sdk.UploadPartCopyInput{
 				Bucket: &s.bucket, Key: s.full(to), UploadId: u.id, PartNumber: &number,
 				CopySource: s.copySource(source.Key), CopySourceIfMatch: quoted(source.ETag),
-				CopySourceRange: aws.String(byteRange(off, end)),
-			}, s.patient)
+				CopySourceRange: aws.String(remote.ByteRange(off, end)),
+			}, s.slow)
 			if err != nil {
 				return nil, err
 			}

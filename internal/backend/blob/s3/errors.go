@@ -11,6 +11,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // codeOf returns the name that S3 gives an error, such as NoSuchKey, or nothing
@@ -77,7 +78,7 @@ func diagnose(err error) string {
 	case status != 0:
 		return "the server refused, or does not speak S3"
 	}
-	if _, silent := errors.AsType[*stalled](err); silent || errors.Is(err, context.DeadlineExceeded) {
+	if _, silent := errors.AsType[*remote.IdleError](err); silent || errors.Is(err, context.DeadlineExceeded) {
 		return "the server does not answer: is the endpoint right, and does a firewall let us through?"
 	}
 	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {

@@ -249,7 +249,7 @@ func TestAnswerThatNeverComesIsAskedForAgain(t *testing.T) {
 			t.Parallel()
 			p := newProxy(t, server)
 			opts := quick(server)
-			opts.StallTimeout = 500 * time.Millisecond
+			opts.IdleTimeout = 500 * time.Millisecond
 			s, err := s3.Open(t.Context(), through(p, server.URL(server.Bucket(t), ""), server), opts)
 			if err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	server := s3test.Start(t)
 	p := newProxy(t, server)
 	opts := quick(server)
-	opts.StallTimeout = time.Second
+	opts.IdleTimeout = time.Second
 	s, err := s3.Open(t.Context(), through(p, server.URL(server.Bucket(t), ""), server), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	p.spoilWith(always("get", trickle(60*time.Millisecond)))
 	start := time.Now()
 	wantObject(t, s, "key", content)
-	if took := time.Since(start); took < opts.StallTimeout {
+	if took := time.Since(start); took < opts.IdleTimeout {
 		t.Errorf("the download took only %s; nothing was slow", took)
 	}
 	if n := p.counted()["get"]; n != 1 {

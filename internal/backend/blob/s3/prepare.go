@@ -2,37 +2,30 @@ package s3
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
-// prepared is a copy whose parts the server has, or one that is so small that
-// all is left to be done.
+// prepared is a copy of which the server has all parts. A small one is copied as a
+// whole by Publish.
 type prepared struct {
 	store    *rawStore
 	from, to string
-	parts    *multipart // nil: a small one
+	parts    *multipart // nil for a small one
 }
 
-// Prepare lets the server copy the object as parts of one that does not exist
-// yet. What fits into a single part is not worth that: copying it takes no
-// longer than preparing it.
+// Prepare has the server copy the object as parts of a multipart upload. An object
+// that fits into one part is not worth it: copying it takes no longer than preparing.
 func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
-	p, err := s.prepare(ctx, from, to)
-	for range copyTries {
-		if !errors.Is(err, blob.ErrChanged) {
-			break
-		}
-		p, err = s.prepare(ctx, from, to)
-	}
+	p, err := remote.RetryChanged(func() (*prepared, error) { return s.prepareVersion(ctx, from, to) })
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (s *rawStore) prepare(ctx context.Context, from, to string) (*prepared, error) {
+func (s *rawStore) prepareVersion(ctx context.Context, from, to string) (*prepared, error) {
 	p := &prepared{store: s, from: from, to: to}
 	source, err := s.Stat(ctx, from)
 	if err != nil || source.Size <= s.copyPart {
@@ -41,7 +34,7 @@ func (s *rawStore) prepare(ctx context.Context, from, to string) (*prepared, err
 	if p.parts, err = s.beginCopy(ctx, source, to); err != nil {
 		return nil, err
 	}
-	if err := p.parts.arrive(); err != nil {
+	if err := p.parts.Wait(); err != nil {
 		p.Discard()
 		return nil, err
 	}
@@ -56,12 +49,12 @@ func (p *prepared) Publish(ctx context.Context) (blob.Info, error) {
 	if ctx.Err() != nil {
 		return blob.Info{}, ctx.Err()
 	}
-	stop := context.AfterFunc(ctx, func() { p.parts.fail(context.Cause(ctx)) })
+	stop := context.AfterFunc(ctx, func() { p.parts.Fail(context.Cause(ctx)) })
 	defer stop()
 	return p.parts.publish()
 }
 
-// Discard takes back the parts unless they were published.
+// Discard removes the parts unless they were published.
 func (p *prepared) Discard() {
 	if p.parts != nil {
 		p.parts.end()

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spool-video/spool/internal/backend/clock"
 )
 
 // maxTTL is the longest life that S3 gives a signed address. One that was signed
@@ -63,4 +68,20 @@ func checkTTL(ttl time.Duration) error {
 		return fmt.Errorf("a signed address can live from 1s to %s, not %s", maxTTL, ttl)
 	}
 	return nil
+}
+
+// clockPresigner signs URLs by the clock of the server.
+type clockPresigner struct {
+	signer *v4.Signer
+	clock  *clock.Clock
+}
+
+func newPresigner(server *clock.Clock) clockPresigner {
+	return clockPresigner{v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }), server} // as S3 wants it
+}
+
+// PresignHTTP implements sdk.HTTPPresignerV4.
+func (p clockPresigner) PresignHTTP(ctx context.Context, by aws.Credentials, r *http.Request, payloadHash, service, region string, _ time.Time,
+	options ...func(*v4.SignerOptions)) (url string, signed http.Header, err error) {
+	return p.signer.PresignHTTP(ctx, by, r, payloadHash, service, region, p.clock.Now(), options...)
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 const (
-	// putFlight is how many parts of a Put are on their way while the next is
-	// being read, each in memory.
-	putFlight = 2
-	// fileFlight is how many parts of a file are sent at once. They are read from
-	// the file as they go.
-	fileFlight = 3
-	// singleParts is how many parts a file must be larger than to be sent in parts.
+	// putParallel is how many parts of a Put are in flight while the next is being
+	// read, each in memory.
+	putParallel = 2
+	// fileParallel is how many parts of a file are in flight. They are read from the
+	// file while they are sent.
+	fileParallel = 3
+	// singleParts is how many parts a file must exceed to be sent in parts.
 	singleParts = 4
 )
 
@@ -57,7 +58,7 @@ func fill(ctx context.Context, r io.Reader, buf []byte) (n int, err error) {
 
 // putWhole stores body with a single request.
 func (s *rawStore) putWhole(ctx context.Context, key string, body io.ReadSeeker, size int64) (blob.Info, error) {
-	ctx, cancel := settled(ctx)
+	ctx, cancel := remote.CommitContext(ctx)
 	defer cancel()
 	out, err := s.client.PutObject(ctx, &sdk.PutObjectInput{
 		Bucket: &s.bucket, Key: s.full(key), Body: body, ContentLength: &size, ContentType: contentType(key),
@@ -65,12 +66,12 @@ func (s *rawStore) putWhole(ctx context.Context, key string, body io.ReadSeeker,
 	if err != nil {
 		return blob.Info{}, explain(err)
 	}
-	return blob.Info{Key: key, Size: size, ETag: unquote(out.ETag), Modified: s.answered(out.ResultMetadata)}, nil
+	return blob.Info{Key: key, Size: size, ETag: unquote(out.ETag), Modified: s.responseTime(out.ResultMetadata)}, nil
 }
 
 // putParts stores the full buffer first and whatever r still yields.
 func (s *rawStore) putParts(ctx context.Context, key string, r io.Reader, first *[]byte) (blob.Info, error) {
-	u, err := s.begin(ctx, key, putFlight)
+	u, err := s.begin(ctx, key, putParallel)
 	if err != nil {
 		s.buffers.Put(first)
 		return blob.Info{}, err
@@ -79,10 +80,10 @@ func (s *rawStore) putParts(ctx context.Context, key string, r io.Reader, first 
 	u.sendBuffer(first, len(*first))
 	for {
 		buf := s.buffers.Get().(*[]byte)
-		n, err := fill(u.ctx, r, *buf)
+		n, err := fill(u.Context(), r, *buf)
 		if err != nil && err != io.EOF {
 			s.buffers.Put(buf)
-			return blob.Info{}, u.cause(err)
+			return blob.Info{}, u.Cause(err)
 		}
 		u.sendBuffer(buf, n)
 		if err == io.EOF {
@@ -91,14 +92,14 @@ func (s *rawStore) putParts(ctx context.Context, key string, r io.Reader, first 
 	}
 }
 
-// sendBuffer sends the first n bytes of buf as the next part, and gives buf back.
+// sendBuffer sends the first n bytes of buf as the next part, and returns buf to the pool.
 func (u *multipart) sendBuffer(buf *[]byte, n int) {
-	free := func() { u.store.buffers.Put(buf) }
+	release := func() { u.store.buffers.Put(buf) }
 	if n == 0 {
-		free()
+		release()
 		return
 	}
-	u.send(int64(n), bytes.NewReader((*buf)[:n]), free)
+	u.send(int64(n), bytes.NewReader((*buf)[:n]), release)
 }
 
 // PutFile uploads the file and removes it.
@@ -122,12 +123,12 @@ func (s *rawStore) upload(ctx context.Context, key string, f *os.File, size int6
 	if size <= singleParts*s.partSize {
 		return s.putWhole(ctx, key, io.NewSectionReader(f, 0, size), size)
 	}
-	u, err := s.begin(ctx, key, fileFlight)
+	u, err := s.begin(ctx, key, fileParallel)
 	if err != nil {
 		return blob.Info{}, err
 	}
 	defer u.end()
-	part := sizeOfParts(size, s.partSize)
+	part := partSizeFor(size, s.partSize)
 	for off := int64(0); off < size; off += part {
 		n := min(part, size-off)
 		u.send(n, io.NewSectionReader(f, off, n), nil)
@@ -135,18 +136,18 @@ func (s *rawStore) upload(ctx context.Context, key string, f *os.File, size int6
 	return u.complete()
 }
 
-// sizeOfParts returns the least size, from least on, with which an object does
-// not have too many parts.
-func sizeOfParts(size, least int64) int64 {
+// partSizeFor returns the smallest part size, but at least this, with which an object
+// does not have too many parts.
+func partSizeFor(size, least int64) int64 {
 	needed := (size + maxParts - 1) / maxParts
 	return max(least, (needed+mib-1)/mib*mib)
 }
 
-// contentType is what a browser takes the object for that is sent to it directly.
+// contentType is what the bucket tells a browser that reads the object directly.
 func contentType(key string) *string { return aws.String(blob.ContentType(key)) }
 
-// answered returns when the server answered, by its own clock.
-func (s *rawStore) answered(m middleware.Metadata) time.Time {
+// responseTime returns when the server sent the response, by its own clock.
+func (s *rawStore) responseTime(m middleware.Metadata) time.Time {
 	if t, ok := awsmiddleware.GetServerTime(m); ok && !t.IsZero() {
 		return t
 	}

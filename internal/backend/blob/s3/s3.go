@@ -25,6 +25,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // MaxPut is the largest object that clients can upload with one request.
@@ -57,9 +58,9 @@ type Options struct {
 	// PartSize is the size of the parts of large objects, at least 5 MiB; 0 means
 	// 16 MiB. A Put holds up to three parts in memory.
 	PartSize int64
-	// StallTimeout ends a request on which no byte moves for so long, so that it
-	// is tried again; 0 means 30 seconds.
-	StallTimeout time.Duration
+	// IdleTimeout ends a request on which no byte moves for so long, so that it is
+	// tried again; 0 means 30 seconds.
+	IdleTimeout time.Duration
 	// MaxBackoff is the longest pause between two tries; 0 means 5 seconds.
 	MaxBackoff time.Duration
 	// Now is the clock of this machine; nil means time.Now.
@@ -82,9 +83,9 @@ type rawStore struct {
 	where  string // the bucket and its endpoint, for people
 
 	client  *sdk.Client
-	patient func(*sdk.Options) // for requests that a server may take minutes to answer
-	presign *sdk.PresignClient // for addresses that clients outside can reach
-	pause   backoff
+	slow    func(*sdk.Options) // for requests that a server may take minutes to answer
+	presign *sdk.PresignClient // for URLs that clients outside can reach
+	backoff remote.Backoff
 	now     func() time.Time
 
 	partSize int64
@@ -110,7 +111,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s := &rawStore{
 		bucket: at.bucket, prefix: at.prefix, where: at.String(),
-		pause: backoff{most: opts.MaxBackoff}, now: opts.Now,
+		backoff: remote.Backoff{Max: opts.MaxBackoff}, now: opts.Now,
 		partSize: opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
 	}
 	s.buffers.New = func() any { b := make([]byte, s.partSize); return &b }
@@ -127,8 +128,8 @@ func (o Options) withDefaults() Options {
 	if o.PartSize == 0 {
 		o.PartSize = defaultPart
 	}
-	if o.StallTimeout == 0 {
-		o.StallTimeout = 30 * time.Second
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = 30 * time.Second
 	}
 	if o.MaxBackoff == 0 {
 		o.MaxBackoff = 5 * time.Second
