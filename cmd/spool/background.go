@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // background is what runs beside the requests: the tasks of the queue, and the
@@ -12,8 +14,9 @@ type background struct {
 	startTasks, stopTasks func(context.Context) error
 	keepHouse             func(context.Context) // returns when its context has ended
 
-	end   context.CancelFunc // of the housekeeping
-	ended chan struct{}
+	end    context.CancelFunc // of the housekeeping
+	ended  chan struct{}
+	failed error // a panic of the housekeeping; set before ended is closed
 }
 
 // start begins with the tasks. They may fail to start, and the database is
@@ -26,7 +29,7 @@ func (b *background) start(ctx context.Context) error {
 	b.ended = make(chan struct{})
 	go func() {
 		defer close(b.ended)
-		b.keepHouse(ctx)
+		b.failed = panics.Catch(func() error { b.keepHouse(ctx); return nil })
 	}()
 	return nil
 }
@@ -37,7 +40,7 @@ func (b *background) stop(ctx context.Context) error {
 	err := b.stopTasks(ctx)
 	select {
 	case <-b.ended:
-		return err
+		return errors.Join(err, b.failed)
 	case <-ctx.Done():
 		return errors.Join(err, fmt.Errorf("wait for the housekeeping: %w", ctx.Err()))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
 
@@ -38,6 +39,7 @@ type parts struct {
 	blobs blob.Store
 	queue queue.Queue
 	app   *app.App
+	log   *slog.Logger
 
 	origin string                      // of the addresses that lead clients to the storage; "" where none do
 	tidy   func(context.Context)       // removes what a crash left in the storage
@@ -47,7 +49,7 @@ type parts struct {
 
 // openParts opens what the settings name and puts the service on it.
 func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer) (_ *parts, err error) {
-	p := new(parts)
+	p := &parts{log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -178,8 +180,8 @@ func (p *parts) Close() error {
 // keepHouse clears what a crash left, and sweeps until ctx ends.
 func (p *parts) keepHouse(ctx context.Context) {
 	var both sync.WaitGroup
-	both.Go(func() { p.tidy(ctx) })
-	both.Go(func() { p.app.Maintain(ctx) })
+	both.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
+	both.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.app.Maintain(ctx) }) })
 	both.Wait()
 }
 

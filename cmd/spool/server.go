@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -92,7 +93,7 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	}
 	unfollow := s.follow(ctx)
 	broken := make(chan error, 1)
-	go func() { broken <- s.http.Serve(ln) }()
+	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
 
 	var failure error
 	select {
@@ -117,7 +118,9 @@ func (s *server) follow(ctx context.Context) (wait func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.http.RegisterOnShutdown(cancel)
 	var following sync.WaitGroup
-	following.Go(func() { s.service.follow(ctx) })
+	following.Go(func() {
+		panics.Log(ctx, s.log, "following videos panicked; event streams end", func() { s.service.follow(ctx) })
+	})
 	return func() { cancel(); following.Wait() }
 }
 
@@ -130,7 +133,7 @@ func (s *server) shutDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.grace-min(2*time.Second, s.grace/4))
 	defer cancel()
 
-	var both sync.WaitGroup
+	var both panics.Group
 	both.Go(func() {
 		time.Sleep(s.drain)
 		if err := s.http.Shutdown(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // A running task writes its progress after firstBeat, and then more and more
@@ -26,16 +27,21 @@ func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context
 	go func() {
 		defer close(done)
 		pulse(ctx, &latest, func(part float64) {
-			wanted, err := w.app.Progress(ctx, t, part)
-			if err == nil && !wanted {
-				cancel(queue.ErrCancelled)
-			} else if err != nil && ctx.Err() == nil {
-				w.log.WarnContext(ctx, "could not write progress", "task", t.String(), "err", err)
-			}
+			panics.Log(ctx, w.log, "writing the progress of a task panicked", func() { w.note(ctx, t, part, cancel) })
 		})
 	}()
 	report = func(part float64) { latest.Store(uint64(min(max(part, 0), 1) * 1e6)) }
 	return ctx, report, func() { cancel(nil); <-done }
+}
+
+// note writes progress, and cancels a task that nobody waits for.
+func (w *Worker) note(ctx context.Context, t queue.Task, part float64, cancel context.CancelCauseFunc) {
+	wanted, err := w.app.Progress(ctx, t, part)
+	if err == nil && !wanted {
+		cancel(queue.ErrCancelled)
+	} else if err != nil && ctx.Err() == nil {
+		w.log.WarnContext(ctx, "could not write progress", "task", t.String(), "err", err)
+	}
 }
 
 // pulse calls note with what has become of latest, until ctx ends.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -93,9 +93,9 @@ func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 // makes our code fail once will do so again.
 func (w *Worker) do(ctx context.Context, t queue.Task, v video.Video) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			w.log.ErrorContext(ctx, "a task panicked", "task", t.String(), "panic", p, "stack", string(debug.Stack()))
-			err = conversion(fmt.Errorf("panic: %v", p))
+		if p := panics.Recovered(recover()); p != nil {
+			w.log.ErrorContext(ctx, "a task panicked", "task", t.String(), "panic", p.Value, "stack", string(p.Stack))
+			err = conversion(p)
 		}
 	}()
 	if t.Kind == queue.Purge {

@@ -10,6 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 )
 
@@ -39,21 +40,26 @@ func (m *Maintenance) Run(ctx context.Context) {
 	defer tidy.Stop()
 	defer reconcile.Stop()
 	defer sweep.Stop()
-	m.tidy(ctx)
-	m.reconcile(ctx)
-	m.sweep(ctx)
+	m.do(ctx, m.tidy)
+	m.do(ctx, m.reconcile)
+	m.do(ctx, m.sweep)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tidy.C:
-			m.tidy(ctx)
+			m.do(ctx, m.tidy)
 		case <-reconcile.C:
-			m.reconcile(ctx)
+			m.do(ctx, m.reconcile)
 		case <-sweep.C:
-			m.sweep(ctx)
+			m.do(ctx, m.sweep)
 		}
 	}
+}
+
+// do does one job. A panic in it ends neither the process nor the other jobs.
+func (m *Maintenance) do(ctx context.Context, job func(context.Context)) {
+	panics.Log(ctx, m.Log, "maintenance panicked", func() { job(ctx) })
 }
 
 // tidy is done by every process.
@@ -117,9 +123,7 @@ func (m *Maintenance) sweep(ctx context.Context) {
 // once a day.
 func (m *Maintenance) AbortUploads(ctx context.Context) {
 	for {
-		if m.acquire(ctx, "abort uploads", abortEvery) {
-			m.abortUnfinished(ctx)
-		}
+		m.do(ctx, m.abortUnfinished)
 		select {
 		case <-time.After(askEvery):
 		case <-ctx.Done():
@@ -129,6 +133,9 @@ func (m *Maintenance) AbortUploads(ctx context.Context) {
 }
 
 func (m *Maintenance) abortUnfinished(ctx context.Context) {
+	if !m.acquire(ctx, "abort uploads", abortEvery) {
+		return
+	}
 	if n, err := m.Cleaner.AbortUnfinished(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not remove the parts of unfinished uploads", "err", err)
 	} else if n > 0 {

@@ -8,12 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"sync"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -50,7 +50,7 @@ func (p *Player) renditions(ctx context.Context, area objects.Area, id video.ID)
 		return nil, err
 	}
 	all, errs := make([]stream.Rendition, len(found)), make([]error, len(found))
-	var reading sync.WaitGroup
+	var reading panics.Group
 	for i, f := range found {
 		reading.Go(func() {
 			all[i].Name = string(f.name)

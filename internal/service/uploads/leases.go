@@ -2,6 +2,7 @@ package uploads
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -24,11 +26,19 @@ const (
 	retryLease     = 200 * time.Millisecond
 )
 
+// leaseRows are the leases in the database.
+type leaseRows interface {
+	Shared() bool
+	Take(ctx context.Context, lease store.Lease, ttl time.Duration) (mine bool, err error)
+	Renew(ctx context.Context, process string, ttl time.Duration) (requested map[store.Lease]bool, err error)
+	Drop(ctx context.Context, lease store.Lease) error
+}
+
 // Leases let one request at a time in the whole fleet write to a resumable upload. Within this process
 // a map decides, among processes a row in the database. All leases of a process are renewed with one
 // statement, so that thousands of slow clients cost no more than one.
 type Leases struct {
-	rows    store.Leases
+	rows    leaseRows
 	log     *slog.Logger
 	process string
 
@@ -67,8 +77,9 @@ func (l *Leases) Acquire(ctx context.Context, id video.ID, stop func()) (Lease, 
 	defer cancel()
 	h := &holder{
 		lease: store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process},
-		stop:  sync.OnceFunc(stop), ended: make(chan struct{}),
+		ended: make(chan struct{}),
 	}
+	h.stop = sync.OnceFunc(func() { panics.Log(ctx, l.log, "a request panicked when it was asked to stop", stop) })
 	if err := l.enter(ctx, h); err != nil {
 		return Lease{}, err
 	}
@@ -152,7 +163,7 @@ func (l *Leases) take(ctx context.Context, h *holder) error {
 		asked := time.Now()
 		mine, err := l.rows.Take(ctx, h.lease, leaseTTL)
 		if mine {
-			l.keep(ctx, h, asked)
+			l.keep(h, asked)
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -169,18 +180,20 @@ func (l *Leases) take(ctx context.Context, h *holder) error {
 }
 
 // keep has the lease of h renewed until it leaves.
-func (l *Leases) keep(ctx context.Context, h *holder, taken time.Time) {
+func (l *Leases) keep(h *holder, taken time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.since = taken
 	if !l.renewing && l.rows.Shared() {
 		l.renewing, l.renewed = true, taken
-		go l.renewAll(context.WithoutCancel(ctx))
+		go l.renewAll()
 	}
 }
 
-// renewAll renews the leases of this process for as long as it has any.
-func (l *Leases) renewAll(ctx context.Context) {
+// renewAll renews the leases of this process for as long as it has any. Its context is its own: that
+// of the request which happened to be the first would keep all that belongs to the request alive.
+func (l *Leases) renewAll() {
+	ctx := context.Background()
 	for {
 		time.Sleep(renewEvery)
 		l.mu.Lock()
@@ -190,9 +203,14 @@ func (l *Leases) renewAll(ctx context.Context) {
 			return
 		}
 		l.mu.Unlock()
-		l.renew(ctx)
+		if !panics.Log(ctx, l.log, "the renewal of upload leases panicked", func() { l.renew(ctx) }) {
+			l.review(time.Now(), nil, errRenewal)
+		}
 	}
 }
+
+// errRenewal stands for the result of a renewal that panicked.
+var errRenewal = errors.New("the renewal of upload leases failed")
 
 // renew renews all leases once, and stops the requests whose lease is requested or lost. While the
 // database does not answer, none is lost until it may have expired.

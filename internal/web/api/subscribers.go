@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -141,7 +142,7 @@ func (s *subscribers) run(ctx context.Context) {
 		}
 		for now := s.snapshot(); len(now) > 0; now = s.snapshot() {
 			began := time.Now()
-			s.poll(ctx, now)
+			panics.Log(ctx, s.log, "polling the videos of event streams panicked", func() { s.poll(ctx, now) })
 			select {
 			case <-time.After(max(pollInterval, pollRest*time.Since(began))):
 			case <-ctx.Done():

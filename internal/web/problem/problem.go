@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -146,8 +147,8 @@ func logServerError(r *http.Request, p *Problem, err error) {
 		slog.String("request", p.RequestID), slog.String("method", r.Method),
 		slog.String("path", redactPath(r.URL.Path)), slog.Int("status", p.Status), slog.Any("err", err),
 	}
-	if pe, ok := errors.AsType[*panicError](err); ok {
-		attrs = append(attrs, slog.String("stack", string(pe.stack)))
+	if pe, ok := errors.AsType[*panics.Error](err); ok {
+		attrs = append(attrs, slog.String("stack", string(pe.Stack)))
 	}
 	logger(r.Context()).LogAttrs(r.Context(), level, "request failed", attrs...)
 }

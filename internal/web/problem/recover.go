@@ -1,19 +1,11 @@
 package problem
 
 import (
-	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
+
+	"github.com/spool-video/spool/internal/service/panics"
 )
-
-// panicError carries a recovered panic to the log.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // Recover turns a panic of next into a logged 500. If the response has already
 // begun, the connection is closed instead: a truncated response must not look
@@ -29,7 +21,7 @@ func Recover(next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			err := &panicError{value: v, stack: debug.Stack()}
+			err := panics.Recovered(v)
 			if t.started {
 				Of(r, err) // for the log
 				panic(http.ErrAbortHandler)

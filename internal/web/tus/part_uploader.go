@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/tus/tusd/v2/pkg/s3store"
+
+	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // errLeaseLost means that another process may be writing to the upload by now.
@@ -55,21 +57,24 @@ func (s *serialUploader) beginWrite(ctx context.Context) (_ context.Context, end
 		s.failed = errLeaseLost
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		ticker := time.NewTicker(leaseCheckInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if !s.leaseValid() {
-					cancel(errLeaseLost)
-				}
+	go func() { cancel(panics.Catch(func() error { return s.watchLease(ctx) })) }()
+	return ctx, func() { cancel(nil) }, s.failed
+}
+
+// watchLease returns when the lease is lost, or when ctx ends.
+func (s *serialUploader) watchLease(ctx context.Context) error {
+	ticker := time.NewTicker(leaseCheckInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if !s.leaseValid() {
+				return errLeaseLost
 			}
 		}
-	}()
-	return ctx, func() { cancel(nil) }, s.failed
+	}
 }
 
 func (s *serialUploader) UploadPart(ctx context.Context, in *s3.UploadPartInput, opts ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
