@@ -23,7 +23,7 @@ func (p *Plan) Verdict(frames []int, sound bool) []Warning {
 		out = append(out, w)
 	}
 	if p.Audio != nil && !sound {
-		out = append(out, Warnf(Corrupt, "The sound is damaged and could not be decoded; the film is silent."))
+		out = append(out, Warnf(Corrupt, "The audio is damaged and could not be decoded; the video is silent."))
 	}
 	return out
 }

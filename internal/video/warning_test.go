@@ -37,7 +37,7 @@ func TestVerdict(t *testing.T) {
 		{"a chunk that is gone", plan(500, 400), []int{500, 0}, true, damaged("The file is damaged: 400 of its 900 pictures could not be decoded.")},
 		{"too many in one chunk do not make up for another", plan(100, 100), []int{120, 80}, true, damaged("The file is damaged: 20 of its 200 pictures could not be decoded.")},
 		{"nothing was announced", plan(0, 0), []int{3, 0}, true, nil},
-		{"the sound is gone", plan(100), []int{100}, false, damaged("The sound is damaged and could not be decoded; the film is silent.")},
+		{"the sound is gone", plan(100), []int{100}, false, damaged("The audio is damaged and could not be decoded; the video is silent.")},
 		{"what the plan knew comes first", withWarning, []int{50}, true,
 			append([]video.Warning{cut}, damaged("The file is damaged: 50 of its 100 pictures could not be decoded.")...)},
 	}

@@ -1,3 +1,11 @@
+// Package colour decides how the numbers of a source stand for colours, and
+// converts those that ordinary screens cannot show. Sources in BT.709 or BT.601
+// keep their colours. HDR (PQ and HLG), wide gamuts and Dolby Vision without a
+// compatible base layer are brought to BT.709 by one 3D LUT that ffmpeg applies:
+// the table takes half the time of a chain of filters, and can express Dolby
+// Vision's reshaping, for which ffmpeg has no filter.
+//
+// The package is pure: it reads a video.Input, and returns filters and a table.
 package colour
 
 import (
@@ -7,7 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// colour says how the numbers of an output stand for colours, in ffmpeg's words.
+// Space says how the numbers of an output stand for colours, in ffmpeg's words.
 type Space struct {
 	Matrix, Primaries, Transfer string
 }
@@ -17,8 +25,8 @@ var (
 	BT601 = Space{"smpte170m", "smpte170m", "smpte170m"}
 )
 
-// outputColour chooses between the colours of HD and of SD television. Those of
-// the source are kept where it is one of the two, whatever the output's size.
+// OutputSpace chooses between the colours of HD and of SD television. Those of
+// the source are kept if they are one of the two, whatever the output's size.
 // Everything else is converted to HD's.
 func OutputSpace(in video.Input) Space {
 	switch {
@@ -27,18 +35,19 @@ func OutputSpace(in video.Input) Space {
 	case slices.Contains([]string{"smpte170m", "bt470bg", "fcc"}, in.Matrix):
 		return BT601
 	case in.Matrix == "" && !IsRGB(in.PixelFormat) && min(in.CodedWidth, in.CodedHeight) < 720 && max(in.CodedWidth, in.CodedHeight) < 1280:
-		// Players take what is small and says nothing for SD.
+		// Players assume SD for a small video without tags.
 		return BT601
 	}
 	return bt709
 }
 
-// needsMatrix reports whether the numbers have to be computed anew: they stand
-// for RGB, or for colours that are neither HD's nor SD's.
+// NeedsMatrix reports whether the numbers have to be recomputed: they stand for
+// RGB, or for colours that are neither HD's nor SD's.
 func NeedsMatrix(in video.Input) bool {
 	return IsRGB(in.PixelFormat) || !slices.Contains([]string{"", "bt709", "smpte170m", "bt470bg", "fcc"}, in.Matrix)
 }
 
+// IsRGB reports whether a pixel format stores RGB.
 func IsRGB(pixelFormat string) bool {
 	for _, part := range []string{"rgb", "bgr", "gbr", "pal8"} {
 		if strings.Contains(pixelFormat, part) {
@@ -48,25 +57,24 @@ func IsRGB(pixelFormat string) bool {
 	return false
 }
 
-// isHDR reports whether a film is brighter than ordinary screens.
+// IsHDR reports whether a source is brighter than ordinary screens.
 func IsHDR(in video.Input) bool {
 	return in.Dolby != nil || in.Transfer == "smpte2084" || in.Transfer == "arib-std-b67"
 }
 
-// wideGamut reports whether a film says that its primaries are more colourful
+// wideGamut reports whether a source declares primaries that are more saturated
 // than those of ordinary screens.
 func wideGamut(in video.Input) bool {
 	return slices.Contains([]string{"bt2020", "smpte431", "smpte432"}, in.Primaries)
 }
 
-// graded are the filters that bring a film to ordinary screens whose colours a
-// matrix alone does not: HDR, wide gamuts, Dolby Vision. They end in RGB of 16
-// bits, the format for which the table is quickest. What the file leaves unsaid
-// is taken to be BT.2020, as all HDR is.
+// Filters bring a source to ordinary screens for which a matrix is not enough:
+// HDR, wide gamuts, Dolby Vision. They end in 16-bit RGB, the format in which
+// lut3d is fastest. Missing tags are taken to be BT.2020, as in all HDR.
 func Filters(in video.Input) []string {
 	table := "lut3d=file=" + lutFile + ":interp=tetrahedral"
 	if in.Dolby != nil {
-		// Its components are no YUV: they go into the table as they are.
+		// Its components are not YUV: they go into the table unchanged.
 		return []string{"zscale=rin=full:r=full", "format=yuv444p16le", "mergeplanes=0x000102:gbrp16le", table}
 	}
 	if IsRGB(in.PixelFormat) {

@@ -9,15 +9,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// plainDolby is Dolby Vision as the standard has it, for files that do not say
-// how their pictures were reshaped.
+// defaultDolby is Dolby Vision as the standard defines it, for files that do not
+// say how their frames were reshaped.
 var defaultDolby = video.Dolby{
 	Matrix: [9]float64{1, 799. / 8192, 1681. / 8192, 1, -933. / 8192, 1091. / 8192, 1, 267. / 8192, -5545. / 8192},
 	Offset: [3]float64{0, 0.5, 0.5},
 	Mix:    [9]float64{17081. / 16384, -349. / 16384, -349. / 16384, -349. / 16384, 17081. / 16384, -349. / 16384, -349. / 16384, -349. / 16384, 17081. / 16384},
 }
 
-// reshaping is what ffprobe prints of the metadata of a frame.
+// frameMetadata is what ffprobe prints of the Dolby Vision metadata of a frame.
 type frameMetadata struct {
 	Type       string `json:"side_data_type"`
 	Bits       int    `json:"bl_bit_depth"`
@@ -36,7 +36,8 @@ type frameMetadata struct {
 	} `json:"components"`
 }
 
-// parseDolby takes what it can use of ffprobe's answer.
+// ParseDolby reads ffprobe's JSON of the first frame. Values that are missing or
+// malformed keep their defaults.
 func ParseDolby(answer []byte) *video.Dolby {
 	d := defaultDolby
 	var frames struct {
@@ -84,14 +85,15 @@ func (r *frameMetadata) apply(d *video.Dolby) {
 	}
 }
 
-// wellFormed makes sure that a curve can be computed.
+// validCurve reports whether a curve can be evaluated.
 func validCurve(c video.Curve) bool {
 	return len(c.Pivots) == len(c.Pieces)+1 && slices.IsSorted(c.Pivots) && !slices.ContainsFunc(c.Pieces, func(p video.Reshape) bool {
 		return len(p.Coefficients) == 0 || p.Order > 3 || p.Order > 0 && len(p.Coefficients) != 1+7*p.Order
 	})
 }
 
-// fractions reads "1/2 3 -4/5", divided by scale. What it cannot read is none.
+// fractions reads "1/2 3 -4/5" and divides each number by scale. A text that it
+// cannot read gives nil.
 func fractions(text string, scale float64) []float64 {
 	var out []float64
 	for _, word := range strings.Fields(text) {

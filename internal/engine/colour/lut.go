@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// lookFile is the table of colours in a task's folder, which is where
-	// ffmpeg runs. A table does with one look what would take a chain of
-	// filters, twice as fast, and can say what no filter of ffmpeg can.
+	// lutFile is the 3D LUT in a task's folder, which is ffmpeg's working
+	// directory.
 	lutFile = "lut.cube"
-	// lookSteps is the size of the table in each of its three dimensions. In
-	// between ffmpeg interpolates; twice the steps change no pixel visibly.
+	// lutSize is the size of the table in each of its three dimensions. ffmpeg
+	// interpolates in between; twice the size changes no pixel visibly.
 	lutSize = 49
 )
 
-// writeLook puts the table of colours into the task's folder that the filters
-// of this plan refer to, if they do.
+// WriteLUT writes the 3D LUT that Filters refers to into dir, if the source
+// needs one.
 func WriteLUT(dir string, in video.Input) error {
 	f := Transform(in)
 	if f == nil {
@@ -28,7 +27,7 @@ func WriteLUT(dir string, in video.Input) error {
 	}
 	file, err := os.Create(filepath.Join(dir, lutFile))
 	if err != nil {
-		return fmt.Errorf("write table of colours: %w", err)
+		return fmt.Errorf("write the 3D LUT: %w", err)
 	}
 	defer file.Close()
 	w := bufio.NewWriter(file)
@@ -38,7 +37,7 @@ func WriteLUT(dir string, in video.Input) error {
 		for g := range lutSize {
 			for r := range lutSize {
 				signal := RGB{at(r), at(g), at(b)}
-				if in.Dolby != nil { // its components travel as green, blue and red
+				if in.Dolby != nil { // its components arrive as green, blue and red
 					signal = RGB{at(g), at(b), at(r)}
 				}
 				out := f(signal)
@@ -47,7 +46,7 @@ func WriteLUT(dir string, in video.Input) error {
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write table of colours: %w", err)
+		return fmt.Errorf("write the 3D LUT: %w", err)
 	}
 	return nil
 }

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// hdrPeak is the light, in candela per square metre, that becomes the white
-	// of ordinary screens. Masters may be brighter by far, but pictures hardly
-	// ever are, and allowing for it would darken all the rest.
+	// hdrPeak is the luminance, in cd/m², that becomes the white of ordinary
+	// screens. Masters may be far brighter, but frames hardly ever are, and
+	// allowing for it would darken everything else.
 	hdrPeak = 1000
 	// screenGamma is that of ordinary screens (BT.1886).
 	screenGamma = 2.4
 )
 
-// grade returns the function that turns the signals of a film into those of
-// BT.709, both from 0 to 1, or nil where no more than a matrix is needed.
+// Transform returns the function that turns the signals of a source into those
+// of BT.709, both from 0 to 1, or nil where a matrix is enough.
 func Transform(in video.Input) func(RGB) RGB {
 	toBT2020 := identity
 	if in.Primaries == "smpte432" || in.Primaries == "smpte431" {
@@ -38,9 +38,9 @@ func Transform(in video.Input) func(RGB) RGB {
 	return nil
 }
 
-// compress brings the light of HDR in BT.2020 colours down to what an ordinary
-// screen shows, where 1 is its white. It changes how bright colours are and not
-// which; those that become too bright for the screen are made paler later.
+// toneMap reduces linear HDR light in BT.2020 to what an ordinary screen can
+// show, where 1 is its white. It changes the luminance of colours and not their
+// hue; those that become too bright are desaturated later.
 func toneMap(light RGB) RGB {
 	y := light.dot(luminance2020)
 	if y <= 0 {
@@ -50,29 +50,29 @@ func toneMap(light RGB) RGB {
 	return light.each(func(l float64) float64 { return gain * l })
 }
 
-// filmic is a curve by John Hable that behaves like film: it keeps the shadows,
-// and has room for the highlights, because clouds without shape are what people
-// notice first. The white of a page in HDR (203) comes out at three quarters of
-// the signal, which is where HLG puts it for screens that know nothing of HDR.
+// filmic is John Hable's curve. It keeps the shadows and leaves range for the
+// highlights, because clouds without detail are what viewers notice first. HDR
+// reference white (203 cd/m²) comes out at three quarters of the signal, which
+// is where HLG puts it for screens without HDR.
 func filmic(light float64) float64 {
 	const a, b, c, d, e, f = 0.15, 0.50, 0.10, 0.20, 0.02, 0.30
 	x := light / 100
 	return (x*(a*x+c*b)+d*e)/(x*(a*x+b)+d*f) - e/f
 }
 
-// display turns light in BT.2020 colours into the signal of a BT.709 screen.
+// toBT709 turns linear BT.2020 light into the signal of a BT.709 screen.
 func toBT709(light RGB) RGB {
 	return compressGamut(bt2020ToBT709.apply(light)).each(func(l float64) float64 {
 		return math.Pow(min(max(l, 0), 1), 1/screenGamma)
 	})
 }
 
-// intoGamut makes colours paler that the primaries of BT.709 cannot mix, and,
-// lest differences between them vanish, a little those that they barely can.
+// compressGamut desaturates colours outside of BT.709, and, so that differences
+// between them do not vanish, slightly those near its border.
 func compressGamut(light RGB) RGB {
-	const safe, widest = 0.95, 1.3 // shares of the way from grey to the border
+	const safe, widest = 0.95, 1.3 // fractions of the distance from grey to the border
 	grey := min(max(light.dot(luminance709), 0), 1)
-	out := 0.0 // how far on that way the colour is
+	out := 0.0 // where the colour is on that distance
 	for _, l := range light {
 		switch {
 		case l > grey && grey < 1:
@@ -86,21 +86,22 @@ func compressGamut(light RGB) RGB {
 	if out <= safe {
 		return light
 	}
-	// A curve that leaves safe at a slope of one and is level at the border.
+	// A curve with a slope of one at safe and of zero at the border.
 	x := min((out-safe)/(widest-safe), 1)
 	s := (widest - safe) / (1 - safe)
 	in := safe + (1-safe)*(1-math.Pow(1-x, s))
 	return light.each(func(l float64) float64 { return grey + (l-grey)*in/out })
 }
 
-// lmsOfDolby turns the responses that Dolby Vision stores into BT.2020 light.
+// dolbyLMSToBT2020 turns the cone responses that Dolby Vision stores into
+// BT.2020 light.
 var dolbyLMSToBT2020 = matrix{
 	{3.06441879, -2.16597676, 0.10155818},
 	{-0.65612108, 1.78554118, -0.12943749},
 	{0.01736321, -0.04725154, 1.03004253},
 }
 
-// dolbyLight returns the light that a signal of Dolby Vision stands for.
+// dolbyToLinear returns the light that a signal of Dolby Vision stands for.
 func dolbyToLinear(d *video.Dolby, signal RGB) RGB {
 	var shaped RGB
 	for i, c := range d.Curves {
@@ -135,8 +136,9 @@ func reshape(c video.Curve, i int, signal RGB) float64 {
 	return min(max(sum, 0), 1)
 }
 
-// mixed is a polynomial of the three components and of their products; each
-// further order has the same seven terms to a higher power.
+// evalMMR is a polynomial of the three components and their products
+// (multivariate multiple regression); each further order has the same seven
+// terms to a higher power.
 func evalMMR(p video.Reshape, s RGB) float64 {
 	terms := [7]float64{s[0], s[1], s[2], s[0] * s[1], s[0] * s[2], s[1] * s[2], s[0] * s[1] * s[2]}
 	power := terms

@@ -46,7 +46,7 @@ func TestEveryColourFitsTheScreen(t *testing.T) {
 		for i, f := range films {
 			for _, c := range f(in) {
 				if math.IsNaN(c) || c < 0 || c > 1 {
-					t.Fatalf("film %d: %v becomes %v", i, in, f(in))
+					t.Fatalf("video %d: %v becomes %v", i, in, f(in))
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func TestParseDolby(t *testing.T) {
 		}
 	}
 	if got := reshape(d.Curves[0], 0, RGB{0.9}); got != 0.5 {
-		t.Errorf("the second piece gives %.4f; want 0.5", got)
+		t.Errorf("the second segment of the curve gives %.4f; want 0.5", got)
 	}
 	if d := ParseDolby([]byte("{")); d.Matrix != defaultDolby.Matrix {
 		t.Errorf("parseDolby of nonsense = %+v", d)

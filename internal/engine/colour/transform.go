@@ -2,10 +2,10 @@ package colour
 
 import "math"
 
-// triple is a pixel: three signals, or three amounts of light.
+// RGB is a pixel: three signals, or three amounts of light.
 type RGB [3]float64
 
-// matrix maps one kind of triple to another.
+// matrix maps one kind of RGB to another.
 type matrix [3]RGB
 
 func (m matrix) apply(v RGB) RGB {
@@ -27,15 +27,15 @@ func (m matrix) times(n matrix) matrix {
 	return out
 }
 
-// Conversions between the primaries of BT.2020, P3 and BT.709, all with the
-// white of daylight (D65).
+// Conversions between the primaries of BT.2020, P3 and BT.709, all with a
+// white point of D65.
 var (
 	bt2020ToBT709 = matrix{{1.660491, -0.587641, -0.072850}, {-0.124550, 1.132900, -0.008349}, {-0.018151, -0.100579, 1.118730}}
 	p3ToBT2020    = matrix{{0.753833, 0.198597, 0.047570}, {0.045744, 0.941777, 0.012479}, {-0.001210, 0.017602, 0.983609}}
 	identity      = matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 )
 
-// How bright the three primaries look.
+// The luminance of the three primaries.
 var (
 	luminance2020 = RGB{0.2627, 0.6780, 0.0593}
 	luminance709  = RGB{0.2126, 0.7152, 0.0722}
@@ -47,26 +47,27 @@ func (v RGB) each(f func(float64) float64) RGB {
 	return RGB{f(v[0]), f(v[1]), f(v[2])}
 }
 
-// The curve of SMPTE ST 2084.
+// The constants of SMPTE ST 2084 (PQ).
 const (
 	pqM1, pqM2       = 2610. / 16384, 2523. / 4096 * 128
 	pqC1, pqC2, pqC3 = 3424. / 4096, 2413. / 4096 * 32, 2392. / 4096 * 32
 )
 
-// fromPQ returns the candela per square metre that a PQ signal stands for.
+// pqToLinear returns the cd/m² that a PQ signal stands for.
 func pqToLinear(signal float64) float64 {
 	p := math.Pow(max(signal, 0), 1/pqM2)
 	return 10_000 * math.Pow(max(p-pqC1, 0)/(pqC2-pqC3*p), 1/pqM1)
 }
 
-// hlgPeak is the screen that HLG pictures are computed for, in candela per
-// square metre; 1.2 is its gamma (BT.2100).
+// hlgPeak is the screen for which HLG is rendered, in cd/m²; 1.2 is its gamma
+// (BT.2100).
 const (
 	hlgPeak  = 1000
 	hlgGamma = 1.2
 )
 
-// fromHLG returns what a screen shows of an HLG signal in BT.2020 colours.
+// hlgToLinear returns the light that a screen shows for an HLG signal, in
+// BT.2020.
 func hlgToLinear(signal RGB) RGB {
 	scene := signal.each(func(s float64) float64 {
 		const a, b, c = 0.17883277, 0.28466892, 0.55991073

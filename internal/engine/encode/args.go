@@ -10,23 +10,23 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// piecePath is where EncodeChunk puts a rendition.
+// chunkFilePath is where EncodeChunk puts a rendition.
 func chunkFilePath(job ffmpeg.Job, rendition int) string {
 	return filepath.Join(job.OutDir, fmt.Sprintf("v%d.mp4", rendition))
 }
 
-// fromZero lets a film begin at time zero whose container does not say when its
-// frames are shown. It works on what has been encoded: a filter would begin anew,
-// and the film with it, where the pictures of the source change their size.
+// fromZero lets a video begin at time zero whose container does not say when its
+// frames are shown. It works on encoded packets: a filter would be restarted,
+// and the times with it, where the source changes its size.
 const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
 
-// chunkArgs encodes chunk n at every rendition. A piece is an ordinary MP4
-// whose edit list says when it begins on the film's time line.
+// chunkArgs encodes chunk n at every rendition. A chunk file is an ordinary MP4
+// whose edit list says when it begins on the timeline of the video.
 func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads int) []string {
 	filters := graph(p, chunkFilters(p, n), toVideo)
 	output := "[v%d]"
 	if with.upload != "" {
-		output = "[d%d]" // on the device
+		output = "[d%d]" // in the memory of the device
 		for i := range p.Renditions {
 			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, with.upload)
 		}
@@ -49,7 +49,7 @@ func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads 
 }
 
 // keyGrid forces a keyframe at the first frame of every two seconds of the
-// film. In the expression t counts from the first frame of the chunk.
+// video. In the expression, t counts from the first frame of the chunk.
 func keyGrid(p *video.Plan, n int) string {
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
 	return fmt.Sprintf("expr:isnan(prev_forced_t)+gt(floor((t+%[1]f)/2+1e-5),floor((prev_forced_t+%[1]f)/2+1e-5))", start)

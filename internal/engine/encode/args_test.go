@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// basicPlan is a film of 50 s in two chunks; cases change what they are about.
+// basicPlan is a video of 50 s in two chunks; cases change what they are about.
 func basicPlan(change func(*video.Plan)) *video.Plan {
 	p := &video.Plan{
 		Input: video.Input{

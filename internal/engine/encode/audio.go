@@ -18,9 +18,9 @@ const sampleRate = 48_000
 
 func audioPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "audio.mp4") }
 
-// audioArgs encodes the whole sound track: shifted such that time zero is the
-// film's first frame, silent where the source has gaps or begins late, and no
-// longer than the film.
+// audioArgs encodes the whole audio track: shifted such that time zero is the
+// first frame of the video, silent where the source has gaps or begins late, and
+// no longer than the video.
 func audioArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
 	return slices.Concat(ffmpeg.CommonArgs(job, p.Input.TimeBase, video.NoSeek, threads), []string{
 		"-filter_complex", audioGraph(p), "-map", "[a]",
@@ -28,15 +28,15 @@ func audioArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
 	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
 }
 
-// part is a stretch of the film's sound.
+// audioPart is a part of the audio's timeline.
 type audioPart struct {
 	from, to time.Duration
-	silent   bool // made, not taken from the source
+	silent   bool // generated, not taken from the source
 }
 
-// soundParts divides the film's time into parts with sound and long silences.
-// Parts with sound reach a little into the silences around them, because the
-// packets of a source are not cut to the sample.
+// audioParts divides the timeline into parts with audio and long silences. Parts
+// with audio reach a little into the silences around them, because the packets
+// of a source are not cut to the sample.
 func audioParts(p *video.Plan) []audioPart {
 	const margin = time.Second
 	var out []audioPart
@@ -61,14 +61,14 @@ func audioParts(p *video.Plan) []audioPart {
 	return out
 }
 
-// soundGraph joins the filters for the sound, labelled [a].
+// audioGraph joins the audio filters, labelled [a].
 func audioGraph(p *video.Plan) string {
 	source := fmt.Sprintf("[0:%d]%s", p.Audio.Stream, audioClock(p))
 	steady := fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo", sampleRate)
 	parts := audioParts(p)
 	if len(parts) == 1 && !parts[0].silent {
-		// What lies far behind the film is cut off twice: the gap before it would
-		// be filled with hours of silence first.
+		// Audio far behind the end of the video is cut off first: the gap before it would
+		// be filled with hours of silence.
 		return fmt.Sprintf("%s,atrim=end=%f,%s,atrim=end_pts=%d[a]", source, (p.Duration + time.Second).Seconds(), steady, samplesUntil(p.Duration))
 	}
 	var g, splits, joins strings.Builder
@@ -88,7 +88,7 @@ func audioGraph(p *video.Plan) string {
 	return fmt.Sprintf("%s,asplit=%d%s%s;%sconcat=n=%d:v=0:a=1[a]", source, sounding, splits.String(), g.String(), joins.String(), len(parts))
 }
 
-// soundClock puts the sound on the film's time line.
+// audioClock puts the audio on the timeline of the video.
 func audioClock(p *video.Plan) string {
 	tb := p.Input.TimeBase
 	zero := fmt.Sprintf("asetpts=PTS-(%d*%d/%d)/TB", p.FirstPTS, tb.Num, tb.Den)
@@ -104,13 +104,13 @@ func audioClock(p *video.Plan) string {
 
 func samplesUntil(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * sampleRate)) }
 
-// EncodeAudio encodes the sound of the whole film. ErrNoSound says that the
-// film is to go without.
-func (t *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (Output, error) {
+// EncodeAudio encodes the audio of the whole video. ErrNoAudio says that the
+// video has to do without.
+func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (Output, error) {
 	if p.Audio == nil {
 		return Output{}, ErrNoAudio
 	}
-	stderr, err := t.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), audioArgs(job, p, t.threads), func(at float64) {
+	stderr, err := enc.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), audioArgs(job, p, enc.threads), func(at float64) {
 		progress.Report(at / p.Duration.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {

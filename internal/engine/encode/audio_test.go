@@ -17,7 +17,7 @@ import (
 
 var silenceEnd = regexp.MustCompile(`silence_end: ([0-9.]+)`)
 
-// beeps returns when silence ends in a sound track, by the file's own clock.
+// beeps returns when silence ends in an audio track, by the file's own clock.
 func beeps(t *testing.T, path string) []float64 {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-hide_banner", "-copyts", "-i", path, "-af", "silencedetect=n=-40dB:d=0.1", "-f", "null", "-").CombinedOutput()
@@ -50,9 +50,9 @@ func sameBeeps(t *testing.T, path string, want []float64, tolerance float64) {
 	}
 }
 
-// TestSoundStaysWithThePictures puts a beep one second after the first picture
+// TestAudioStaysWithTheVideo puts a beep one second after the first frame
 // and looks for it in the output.
-func TestSoundStaysWithThePictures(t *testing.T) {
+func TestAudioStaysWithTheVideo(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	const beep = "aevalsrc='if(between(t,1,1.5),sin(2000*t),0)':s=44100:d=2"
@@ -60,7 +60,7 @@ func TestSoundStaysWithThePictures(t *testing.T) {
 		name, file   string
 		video, audio []string // options of each input
 		args         []string
-		want         float64 // about; encoders of sound add some delay
+		want         float64 // about; encoders of audio add some delay
 	}{
 		{"in an MP4", "a.mp4", nil, nil, nil, 1},
 		{"in a fragmented MP4", "a.mp4", nil, nil, []string{"-movflags", "frag_keyframe+empty_moov"}, 1},
@@ -73,10 +73,10 @@ func TestSoundStaysWithThePictures(t *testing.T) {
 		{"in WebM with Opus", "a.webm", nil, nil, []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libopus"}, 1},
 		{"in Ogg", "a.ogv", nil, nil, []string{"-c:v", "libtheora", "-c:a", "libvorbis"}, 1},
 		{"in MXF", "a.mxf", nil, nil, []string{"-c:v", "mpeg2video", "-c:a", "pcm_s16le", "-ar", "48000"}, 1},
-		{"in Matroska, sound begins after the picture", "a.mkv", nil, []string{"-itsoffset", "0.3"}, nil, 1.3},
-		{"in an MP4, sound begins after the picture", "a.mp4", nil, []string{"-itsoffset", "0.7"}, nil, 1.7},
-		{"in an MP4, sound begins before the picture", "a.mp4", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
-		{"in a transport stream, sound begins before the picture", "a.ts", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
+		{"in Matroska, audio begins after the frame", "a.mkv", nil, []string{"-itsoffset", "0.3"}, nil, 1.3},
+		{"in an MP4, audio begins after the frame", "a.mp4", nil, []string{"-itsoffset", "0.7"}, nil, 1.7},
+		{"in an MP4, audio begins before the frame", "a.mp4", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
+		{"in a transport stream, audio begins before the frame", "a.ts", []string{"-itsoffset", "0.3"}, nil, nil, 0.7},
 		{"in an MP4 from a negative time on", "a.mp4", nil, nil, []string{"-output_ts_offset", "-0.2", "-avoid_negative_ts", "disabled"}, 0.8}, // what precedes zero is not shown
 		{"in AVI with B-frames", "a.avi", nil, nil, nil, 1},
 	}
@@ -88,14 +88,14 @@ func TestSoundStaysWithThePictures(t *testing.T) {
 			args = append(append(args, tt.video...), "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2")
 			args = append(append(args, tt.audio...), "-f", "lavfi", "-i", beep, "-bf", "2", "-fps_mode", "passthrough")
 			enginetest.RunFFmpeg(t, append(append(args, tt.args...), path)...)
-			soundAt(t, tools, path, tt.want)
+			audioAt(t, tools, path, tt.want)
 		})
 	}
 }
 
-// soundAt encodes the sound of a film and looks whether its beep comes when it
+// audioAt encodes the audio of a video and looks whether its beep comes when it
 // comes in the source, which is about when it should.
-func soundAt(t *testing.T, tools *engine, source string, about float64) {
+func audioAt(t *testing.T, tools *engine, source string, about float64) {
 	t.Helper()
 	job := enginetest.NewJob(t, source)
 	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
@@ -113,29 +113,29 @@ func soundAt(t *testing.T, tools *engine, source string, about float64) {
 	sameBeeps(t, out.Path, []float64{want}, 0.02)
 }
 
-// TestSoundStaysWithEdits cuts the beginning off a film without encoding it
+// TestAudioStaysWithEdits cuts the beginning off a video without encoding it
 // anew, which leaves an edit list, or frames without a keyframe.
-func TestSoundStaysWithEdits(t *testing.T) {
+func TestAudioStaysWithEdits(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	whole := beepFilm(t, "whole.mp4", "-g", "50")
+	whole := beepVideo(t, "whole.mp4", "-g", "50")
 	for _, name := range []string{"cut.mp4", "cut.mov", "cut.mkv"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), name)
 			enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-ss", "0.4", "-i", whole, "-c", "copy", path)
-			// What the cut left of the pictures tells where the beep is now.
+			// What the cut left of the frames tells where the beep is now.
 			plan, err := tools.Inspect(t.Context(), enginetest.NewJob(t, path), plan.Request{Names: []video.Name{"144p"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := 1 - (2 - float64(plan.Frames)/25)
-			soundAt(t, tools, path, want)
+			audioAt(t, tools, path, want)
 		})
 	}
 }
 
-// TestLongSilencesStayExact has ffmpeg make sound that begins late and pauses
+// TestLongSilencesStayExact has ffmpeg make audio that begins late and pauses
 // for long, and looks whether the beeps come when they should.
 func TestLongSilencesStayExact(t *testing.T) {
 	t.Parallel()
@@ -158,13 +158,13 @@ func TestLongSilencesStayExact(t *testing.T) {
 	}
 	sameBeeps(t, out.Path, []float64{41, 101}, 0.02)
 	if s := probeFile(t, out.Path, "a:0").Streams[0]; s.Duration[:4] != "110." {
-		t.Errorf("sound lasts %s s; want 110", s.Duration)
+		t.Errorf("audio lasts %s s; want 110", s.Duration)
 	}
 }
 
-// TestSoundOutlastsThePictures makes sure that what is said over the last
-// picture is heard.
-func TestSoundOutlastsThePictures(t *testing.T) {
+// TestAudioOutlastsTheVideo makes sure that what is said over the last
+// frame is heard.
+func TestAudioOutlastsTheVideo(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	path := filepath.Join(t.TempDir(), "a.mp4")
@@ -175,12 +175,12 @@ func TestSoundOutlastsThePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := plan.Duration.Seconds(); s < 2.95 || s > 3.05 || plan.Frames != 25 {
-		t.Errorf("the film lasts %.3f s with %d pictures; want 3 and 25", s, plan.Frames)
+		t.Errorf("the video lasts %.3f s with %d frames; want 3 and 25", s, plan.Frames)
 	}
-	checkSound(t, tools, job, plan)
+	checkAudio(t, tools, job, plan)
 }
 
-func TestSoundBeforeThePictures(t *testing.T) {
+func TestAudioBeforeTheVideo(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	path := filepath.Join(t.TempDir(), "a.mkv")
@@ -191,9 +191,9 @@ func TestSoundBeforeThePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if early := plan.Audio.Early.Seconds(); early < 1.45 || early > 1.55 {
-		t.Errorf("%.3f s of sound come before the pictures; want 1.5", early)
+		t.Errorf("%.3f s of audio come before the frames; want 1.5", early)
 	}
-	checkSound(t, tools, job, plan)
+	checkAudio(t, tools, job, plan)
 }
 
 // TestChannelsBecomeStereo measures what is left of a tone in each channel of
@@ -241,7 +241,7 @@ func loud(t *testing.T, path string, channel int) bool {
 	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", path,
 		"-af", fmt.Sprintf("pan=mono|c0=c%d", channel), "-f", "s8", "-").Output()
 	if err != nil || len(raw) == 0 {
-		t.Fatalf("decode sound: %v, %d bytes", err, len(raw))
+		t.Fatalf("decode audio: %v, %d bytes", err, len(raw))
 	}
 	return slices.ContainsFunc(raw, func(b byte) bool { return int8(b) > 3 })
 }

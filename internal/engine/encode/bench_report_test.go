@@ -44,19 +44,19 @@ func (r *report) write(b *testing.B, path string) {
 	text := fmt.Sprintf("# Benchmarks\n\n"+
 		"Written by `make bench`; do not edit. ffmpeg %s, %d threads.\n\n"+
 		"## The engine\n\n"+
-		"Six resolutions (1080p to 144p) of the first %d seconds of each film, %s with quality %s.\n\n"+
-		"- **Spool**: probe, one decode, cascaded scaling, all encodes, sound once, assembly, all in the sandbox.\n"+
+		"Six resolutions (1080p to 144p) of the first %d seconds of each video, %s with quality %s.\n\n"+
+		"- **Spool**: probe, one decode, cascaded scaling, all encodes, audio once, assembly, all in the sandbox.\n"+
 		"- **each**: one `ffmpeg` for each resolution, one after the other, with the same encoder settings.\n"+
 		"- **plain**: the same with the settings that `ffmpeg` itself takes (preset medium, CRF 23), as most people do it.\n"+
-		"- **limit**: one decode, plus encoding uncompressed frames that lie ready, plus the sound once. No engine can beat it.\n\n"+
+		"- **limit**: one decode, plus encoding uncompressed frames that lie ready, plus the audio once. No engine can beat it.\n\n"+
 		"CPU seconds of each way, then the ratios: CPU of Spool to that of the limit, CPU of the limit to that of each, wall of Spool to those of each and plain. "+
 		"All are medians of %d rounds in which the ways took turns. "+
 		"Where the limit itself needs more than half of what each needs, no engine can be twice as fast as each.\n\n"+
-		"| film | length | Spool | each | plain | limit | Spool/limit | limit/each | wall, Spool/each | wall, Spool/plain | MiB |\n"+
+		"| video | length | Spool | each | plain | limit | Spool/limit | limit/each | wall, Spool/each | wall, Spool/plain | MiB |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|---|\n%s\n\n"+
 		"## What comes out\n\n"+
-		"kbit/s of each file, sound included, and in brackets the SSIM (brightness) against the frames that went into the encoder.\n\n"+
-		"| film | source | kbit/s | %s |\n|---|---|---|---|---|---|---|---|---|\n%s\n",
+		"kbit/s of each file, audio included, and in brackets the SSIM (brightness) against the frames that went into the encoder.\n\n"+
+		"| video | source | kbit/s | %s |\n|---|---|---|---|---|---|---|---|---|\n%s\n",
 		r.tools.run.Version(), r.tools.Encoder.threads, *benchSeconds, r.tools.Encoder.encoder.name, r.tools.Encoder.quality, *benchRounds,
 		strings.Join(r.costs, "\n"), joinNames(" | "), strings.Join(r.films, "\n"))
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -26,7 +26,7 @@ import (
 
 var (
 	benchRounds  = flag.Int("rounds", 3, "how often the engine benchmark measures each way")
-	benchSeconds = flag.Int("seconds", 4, "how much of each film the engine benchmark takes")
+	benchSeconds = flag.Int("seconds", 4, "how much of each video the engine benchmark takes")
 	benchQuality = flag.String("quality", string(video.Balanced), "quality of the engine benchmark: fast, balanced or small")
 	benchCodec   = flag.String("codec", string(video.H264), "codec of the engine benchmark: h264, hevc or av1")
 	benchReport  = flag.String("report", "", "file to write the engine benchmark's tables to")
@@ -79,7 +79,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// measure lets the ways take turns on one film. The speed of a shared machine
+// measure lets the ways take turns on one video. The speed of a shared machine
 // changes from minute to minute, so each round makes its own ratios, and the
 // median round counts. The two that lie closest together run twice, around the
 // others: a machine that slows down evenly does not favour either.
@@ -126,7 +126,7 @@ func middle(rounds []round, figure func(round) float64) float64 {
 	return all[len(all)/2]
 }
 
-// engine is one film and the ways to transcode it.
+// engine is one video and the ways to transcode it.
 type bench struct {
 	*testing.B
 	tools  *engine
@@ -136,7 +136,7 @@ type bench struct {
 	films  []string // what Spool made last
 }
 
-// newEngine cuts the beginning off a film and stores its frames at each
+// newEngine cuts the beginning off a video and stores its frames at each
 // resolution uncompressed, through the very filters of Spool.
 func newBench(b *testing.B, tools *engine, source string) *bench {
 	e := &bench{B: b, tools: tools}
@@ -178,8 +178,8 @@ func processorTime(b *testing.B) time.Duration {
 	return sum
 }
 
-// spool does everything that a worker does with a film: it looks into it,
-// encodes pictures and sound, and assembles the files that people play.
+// spool does everything that a worker does with a video: it looks into it,
+// encodes frames and audio, and assembles the files that people play.
 func (e *bench) spool() {
 	ctx := e.Context()
 	plan, err := e.tools.Inspect(ctx, e.job, plan.Request{Names: sixNames})
@@ -205,7 +205,7 @@ func (e *bench) spool() {
 	}
 	e.films = nil
 	for i, paths := range pieces {
-		e.films = append(e.films, filepath.Join(job.OutDir, fmt.Sprintf("film%d.mp4", i)))
+		e.films = append(e.films, filepath.Join(job.OutDir, fmt.Sprintf("video%d.mp4", i)))
 		e.assemble(e.films[i], paths, sound)
 	}
 }
@@ -256,8 +256,8 @@ func (e *bench) oneByOne() {
 	}
 }
 
-// limit decodes the film once and encodes each rendition from frames that lie
-// ready, and the sound once.
+// limit decodes the video once and encodes each rendition from frames that lie
+// ready, and the audio once.
 func (e *bench) limit() {
 	e.ffmpeg("-i", e.job.Source, "-map", fmt.Sprintf("0:%d", e.plan.Input.VideoStream), "-fps_mode", "passthrough", "-f", "null", "-")
 	for i, r := range e.plan.Renditions {
@@ -278,7 +278,7 @@ func (e *bench) raw(rendition int) []string {
 
 var ssimLine = regexp.MustCompile(`SSIM Y:([\d.]+)`)
 
-// ssim compares the brightness of a film that Spool made with the frames that
+// ssim compares the brightness of a video that Spool made with the frames that
 // went into its encoder.
 func (e *bench) ssim(rendition int) float64 {
 	args := slices.Concat([]string{"-v", "info", "-i", e.films[rendition]}, e.raw(rendition),
@@ -311,7 +311,7 @@ func (e *bench) check(err error) {
 	}
 }
 
-// benchClips returns the films to measure: real footage where it is to be had,
+// benchClips returns the videos to measure: real footage where it is to be had,
 // else one that ffmpeg makes.
 func benchClips(b *testing.B) []string {
 	var films []string

@@ -10,9 +10,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestAFilmThatChangesItsSizeMidway joins two films of different sizes. All
+// TestAVideoThatChangesItsSizeMidway joins two videos of different sizes. All
 // frames are there, at their own times, whether the container has times or not.
-func TestAFilmThatChangesItsSizeMidway(t *testing.T) {
+func TestAVideoThatChangesItsSizeMidway(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	for _, format := range []string{"h264", "ts"} {
@@ -28,7 +28,7 @@ func TestAFilmThatChangesItsSizeMidway(t *testing.T) {
 				}
 				film = append(film, b...)
 			}
-			path := filepath.Join(t.TempDir(), "film."+format)
+			path := filepath.Join(t.TempDir(), "video."+format)
 			if err := os.WriteFile(path, film, 0o600); err != nil {
 				t.Fatal(err)
 			}

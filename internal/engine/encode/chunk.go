@@ -17,11 +17,11 @@ import (
 // EncodeChunk encodes chunk n at every rendition with one decode. The outputs
 // are in the order of the plan's renditions and hold equally many frames.
 //
-// A stretch of a longer film may be so damaged that nothing of it can be
-// decoded. It then has no outputs and no error: the film goes on without it,
-// and the piece before it stays on the screen. A film that has no other chunk
-// is a *video.Failure.
-func (t *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) ([]Output, error) {
+// A chunk of a longer video may be so damaged that nothing of it can be decoded.
+// It then has no outputs and no error: the video goes on without it, and the
+// last frame before it stays on the screen. A video that has no other chunk is a
+// *video.Failure.
+func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) ([]Output, error) {
 	if n < 0 || n >= len(p.Chunks) {
 		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
 	}
@@ -30,7 +30,7 @@ func (t *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Plan
 	}
 	length := p.Length(n).Seconds()
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
-	outputs, err := t.encodeChunkFiles(ctx, job, p, n, func(at float64) {
+	outputs, err := enc.encodeChunkFiles(ctx, job, p, n, func(at float64) {
 		if length > 0 {
 			progress.Report((at - start) / length)
 		}
@@ -56,35 +56,35 @@ func framesOf(outputs []Output) int {
 	return outputs[0].Frames
 }
 
-// encodePieces encodes with the plan's codec. What hardware cannot do, because
-// it is busy, broken or too small for this film, software does.
-func (t *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, position func(seconds float64)) ([]Output, error) {
+// encodeChunkFiles encodes with the plan's codec. If hardware fails, because it
+// is busy, broken or too small for this video, software is used.
+func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, position func(seconds float64)) ([]Output, error) {
 	codec := cmp.Or(p.Codec, video.H264)
 	all := encodersFor(codec, Software)
-	if t.encoder.codec == codec && t.encoder.accelerator != Software {
-		all = []codecEncoder{t.encoder, all[0]}
+	if enc.encoder.codec == codec && enc.encoder.accelerator != Software {
+		all = []codecEncoder{enc.encoder, all[0]}
 	}
 	var outputs []Output
 	var err error
 	for i, e := range all {
 		may := e.policy(encodePolicy(job, p, p.Length(n)))
 		var stderr string
-		stderr, err = t.run.Encode(ctx, job, may, chunkArgs(job, p, n, e, t.threads), position)
-		if hole := job.SparseError(ctx, err, stderr); hole != nil {
-			outputs, err = nil, hole
+		stderr, err = enc.run.Encode(ctx, job, may, chunkArgs(job, p, n, e, enc.threads), position)
+		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
+			outputs, err = nil, sparse
 		} else {
 			outputs, err = checkChunkFiles(job, p, err, stderr)
 		}
 		if err == nil || ctx.Err() != nil || i == len(all)-1 {
 			break
 		}
-		t.log.WarnContext(ctx, "hardware could not encode a chunk; software does it", "encoder", e.name, "err", err)
+		enc.log.WarnContext(ctx, "hardware could not encode a chunk; software does it", "encoder", e.name, "err", err)
 	}
 	return outputs, err
 }
 
-// pieces checks what a run made of a chunk. The exit status proves nothing in
-// either direction, so the files decide.
+// checkChunkFiles checks what a run made of a chunk. The exit status proves
+// nothing in either direction, so the files decide.
 func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([]Output, error) {
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return nil, ours
@@ -116,8 +116,8 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 // sampleEntries are the names of codecs in an MP4.
 var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
 
-// checkPiece opens a file that ffmpeg made and counts what is in it. No file at
-// all counts as one without frames. want is nil for sound.
+// checkFile opens a file that ffmpeg made and counts its frames. No file at all
+// counts as one without frames. want is nil for audio.
 func checkFile(path string, codec video.Codec, want *video.Rendition) (Output, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,11 +137,11 @@ func checkFile(path string, codec video.Codec, want *video.Rendition) (Output, e
 		return out, nil
 	}
 	if err != nil {
-		return out, fmt.Errorf("read piece: %w", err)
+		return out, fmt.Errorf("read chunk file: %w", err)
 	}
 	out.Frames = track.Frames
 	if want != nil && (track.Codec != sampleEntries[codec] || track.Width != want.Width || track.Height != want.Height) {
-		return out, fmt.Errorf("piece is %s of %d × %d instead of %s of %d × %d", track.Codec, track.Width, track.Height, codec, want.Width, want.Height)
+		return out, fmt.Errorf("chunk file is %s of %d × %d instead of %s of %d × %d", track.Codec, track.Width, track.Height, codec, want.Width, want.Height)
 	}
 	return out, nil
 }

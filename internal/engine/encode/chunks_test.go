@@ -15,9 +15,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestChunksMakeTheSameFilm cuts films into pieces and compares every frame
-// with the film encoded as a whole.
-func TestChunksMakeTheSameFilm(t *testing.T) {
+// TestChunksMakeTheSameVideo cuts videos into chunk files and compares every frame
+// with the video encoded as a whole.
+func TestChunksMakeTheSameVideo(t *testing.T) {
 	t.Parallel()
 	const long = "testsrc2=s=160x120:r=25:d=7"
 	x264 := func(params string) []string { return []string{"-an", "-c:v", "libx264", "-x264-params", params} }
@@ -42,18 +42,18 @@ func TestChunksMakeTheSameFilm(t *testing.T) {
 			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)
 			one, oneJob := encodeClip(t, whole, source)
 			if len(one.pieces) != 1 {
-				t.Fatalf("%d pieces; want the film as a whole", len(one.pieces))
+				t.Fatalf("%d chunk files; want the video as a whole", len(one.pieces))
 			}
 			many, job := encodeClip(t, cut, source)
 			if len(many.pieces) < 3 {
-				t.Fatalf("%d pieces; want 3 or more", len(many.pieces))
+				t.Fatalf("%d chunk files; want 3 or more", len(many.pieces))
 			}
 			want := since(probeFile(t, source, "v:0").times(t))
 			sameTimes(t, one.times, want)
 			sameTimes(t, many.times, want)
 			checkGrid(t, one.keys, many.keys)
 			checkLikeness(t, chunkFilePath(oneJob, 0), source, "0.95")
-			checkLikeness(t, chunkFilePath(job, 0), source, "0.95") // the last piece
+			checkLikeness(t, chunkFilePath(job, 0), source, "0.95") // the last chunk file
 		})
 	}
 }
@@ -69,7 +69,7 @@ func encodeClip(t *testing.T, tools *engine, source string) (encoded, ffmpeg.Job
 }
 
 // checkGrid makes sure that keyframes are at most two seconds apart, and that
-// those of the whole film are keyframes of the pieces, too.
+// those of the whole video are keyframes of the chunk files, too.
 func checkGrid(t *testing.T, whole, pieces []float64) {
 	t.Helper()
 	for i, k := range whole[1:] {
@@ -77,14 +77,14 @@ func checkGrid(t *testing.T, whole, pieces []float64) {
 			t.Errorf("no keyframe between %.3f and %.3f", whole[i], k)
 		}
 		if !slices.ContainsFunc(pieces, func(p float64) bool { return p-k < 0.0005 && k-p < 0.0005 }) {
-			t.Errorf("the pieces have no keyframe at %.3f: %v", k, pieces)
+			t.Errorf("the chunk files have no keyframe at %.3f: %v", k, pieces)
 		}
 	}
 }
 
-// TestPiecesShareOneDescription makes sure that all pieces of a rendition can
+// TestChunkFilesShareOneDescription makes sure that all chunk files of a rendition can
 // be decoded with the parameters of the first.
-func TestPiecesShareOneDescription(t *testing.T) {
+func TestChunkFilesShareOneDescription(t *testing.T) {
 	t.Parallel()
 	tools := shortChunks(newEngine(t))
 	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=7", "-an", "-g", "25"))

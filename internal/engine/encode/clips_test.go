@@ -19,7 +19,7 @@ import (
 
 const picture = "testsrc2=s=320x180:r=25:d=2"
 
-// clipCases are films that ffmpeg makes for the tests, and what becomes of them
+// clipCases are videos that ffmpeg makes for the tests, and what becomes of them
 // when 144p and 4k are asked for.
 var clipCases = []struct {
 	name    string
@@ -30,7 +30,7 @@ var clipCases = []struct {
 	check   func(p *video.Plan) bool
 	pixels  string // the least likeness to ffmpeg's own rendering; "" does not compare
 }{
-	{"an ordinary film keeps its size", "a.mp4", picture, nil, 320, 180, func(p *video.Plan) bool {
+	{"an ordinary video keeps its size", "a.mp4", picture, nil, 320, 180, func(p *video.Plan) bool {
 		return p.Frames == 50 && p.Duration == 2*time.Second && p.Audio.Channels == 1 && p.Audio.Bitrate == 96_000
 	}, "0.95"},
 	{"turned by a quarter it is shown upright", "a.mp4", picture, []string{enginetest.Turn, "270"}, 180, 320, rotated(90), "0.95"},
@@ -45,11 +45,11 @@ var clipCases = []struct {
 	{"interlaced becomes progressive", "a.ts", "testsrc2=s=320x180:r=50:d=2,interlace", []string{"-c:v", "mpeg2video", "-flags", "+ildct+ilme", "-b:v", "2M", "-top", "1"}, 320, 180, func(p *video.Plan) bool { return p.Deinterlace }, ""},
 	{"HDR is tone-mapped", "a.mkv", picture, []string{"-pix_fmt", "yuv420p10le", "-c:v", "ffv1", "-color_trc", "smpte2084", "-colorspace", "bt2020nc", "-color_primaries", "bt2020"}, 320, 180, func(p *video.Plan) bool { return p.ToneMap }, ""},
 	{"HLG is tone-mapped", "a.mkv", picture, []string{"-pix_fmt", "yuv420p10le", "-c:v", "ffv1", "-color_trc", "arib-std-b67", "-colorspace", "bt2020nc", "-color_primaries", "bt2020"}, 320, 180, func(p *video.Plan) bool { return p.ToneMap }, ""},
-	{"no sound is normal", "a.mp4", picture, []string{"-an"}, 320, 180, func(p *video.Plan) bool { return p.Audio == nil }, "0.95"},
+	{"no audio is normal", "a.mp4", picture, []string{"-an"}, 320, 180, func(p *video.Plan) bool { return p.Audio == nil }, "0.95"},
 	{"a container without times is one chunk", "a.avi", picture, []string{"-c:v", "mpeg4", "-bf", "2", "-q:v", "2"}, 320, 180, func(p *video.Plan) bool { return len(p.Chunks) == 1 }, ""},
 	{"a raw stream has no times at all", "a.h264", picture, []string{"-an"}, 320, 180, func(p *video.Plan) bool { return len(p.Chunks) == 1 }, ""},
 	{"a transport stream begins anywhere", "a.ts", picture, nil, 320, 180, func(p *video.Plan) bool { return p.FirstPTS > 0 }, ""},
-	{"one frame is a film", "a.mp4", "testsrc2=s=320x180:r=25:d=0.04", []string{"-an"}, 320, 180, func(p *video.Plan) bool { return p.Frames == 1 && p.Duration == 40*time.Millisecond }, ""},
+	{"one frame is a video", "a.mp4", "testsrc2=s=320x180:r=25:d=0.04", []string{"-an"}, 320, 180, func(p *video.Plan) bool { return p.Frames == 1 && p.Duration == 40*time.Millisecond }, ""},
 	{"more than sixty frames a second are too many", "a.mp4", "testsrc2=s=320x180:r=120:d=2", nil, 320, 180, func(p *video.Plan) bool { return p.LimitRate == 60 }, ""},
 }
 
@@ -57,7 +57,7 @@ func rotated(by int) func(*video.Plan) bool {
 	return func(p *video.Plan) bool { return p.Input.Rotation == by }
 }
 
-// TestClips takes films of every kind through all steps and looks at the files.
+// TestClips takes videos of every kind through all steps and looks at the files.
 func TestClips(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
@@ -77,8 +77,8 @@ func TestClips(t *testing.T) {
 			if r := plan.Renditions[0]; r.Width != tt.w || r.Height != tt.h || !slices.Contains(r.Names, "4k") {
 				t.Errorf("largest rendition = %+v; want %d × %d for 4k", r, tt.w, tt.h)
 			}
-			checkPictures(t, tools, job, plan, source)
-			checkSound(t, tools, job, plan)
+			checkVideo(t, tools, job, plan, source)
+			checkAudio(t, tools, job, plan)
 			checkThumbnails(t, tools, job, plan)
 			if tt.pixels != "" {
 				checkLikeness(t, chunkFilePath(job, 0), source, tt.pixels)
@@ -87,8 +87,8 @@ func TestClips(t *testing.T) {
 	}
 }
 
-// checkPictures encodes the film and compares it with what was promised.
-func checkPictures(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, source string) {
+// checkVideo encodes the video and compares it with what was promised.
+func checkVideo(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, source string) {
 	t.Helper()
 	got := encodeAll(t, tools, job, plan)
 	s, r := got.pieces[0].Streams[0], plan.Renditions[0]
@@ -111,7 +111,7 @@ func checkPictures(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan
 	sameTimes(t, got.times, want)
 }
 
-func checkSound(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
+func checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
 	t.Helper()
 	if plan.Audio == nil {
 		return
@@ -122,10 +122,10 @@ func checkSound(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
 	}
 	s := probeFile(t, out.Path, "a:0").Streams[0]
 	if s.Codec != "aac" || s.Profile != "LC" || s.Channels != 2 || s.SampleRate != "48000" || s.Start != "0.000000" {
-		t.Errorf("sound is %+v; want AAC-LC stereo 48 kHz from 0", s)
+		t.Errorf("audio is %+v; want AAC-LC stereo 48 kHz from 0", s)
 	}
 	if d, _ := strconv.ParseFloat(s.Duration, 64); d > plan.Duration.Seconds()+0.05 || d < plan.Duration.Seconds()-0.2 {
-		t.Errorf("sound lasts %s s; the film lasts %v", s.Duration, plan.Duration)
+		t.Errorf("audio lasts %s s; the video lasts %v", s.Duration, plan.Duration)
 	}
 }
 
@@ -133,7 +133,7 @@ func checkThumbnails(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Pl
 	t.Helper()
 	pictures, err := tools.Thumbnails(t.Context(), job, plan, nil)
 	if err != nil || len(pictures) != len(plan.Thumbnails)*len(plan.Renditions) {
-		t.Fatalf("Thumbnails = %d pictures, %v; want %d", len(pictures), err, len(plan.Thumbnails)*len(plan.Renditions))
+		t.Fatalf("Thumbnails = %d frames, %v; want %d", len(pictures), err, len(plan.Thumbnails)*len(plan.Renditions))
 	}
 	for _, o := range pictures {
 		f, err := os.Open(o.Path)
@@ -150,8 +150,8 @@ func checkThumbnails(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Pl
 
 var likeness = regexp.MustCompile(`All:([0-9.]+)`)
 
-// checkLikeness compares a piece with ffmpeg's own rendering of the source
-// frame by frame. Pieces stand on the film's time line, so any can be compared.
+// checkLikeness compares a chunk file with ffmpeg's own rendering of the source
+// frame by frame. Chunk files stand on the video's timeline, so any can be compared.
 func checkLikeness(t *testing.T, piece, source, least string) {
 	t.Helper()
 	s := probeFile(t, piece, "v:0").Streams[0]

@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// beepFilm makes a film of two seconds whose sound beeps after one.
-func beepFilm(t *testing.T, name string, args ...string) string {
+// beepVideo makes a video of two seconds whose audio beeps after one.
+func beepVideo(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2",
@@ -38,21 +38,21 @@ func joinFiles(t *testing.T, paths ...string) string {
 	return joined
 }
 
-// TestClockThatJumps joins films whose clocks do not fit and looks whether all
-// frames are there, and whether the sound is still where it belongs.
+// TestClockThatJumps joins videos whose clocks do not fit and looks whether all
+// frames are there, and whether the audio is still where it belongs.
 func TestClockThatJumps(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	first := beepFilm(t, "a.ts")
+	first := beepVideo(t, "a.ts")
 	tests := []struct {
 		name, source string
 		jumps        int
 		beeps        []float64
 	}{
 		{"back to where it began", joinFiles(t, first, first), 1, []float64{1, 3}},
-		{"an hour forward", joinFiles(t, first, beepFilm(t, "b.ts", "-output_ts_offset", "3600")), 1, []float64{1, 3}},
-		{"forward and back", joinFiles(t, first, beepFilm(t, "b.ts", "-output_ts_offset", "3600"), first), 2, []float64{1, 3, 5}},
-		{"the clock of MPEG wraps", beepFilm(t, "a.ts", "-output_ts_offset", "95442.4"), 0, []float64{1}},
+		{"an hour forward", joinFiles(t, first, beepVideo(t, "b.ts", "-output_ts_offset", "3600")), 1, []float64{1, 3}},
+		{"forward and back", joinFiles(t, first, beepVideo(t, "b.ts", "-output_ts_offset", "3600"), first), 2, []float64{1, 3, 5}},
+		{"the clock of MPEG wraps", beepVideo(t, "a.ts", "-output_ts_offset", "95442.4"), 0, []float64{1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestClockThatJumps(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(plan.Jumps) != tt.jumps || len(plan.Audio.Jumps) != tt.jumps || len(plan.Chunks) != 1 {
-				t.Errorf("jumps %v, of the sound %v, %d chunks; want %d jumps and 1 chunk", plan.Jumps, plan.Audio.Jumps, len(plan.Chunks), tt.jumps)
+				t.Errorf("jumps %v, of the audio %v, %d chunks; want %d jumps and 1 chunk", plan.Jumps, plan.Audio.Jumps, len(plan.Chunks), tt.jumps)
 			}
 			film := encodeAll(t, tools, job, plan)
 			if want := 50 * len(tt.beeps); len(film.times) != want || film.times[0] != 0 {
@@ -78,7 +78,7 @@ func TestClockThatJumps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Each join may add what sound and pictures differ by in length.
+			// Each join may add what audio and frames differ by in length.
 			sameBeeps(t, sound.Path, tt.beeps, 0.02+0.05*float64(tt.jumps))
 			checkThumbnails(t, tools, job, plan)
 		})

@@ -12,11 +12,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Accelerator is the kind of hardware that compresses pictures.
+// Accelerator is the kind of hardware that encodes video.
 type Accelerator string
 
 const (
-	Software Accelerator = "software" // the processor: the best pictures for their size
+	Software Accelerator = "software" // the processor: the best quality for the size
 	NVENC    Accelerator = "nvenc"    // NVIDIA
 	QSV      Accelerator = "qsv"      // Intel Quick Sync
 	VAAPI    Accelerator = "vaapi"    // Intel and AMD
@@ -29,33 +29,33 @@ var Accelerators = []Accelerator{Software, NVENC, QSV, VAAPI, Auto}
 // renderNode is the device of the first graphics card, which needs no screen.
 const renderNode = "/dev/dri/renderD128"
 
-// encoder is one of ffmpeg's encoders, and how to say to it what is wanted.
+// codecEncoder is one of ffmpeg's encoders, and how to configure it.
 type codecEncoder struct {
 	name        string // as ffmpeg calls it
 	codec       video.Codec
 	accelerator Accelerator
 	setup       []string // options before the input
-	upload      string   // filters that bring a picture to the device
-	devices     []string // what it has to open
-	// counts says that it puts keyframes at every so many frames: it cannot be
-	// told where. The others put them on the grid of keyGrid.
+	upload      string   // filters that copy a frame to the device
+	devices     []string // which devices it has to open
+	// fixedGOP says that it puts a keyframe after every so many frames: it
+	// cannot be told where. The others put them on the grid of keyGrid.
 	fixedGOP   bool
 	costFactor int // how many times the memory and the time of x264 it may take
 	args       func(settings) []string
 }
 
-// order is what an encoder is asked for: one rendition of one chunk.
+// settings is what an encoder is asked for: one rendition of one chunk.
 type settings struct {
 	width, height int
-	fps           float64 // 0 when nobody knows
+	fps           float64 // 0 if unknown
 	effort        effort
 	kbps, buffer  int // cap of this chunk: kbit/s, kbit
-	highest       int // cap of the whole film in kbit/s, which decides about the level
+	highest       int // cap of the whole rendition in kbit/s, which decides the level
 	threads       int
 }
 
-// encoders lists all that can be used. Of those for a codec, each kind of
-// hardware has one.
+// encoders lists all that can be used. For each codec, each kind of hardware has
+// one.
 var encoders = []codecEncoder{
 	{name: "libx264", codec: video.H264, accelerator: Software, costFactor: 1, args: x264Args},
 	{name: "libx265", codec: video.HEVC, accelerator: Software, costFactor: 2, args: x265Args},
@@ -82,7 +82,7 @@ func encodersFor(codec video.Codec, want Accelerator) []codecEncoder {
 	return out
 }
 
-// may grants an encoder what it needs beyond what x264 needs.
+// policy grants an encoder what it needs beyond what x264 needs.
 func (e codecEncoder) policy(p sandbox.Policy) sandbox.Policy {
 	p.Devices = e.devices
 	p.Memory *= int64(e.costFactor)
@@ -90,9 +90,9 @@ func (e codecEncoder) policy(p sandbox.Policy) sandbox.Policy {
 	return p
 }
 
-// pieceArgs are the options that make rendition r of chunk n. They are alike in
-// every chunk but for the cap, which is not written into the file: one set of
-// parameters has to describe all pieces.
+// renditionArgs are the options that make rendition r of chunk n. They are the
+// same in every chunk but for the cap, which is not written into the file: one
+// decoder configuration has to fit all chunk files.
 func (e codecEncoder) renditionArgs(p *video.Plan, r video.Rendition, n, threads int) []string {
 	args := e.args(settingsFor(p, r, n, threads))
 	if !e.fixedGOP {
@@ -101,18 +101,18 @@ func (e codecEncoder) renditionArgs(p *video.Plan, r video.Rendition, n, threads
 	return args
 }
 
-// endless is a distance between keyframes that no chunk reaches: they are where
-// the grid puts them and nowhere else, so that all renditions can be cut at the
-// same places.
+// noAutoKeyframes sets a distance between keyframes that no chunk reaches: they
+// are where the grid puts them and nowhere else, so that all renditions can be
+// cut at the same places.
 var noAutoKeyframes = []string{"-g", "100000", "-sc_threshold", "0", "-flags", "+cgop"}
 
 func (o settings) cap() []string {
 	return []string{"-maxrate", fmt.Sprintf("%dk", o.kbps), "-bufsize", fmt.Sprintf("%dk", o.buffer)}
 }
 
-// rateInThousandths returns the frame rate as encoders are told it, or 0.
-// Without it they believe what the container says of its rate, which can be a
-// thousand, and ask players for the power to match.
+// rateInThousandths returns the frame rate for the encoder, or 0. Without it
+// encoders use the rate that the container declares, which can be a thousand,
+// and demand a level to match.
 func (o settings) rateInThousandths() int { return int(math.Round(o.fps * 1000)) }
 
 func x264Args(o settings) []string {
@@ -132,10 +132,10 @@ func x264Args(o settings) []string {
 	return args
 }
 
-// x264References is how many pictures each preset refers to.
+// x264References is how many frames each preset refers to.
 var x264References = map[string]int{"veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
 
-// x265Args makes HEVC under the name by which Apple's players know it.
+// x265Args makes HEVC with the sample entry that Apple's players require.
 func x265Args(o settings) []string {
 	params := []string{"log-level=error", "info=0", "open-gop=0", "scenecut=0"}
 	if rate := o.rateInThousandths(); rate > 0 {

@@ -60,10 +60,10 @@ func TestEncodersFor(t *testing.T) {
 	}
 }
 
-// TestFilmsOfOtherCodecs encodes a film in several chunks and joins them: every
-// frame keeps its time, keyframes are where they belong, and one set-up of the
+// TestVideosOfOtherCodecs encodes a video in several chunks and joins them: every
+// frame keeps its time, keyframes are where they belong, and one configuration of the
 // decoder serves all chunks.
-func TestFilmsOfOtherCodecs(t *testing.T) {
+func TestVideosOfOtherCodecs(t *testing.T) {
 	t.Parallel()
 	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=320x180:r=30000/1001:d=6", "-c:v", "libx264", "-preset", "ultrafast", "-g", "30", "-pix_fmt", "yuv420p")
 	for _, codec := range []video.Codec{video.HEVC, video.AV1} {
@@ -84,7 +84,7 @@ func TestFilmsOfOtherCodecs(t *testing.T) {
 			look := probeFile(t, film, "v:0")
 			sameTimes(t, look.times(t), since(probeFile(t, source, "v:0").times(t)))
 			if s := look.Streams[0]; s.Codec != string(codec) || s.PixelFormat != "yuv420p" || s.Matrix != "smpte170m" {
-				t.Errorf("the film is %+v; want %s with the colours of SD", s, codec)
+				t.Errorf("the video is %+v; want %s with the colours of SD", s, codec)
 			}
 			keys := 0
 			for _, p := range look.Packets {
@@ -94,7 +94,7 @@ func TestFilmsOfOtherCodecs(t *testing.T) {
 				t.Errorf("%d keyframes in six seconds of %d chunks; want one every two seconds", keys, len(plan.Chunks))
 			}
 			if raw, err := os.ReadFile(film); err != nil || bytes.Count(raw, []byte(sampleEntries[codec])) > 2 {
-				t.Errorf("the film has more than one set-up of the decoder (%v)", err)
+				t.Errorf("the video has more than one configuration of the decoder (%v)", err)
 			}
 		})
 	}
@@ -121,15 +121,15 @@ func joinChunks(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) s
 	if _, err := mp4.Assemble(&film, pieces, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "film.mp4")
+	path := filepath.Join(t.TempDir(), "video.mp4")
 	if err := os.WriteFile(path, film.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// A film that was planned under another setting is finished as it was planned.
-func TestAFilmKeepsTheCodecOfItsPlan(t *testing.T) {
+// A video that was planned under another setting is finished as it was planned.
+func TestAVideoKeepsTheCodecOfItsPlan(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=160x90:r=25:d=1", "-c:v", "libx264", "-pix_fmt", "yuv420p"))

@@ -72,7 +72,7 @@ func TestThumbnailIsTheVeryFrame(t *testing.T) {
 				gray := color.GrayModel.Convert(readJPEG(t, outputs[i].Path).At(32, 32)).(color.Gray).Y
 				// A JPEG stretches the 219 steps of television to 255.
 				if want := (3*frame%219*255 + 109) / 219; int(gray) < want-1 || int(gray) > want+1 {
-					t.Errorf("at %v s the picture is %d bright; frame %d is %d", plan.Thumbnails[i].Seconds, gray, frame, want)
+					t.Errorf("at %v s the frame is %d bright; frame %d is %d", plan.Thumbnails[i].Seconds, gray, frame, want)
 				}
 			}
 		})
@@ -80,7 +80,7 @@ func TestThumbnailIsTheVeryFrame(t *testing.T) {
 }
 
 // TestColoursSurvive sends one colour through every way of storing it and looks
-// at the film and at the thumbnail.
+// at the video and at the thumbnail.
 func TestColoursSurvive(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
@@ -144,7 +144,7 @@ func TestGreysOfHDR(t *testing.T) {
 	}
 }
 
-// bothShow makes sure that the film and its thumbnail are of one colour.
+// bothShow makes sure that the video and its thumbnail are of one colour.
 func bothShow(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, want color.RGBA) {
 	t.Helper()
 	outputs, err := tools.Thumbnails(t.Context(), job, plan, nil)
@@ -156,7 +156,7 @@ func bothShow(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, wan
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameColour(t, "film", firstPixel(t, pieces[0].Path), want)
+	sameColour(t, "video", firstPixel(t, pieces[0].Path), want)
 }
 
 func sameColour(t *testing.T, what string, got, want color.RGBA) {
@@ -167,7 +167,7 @@ func sameColour(t *testing.T, what string, got, want color.RGBA) {
 	}
 }
 
-// firstPixel decodes a piece by what its own tags say.
+// firstPixel decodes a chunk file by what its own tags say.
 func firstPixel(t *testing.T, path string) color.RGBA {
 	t.Helper()
 	matrix := probeFile(t, path, "v:0").Streams[0].Matrix

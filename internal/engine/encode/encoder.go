@@ -1,3 +1,18 @@
+// Package encode carries out a plan: it encodes chunks, the audio track and the
+// thumbnails with ffmpeg, and compares finished rendition files with their
+// source. It owns the encoders (software and hardware, tried once at start), the
+// filter graphs, the settings of each codec and the limits of each run. The
+// command line of every run is built by a pure function and compared with golden
+// files.
+//
+// One run decodes a chunk once and encodes it at every size; each size is scaled
+// from the next larger one. A chunk file is an ordinary MP4 whose edit list
+// carries its place on the timeline of the video, so no times are added up when
+// chunks are joined: mp4.Assemble sorts the presentation times of all frames and
+// derives the decode times from them. Keyframes are forced onto a grid of two
+// seconds of the whole video, so that all renditions can be cut into segments at
+// the same frames. What ffmpeg made is opened and counted before it counts as a
+// result.
 package encode
 
 import (
@@ -14,9 +29,9 @@ import (
 type Config struct {
 	Threads     int           // of the decoder and of each encoder; 0 lets ffmpeg choose
 	Codec       video.Codec   // default H264
-	Quality     video.Quality // default Balanced; logged
+	Quality     video.Quality // default Balanced; only logged here, because plans carry theirs
 	Accelerator Accelerator   // default Software
-	Log         *slog.Logger  // is told which encoder is used, and why another one is not; nil means nobody
+	Log         *slog.Logger  // which encoder is used, and why another one is not; nil means no log
 }
 
 // Encoder runs the encodes of a plan. It is safe for concurrent use.
@@ -28,7 +43,7 @@ type Encoder struct {
 	log     *slog.Logger
 }
 
-// New finds an encoder that works here.
+// New finds an encoder that works on this machine.
 func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) {
 	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), log: cfg.Log}
 	if e.log == nil {
@@ -50,6 +65,6 @@ type Output struct {
 	Size      int64
 }
 
-// ErrNoSound means that the audio track holds nothing that could be decoded. The
+// ErrNoAudio means that the audio track holds nothing that could be decoded. The
 // video is complete without it.
 var ErrNoAudio = errors.New("no sound could be decoded")

@@ -88,14 +88,14 @@ func since(times []float64) []float64 {
 	return out
 }
 
-// film is all chunks of a plan, encoded.
+// video is all chunks of a plan, encoded.
 type encoded struct {
 	times  []float64 // of rendition 0
 	keys   []float64
 	pieces []probed
 }
 
-// encodeAll encodes every chunk and checks each piece for itself.
+// encodeAll encodes every chunk and checks each chunk file for itself.
 func encodeAll(t testing.TB, tools *engine, job ffmpeg.Job, plan *video.Plan) encoded {
 	t.Helper()
 	var f encoded

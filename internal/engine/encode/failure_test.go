@@ -48,13 +48,13 @@ func TestExitStatusIsNoProof(t *testing.T) {
 	}{
 		{"a full disk, status 0", "echo 'Error closing file: No space left on device' >&2", oneChunk,
 			func(_ []Output, err error) bool { return errors.Is(err, syscall.ENOSPC) }},
-		{"no file and no complaint in a film of one chunk", "exit 0", oneChunk,
+		{"no file and no complaint in a video of one chunk", "exit 0", oneChunk,
 			func(_ []Output, err error) bool { return isFailure(err, video.Corrupt) }},
 		{"nothing decodable in one of several chunks", "echo 'Invalid data found when processing input' >&2; exit 1", nil,
 			func(o []Output, err error) bool { return len(o) == 0 && err == nil }},
 		{"a file that is no MP4", "for i in 0 1 2; do echo junkjunkjunk > v$i.mp4; done", oneChunk,
 			func(_ []Output, err error) bool { return err != nil && !isFailure(err, video.Corrupt) }},
-		{"an error that is not the film's", "echo 'Unknown encoder' >&2; exit 1", oneChunk,
+		{"an error that is not the video's", "echo 'Unknown encoder' >&2; exit 1", oneChunk,
 			func(_ []Output, err error) bool {
 				return err != nil && strings.Contains(err.Error(), "Unknown encoder") && !isFailure(err, video.Corrupt)
 			}},
@@ -77,7 +77,7 @@ func isFailure(err error, code video.FailureCode) bool {
 	return ok && f.Code == code
 }
 
-// TestInspectBlamesTheRightOne tells bad films from trouble of ours.
+// TestInspectBlamesTheRightOne tells bad videos from trouble of ours.
 func TestInspectBlamesTheRightOne(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
@@ -87,7 +87,7 @@ func TestInspectBlamesTheRightOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(b []byte) string {
-		path := filepath.Join(t.TempDir(), "film")
+		path := filepath.Join(t.TempDir(), "video")
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -95,14 +95,14 @@ func TestInspectBlamesTheRightOne(t *testing.T) {
 	}
 	tests := []struct {
 		name, source string
-		want         video.FailureCode // "" means that the film is not to blame
+		want         video.FailureCode // "" means that the video is not to blame
 	}{
 		{"no such file", filepath.Join(t.TempDir(), "missing"), ""},
 		{"empty file", write(nil), video.UploadEmpty},
 		{"cut off before its index", write(whole[:len(whole)/2]), video.Truncated},
 		{"playlist", write([]byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nother.mp4\n#EXT-X-ENDLIST\n")), video.NotAVideo},
-		{"sound only", enginetest.Clip(t, "a.m4a", "testsrc2=d=1", "-map", "1:a"), video.NoVideoStream},
-		{"cover picture and sound", enginetest.Clip(t, "a.m4a", "testsrc2=s=64x64:d=0.04", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-disposition:v", "attached_pic"), video.NoVideoStream},
+		{"audio only", enginetest.Clip(t, "a.m4a", "testsrc2=d=1", "-map", "1:a"), video.NoVideoStream},
+		{"cover frame and audio", enginetest.Clip(t, "a.m4a", "testsrc2=s=64x64:d=0.04", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-disposition:v", "attached_pic"), video.NoVideoStream},
 		{"a decoder that may not run", enginetest.Clip(t, "a.mkv", "testsrc2=s=64x64:d=0.2", "-c:v", "magicyuv"), video.UnsupportedCodec},
 	}
 	for _, tt := range tests {

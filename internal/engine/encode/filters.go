@@ -10,16 +10,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// target is what a filter graph makes its pictures for.
+// target is what a filter graph makes its frames for.
 type target int
 
 const (
-	toVideo target = iota // 8-bit 4:2:0 of television, tagged
+	toVideo target = iota // 8-bit 4:2:0, limited range, tagged
 	toJPEG                // what every JPEG viewer assumes: BT.601, full range
 )
 
-// deinterlace makes one frame of the two fields of each frame that says that it
-// is interlaced. It takes its neighbours into account.
+// deinterlace makes one frame of the two fields of each frame that is marked as
+// interlaced. It uses the neighbouring frames.
 const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
 
 // graph joins the filters of one decode to one output for each rendition,
@@ -38,7 +38,7 @@ func graph(p *video.Plan, stretch []string, to target) string {
 	fmt.Fprintf(&g, "[0:%d]%s", p.Input.VideoStream, strings.Join(filters, ","))
 	for i, r := range p.Renditions {
 		if i > 0 {
-			// Scaling by rounded factors makes pixels that are not quite square.
+			// Scaling by rounded factors makes pixels that are not exactly square.
 			fmt.Fprintf(&g, ";[s%d]scale=%d:%d:flags=bicubic,setsar=1", i, r.Width, r.Height)
 		}
 		if i == len(p.Renditions)-1 {
@@ -50,9 +50,10 @@ func graph(p *video.Plan, stretch []string, to target) string {
 	return g.String()
 }
 
-// head brings a decoded frame to the largest size in the colours of the output.
-// The costly steps come after scaling, which mostly shrinks. ffmpeg itself has
-// turned the frame before: when told not to, it would turn the outputs instead.
+// outputFilters bring a decoded frame to the largest size in the colours of the
+// output. The expensive steps come after scaling, which mostly reduces the size.
+// ffmpeg itself has rotated the frame before: told not to, it would rotate the
+// outputs instead.
 func outputFilters(p *video.Plan, to target) []string {
 	filters := []string{scaleFilter(p, to)}
 	pixels, c, scale := "yuv420p", colour.OutputSpace(p.Input), "tv"
@@ -64,7 +65,7 @@ func outputFilters(p *video.Plan, to target) []string {
 		if to == toJPEG {
 			filters = append(filters, "scale=out_range=pc:out_color_matrix=bt601")
 		} else {
-			// Without dithering the sky of a picture that had ten bits is stripes.
+			// Without dithering, a 10-bit sky shows bands.
 			filters = append(filters, "zscale=rin=full:m=bt709:r=limited:d=ordered")
 		}
 	}
@@ -73,14 +74,14 @@ func outputFilters(p *video.Plan, to target) []string {
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
 }
 
-// headScale scales to the largest rendition. It is there even when the size is
-// right already: it then hands frames through, but catches the frames of a
-// source that changes its size half-way.
+// scaleFilter scales to the largest rendition. It is there even when the size is
+// right already: it then passes frames through, but catches the frames of a
+// source that changes its size midway.
 func scaleFilter(p *video.Plan, to target) string {
 	r := p.Renditions[0]
 	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
 	in, rgb := p.Input, colour.IsRGB(p.Input.PixelFormat)
-	if colour.Transform(in) != nil { // the table converts the colours
+	if colour.Transform(in) != nil { // the 3D LUT converts the colours
 		if in.FullRange && !rgb || in.Dolby != nil {
 			s += ":in_range=pc:out_range=pc"
 		}
@@ -104,8 +105,8 @@ func scaleFilter(p *video.Plan, to target) string {
 	return s
 }
 
-// chunkFilters let exactly the frames of chunk n pass and move the film's first
-// frame to time zero.
+// chunkFilters pass exactly the frames of chunk n and move the first frame of
+// the video to time zero.
 func chunkFilters(p *video.Plan, n int) []string {
 	filters := append(clockFilters(p), dropRepeatedTimes)
 	if ffmpeg.HasTimestamps(p.Input) {
@@ -122,7 +123,7 @@ func chunkFilters(p *video.Plan, n int) []string {
 	return filters
 }
 
-// clockFilters let the clock go on where the source's jumps.
+// clockFilters make the times continuous where the clock of the source jumps.
 func clockFilters(p *video.Plan) []string {
 	if len(p.Jumps) == 0 {
 		return nil
@@ -134,16 +135,16 @@ func clockFilters(p *video.Plan) []string {
 	return []string{fmt.Sprintf("setpts='%s'", continuousPTS(shifts, ffmpeg.ClockLeaps(p.Input.Container)))}
 }
 
-// increasing drops frames that do not advance: some sources hold two frames for
-// one moment, which no MP4 can.
+// dropRepeatedTimes drops frames whose time does not increase: some sources hold
+// two frames for one time, which MP4 does not allow.
 const dropRepeatedTimes = "select='isnan(prev_selected_pts)+gt(pts,prev_selected_pts)'"
 
-// continuous is the expression for setpts and asetpts that moves what follows
-// each jump of the clock. It counts the jumps as they pass; shifts are texts in
-// units of the filter's time base.
+// continuousPTS is the expression for setpts and asetpts that moves what follows
+// each jump of the clock. It counts the jumps as they pass; shifts are
+// expressions in units of the filter's time base.
 func continuousPTS(shifts []string, leaps bool) string {
 	var e strings.Builder
-	// Frames are shown a little before they have ended, so that a jump is not
+	// PREV_INT is when the previous frame began, not when it ended, so that a jump is not
 	// quite as deep here as in the file.
 	fmt.Fprintf(&e, "PTS+0*st(0,ld(0)+lt(T,PREV_INT-%g)", plan.JumpBack-0.1)
 	if leaps {
@@ -158,7 +159,7 @@ func continuousPTS(shifts []string, leaps bool) string {
 	return e.String()
 }
 
-// paceFilter lets the first frame of every beat pass.
+// frameLimitFilter passes the first frame of every slot of the frame-rate limit.
 func frameLimitFilter(limit int) string {
 	return fmt.Sprintf("select='isnan(prev_selected_t)+gt(floor(t*%[1]d+%[2]g),floor(prev_selected_t*%[1]d+%[2]g))'", limit, plan.SlotOffset)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestFastFilmsKeepExactTimes compares what ffmpeg lets pass with the plan.
-func TestFastFilmsKeepExactTimes(t *testing.T) {
+// TestFastVideosKeepExactTimes compares what ffmpeg lets pass with the plan.
+func TestFastVideosKeepExactTimes(t *testing.T) {
 	t.Parallel()
 	tools := shortChunks(newEngine(t))
 	for _, rate := range []string{"120", "240", "75", "60000/997"} {
@@ -28,7 +28,7 @@ func TestFastFilmsKeepExactTimes(t *testing.T) {
 				expected += c.Frames
 			}
 			if len(many.pieces) < 2 || len(many.times) != expected || float64(expected) > 60*5+1 {
-				t.Errorf("%d pieces with %d frames; want several with %d, and no more than 301", len(many.pieces), len(many.times), expected)
+				t.Errorf("%d chunk files with %d frames; want several with %d, and no more than 301", len(many.pieces), len(many.times), expected)
 			}
 			sameTimes(t, many.times, one.times)
 			from := since(probeFile(t, source, "v:0").times(t))

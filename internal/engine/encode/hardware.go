@@ -7,17 +7,17 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The encoders of graphics hardware. They know no preset of ours and give less
-// quality for a bit than software; what they are told follows ffmpeg's
-// documentation. No machine with such hardware was at hand when this was
-// written: whether it works is found out at start, by trying.
+// The encoders of graphics hardware. They have none of our presets and give less
+// quality per bit than software; their options follow ffmpeg's
+// documentation. No machine with such hardware was available when this was
+// written: whether it works is tested at start.
 
-// tags are the names under which players know a codec, where ffmpeg's own
-// choice is another.
+// tags are the sample entries that players require, where ffmpeg's default is
+// another.
 var tags = map[video.Codec][]string{video.HEVC: {"-tag:v", "hvc1"}}
 
-// constantQuality is about where hardware looks like software with its CRF. The
-// scale of AV1 is another one.
+// constantQuality is about where hardware looks like software with its CRF. AV1
+// has another scale.
 func constantQuality(codec video.Codec) string {
 	if codec == video.AV1 {
 		return "32"
@@ -44,7 +44,7 @@ func quickSync(name string, codec video.Codec) codecEncoder {
 		setup:   []string{"-init_hw_device", "qsv=hw:" + renderNode},
 		devices: []string{renderNode},
 		args: func(o settings) []string {
-			// Quality and two rates together choose QVBR: constant quality within a cap.
+			// Quality and two rates together select QVBR: constant quality with a cap.
 			args := []string{"-c:v", name, "-preset", "medium", "-global_quality", constantQuality(codec), "-b:v", average(o)}
 			args = append(args, o.cap()...)
 			args = append(args, tags[codec]...)
@@ -60,7 +60,7 @@ func vaapi(name string, codec video.Codec) codecEncoder {
 		upload:  "format=nv12,hwupload",
 		devices: []string{renderNode},
 		args: func(o settings) []string {
-			// Not every driver knows constant quality within a cap.
+			// Not every driver has constant quality with a cap.
 			args := []string{"-c:v", name, "-rc_mode", "VBR", "-b:v", average(o)}
 			args = append(args, o.cap()...)
 			args = append(args, tags[codec]...)
@@ -72,5 +72,5 @@ func vaapi(name string, codec video.Codec) codecEncoder {
 	}
 }
 
-// average is the bit rate that an encoder aims at which has to be given one.
+// average is the target bitrate for encoders that need one.
 func average(o settings) string { return fmt.Sprintf("%dk", max(o.kbps*2/3, 1)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
-// meanColour is the mean colour of a picture, from 0 to 255.
+// meanColour is the mean colour of a frame, from 0 to 255.
 func meanColour(img image.Image) [3]float64 {
 	var sum [3]float64
 	b := img.Bounds()
@@ -28,8 +28,8 @@ func meanColour(img image.Image) [3]float64 {
 	return sum
 }
 
-// stillOf makes a thumbnail of a film of the collection.
-func stillOf(t *testing.T, tools *engine, name string) [3]float64 {
+// thumbnailOf makes a thumbnail of a video of the collection.
+func thumbnailOf(t *testing.T, tools *engine, name string) [3]float64 {
 	t.Helper()
 	job := enginetest.NewJob(t, footage.Path(t, "variety/"+name))
 	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"240p"}, Thumbnails: []float64{1}})
@@ -43,15 +43,15 @@ func stillOf(t *testing.T, tools *engine, name string) [3]float64 {
 	return meanColour(readJPEG(t, outputs[0].Path))
 }
 
-// TestDolbyVisionIsInTheRightColours compares the same film in Dolby Vision with
-// and without an ordinary picture underneath.
+// TestDolbyVisionIsInTheRightColours compares the same video in Dolby Vision with
+// and without an ordinary frame underneath.
 func TestDolbyVisionIsInTheRightColours(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	only, beside := stillOf(t, tools, "dovi_p5_hevc.mp4"), stillOf(t, tools, "dovi_p10_av1.mp4")
+	only, beside := thumbnailOf(t, tools, "dovi_p5_hevc.mp4"), thumbnailOf(t, tools, "dovi_p10_av1.mp4")
 	for i := range only {
 		if math.Abs(only[i]-beside[i]) > 4 {
-			t.Fatalf("profile 5 is %.1f on average, profile 10 of the same film %.1f", only, beside)
+			t.Fatalf("profile 5 is %.1f on average, profile 10 of the same video %.1f", only, beside)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestDolbyVisionIsInTheRightColours(t *testing.T) {
 func TestHLGLooksAsItDoesOnOldScreens(t *testing.T) {
 	t.Parallel()
 	const film = "iphone12mini_dv84_hlg_rot90.mov"
-	got := stillOf(t, newEngine(t), film)
+	got := thumbnailOf(t, newEngine(t), film)
 	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-ss", "1", "-i", footage.Path(t, "variety/"+film), "-frames:v", "1",
 		"-vf", "scale=1:1:flags=area:in_color_matrix=bt2020,format=rgb24", "-f", "rawvideo", "-").Output()
 	if err != nil || len(raw) != 3 {
@@ -69,7 +69,7 @@ func TestHLGLooksAsItDoesOnOldScreens(t *testing.T) {
 	}
 	old := [3]float64{float64(raw[0]), float64(raw[1]), float64(raw[2])}
 	if a, b := luma(got), luma(old); math.Abs(a-b) > 12 {
-		t.Errorf("the film is %.1f bright; an old screen would show %.1f", a, b)
+		t.Errorf("the video is %.1f bright; an old screen would show %.1f", a, b)
 	}
 	if spread(got) <= spread(old) {
 		t.Errorf("the colours are %.1f; want more colourful than %.1f", got, old)

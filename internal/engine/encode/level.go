@@ -1,14 +1,14 @@
 package encode
 
 // level is a row of table A-1 of the H.264 standard: what a decoder of that
-// level has to be able to do. A file that asks for more than it needs is refused
-// by small devices; one that admits to less than it needs stutters on them.
+// level has to be able to do. A file that declares a higher level than it needs
+// is refused by small devices; one that declares a lower level stutters on them.
 type level struct {
 	name   string
 	perSec int // macroblocks a second
-	frame  int // macroblocks of a picture
-	kept   int // macroblocks of all pictures that are kept for reference
-	kbps   int // bit rate of the High profile: 1.25 times what the table says
+	frame  int // macroblocks of a frame
+	kept   int // macroblocks of all reference frames
+	kbps   int // bitrate of the High profile: 1.25 times the value of the table
 	buffer int // kbit of the coded picture buffer, likewise
 }
 
@@ -37,14 +37,14 @@ var levels = []level{
 }
 
 const (
-	// leastKept is how many pictures x264 keeps however few it refers to: its
-	// pyramid of B-frames takes four.
+	// leastKept is how many frames x264 keeps however few it refers to: its
+	// B-frame pyramid takes four.
 	leastKept = 4
 	mostKept  = 16 // the standard's limit for any level
 )
 
-// levelOf returns the lowest level whose decoders can play a film of this size,
-// frame rate, bit rate and buffer (kbit/s and kbit), and false if there is none.
+// levelOf returns the lowest level whose decoders can play a video of this size,
+// frame rate, bitrate and buffer (kbit/s and kbit), and false if there is none.
 func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	for _, l := range levels {
 		if l.holds(width, height) && float64(macroblocks(width, height))*rate <= float64(l.perSec) &&
@@ -55,19 +55,19 @@ func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	return level{}, false
 }
 
-// holds reports whether pictures of this size are within the level. No side may
-// be longer than the square root of eight times the largest picture.
+// holds reports whether frames of this size are within the level. No side may be
+// longer than the square root of eight times the largest frame.
 func (l level) holds(width, height int) bool {
 	mbs, side := macroblocks(width, height), blocks(max(width, height))
 	return mbs <= l.frame && side*side <= 8*l.frame && l.references(width, height) >= leastKept
 }
 
-// references returns how many pictures of this size the level lets a decoder keep.
+// references returns how many frames of this size the level lets a decoder keep.
 func (l level) references(width, height int) int {
 	return min(l.kept/macroblocks(width, height), mostKept)
 }
 
-// macroblocks returns how many blocks of 16 × 16 pixels cover a picture.
+// macroblocks returns how many blocks of 16 × 16 pixels cover a frame.
 func macroblocks(width, height int) int { return blocks(width) * blocks(height) }
 
 func blocks(pixels int) int { return (pixels + 15) / 16 }

@@ -60,8 +60,8 @@ func TestLevelOf(t *testing.T) {
 	}
 }
 
-// TestLevelIsTheLowest checks for films of any kind that the level suffices, that
-// none below it does, and that four pictures can be kept.
+// TestLevelIsTheLowest checks for videos of any kind that the level suffices, that
+// none below it does, and that four frames can be kept.
 func TestLevelIsTheLowest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +105,7 @@ func TestX264AgreesAboutLevels(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%dx%d at %g", tt.w, tt.h, tt.rate), func(t *testing.T) {
 			if testing.Short() && tt.w > 1920 {
-				t.Skip("large pictures take long")
+				t.Skip("large frames take long")
 			}
 			p := &video.Plan{Quality: tt.q, Input: video.Input{FrameRate: tt.rate}, Chunks: make([]video.Chunk, 1)}
 			args := x264Args(settingsFor(p, video.Rendition{Width: tt.w, Height: tt.h}, 0, 1))

@@ -21,39 +21,39 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Film is a finished film of one rendition.
+// RenditionFile is the finished MP4 of one rendition.
 type RenditionFile struct {
 	Path      string
 	Rendition int // index in Plan.Renditions
 }
 
-// Measure compares films with the source that they were made from, at the
-// plan's samples, and returns how much they look like it, by rendition. A film
-// of which no sample has a frame is left out.
+// Measure compares rendition files with the source that they were made from, at
+// the plan's samples, and returns their quality by rendition. A file that has no
+// frame in any sample is left out.
 //
 // The source goes through the filters of the encode once more, so that the loss
 // of the encoder alone is measured, and not that of a smaller size.
-func (t *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, films []RenditionFile, progress ffmpeg.Progress) (map[int]video.QualityScore, error) {
-	if len(films) == 0 {
+func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, files []RenditionFile, progress ffmpeg.Progress) (map[int]video.QualityScore, error) {
+	if len(files) == 0 {
 		return nil, nil
 	}
-	// Each size is scaled from the one before it. Films of several rounds come in
-	// the order of their rounds.
-	films = slices.SortedStableFunc(slices.Values(films), func(a, b RenditionFile) int {
+	// Each size is scaled from the one before it. Files of several passes come in
+	// the order of their passes.
+	files = slices.SortedStableFunc(slices.Values(files), func(a, b RenditionFile) int {
 		return cmp.Compare(p.Renditions[b.Rendition].Height, p.Renditions[a.Rendition].Height)
 	})
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
-	sums := make([]differences, len(films))
+	sums := make([]differences, len(files))
 	for n := range p.Samples {
-		stderr, err := t.run.Encode(ctx, job, measurePolicy(job, p, films), measureArgs(job, p, films, n), func(float64) {})
-		if hole := job.SparseError(ctx, err, stderr); hole != nil {
-			err = hole
+		stderr, err := enc.run.Encode(ctx, job, measurePolicy(job, p, files), measureArgs(job, p, files, n), func(float64) {})
+		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
+			err = sparse
 		} else if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 			err = ours
 		}
-		for i := range films {
+		for i := range files {
 			if err == nil {
 				err = sums[i].read(job, n, i)
 			}
@@ -64,7 +64,7 @@ func (t *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, fi
 		progress.Report(float64(n+1) / float64(len(p.Samples)))
 	}
 	found := map[int]video.QualityScore{}
-	for i, f := range films {
+	for i, f := range files {
 		if sums[i].frames > 0 {
 			found[f.Rendition] = sums[i].score()
 		}
@@ -72,31 +72,31 @@ func (t *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, fi
 	return found, nil
 }
 
-// measurePolicy allows a run to read the source and the films.
-func measurePolicy(job ffmpeg.Job, p *video.Plan, films []RenditionFile) sandbox.Policy {
+// measurePolicy allows a run to read the source and the rendition files.
+func measurePolicy(job ffmpeg.Job, p *video.Plan, files []RenditionFile) sandbox.Policy {
 	may := encodePolicy(job, p, plan.MaxSampleSeek)
-	for _, f := range films {
+	for _, f := range files {
 		may.Read = append(may.Read, f.Path)
 	}
 	return may
 }
 
-// filmInput are the options for opening a film. We made it, but out of what a
-// stranger sent: it may be read as what we make, and as nothing else.
+// renditionInput are the options for opening a rendition file. We made it, but
+// from an untrusted source: it is opened as what we make, and as nothing else.
 var renditionInput = []string{
 	"-protocol_whitelist", "file", "-format_whitelist", "mov,mp4,m4a,3gp,3g2,mj2",
 	"-codec_whitelist", "h264,hevc,av1,libdav1d,libaom-av1,aac", "-threads", "1",
 }
 
-// measureArgs compares sample n of each film with the source. For each film,
-// every frame's differences are written to two files in the job's folder.
-func measureArgs(job ffmpeg.Job, p *video.Plan, films []RenditionFile, n int) []string {
+// measureArgs compares sample n of each file with the source. For each file, the
+// differences of every frame are written to two files in the job's folder.
+func measureArgs(job ffmpeg.Job, p *video.Plan, files []RenditionFile, n int) []string {
 	s := p.Samples[n]
 	start := p.Input.TimeBase.Seconds(s.Start - p.FirstPTS)
 	end := p.Input.TimeBase.Seconds(s.End - p.FirstPTS)
 
-	args := ffmpeg.CommonArgs(job, p.Input.TimeBase, s.Seek, 1) // each thread would decode a frame in vain
-	for _, f := range films {
+	args := ffmpeg.CommonArgs(job, p.Input.TimeBase, s.Seek, 1) // each thread would decode a frame that is not needed
+	for _, f := range files {
 		args = append(args, renditionInput...)
 		if start > 0 {
 			args = append(args, "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", start+0.0005)) // it is a keyframe
@@ -104,8 +104,8 @@ func measureArgs(job ffmpeg.Job, p *video.Plan, films []RenditionFile, n int) []
 		args = append(args, "-i", ffmpeg.FileURL(f.Path))
 	}
 	var g strings.Builder
-	g.WriteString(sourceGraph(p, films, s))
-	for i := range films {
+	g.WriteString(sourceGraph(p, files, s))
+	for i := range files {
 		fmt.Fprintf(&g, ";[v%[1]d]settb=AVTB,setpts=PTS-%[7]d,split[a%[1]d][b%[1]d]"+
 			";[%[2]d:v:0]settb=AVTB,trim=start=%.6[3]f:end=%.6[4]f,setsar=1,format=yuv420p[f%[1]d]"+
 			";[f%[1]d][a%[1]d]ssim=stats_file=%[5]s:shortest=1[c%[1]d]"+
@@ -113,15 +113,15 @@ func measureArgs(job ffmpeg.Job, p *video.Plan, films []RenditionFile, n int) []
 			i, i+1, start, end, statsFile("ssim", n, i), statsFile("psnr", n, i), sourceLead(p))
 	}
 	args = append(args, "-filter_complex", g.String())
-	for i := range films {
+	for i := range files {
 		args = append(args, "-map", fmt.Sprintf("[m%d]", i), "-fps_mode", "passthrough", "-f", "null", "-")
 	}
 	return args
 }
 
-// lead is by how many microseconds the source's frames go ahead of the film's. A
-// film's frame is compared with the source's latest one, which is the frame of
-// the same time, unless the film's times are rounded.
+// sourceLead is by how many microseconds the source's frames are moved ahead. A
+// frame of an output is compared with the latest frame of the source, which is
+// the one with the same time, unless the output's times are rounded.
 func sourceLead(p *video.Plan) int {
 	if p.Timescale%p.Input.TimeBase.Den == 0 {
 		return 0
@@ -129,43 +129,43 @@ func sourceLead(p *video.Plan) int {
 	return 10
 }
 
-// sourceGraph brings a sample of the source to the sizes of the films, exactly
-// as the encode did. All its frames are there, also those that a limit of the
-// frame rate left out of the films.
-func sourceGraph(p *video.Plan, films []RenditionFile, s video.Chunk) string {
+// sourceGraph brings a sample of the source to the sizes of the outputs, exactly
+// as the encode did. It has all frames, also those that the frame-rate limit
+// dropped.
+func sourceGraph(p *video.Plan, files []RenditionFile, s video.Chunk) string {
 	q := *p
 	q.Chunks, q.LimitRate, q.Renditions = []video.Chunk{s}, 0, nil
-	for _, f := range films {
+	for _, f := range files {
 		q.Renditions = append(q.Renditions, p.Renditions[f.Rendition])
 	}
 	stretch := chunkFilters(&q, 0)
-	if !ffmpeg.HasTimestamps(p.Input) { // all frames pass, counted from the first
+	if !ffmpeg.HasTimestamps(p.Input) { // all frames pass; times count from the first
 		tb := p.Input.TimeBase
 		stretch = append(stretch, "setpts=PTS-STARTPTS", fmt.Sprintf("trim=start=%.6f:end=%.6f", tb.Seconds(s.Start-p.FirstPTS), tb.Seconds(s.End-p.FirstPTS)))
 	}
 	return graph(&q, stretch, toVideo)
 }
 
-// statsFile names the file of a filter's numbers. ffmpeg runs in the folder
-// that it is written to.
-func statsFile(filter string, sample, film int) string {
-	return fmt.Sprintf("%s-%d-%d.txt", filter, sample, film)
+// statsFile names the file of a filter's numbers. It is relative to ffmpeg's
+// working directory, the job's folder.
+func statsFile(filter string, sample, file int) string {
+	return fmt.Sprintf("%s-%d-%d.txt", filter, sample, file)
 }
 
-// differences adds up what the frames of one film differ by from the source.
+// differences sums up how the frames of one file differ from the source.
 type differences struct {
 	frames int
 	ssim   float64
 	mse    float64 // squared error
 }
 
-// read adds the numbers of one film in one sample.
-func (d *differences) read(job ffmpeg.Job, sample, film int) error {
-	similar, err := readStats(filepath.Join(job.OutDir, statsFile("ssim", sample, film)), "Y")
+// read adds the numbers of one file in one sample.
+func (d *differences) read(job ffmpeg.Job, sample, file int) error {
+	similar, err := readStats(filepath.Join(job.OutDir, statsFile("ssim", sample, file)), "Y")
 	if err != nil {
 		return err
 	}
-	noise, err := readStats(filepath.Join(job.OutDir, statsFile("psnr", sample, film)), "mse_y")
+	noise, err := readStats(filepath.Join(job.OutDir, statsFile("psnr", sample, file)), "mse_y")
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (d *differences) score() video.QualityScore {
 	return l
 }
 
-// readStats returns a number of every line that a filter wrote: words such as
+// readStats returns one number of every line that a filter wrote: words such as
 // "n:1 Y:0.973456 U:0.98". No file means no frames.
 func readStats(path, name string) ([]float64, error) {
 	f, err := os.Open(path)

@@ -31,7 +31,7 @@ func finished(t testing.TB, tools *engine, job ffmpeg.Job, names ...video.Name) 
 			t.Fatal(err)
 		}
 		for _, o := range outputs {
-			kept := filepath.Join(t.TempDir(), "piece")
+			kept := filepath.Join(t.TempDir(), "chunk file")
 			if err := os.Rename(o.Path, kept); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func finished(t testing.TB, tools *engine, job ffmpeg.Job, names ...video.Name) 
 	}
 	var films []RenditionFile
 	for i, pieces := range parts {
-		path := filepath.Join(filepath.Dir(job.Source), fmt.Sprintf("film-%d", i))
+		path := filepath.Join(filepath.Dir(job.Source), fmt.Sprintf("video-%d", i))
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func finished(t testing.TB, tools *engine, job ffmpeg.Job, names ...video.Name) 
 	return plan, films
 }
 
-// Every frame of these pictures differs from the next, so that frames which are
+// Every frame of these frames differs from the next, so that frames which are
 // compared with the wrong ones would not look alike.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestMeasure(t *testing.T) {
 		samples             int
 		least               float64
 	}{
-		{"a film of several chunks", "a.mp4", moving, []string{"-g", "50"}, 3, 0.9},
-		{"open groups of pictures and B-frames", "a.mp4", moving, []string{"-g", "50", "-bf", "3", "-x264-params", "open-gop=1"}, 3, 0.9},
+		{"a video of several chunks", "a.mp4", moving, []string{"-g", "50"}, 3, 0.9},
+		{"open groups of frames and B-frames", "a.mp4", moving, []string{"-g", "50", "-bf", "3", "-x264-params", "open-gop=1"}, 3, 0.9},
 		{"a single keyframe", "a.mp4", moving, []string{"-g", "1000"}, 2, 0.9},
 		{"turned by a quarter", "a.mp4", moving, []string{"-g", "50", enginetest.Turn, "270"}, 3, 0.9},
 		{"more frames than the outputs have", "a.mp4", "testsrc2=s=288x160:r=120:d=4,rotate=t:c=gray", []string{"-g", "120"}, 3, 0.9},
@@ -122,7 +122,7 @@ func checkWhatWasCompared(t *testing.T, job ffmpeg.Job, plan *video.Plan) {
 	}
 }
 
-func TestMeasureTellsABadFilmFromAGoodOne(t *testing.T) {
+func TestMeasureTellsABadVideoFromAGoodOne(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=320x180:r=25:d=2", "-an"))
@@ -138,11 +138,11 @@ func TestMeasureTellsABadFilmFromAGoodOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if good[0].SSIM < worse[0].SSIM+0.1 || good[0].PSNR < worse[0].PSNR+5 {
-		t.Errorf("the film measures %+v, blurred it is %+v", good[0], worse[0])
+		t.Errorf("the video measures %+v, blurred it is %+v", good[0], worse[0])
 	}
 }
 
-func TestMeasureWithoutFilms(t *testing.T) {
+func TestMeasureWithoutVideos(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=64x64:r=25:d=1", "-an"))
@@ -153,7 +153,7 @@ func TestMeasureWithoutFilms(t *testing.T) {
 	}
 	missing := []RenditionFile{{Path: filepath.Join(t.TempDir(), "missing")}}
 	if found, err := tools.Measure(t.Context(), job, plan, missing, nil); err == nil {
-		t.Errorf("Measure of a film that is not there = %v; want an error", found)
+		t.Errorf("Measure of a video that is not there = %v; want an error", found)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestReadStats(t *testing.T) {
 }
 
 // A resolution that was added before the others were measured may be larger.
-func TestMeasureTakesFilmsInAnyOrder(t *testing.T) {
+func TestMeasureTakesVideosInAnyOrder(t *testing.T) {
 	t.Parallel()
 	tools := shortChunks(newEngine(t))
 	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=640x360:r=25:d=3", "-an", "-g", "50"))
@@ -190,6 +190,6 @@ func TestMeasureTakesFilmsInAnyOrder(t *testing.T) {
 	slices.Reverse(films)
 	got, err := tools.Measure(t.Context(), job, plan, films, nil)
 	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("likeness of the smaller film first is %v, %v; want %v", got, err, want)
+		t.Errorf("likeness of the smaller video first is %v, %v; want %v", got, err, want)
 	}
 }

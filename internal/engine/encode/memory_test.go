@@ -11,9 +11,9 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
-// TestNineNamesOfA4KFilmStayWithin4GiB asks for all sizes of a phone's largest
-// film at once, and for sizes beyond it: Spool's processes stay within 4 GiB.
-func TestNineNamesOfA4KFilmStayWithin4GiB(t *testing.T) {
+// TestNineNamesOfA4KVideoStayWithin4GiB asks for all sizes of a phone's largest
+// video at once, and for sizes beyond it: Spool's processes stay within 4 GiB.
+func TestNineNamesOfA4KVideoStayWithin4GiB(t *testing.T) {
 	dir := footage.Path(t, "variety")
 	tools := newEngine(t)
 	if os.Getenv("SPOOL_TEST_ALL_FOOTAGE") == "" {

@@ -8,25 +8,25 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// What a run may use. The figures are some times what honest films were measured
-// to need, so that only hostile or broken ones meet them.
+// What a run may use. The figures are several times what honest videos were measured
+// to need, so that only hostile or broken ones reach them.
 const (
-	baseMemory = 1 << 30 // decoder, filters and encoders of small pictures
+	baseMemory = 1 << 30 // decoder, filters and encoders of small frames
 	// frameMemory is how many frames of each size decoder, filters and encoder
-	// may keep: x264 alone keeps some fifty for looking ahead, and some for
-	// each thread.
+	// may keep: x264 alone keeps some fifty for lookahead, and some for each
+	// thread.
 	frameMemory = 100
 
 	baseTime = 10 * time.Minute
-	// slowest is how many seconds of processor time a second of film may take:
-	// tone mapping of 8K on an old machine.
+	// maxSlowdown is how many seconds of processor time a second of video may
+	// take: tone mapping of 8K on an old machine.
 	maxSlowdown = 300
 
 	baseFile = 256 << 20
 )
 
-// encodePolicy allows a run to read the source and to write what a stretch of film
-// of this length can need.
+// encodePolicy allows a run to read the source and to write what a video of this
+// length can need.
 func encodePolicy(job ffmpeg.Job, p *video.Plan, length time.Duration) sandbox.Policy {
 	pixels := int64(p.Input.CodedWidth) * int64(p.Input.CodedHeight)
 	var rate int64

@@ -7,25 +7,27 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// caps limits the bit rate of each size. Quality is constant (CRF); the cap only
-// bites on pictures that are hard to compress, so that a player on an ordinary
-// line can keep up with them. The figures are for 16:9 and up to 30 frames a
+// bitrateCaps limits the bitrate of each size. Quality is constant (CRF); the
+// cap only applies to video that is hard to compress, so that a player on an
+// ordinary line can keep up. The figures are for 16:9 and up to 30 frames a
 // second, in kbit/s; they follow the upper end of what streaming services
-// recommend for H.264.
+// recommend for H.264. A size between two rows gets a proportional cap, so that
+// a new resolution name needs no row.
 var bitrateCaps = []struct{ shortSide, kbps int }{
 	{144, 300}, {240, 700}, {360, 1400}, {480, 2500}, {720, 5500},
 	{1080, 10_000}, {1440, 18_000}, {2160, 40_000}, {4320, 120_000},
 }
 
 const (
-	minBitrate = 64 // kbit/s; below it, not even the headers of tiny pictures fit well
-	// fastRate is the frame rate above which a size gets half as much again:
+	minBitrate = 64 // kbit/s; below it, not even the headers of tiny frames fit well
+	// fastRate is the frame rate above which the cap is half as high again:
 	// frames that are closer in time differ less, so twice would be too much.
 	fastRate = 33
 )
 
-// capOf returns the highest bit rate of a rendition in kbit/s. Between the
-// sizes of the table, and for other shapes, it goes by the number of pixels.
+// maxBitrate returns the highest bitrate of a rendition in kbit/s. Between the
+// sizes of the table, and for other aspect ratios, it is proportional to the
+// number of pixels.
 func maxBitrate(r video.Rendition, rate float64) int {
 	row := bitrateCaps[len(bitrateCaps)-1]
 	for _, c := range bitrateCaps {
@@ -42,23 +44,23 @@ func maxBitrate(r video.Rendition, rate float64) int {
 	return max(int(kbps), minBitrate)
 }
 
-// bufferOf returns how many kbit a player has to collect before it starts: a
+// bufferSize returns how many kbit a player has to buffer before it starts: a
 // keyframe and what follows it may take the bits of two seconds at once.
 func bufferSize(kbps int) int { return 2 * kbps }
 
-// effort is how hard an encoder tries, and for which quality, with pictures
-// whose shorter side is at most upTo.
+// effort is the preset and the CRF for frames whose shorter side is at most
+// upTo.
 type effort struct {
 	upTo   int
 	preset string
 	crf    int
 }
 
-// efforts says what each quality means for each codec, smallest pictures first.
-// The smaller a picture, the cheaper it is to try harder; and small ones are
-// made for slow lines, where every bit counts. The CRF are such that pictures of
-// one size look alike whatever the quality: what differs is the time that
-// encoding takes, and the size of the file.
+// efforts says what each quality means for each codec, smallest frames first.
+// The smaller a frame, the cheaper a slower preset; and small ones are made for
+// slow lines, where every bit counts. The CRF are such that outputs of one size
+// look alike whatever the quality: what differs is the encoding time and the
+// size of the file.
 var efforts = map[video.Codec]map[video.Quality][]effort{
 	video.H264: {
 		video.Fast:     {{360, "faster", 24}, {largest, "veryfast", 23}},
@@ -88,30 +90,31 @@ func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	return effort{}
 }
 
-// density says how much picture a bit of a codec holds, with H.264 as one. A
-// source in a codec that is not listed says nothing about the bits its pictures
-// need: it may have been made for editing, or hold a screen without loss.
+// density says how much quality a bit of a codec gives, with H.264 as one. A
+// source in a codec that is not listed says nothing about the bits it needs: it
+// may be an editing format, or a lossless screen recording.
 var density = map[string]float64{
 	"h264": 1, "hevc": 1.6, "vp9": 1.6, "av1": 2,
 	"vp8": 1, "mpeg4": 1, "mpeg2video": 1, "mpeg1video": 1, "h263": 1, "flv1": 1, "wmv2": 1, "wmv3": 1, "vc1": 1, "theora": 1,
 }
 
 const (
-	// generation is what it takes more to keep a picture that is compressed for
-	// the second time: the faults of the first time have to be kept, too.
+	// reencodeFactor is how much more it takes to preserve video that is
+	// compressed for the second time: the artefacts of the first time have to be
+	// preserved, too.
 	reencodeFactor = 1.25
-	// thinning is how the need for bits grows with the number of pixels: four
+	// pixelExponent is how the bits needed grow with the number of pixels: four
 	// times as many need less than four times as much.
 	pixelExponent = 0.6
-	// leastShare of the cap of its size is left to every film. A screen that
-	// stands still needs next to nothing in a source with one keyframe a minute;
-	// ours have one every two seconds.
+	// minShare of the cap of its size is left to every video. A still screen
+	// needs next to nothing in a source with one keyframe a minute; our outputs
+	// have one every two seconds.
 	minShare = 0.1
 )
 
 // sourceCap returns how much a rendition may take so that it is not larger than
-// a source of its size would be: bits cannot bring back what the source does not
-// have. It returns false when the source does not say.
+// a source of its size would be: bits cannot restore what the source does not
+// have. It returns false if the source does not tell.
 func sourceCap(in video.Input, bitrate int64, r video.Rendition, codec video.Codec) (kbps float64, known bool) {
 	from := density[in.Codec]
 	pixels := float64(in.CodedWidth) * float64(in.CodedHeight)
@@ -122,7 +125,7 @@ func sourceCap(in video.Input, bitrate int64, r video.Rendition, codec video.Cod
 	return float64(bitrate) / 1000 * reencodeFactor * from / density[string(codec)] * share, true
 }
 
-// makeOrder decides how rendition r of chunk n is encoded.
+// settingsFor decides how rendition r of chunk n is encoded.
 func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	codec, fps := cmp.Or(p.Codec, video.H264), p.Input.FrameRate
 	if p.LimitRate > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func TestCapGrowsWithPicturesAndRate(t *testing.T) {
+func TestCapGrowsWithFramesAndRate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -17,7 +17,7 @@ func TestCapGrowsWithPicturesAndRate(t *testing.T) {
 		{"full HD", 1920, 1080, 25, 10_000},
 		{"full HD upright", 1080, 1920, 30, 10_000},
 		{"full HD, fast", 1920, 1080, 50, 15_000},
-		{"wide film", 1920, 800, 24, 7407},
+		{"wide video", 1920, 800, 24, 7407},
 		{"between two sizes", 960, 540, 25, 3093},
 		{"tiny", 16, 8, 25, minBitrate},
 		{"larger than the table", 8192, 4500, 25, 133_333},
@@ -45,7 +45,7 @@ func TestCapFollowsTheSource(t *testing.T) {
 		{"AV1 makes do with half", "h264", 4_000_000, video.AV1, 1920, 1080, 2500},
 		{"a quarter of the pixels needs more than a quarter", "h264", 4_000_000, video.H264, 960, 540, 2176},
 		{"the table is still the limit", "h264", 50_000_000, video.H264, 1920, 1080, 10_000},
-		{"a film that stands still gets a tenth of it", "h264", 10_000, video.H264, 1920, 1080, 1000},
+		{"a video that stands still gets a tenth of it", "h264", 10_000, video.H264, 1920, 1080, 1000},
 		{"a codec for editing says nothing", "prores", 1_000_000, video.H264, 1920, 1080, 10_000},
 		{"nor does a rate that nobody knows", "h264", 0, video.H264, 1920, 1080, 10_000},
 	}
@@ -60,11 +60,11 @@ func TestCapFollowsTheSource(t *testing.T) {
 	}
 }
 
-func TestTheRateOfAFastFilmIsThatOfTheOutput(t *testing.T) {
+func TestTheRateOfAFastVideoIsThatOfTheOutput(t *testing.T) {
 	t.Parallel()
 	p := basicPlan(func(p *video.Plan) { p.Input.FrameRate, p.LimitRate = 240, 60 })
 	if o := settingsFor(p, p.Renditions[0], 0, 1); o.fps != 60 || o.kbps != 15_000 {
-		t.Errorf("a film of 240 frames a second is encoded at %g with %d kbit/s; want 60 with 15000", o.fps, o.kbps)
+		t.Errorf("a video of 240 frames a second is encoded at %g with %d kbit/s; want 60 with 15000", o.fps, o.kbps)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestEveryCodecHasEveryQuality(t *testing.T) {
 					t.Errorf("%s, %s, %s: effort %+v", c, q, name, e)
 				}
 				if c == video.H264 && x264References[e.preset] == 0 {
-					t.Errorf("nobody knows how many pictures x264 refers to with %s", e.preset)
+					t.Errorf("nobody knows how many frames x264 refers to with %s", e.preset)
 				}
 			}
 			if effortOf(c, "", r) != effortOf(c, video.Balanced, r) {

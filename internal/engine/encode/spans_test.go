@@ -22,14 +22,14 @@ func sparseEngine(tools *engine) *engine {
 	return &c
 }
 
-// sparseCases are films of which parts can be read.
+// sparseCases are videos of which parts can be read.
 var sparseCases = []struct {
 	name, file, picture string
 	args                []string
 }{
 	{"index at the end, open groups", "a.mp4", noisy, x264("keyint=25:bframes=3:open-gop=1:scenecut=0")},
 	{"index first, variable frame rate", "a.mp4", noisy + ",select='lt(mod(n,7),4)'", append(x264("keyint=20:bframes=3"), "-fps_mode", "passthrough", "-movflags", "+faststart")},
-	{"more sound than pictures, B-frames that refer to each other", "a.mov", noisy, append(x264("keyint=30:bframes=8:b-pyramid=normal:ref=8:b-adapt=0"), "-af", "apad=whole_dur=11", "-ac", "2", "-c:a", "pcm_s24le", "-ar", "96000")},
+	{"more audio than frames, B-frames that refer to each other", "a.mov", noisy, append(x264("keyint=30:bframes=8:b-pyramid=normal:ref=8:b-adapt=0"), "-af", "apad=whole_dur=11", "-ac", "2", "-c:a", "pcm_s24le", "-ar", "96000")},
 	{"fragments", "a.mp4", noisy, append(x264("keyint=25:bframes=3"), "-movflags", "frag_keyframe+empty_moov+default_base_moof")},
 	{"HEVC with open groups", "a.mp4", noisy, []string{"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=error:keyint=25:open-gop=1:bframes=4"}},
 	{"Matroska with open groups", "a.mkv", noisy, append(x264("keyint=25:bframes=3:open-gop=1:scenecut=0"), "-cluster_time_limit", "700")},
@@ -37,16 +37,16 @@ var sparseCases = []struct {
 	{"WebM", "a.webm", noisy, []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "25", "-b:v", "2M", "-cluster_time_limit", "500"}},
 }
 
-// noisy is a picture that takes many bytes.
+// noisy is a frame that takes many bytes.
 const noisy = "testsrc2=s=128x96:r=25:d=11,noise=alls=40:allf=t"
 
 func x264(params string) []string {
 	return []string{"-c:v", "libx264", "-preset", "veryfast", "-x264-params", params}
 }
 
-// TestPartsOfASourceGiveTheSameFilm encodes every chunk, and makes every
+// TestPartsOfASourceGiveTheSameVideo encodes every chunk, and makes every
 // thumbnail, from a copy that has no more than the bytes noted in the p.
-func TestPartsOfASourceGiveTheSameFilm(t *testing.T) {
+func TestPartsOfASourceGiveTheSameVideo(t *testing.T) {
 	t.Parallel()
 	tools := sparseEngine(newEngine(t))
 	for _, tt := range sparseCases {
@@ -94,8 +94,8 @@ func planParts(t *testing.T, tools *engine, job ffmpeg.Job) *video.Plan {
 	return p
 }
 
-// TestAHoleIsNeverTakenForTheFilm takes away what is needed.
-func TestAHoleIsNeverTakenForTheFilm(t *testing.T) {
+// TestAMissingPartIsNeverTakenForTheVideo takes away what is needed.
+func TestAMissingPartIsNeverTakenForTheVideo(t *testing.T) {
 	t.Parallel()
 	tools := sparseEngine(newEngine(t))
 	for _, file := range []string{"a.mp4", "a.mkv"} {

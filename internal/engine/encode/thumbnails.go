@@ -18,16 +18,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Thumbnails makes the still pictures, one for each thumbnail and rendition.
-// A picture that cannot be made is left out.
-func (t *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
+// Thumbnails makes the JPEGs, one for each thumbnail and rendition. One that
+// cannot be made is left out.
+func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("thumbnails: %w", err)
 	}
 	var outputs []Output
 	all := plan.Batches(p)
 	for n, b := range all {
-		made, err := t.thumbnails(ctx, job, p, b)
+		made, err := enc.thumbnails(ctx, job, p, b)
 		if err != nil {
 			return nil, fmt.Errorf("thumbnails, run %d: %w", n, err)
 		}
@@ -38,18 +38,18 @@ func (t *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan,
 	return outputs, nil
 }
 
-// thumbnails makes the pictures of a batch. In damaged films a frame aimed at
-// may not be decodable. Then a picture close to it has to do: that of another
-// shot, the keyframe before, at last the first frame of the film.
-func (t *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
+// thumbnails makes the frames of a batch. In a damaged source the requested
+// frame may not be decodable. A frame close to it is then used: that of another
+// shot, the keyframe before, and finally the first frame of the video.
+func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 	anything := []plan.Shot{{PTS: video.NoSeek}}
 	for _, try := range []plan.Batch{b, {Seek: b.Seek, Shots: anything}, {Seek: video.NoSeek, Shots: anything}} {
 		if err := removeShots(job, p, len(b.Shots)); err != nil {
 			return nil, err
 		}
-		stderr, err := t.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), thumbnailArgs(job, p, try, t.threads), func(float64) {})
-		if hole := job.SparseError(ctx, err, stderr); hole != nil {
-			return nil, hole
+		stderr, err := enc.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), thumbnailArgs(job, p, try, enc.threads), func(float64) {})
+		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
+			return nil, sparse
 		}
 		if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 			return nil, ours
@@ -62,7 +62,7 @@ func (t *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan,
 	return nil, nil
 }
 
-// shotPath is where ffmpeg puts a picture, counted within its batch.
+// shotPath is where ffmpeg puts a frame, counted within its batch.
 func shotPath(n, rendition int) string { return fmt.Sprintf("s%d_%d.jpg", n, rendition) }
 
 func thumbnailPath(job ffmpeg.Job, thumbnail, rendition int) string {
@@ -80,8 +80,8 @@ func removeShots(job ffmpeg.Job, p *video.Plan, n int) error {
 	return nil
 }
 
-// collect gives the pictures of a batch to their thumbnails. A picture that was
-// not made, or not at every rendition, is replaced by its neighbour.
+// collect copies the frames of a batch to their thumbnails. A frame that was not
+// made, or not at every rendition, is replaced by its neighbour.
 func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 	var outputs []Output
 	var latest [][]byte
@@ -93,10 +93,10 @@ func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 		if files != nil {
 			latest = files
 		} else if job.Sparse {
-			return nil, fmt.Errorf("%w: it has no picture at %d", ffmpeg.ErrSparse, s.PTS)
+			return nil, fmt.Errorf("%w: it has no frame at %d", ffmpeg.ErrSparse, s.PTS)
 		}
 		if latest == nil {
-			return nil, nil // they are made in order: there are none
+			return nil, nil // they are made in order, so there are none
 		}
 		for _, n := range s.Thumbnails {
 			for r, jpeg := range latest {
@@ -111,7 +111,7 @@ func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 	return outputs, nil
 }
 
-// readShot returns a picture at all renditions, or nil when one is not whole.
+// readShot returns a frame at all renditions, or nil when one is incomplete.
 func readShot(job ffmpeg.Job, p *video.Plan, n int) ([][]byte, error) {
 	var files [][]byte
 	for r := range p.Renditions {
@@ -129,11 +129,11 @@ func readShot(job ffmpeg.Job, p *video.Plan, n int) ([][]byte, error) {
 	return files, nil
 }
 
-// thumbnailArgs makes the pictures of a batch at every rendition. ffmpeg counts
-// them into file names below its working folder, which is the job's.
+// thumbnailArgs makes the frames of a batch at every rendition. ffmpeg numbers
+// the files in its working directory, the job's folder.
 func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, threads int) []string {
 	still := *p
-	still.Deinterlace = false // done before the shots are selected: it needs their neighbours
+	still.Deinterlace = false // done before frames are selected: it needs their neighbours
 	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, threads),
 		"-filter_complex", graph(&still, shotFilters(p, b), toJPEG))
 	for r := range p.Renditions {
@@ -145,8 +145,8 @@ func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, threads int) []s
 	return args
 }
 
-// shotFilters let the shots of a batch pass: for each the first frame that is
-// not shown before it.
+// shotFilters pass the shots of a batch: for each, the first frame that is not
+// shown before it.
 func shotFilters(p *video.Plan, b plan.Batch) []string {
 	filters := clockFilters(p)
 	shift, unit := int64(0), int64(1)
@@ -156,12 +156,12 @@ func shotFilters(p *video.Plan, b plan.Batch) []string {
 	}
 	if p.Deinterlace {
 		filters = append(filters, deinterlace)
-		unit = 2 // it halves the time base
+		unit = 2 // the deinterlacer halves the time base
 	}
 	if b.Shots[0].PTS == video.NoSeek {
 		return append(filters, "null")
 	}
-	// The time to wait for grows with each shot that has been selected.
+	// The time to wait for increases with each selected frame.
 	var e strings.Builder
 	before := int64(0)
 	for i, s := range b.Shots {

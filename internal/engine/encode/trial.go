@@ -13,20 +13,20 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// A trial encodes a second of test picture with a keyframe in its middle.
+// A trial encodes a second of a test pattern with a keyframe in its middle.
 const (
 	trialRate   = 25
 	trialWidth  = 640
 	trialHeight = 360
-	trialKey    = 10 // the frame at which the keyframe is wanted
+	trialKey    = 10 // the frame at which a keyframe is requested
 	trialTime   = 30 * time.Second
 	trialMemory = 2 << 30
 )
 
-// choose returns the encoder for a codec: that of the hardware asked for where
-// it works, else software.
-func (t *Encoder) choose(ctx context.Context, codec video.Codec, want Accelerator) (codecEncoder, error) {
-	e, err := t.firstThatWorks(ctx, encodersFor(codec, want))
+// choose returns the encoder for a codec: that of the requested hardware if it
+// works, else software.
+func (enc *Encoder) choose(ctx context.Context, codec video.Codec, want Accelerator) (codecEncoder, error) {
+	e, err := enc.firstThatWorks(ctx, encodersFor(codec, want))
 	if err != nil {
 		return codecEncoder{}, fmt.Errorf("find an encoder for %s: %w", codec, err)
 	}
@@ -34,32 +34,32 @@ func (t *Encoder) choose(ctx context.Context, codec video.Codec, want Accelerato
 }
 
 // firstThatWorks tries encoders in turn. ffmpeg lists encoders whose hardware or
-// driver is missing, so that each has to prove itself, in the very sandbox that
-// it will run in.
-func (t *Encoder) firstThatWorks(ctx context.Context, candidates []codecEncoder) (codecEncoder, error) {
+// driver is missing, so each has to pass a trial, in the same sandbox that it
+// will run in.
+func (enc *Encoder) firstThatWorks(ctx context.Context, candidates []codecEncoder) (codecEncoder, error) {
 	var reasons []error
 	for _, e := range candidates {
-		err := t.trial(ctx, e)
+		err := enc.trial(ctx, e)
 		switch {
 		case ctx.Err() != nil:
 			return codecEncoder{}, context.Cause(ctx)
 		case err == nil:
-			t.log.InfoContext(ctx, "encoder chosen", "encoder", e.name, "quality", t.quality)
+			enc.log.InfoContext(ctx, "encoder chosen", "encoder", e.name, "quality", enc.quality)
 			return e, nil
 		case e.accelerator != Software:
-			t.log.WarnContext(ctx, "this hardware encoder does not work here", "encoder", e.name, "err", err)
+			enc.log.WarnContext(ctx, "this hardware encoder does not work here", "encoder", e.name, "err", err)
 		}
 		reasons = append(reasons, fmt.Errorf("%s: %w", e.name, err))
 	}
 	return codecEncoder{}, fmt.Errorf("none works with this ffmpeg: %w", errors.Join(reasons...))
 }
 
-// try makes an encoder prove that it can encode, and put a keyframe where it is
-// told to, unless it is known not to take orders about that.
-func (t *Encoder) trial(ctx context.Context, e codecEncoder) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, trialTime, errors.New("it did not finish a second of film in time"))
+// trial checks that an encoder can encode, and that it puts a keyframe where it
+// is told to, unless it is known not to.
+func (enc *Encoder) trial(ctx context.Context, e codecEncoder) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, trialTime, errors.New("it did not finish a second of video in time"))
 	defer cancel()
-	packets, stderr, err := t.run.Output(ctx, e.policy(sandbox.Policy{Memory: trialMemory, CPU: trialTime}), trialArgs(e))
+	packets, stderr, err := enc.run.Output(ctx, e.policy(sandbox.Policy{Memory: trialMemory, CPU: trialTime}), trialArgs(e))
 	if err != nil {
 		return firstLine(err, stderr)
 	}
@@ -88,7 +88,7 @@ func trialArgs(e codecEncoder) []string {
 }
 
 // readTrial counts the packets that ffmpeg's framecrc lists, and returns the
-// numbers of the keyframes. Lines of others carry their flags.
+// numbers of the keyframes. Only lines of other frames carry flags.
 func readTrial(list []byte) (frames int, keys []int) {
 	for line := range bytes.Lines(list) {
 		if bytes.HasPrefix(line, []byte("#")) || len(bytes.TrimSpace(line)) == 0 {
@@ -102,8 +102,8 @@ func readTrial(list []byte) (frames int, keys []int) {
 	return frames, keys
 }
 
-// shorten returns why ffmpeg failed in one line: the first thing it said is the
-// cause, what follows are consequences.
+// firstLine returns why ffmpeg failed in one line: the first message is the
+// cause, the following are consequences.
 func firstLine(err error, stderr string) error {
 	for line := range strings.Lines(stderr) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Svt[info]") {

@@ -18,19 +18,19 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
-// outcome is what a person would expect of a film of the collection.
+// outcome is what a person would expect of a video of the collection.
 type outcome struct {
 	fail video.FailureCode // "" means that it becomes a video
 	says string            // what the failure or the warning has to mention
 
 	width, height int     // as displayed
 	frames        int     // of the output
-	seconds       float64 // of the film
+	seconds       float64 // of the video
 	sound         int     // the stream that is heard; silent means none
 	turned        int
 	matrix        string            // of the output; "" means BT.709
 	treat         string            // "hdr", or "fields" if frames may be interlaced
-	warn          video.FailureCode // about a film that is ready
+	warn          video.FailureCode // about a video that is ready
 	like          string            // the least likeness to ffmpeg's own rendering; "" does not compare
 }
 
@@ -42,13 +42,13 @@ const (
 // variety is the whole collection.
 var variety = map[string]outcome{
 	// What can never be shown.
-	"audio_only.mp4":                         {fail: video.NoVideoStream, says: "sound but no picture"},
+	"audio_only.mp4":                         {fail: video.NoVideoStream, says: "audio but no video"},
 	"empty_zero_bytes.mp4":                   {fail: video.UploadEmpty, says: "empty"},
 	"encrypted_cenc.mp4":                     {fail: video.Encrypted, says: "encrypted"},
-	"hostile_hls_in_avi_local_file_read.avi": {fail: video.NoVideoStream, says: "no picture"},
+	"hostile_hls_in_avi_local_file_read.avi": {fail: video.NoVideoStream, says: "no video"},
 	"unsupported_vvc.mp4":                    {fail: video.UnsupportedCodec, says: "vvc1"},
 
-	// Broken films give what can be read.
+	// Broken videos give what can be read.
 	"broken_duplicate_audio_dts.ts": {width: 1280, height: 720, frames: 59, seconds: 2.0086, sound: 1, like: "0.9"},
 	"broken_invalid_nalu.mp4":       {width: 1080, height: 720, frames: 29, seconds: 1.001, sound: silent, like: "0.9"},
 	"broken_missing_dts.ts":         {width: 1920, height: 1080, frames: 120, seconds: 2.0007, sound: silent, like: "0.9"},
@@ -108,14 +108,14 @@ var variety = map[string]outcome{
 	"wmv_asf.wmv":                  {width: 640, height: 480, frames: 25, seconds: 5, sound: 0, matrix: sd, like: "0.9"},
 }
 
-// quick are the films that tell most for their length.
+// quick are the videos that tell most for their length.
 var quick = []string{
 	"audio_only.mp4", "broken_invalid_nalu.mp4", "broken_no_initial_keyframe.ts", "broken_sps.flv", "chapters.mkv", "editlist_preroll.mp4",
 	"encrypted_cenc.mp4", "hostile_hls_in_avi_local_file_read.avi", "iphone6_portrait_rot90.mov", "mkv_mpeg4_aac51.mkv", "motionphoto_2_hevc_tracks.mp4",
 	"prores422_sd.mov", "rawes_resolution_change.h264", "truncated_mp4_100KB.mp4", "unsupported_vvc.mp4", "vp9_odd_161x121.webm",
 }
 
-// TestVariety takes real films through all steps: a telling few, or all of them
+// TestVariety takes real videos through all steps: a telling few, or all of them
 // when SPOOL_TEST_ALL_FOOTAGE is set.
 func TestVariety(t *testing.T) {
 	t.Parallel()
@@ -123,14 +123,14 @@ func TestVariety(t *testing.T) {
 	tools := newEngine(t)
 	names := quick
 	if os.Getenv("SPOOL_TEST_ALL_FOOTAGE") != "" {
-		names = everyFilm(t, dir)
+		names = everyVideo(t, dir)
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, ok := variety[name]
 			if !ok {
-				t.Fatal("nobody has written down what to expect of this film")
+				t.Fatal("nobody has written down what to expect of this video")
 			}
 			job := enginetest.NewJob(t, filepath.Join(dir, name))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"240p", "144p"}, Thumbnails: []float64{0, 1e9}})
@@ -144,15 +144,15 @@ func TestVariety(t *testing.T) {
 				t.Fatalf("Inspect: %v", err)
 			}
 			want.checkPlan(t, plan)
-			want.checkFilm(t, tools, job, plan)
-			want.checkSound(t, tools, job, plan)
+			want.checkVideo(t, tools, job, plan)
+			want.checkAudio(t, tools, job, plan)
 			checkThumbnails(t, tools, job, plan)
 		})
 	}
 }
 
 // everyFilm lists the collection.
-func everyFilm(t *testing.T, dir string) []string {
+func everyVideo(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -187,8 +187,8 @@ func (o outcome) checkPlan(t *testing.T, p *video.Plan) {
 	}
 }
 
-// checkFilm encodes the pictures and looks at them.
-func (o outcome) checkFilm(t *testing.T, tools *engine, job ffmpeg.Job, p *video.Plan) {
+// checkVideo encodes the frames and looks at them.
+func (o outcome) checkVideo(t *testing.T, tools *engine, job ffmpeg.Job, p *video.Plan) {
 	t.Helper()
 	var frames []int
 	var film encoded
@@ -230,7 +230,7 @@ func (o outcome) checkWarnings(t *testing.T, got []video.Warning) {
 	}
 }
 
-func (o outcome) checkSound(t *testing.T, tools *engine, job ffmpeg.Job, p *video.Plan) {
+func (o outcome) checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, p *video.Plan) {
 	t.Helper()
 	if p.Audio == nil {
 		return
@@ -242,6 +242,6 @@ func (o outcome) checkSound(t *testing.T, tools *engine, job ffmpeg.Job, p *vide
 	s := probeFile(t, out.Path, "a:0").Streams[0]
 	length, err := strconv.ParseFloat(s.Duration, 64)
 	if s.Codec != "aac" || s.Profile != "LC" || s.Channels != 2 || s.SampleRate != "48000" || s.Start != "0.000000" || err != nil || length > o.seconds+0.05 {
-		t.Errorf("sound is %+v; want AAC-LC stereo 48 kHz from 0 to %.3f at most", s, o.seconds)
+		t.Errorf("audio is %+v; want AAC-LC stereo 48 kHz from 0 to %.3f at most", s, o.seconds)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestCutOffFilms cuts films in the middle and looks whether what is left is
-// made a film, and whether people are told.
-func TestCutOffFilms(t *testing.T) {
+// TestCutOffVideos cuts videos in the middle and looks whether what is left is
+// made a video, and whether people are told.
+func TestCutOffVideos(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=8", "-g", "25", "-movflags", "faststart")
@@ -64,9 +64,9 @@ func TestCutOffFilms(t *testing.T) {
 	}
 }
 
-// TestCutOffBeforeTheSound has one fragment, of which many pictures are there
-// and no sound: ffprobe gives up at the first packet of sound.
-func TestCutOffBeforeTheSound(t *testing.T) {
+// TestCutOffBeforeTheAudio has one fragment, of which many frames are there
+// and no audio: ffprobe gives up at the first packet of audio.
+func TestCutOffBeforeTheAudio(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	path := filepath.Join(t.TempDir(), "a.mp4")
@@ -94,9 +94,9 @@ func TestCutOffBeforeTheSound(t *testing.T) {
 	checkThumbnails(t, tools, job, plan)
 }
 
-// TestSoundThatCannotBeDecoded makes sure that a sound track costs a film its
-// sound at most.
-func TestSoundThatCannotBeDecoded(t *testing.T) {
+// TestAudioThatCannotBeDecoded makes sure that an audio track costs a video its
+// audio at most.
+func TestAudioThatCannotBeDecoded(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	const picture = "testsrc2=s=64x64:r=25:d=1"
@@ -119,19 +119,19 @@ func TestSoundThatCannotBeDecoded(t *testing.T) {
 			encodeAll(t, tools, job, plan)
 			if tt.stream < 0 {
 				if w := plan.Warnings; plan.Audio != nil || len(w) != 1 || w[0].Code != video.UnsupportedCodec || !strings.Contains(w[0].Message, "wavpack") {
-					t.Errorf("sound is %+v, warnings are %+v; want none and one that names wavpack", plan.Audio, w)
+					t.Errorf("audio is %+v, warnings are %+v; want none and one that names wavpack", plan.Audio, w)
 				}
 				return
 			}
 			if plan.Audio == nil || plan.Audio.Stream != tt.stream || len(plan.Warnings) != 0 {
-				t.Fatalf("sound is %+v, warnings are %+v; want stream %d and none", plan.Audio, plan.Warnings, tt.stream)
+				t.Fatalf("audio is %+v, warnings are %+v; want stream %d and none", plan.Audio, plan.Warnings, tt.stream)
 			}
-			checkSound(t, tools, job, plan)
+			checkAudio(t, tools, job, plan)
 		})
 	}
 }
 
-// TestDamagedMiddle destroys a stretch of a film.
+// TestDamagedMiddle destroys a stretch of a video.
 func TestDamagedMiddle(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)

@@ -25,7 +25,7 @@ func NewRunner(t testing.TB) *ffmpeg.Runner {
 	return run
 }
 
-// newJob gives a film a task folder. The film is linked under a name that says
+// newJob gives a video a task folder. The video is linked under a name that says
 // nothing, as a worker does it.
 func NewJob(t testing.TB, source string) ffmpeg.Job {
 	t.Helper()
@@ -40,7 +40,7 @@ func NewJob(t testing.TB, source string) ffmpeg.Job {
 	return job
 }
 
-// clip makes a short film with ffmpeg. args follow the inputs: a test picture
+// clip makes a short video with ffmpeg. args follow the inputs: a test pattern
 // and a tone.
 func Clip(t testing.TB, name, picture string, args ...string) string {
 	t.Helper()

@@ -9,18 +9,19 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxPixels is the largest frame that is decoded: 8192 × 4500.
+// MaxPixels is the largest frame that is decoded: 8192 × 4500.
 const MaxPixels = 36_864_000
 
-// allowedFormats are the demuxers that may run. Playlists are not among them:
-// a playlist that calls itself a film would make ffmpeg read other files.
+// allowedFormats are the demuxers that may run. Playlists are not among them: a
+// playlist that poses as a video would make ffmpeg read other files.
 const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,flv,live_flv,asf,ogg,mxf"
 
-// allowedDecoders are the decoders that may run: what people really upload.
-// Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
-// Subtitles are never decoded, but ffprobe fails on them when it may not.
+// AllowedDecoders are the decoders that may run: those of what people really
+// upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
+// Subtitles are never decoded, but ffprobe fails on them when their decoders are
+// not allowed.
 var AllowedDecoders = strings.Join([]string{
-	// Pictures of cameras, phones and the web.
+	// Video of cameras, phones and the web.
 	"h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg4,mpeg1video,mpeg2video,mpegvideo,theora,vp3,vp6,vp6a,vp6f,flv",
 	"h261,h263,h263i,h263p,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,mjpeg,mjpegb,png",
 	// Editing, archives and screen recorders.
@@ -31,8 +32,8 @@ var AllowedDecoders = strings.Join([]string{
 	"ass,ssa,subrip,srt,mov_text,webvtt,dvdsub,dvbsub,pgssub,xsub,cc_dec,text,libzvbi_teletextdec",
 }, ",")
 
-// input are the options that make it safe to open an untrusted file; the file
-// itself follows them.
+// InputArgs are the options that make it safe to open an untrusted file; the
+// file itself follows them.
 func InputArgs() []string {
 	return []string{
 		"-protocol_whitelist", "file",
@@ -44,18 +45,21 @@ func InputArgs() []string {
 	}
 }
 
+// FileURL names a local file such that no character of its path is taken for a
+// protocol.
 func FileURL(path string) string { return "file:" + path }
 
-// common are the options of every ffmpeg run up to and with its input. A seek
-// aims half a millisecond behind the keyframe, lest rounding lands on the one
-// before; trim in the graph drops what comes too early.
+// CommonArgs are the options of every ffmpeg run up to and including its input.
+// A seek aims half a millisecond behind the keyframe, so that rounding cannot
+// land on the one before; trim in the filter graph drops frames that come too
+// early.
 func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
 	args := slices.Concat([]string{
 		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1",
 		"-max_alloc", "536870912",
-		"-max_error_rate", "1", // what could be decoded is checked, not what could not
+		"-max_error_rate", "1", // we check what was decoded, not what was not
 		"-filter_complex_threads", "1",
-		"-copyts", // times stay those of the source: the plan speaks in them
+		"-copyts", // the plan is in the source's times, so they stay as they are
 	}, InputArgs(), []string{"-threads", strconv.Itoa(threads)})
 	if seek != video.NoSeek {
 		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
@@ -63,6 +67,6 @@ func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
 	return append(args, "-i", FileURL(job.Source))
 }
 
-// onlyThis keeps everything out of an output that was not asked for: names,
+// NoMetadata keeps everything out of an output that was not asked for: names,
 // places and times that cameras record, chapters, subtitles, data.
 var NoMetadata = []string{"-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn"}

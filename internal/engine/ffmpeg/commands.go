@@ -11,8 +11,9 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
-// Encode runs ffmpeg for a job, reports how far it is, and kills it when it
-// stalls. position is told the time, in seconds, up to which output was written.
+// Encode runs ffmpeg for a job, reports its progress, and kills it when it
+// stalls. position is called with the time, in seconds, up to which output was
+// written.
 func (r *Runner) Encode(ctx context.Context, job Job, may sandbox.Policy, args []string, position func(seconds float64)) (stderr string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -38,8 +39,9 @@ func (r *Runner) Output(ctx context.Context, may sandbox.Policy, args []string) 
 	return stdout, stderr, err
 }
 
-// readProgress reads what ffmpeg writes for -progress: key=value lines, over
-// and over. It calls moved whenever one of the telling values has changed.
+// readProgress reads what ffmpeg writes for -progress: key=value lines,
+// repeated. It calls moved whenever one of the values that show progress has
+// changed.
 func readProgress(r io.Reader, moved func(), position func(seconds float64)) error {
 	last := map[string]string{}
 	lines := bufio.NewScanner(r)

@@ -4,8 +4,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// timed reports whether the container says when each frame is shown. In the
-// others ffmpeg counts frames, and where it begins to count is not ours to know.
+// HasTimestamps reports whether the container says when each frame is shown. In
+// the others ffmpeg counts frames, and at which number it begins is not known.
 func HasTimestamps(in video.Input) bool {
 	switch in.Container {
 	case "avi", "h264", "hevc", "m4v", "mpegvideo":
@@ -14,6 +14,7 @@ func HasTimestamps(in video.Input) bool {
 	return true
 }
 
-// leaps reports whether the clock of a container leaps where a broadcast was
-// interrupted. In other containers a long step is a picture that stays long.
+// ClockLeaps reports whether the clock of a container jumps forward where a
+// broadcast was interrupted. In other containers a long step is a frame that is
+// shown for long.
 func ClockLeaps(container string) bool { return container == "mpegts" || container == "mpeg" }

@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// troubleOfOurs returns the error of a run that the film is not to blame for,
-// or nil when the child ended by itself and had nothing to say about the machine.
+// MachineError returns the error of a run for which the file is not to blame, or
+// nil when the child ended by itself and reported no problem of the machine.
 func MachineError(err error, stderr string) error {
 	for text, errno := range map[string]syscall.Errno{
 		"No space left on device": syscall.ENOSPC,
@@ -27,12 +27,13 @@ func MachineError(err error, stderr string) error {
 		return err // stopped by us, never started, or killed by a signal
 	}
 	if e, ok := errors.AsType[*exitError](err); ok && e.kind != nil {
-		return err // a limit of ours, which the worker judges
+		return err // one of our limits; the worker decides what it means
 	}
 	return nil
 }
 
-// damaged reports whether ffmpeg blames the film for having made nothing.
+// SourceDamaged reports whether ffmpeg names the source as the reason for having
+// made nothing.
 func SourceDamaged(stderr string) bool {
 	for _, text := range []string{
 		"Invalid data found when processing input",
@@ -48,6 +49,7 @@ func SourceDamaged(stderr string) bool {
 	return false
 }
 
+// Undecodable is the failure of a file in which no frame can be decoded.
 func Undecodable() *video.Failure {
-	return video.Failf(video.Corrupt, "The file is damaged: its pictures could not be read as video.")
+	return video.Failf(video.Corrupt, "The file is damaged: its video could not be decoded.")
 }

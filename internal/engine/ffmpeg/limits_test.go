@@ -18,8 +18,8 @@ func TestOutOfTime(t *testing.T) {
 	tests := []struct {
 		name, picture string
 	}{
-		{"small pictures, which leave time to end in order", "testsrc2=size=64x64"},
-		{"large pictures, which do not", "testsrc2=size=640x360"},
+		{"small frames, which leave time to end in order", "testsrc2=size=64x64"},
+		{"large frames, which do not", "testsrc2=size=640x360"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

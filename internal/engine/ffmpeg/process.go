@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// keptStderr is how much of a child's complaints is kept: hostile files
-	// make ffmpeg complain without end.
+	// keptStderr is how much of stderr is kept: hostile files make ffmpeg write
+	// without end.
 	keptStderr = 64 << 10
 	// quotedStderr is how much of it goes into an error.
 	quotedStderr = 2 << 10
@@ -28,27 +28,27 @@ type process struct {
 	bin    string
 	args   []string
 	dir    string
-	job    Job // whose owner is told about the run
+	job    Job // whose Ran is called
 	policy sandbox.Policy
-	stdout func(io.Reader) error // reads to the end, or returns why the child has to stop
+	stdout func(io.Reader) error // reads to the end, or returns why the child has to be stopped
 }
 
-// run executes a child to its end and returns the tail of what it wrote to
-// stderr. When ctx ends, the whole process group is killed and the error is the
-// cause that ctx carries: a stop by us is never the film's fault.
+// run executes a child to its end and returns the tail of its stderr. When ctx
+// ends, the whole process group is killed and the error is the cause that ctx
+// carries: a run that we stopped is never the file's fault.
 //
 // The kernel kills the child when the thread that started it ends, so this
-// goroutine holds on to its thread until the end.
+// goroutine keeps its thread until the end.
 func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	complaints := &tail{max: keptStderr}
+	lastStderr := &tail{max: keptStderr}
 	cmd := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
 	cmd.Dir = p.dir
-	cmd.Stderr = complaints
+	cmd.Stderr = lastStderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", fmt.Errorf("start %s: %w", p.bin, err)
@@ -62,10 +62,10 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	}
 	readErr := p.stdout(stdout)
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
-		stop(readErr) // refused what it read; an early end is explained by the exit status
+		stop(readErr) // the reader refused the output; an early end is explained by the exit status
 	}
 	err = cmd.Wait()
-	stderr = complaints.String()
+	stderr = lastStderr.String()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -79,11 +79,11 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	return stderr, readErr
 }
 
-// exitError is a child that ended badly by itself.
+// exitError is a child that failed by itself.
 type exitError struct {
 	err    error
 	stderr string
-	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, ErrKilled, or nil: nobody knows
+	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, ErrKilled, or nil if unknown
 }
 
 func (e *exitError) Error() string {
@@ -101,14 +101,15 @@ func (e *exitError) Unwrap() []error {
 	return []error{e.err, e.kind}
 }
 
-// How ffmpeg ends after signals, such as those that say that its processor time
-// is used up: in order, or at once when more come before it is done.
+// Exit codes of ffmpeg after signals, such as those that say that its processor
+// time is used up: it ends in order, or at once when more signals arrive before
+// it is done.
 const (
 	signalled      = 255
 	tooManySignals = 123
 )
 
-// kindOfEnd says what the end of a child means, as far as it can be known.
+// classify says what the end of a child means, as far as it can be known.
 func (p process) classify(err error, stderr string) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -133,17 +134,17 @@ func (p process) classify(err error, stderr string) error {
 	case syscall.SIGXFSZ:
 		return ErrTooBig
 	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP,
-		syscall.SIGSYS: // a system call that only stolen code would make
+		syscall.SIGSYS: // seccomp: only injected code would make such a system call
 		return ErrCrashed
 	}
 	if p.outOfTime(exit.ProcessState) {
-		return ErrTimeLimit // the kernel kills who does not heed its signals
+		return ErrTimeLimit // the kernel kills a process that ignores its signals
 	}
 	return ErrKilled
 }
 
-// outOfTime reports whether a child has used the processor time that it was
-// given. The kernel's two ways to count it differ a little.
+// outOfTime reports whether a child has used up its processor time. The kernel
+// has two ways to count it, which differ a little.
 func (p process) outOfTime(s *os.ProcessState) bool {
 	return p.policy.CPU > 0 && s.UserTime()+s.SystemTime() >= p.policy.CPU*9/10
 }
@@ -166,7 +167,8 @@ func (t *tail) String() string {
 	return string(t.buf[max(0, len(t.buf)-t.max):])
 }
 
-// ReadAll stores a child's whole output; for output known to be small.
+// ReadAll stores the whole output of a child; use it for output known to be
+// small.
 func ReadAll(into *[]byte) func(io.Reader) error {
 	return func(r io.Reader) (err error) {
 		*into, err = io.ReadAll(r)

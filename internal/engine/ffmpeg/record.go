@@ -14,7 +14,7 @@ import (
 // keptArguments is how much of a command is recorded, in bytes.
 const keptArguments = 8 << 10
 
-// record tells whoever gave the job about a child that has ended.
+// record passes a child that has ended to the owner of the job.
 func (p process) record(state *os.ProcessState, began time.Time, err error) {
 	if p.job.Ran == nil || state == nil {
 		return
@@ -26,7 +26,7 @@ func (p process) record(state *os.ProcessState, began time.Time, err error) {
 	})
 }
 
-// ending says in a few words how a child ended.
+// resultOf says in a few words how a child ended.
 func resultOf(err error) string {
 	exit, byItself := errors.AsType[*exitError](err)
 	switch {
@@ -41,12 +41,12 @@ func resultOf(err error) string {
 	case errors.Is(err, ErrTimeLimit):
 		return ErrTimeLimit.Error()
 	}
-	return "stopped" // by us: nobody wanted it any more, or what it said was refused
+	return "stopped" // by us: the result was not needed any more, or the output was refused
 }
 
-// peakMemory returns the most memory that a child used. Linux lets a child's
-// count begin at the memory of whoever started it, so what is not above our own
-// is not known.
+// peakMemory returns the peak memory of a child, or 0 if it is not known. On
+// Linux the counter of a child starts at the memory of its parent, so a value
+// that is not above our own says nothing.
 func peakMemory(state *os.ProcessState) int64 {
 	const unit = 1 << 10 // Linux counts in KiB
 	child, ok := state.SysUsage().(*syscall.Rusage)
@@ -57,8 +57,8 @@ func peakMemory(state *os.ProcessState) int64 {
 	return child.Maxrss * unit
 }
 
-// retold returns a command's arguments as they may be shown to strangers: the
-// files of the job have their bare names, whatever folder they lie in.
+// redact returns a command's arguments as they may be shown to users: the files
+// of the job appear with their bare names, whatever folder they are in.
 func (j Job) redact(args []string) []string {
 	bare := strings.NewReplacer(filepath.Dir(j.Source)+"/", "", filepath.Dir(j.OutDir)+"/", "")
 	var out []string

@@ -1,4 +1,20 @@
-// Package ffmpeg runs ffmpeg and ffprobe as child processes on local files.
+// Package ffmpeg runs ffmpeg and ffprobe as child processes on local files. It
+// owns everything that all runs share: finding the programs, the arguments that
+// make it safe to open an untrusted file, the sandbox, progress and the
+// watchdog, the classification of how a run ended, and the record of each
+// execution. It knows paths of this machine only: no URL, no object store, no
+// database.
+//
+// Every upload is hostile until proven otherwise. Three things limit what a file
+// can do. The allow lists in args.go decide which demuxers, decoders and
+// protocols exist for it. The sandbox limits files, network, memory, processor
+// time and output. The watchdog kills a run that makes no progress for
+// Config.StallTimeout.
+//
+// The exit status of ffmpeg proves little: it exits with 0 when the disk is
+// full, and with an error after it has written everything. MachineError says
+// whether the machine or a limit is to blame; for the rest, callers check the
+// files.
 package ffmpeg
 
 import (
@@ -28,7 +44,8 @@ type Runner struct {
 	stall           time.Duration
 }
 
-// New finds the programs and makes sure that they can do the work.
+// New finds the programs and checks that ffmpeg has the encoders that are always
+// needed.
 func New(ctx context.Context, cfg Config) (*Runner, error) {
 	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox}
 	if r.sandbox == nil {
@@ -64,8 +81,8 @@ func findProgram(configured, name string) (string, error) {
 	return path, nil
 }
 
-// selfTest runs ffmpeg once: it prints its version to one channel and the list
-// of encoders to the other.
+// selfTest runs ffmpeg once. It prints its version to stderr and the list of its
+// encoders to stdout.
 func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
 	encoders, banner, err := r.Output(ctx, sandbox.Policy{}, []string{"-encoders"})
 	if err != nil {

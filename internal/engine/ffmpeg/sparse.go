@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// suspect returns ErrHole when a run on a source with holes was not flawless: it
-// failed, or ffmpeg complained about anything. A hole reads as zeros, which must
-// never pass for what the film shows. Trouble of the machine stays what it is.
+// SparseError returns ErrSparse when a run on a sparse source was not flawless:
+// it failed, or ffmpeg complained about anything. A part that was not fetched
+// reads as zeros, which must never pass for what the video shows. Errors of the
+// machine are not touched.
 func (j Job) SparseError(ctx context.Context, err error, stderr string) error {
 	if !j.Sparse || ctx.Err() != nil || errors.Is(err, ErrSandbox) {
 		return nil
@@ -26,17 +27,17 @@ func (j Job) SparseError(ctx context.Context, err error, stderr string) error {
 	return fmt.Errorf("%w: %v %s", ErrSparse, err, said)
 }
 
-// harmless are complaints that holes do not cause: the chatter of encoders, and
-// what decoders say of frames that lead the keyframe at which they begin. A
-// packet of zeros is complained about for its own sake, whatever it leads to.
+// harmless are messages that missing parts do not cause: what encoders print,
+// and what decoders say of frames that precede the keyframe at which they begin.
+// A packet of zeros causes a message of its own, whatever follows from it.
 var harmless = []string{
 	"Svt[", "x265 [", "Last message repeated",
 	"mmco: unref short failure", "reference picture missing during reorder", "Missing reference picture",
 	"co located POCs unavailable", "Could not find ref with POC",
 }
 
-// complaint returns the first line of what ffmpeg said that holes may be the
-// cause of.
+// complaint returns the first line of ffmpeg's messages that a missing part may
+// be the cause of.
 func complaint(stderr string) string {
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
@@ -47,8 +48,8 @@ func complaint(stderr string) string {
 	return ""
 }
 
-// lacking returns ErrHole when a source with holes gave another number of frames
-// than the file announces.
+// MissingFrames returns ErrSparse when a sparse source gave another number of
+// frames than the file announces.
 func (j Job) MissingFrames(got, want int) error {
 	if !j.Sparse || want == 0 || got == want {
 		return nil

@@ -11,10 +11,10 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// Summary describes an assembled film.
+// Summary describes an assembled rendition file.
 type Summary struct {
-	Frames        int           // pictures
-	Duration      time.Duration // until both pictures and sound have ended
+	Frames        int           // of the video
+	Duration      time.Duration // until both video and audio have ended
 	Size          int64
 	Width, Height int
 }
@@ -22,36 +22,37 @@ type Summary struct {
 // copyBuffer is how much of each track is read at once.
 const copyBuffer = 256 << 10
 
-// Assemble writes one film to w: the pictures of all pieces in order and, when
-// audio is not nil, the sound. The same pieces always give the same bytes.
+// Assemble writes one rendition file to w: the frames of all chunk files in
+// order and, when audio is not nil, the audio. The same inputs always give the
+// same bytes.
 //
-// The pieces must share a time scale and follow each other in time, and no two
-// frames may be shown at the same moment. A piece without frames adds nothing. The
-// times of the frames stay exactly what the pieces' edit lists make them, with
-// the film's zero at zero.
+// The chunk files must share a time scale and follow each other in time, and no
+// two frames may have the same presentation time. A chunk file without frames
+// adds nothing. The presentation times stay exactly what the edit lists of the
+// chunk files make them.
 //
-// How long the last frame is shown no piece can tell; it is taken to be as long
-// as the one before. Where that would be beyond length, which may be 0 for a film
-// whose length is not known, it ends there.
-func Assemble(w io.Writer, pieces []Input, audio *Input, length time.Duration) (Summary, error) {
-	pictures, err := newVideoTrack(pieces, length)
+// No chunk file says how long the last frame is shown; it is taken to be as long
+// as the one before. It ends at length at the latest, unless length is 0, which
+// means unknown.
+func Assemble(w io.Writer, chunks []Input, audio *Input, length time.Duration) (Summary, error) {
+	video, err := newVideoTrack(chunks, length)
 	if err != nil {
-		return Summary{}, fmt.Errorf("join the pictures: %w", err)
+		return Summary{}, fmt.Errorf("join the video: %w", err)
 	}
-	reels := []*trackBuilder{pictures}
+	tracks := []*trackBuilder{video}
 	if audio != nil {
-		sound, err := newAudioTrack(*audio)
+		track, err := newAudioTrack(*audio)
 		if err != nil {
-			return Summary{}, fmt.Errorf("read the sound: %w", err)
+			return Summary{}, fmt.Errorf("read the audio: %w", err)
 		}
-		reels = append(reels, sound)
+		tracks = append(tracks, track)
 	}
-	f, err := newLayout(reels)
+	f, err := newLayout(tracks)
 	if err != nil {
 		return Summary{}, err
 	}
 	if err := f.writeHead(w); err != nil {
-		return Summary{}, fmt.Errorf("write the head of the film: %w", err)
+		return Summary{}, fmt.Errorf("write the head of the file: %w", err)
 	}
 	if err := f.writeMedia(w); err != nil {
 		return Summary{}, err
@@ -59,24 +60,24 @@ func Assemble(w io.Writer, pieces []Input, audio *Input, length time.Duration) (
 	return f.summary(), nil
 }
 
-// film is a file whose every byte is decided.
+// layout is a file whose every byte is decided.
 type layout struct {
-	reels []*trackBuilder
-	runs  [][]run // of each reel
-	order []int   // of the runs in the file, as indexes of reels
-	ftyp  *mp4ff.FtypBox
-	moov  *mp4ff.MoovBox
+	tracks []*trackBuilder
+	runs   [][]run // of each track
+	order  []int   // of the runs in the file, as indexes of tracks
+	ftyp   *mp4ff.FtypBox
+	moov   *mp4ff.MoovBox
 
 	mdat      int64 // size, header included
 	largeMdat bool  // its size takes 64 bits
 }
 
-// plan lays the reels out. Where the media start depends on the size of the movie
-// box, and that on whether offsets take 32 or 64 bits; narrow ones are tried
-// first, and both kinds have a size that does not depend on their values.
-func newLayout(reels []*trackBuilder) (*layout, error) {
-	f := &layout{reels: reels, ftyp: fileType(reels[0].entries[0].Type())}
-	for _, r := range reels {
+// newLayout lays the tracks out. Where the media starts depends on the size of
+// the movie box, and that on whether offsets take 32 or 64 bits; 32 are tried
+// first. The size of either box does not depend on the values of the offsets.
+func newLayout(tracks []*trackBuilder) (*layout, error) {
+	f := &layout{tracks: tracks, ftyp: fileType(tracks[0].entries[0].Type())}
+	for _, r := range tracks {
 		f.runs = append(f.runs, r.runs())
 	}
 	var media int64
@@ -87,7 +88,7 @@ func newLayout(reels []*trackBuilder) (*layout, error) {
 	}
 	for _, wide := range []bool{false, true} {
 		var err error
-		if f.moov, err = buildMoov(reels, f.runs, wide); err != nil {
+		if f.moov, err = buildMoov(tracks, f.runs, wide); err != nil {
 			return nil, err
 		}
 		if f.size() <= math.MaxUint32 {
@@ -95,7 +96,7 @@ func newLayout(reels []*trackBuilder) (*layout, error) {
 		}
 	}
 	if f.moov.Size() > math.MaxUint32 {
-		return nil, errors.New("the film has too many samples for one movie box")
+		return nil, errors.New("the video has too many samples for one movie box")
 	}
 	for i, t := range f.moov.Traks {
 		setOffsets(t.Mdia.Minf.Stbl, f.runs[i], f.size()-media)
@@ -118,11 +119,11 @@ func (f *layout) size() int64 {
 
 func (f *layout) summary() Summary {
 	s := Summary{
-		Frames:   len(f.reels[0].sizes),
+		Frames:   len(f.tracks[0].sizes),
 		Duration: ticks(int64(f.moov.Mvhd.Duration), f.moov.Mvhd.Timescale),
 		Size:     f.size(),
 	}
-	s.Width, s.Height = frameSize(f.reels[0].entries[0])
+	s.Width, s.Height = frameSize(f.tracks[0].entries[0])
 	return s
 }
 
@@ -141,13 +142,13 @@ func (f *layout) writeHead(w io.Writer) error {
 }
 
 // writeMedia copies the runs. Each track is read from its start to its end, so
-// the pieces are read in large steps whatever the length of a run.
+// the inputs are read in large steps whatever the length of a run.
 func (f *layout) writeMedia(w io.Writer) error {
-	streams := make([]*bufio.Reader, len(f.reels))
-	for i, r := range f.reels {
+	streams := make([]*bufio.Reader, len(f.tracks))
+	for i, r := range f.tracks {
 		streams[i] = bufio.NewReaderSize(&sourceReader{sources: r.sources}, copyBuffer)
 	}
-	next := make([]int, len(f.reels))
+	next := make([]int, len(f.tracks))
 	for _, t := range f.order {
 		if err := copyRun(w, streams[t], f.runs[t][next[t]].size); err != nil {
 			return err
@@ -178,7 +179,7 @@ func copyRun(w io.Writer, r *bufio.Reader, size int64) error {
 	return nil
 }
 
-// stream reads the bytes of sources one after the other.
+// sourceReader reads the bytes of sources one after the other.
 type sourceReader struct {
 	sources []source
 	done    int64 // bytes read of the first of sources

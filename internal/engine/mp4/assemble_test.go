@@ -27,7 +27,7 @@ func TestAssembleKeepsEveryFrameAndTime(t *testing.T) {
 		{"three chunks of variable rate", true, []int64{0, 2 * scale, 4 * scale, end}},
 		{"one chunk", false, []int64{0, end}},
 		{"a chunk of a single frame", false, []int64{0, 512, 1024, end}},
-		{"a film whose first frame is not at zero", false, []int64{2 * scale, 4 * scale, end}},
+		{"a rendition whose first frame is not at zero", false, []int64{2 * scale, 4 * scale, end}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAssembleKeepsEveryFrameAndTime(t *testing.T) {
 				t.Errorf("Assemble = %+v, want %d frames of 160x90", s, len(want))
 			}
 			checkDecodeOrder(t, got)
-			checkPictures(t, film, paths)
+			checkFrames(t, film, paths)
 		})
 	}
 }
@@ -62,15 +62,15 @@ func checkDecodeOrder(t *testing.T, packets []packet) {
 	}
 }
 
-// checkPictures compares every picture of the film with those of its pieces.
-func checkPictures(t *testing.T, film string, pieces []string, input ...string) {
+// checkFrames compares every frame of the rendition with those of its chunk files.
+func checkFrames(t *testing.T, film string, pieces []string, input ...string) {
 	t.Helper()
 	want := map[int64]string{}
 	for _, p := range pieces {
-		maps.Copy(want, pictures(t, p))
+		maps.Copy(want, frameHashes(t, p))
 	}
-	if diff := cmp.Diff(want, pictures(t, film, input...)); diff != "" {
-		t.Errorf("pictures differ from those of the pieces (-pieces +film):\n%s", diff)
+	if diff := cmp.Diff(want, frameHashes(t, film, input...)); diff != "" {
+		t.Errorf("frames differ from those of the chunk files (-chunk files +rendition):\n%s", diff)
 	}
 }
 
@@ -78,13 +78,13 @@ func TestSeekingToABorderShowsTheRightFrame(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	film, _ := assemble(t, openAll(t, encodeChunks(t, source, 0, 2*scale, 4*scale, end)), nil)
-	all := pictures(t, film)
+	all := frameHashes(t, film)
 	for _, border := range []int64{2 * scale, 4 * scale} {
 		for frame := int64(-2); frame <= 2; frame++ {
 			at := border + frame*512
 			// Half a frame early, so that rounding of seconds cannot matter.
 			seek := fmt.Sprintf("%.6f", (float64(at)-256)/scale)
-			got := pictures(t, film, "-ss", seek)
+			got := frameHashes(t, film, "-ss", seek)
 			if first := slices.Min(slices.Collect(maps.Keys(got))); first != at || got[at] != all[at] {
 				t.Errorf("seeking to %s s shows the frame of %d (%s), want %d (%s)", seek, first, got[first], at, all[at])
 			}
@@ -92,50 +92,50 @@ func TestSeekingToABorderShowsTheRightFrame(t *testing.T) {
 	}
 }
 
-func TestAssembleWithSound(t *testing.T) {
+func TestAssembleWithAudio(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name          string
 		late, seconds float64
-		want          float64 // duration of the film
+		want          float64 // duration of the rendition
 	}{
-		{"as long as the pictures", 0, 6, 6},
-		{"longer than the pictures", 0, 8, 8},
-		{"shorter than the pictures", 0, 1.5, 6},
-		{"later than the pictures", 0.7, 4, 6},
+		{"as long as the frames", 0, 6, 6},
+		{"longer than the frames", 0, 8, 8},
+		{"shorter than the frames", 0, 1.5, 6},
+		{"later than the frames", 0.7, 4, 6},
 	}
 	source := makeSource(t, false)
 	pieces := openAll(t, encodeChunks(t, source, 0, 2*scale, end))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			path := makeSound(t, tt.late, tt.seconds)
+			path := makeAudio(t, tt.late, tt.seconds)
 			sound := open(t, path)
 			film, s := assemble(t, pieces, &sound)
 
 			video, audio := startTimes(t, film)
 			_, alone := startTimes(t, path)
 			if video != 0 || math.Abs(audio-alone) > 0.001 {
-				t.Errorf("pictures start at %g s and sound at %g s, want 0 and %g", video, audio, alone)
+				t.Errorf("frames start at %g s and audio at %g s, want 0 and %g", video, audio, alone)
 			}
 			if got := s.Duration.Seconds(); math.Abs(got-tt.want) > 0.001 {
-				t.Errorf("the film lasts %g s, want %g", got, tt.want)
+				t.Errorf("the rendition lasts %g s, want %g", got, tt.want)
 			}
-			if got, want := soundHash(t, film), soundHash(t, path); got != want {
-				t.Errorf("the sound decodes to %s, that of its piece to %s", got, want)
+			if got, want := audioHash(t, film), audioHash(t, path); got != want {
+				t.Errorf("the audio decodes to %s, that of its chunk file to %s", got, want)
 			}
 		})
 	}
 }
 
-func soundHash(t *testing.T, path string) string {
+func audioHash(t *testing.T, path string) string {
 	t.Helper()
 	return ffmpeg(t, "-i", path, "-map", "0:a:0", "-f", "md5", "-")
 }
 
 func TestTracksAreInterleaved(t *testing.T) {
 	t.Parallel()
-	sound := open(t, makeSound(t, 0, 6))
+	sound := open(t, makeAudio(t, 0, 6))
 	film, _ := assemble(t, openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end)), &sound)
 	boxes, err := open(t, film).topBoxes()
 	if err != nil {
@@ -155,7 +155,7 @@ func TestTracksAreInterleaved(t *testing.T) {
 func TestAssembleIsDeterministic(t *testing.T) {
 	t.Parallel()
 	pieces := openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end))
-	sound := open(t, makeSound(t, 0, 6))
+	sound := open(t, makeAudio(t, 0, 6))
 	var a, b bytes.Buffer
 	for _, w := range []io.Writer{&a, &b} {
 		if _, err := Assemble(w, pieces, &sound, 0); err != nil {
@@ -163,11 +163,11 @@ func TestAssembleIsDeterministic(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
-		t.Error("the same pieces gave different films")
+		t.Error("the same chunk files gave different renditions")
 	}
 }
 
-func TestPiecesEncodedDifferentlyStillPlay(t *testing.T) {
+func TestChunkFilesEncodedDifferentlyStillPlay(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	paths := []string{
@@ -176,19 +176,19 @@ func TestPiecesEncodedDifferentlyStillPlay(t *testing.T) {
 		encode(t, source, 4*scale, end),
 	}
 	film, _ := write(t, openAll(t, paths), nil)
-	// ffmpeg decodes it rightly, but its parser grumbles: it knows the first set-up only.
-	checkPictures(t, film, paths, "-v", "fatal")
+	// ffmpeg decodes it rightly, but its parser grumbles: it knows the first configuration only.
+	checkFrames(t, film, paths, "-v", "fatal")
 
 	if n := setups(t, film); n != 2 {
-		t.Errorf("the film has %d decoder set-ups, want 2", n)
+		t.Errorf("the rendition has %d decoder configuration, want 2", n)
 	}
 }
 
-// A film of ours is itself a file whose pictures do not lie together. With the
-// sound track hidden it is a piece.
-func TestSamplesOfAPieceMayLieApart(t *testing.T) {
+// A rendition of ours is itself a file whose frames do not lie together. With the
+// audio track hidden it is a chunk file.
+func TestSamplesOfAChunkFileMayLieApart(t *testing.T) {
 	t.Parallel()
-	sound := open(t, makeSound(t, 0, 6))
+	sound := open(t, makeAudio(t, 0, 6))
 	paths := encodeChunks(t, makeSource(t, false), 0, end)
 	film, _ := assemble(t, openAll(t, paths), &sound)
 	raw, err := os.ReadFile(film)
@@ -200,10 +200,10 @@ func TestSamplesOfAPieceMayLieApart(t *testing.T) {
 
 	tr, err := readSingle(apart)
 	if err != nil || len(tr.spans) < 5 {
-		t.Fatalf("the piece lies in %d spans, %v; want several", len(tr.spans), err)
+		t.Fatalf("the chunk file lies in %d spans, %v; want several", len(tr.spans), err)
 	}
 	again, _ := assemble(t, []Input{apart}, nil)
-	checkPictures(t, again, paths)
+	checkFrames(t, again, paths)
 }
 
 func TestPictureShapeAndColourAreKept(t *testing.T) {
@@ -220,9 +220,9 @@ func TestPictureShapeAndColourAreKept(t *testing.T) {
 		kinds = append(kinds, c.Type())
 	}
 	if diff := cmp.Diff([]string{"avcC", "colr", "pasp"}, kinds); diff != "" {
-		t.Errorf("boxes of the picture's description (-want +got):\n%s", diff)
+		t.Errorf("boxes of the frame's description (-want +got):\n%s", diff)
 	}
 	if tr.width>>16 != 120 {
-		t.Errorf("the film is shown %d wide, want 120", tr.width>>16)
+		t.Errorf("the rendition is shown %d wide, want 120", tr.width>>16)
 	}
 }

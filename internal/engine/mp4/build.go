@@ -7,28 +7,28 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// minMovieScale keeps the rounding of a sound track's delay to the movie's time
+// minMovieScale keeps the rounding of the audio's delay to the movie's time
 // scale below a tenth of a millisecond.
 const minMovieScale = 10_000
 
-// movieScale returns the time scale of the film's edit lists: a multiple of that
-// of the pictures, so that their times are exact.
-func movieScale(pictures uint32) uint32 {
-	if pictures >= minMovieScale {
-		return pictures
+// movieScale returns the time scale of the edit lists: a multiple of that of the
+// video, so that its times are exact.
+func movieScale(video uint32) uint32 {
+	if video >= minMovieScale {
+		return video
 	}
-	return pictures * ((minMovieScale + pictures - 1) / pictures)
+	return video * ((minMovieScale + video - 1) / video)
 }
 
-// buildMoov makes the movie box for reels laid out as runs. Chunk offsets are
+// buildMoov makes the movie box for tracks laid out as runs. Chunk offsets are
 // left at zero.
-func buildMoov(reels []*trackBuilder, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
+func buildMoov(tracks []*trackBuilder, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
 	mvhd := mp4ff.CreateMvhd()
-	mvhd.Timescale = movieScale(reels[0].scale)
-	mvhd.NextTrackID = uint32(len(reels) + 1)
+	mvhd.Timescale = movieScale(tracks[0].scale)
+	mvhd.NextTrackID = uint32(len(tracks) + 1)
 	moov := mp4ff.NewMoovBox()
 	moov.AddChild(mvhd)
-	for i, r := range reels {
+	for i, r := range tracks {
 		trak, err := r.buildTrak(uint32(i+1), mvhd.Timescale, runs[i], wide)
 		if err != nil {
 			return nil, fmt.Errorf("build track %d: %w", i+1, err)
@@ -41,7 +41,7 @@ func buildMoov(reels []*trackBuilder, runs [][]run, wide bool) (*mp4ff.MoovBox, 
 }
 
 // version returns the version of a header box with this duration: 1 has 64 bits
-// for it. All bits set would mean that the duration is not known.
+// for it. All bits set would mean that the duration is unknown.
 func version(duration uint64) byte {
 	if duration >= math.MaxUint32 {
 		return 1
@@ -132,7 +132,8 @@ func (r *trackBuilder) buildTables(runs []run, wide bool) (*mp4ff.StblBox, error
 	return stbl, nil
 }
 
-// place writes where the runs of a track lie in a file whose media start at base.
+// setOffsets writes where the runs of a track are in a file whose media starts
+// at base.
 func setOffsets(stbl *mp4ff.StblBox, runs []run, base int64) {
 	for i, r := range runs {
 		if stbl.Co64 != nil {
@@ -143,7 +144,8 @@ func setOffsets(stbl *mp4ff.StblBox, runs []run, base int64) {
 	}
 }
 
-// build makes the edit list and returns how long it plays in the movie's scale.
+// build makes the edit list and returns how long it plays in the movie's time
+// scale.
 func (e edit) build(scale, movieScale uint32) (*mp4ff.ElstBox, uint64, error) {
 	delay, ok := rescale(uint64(e.delay), movieScale, scale)
 	length, fits := rescaleUp(uint64(e.length), movieScale, scale)

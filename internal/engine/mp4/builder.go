@@ -10,30 +10,30 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// reel is one track of the film to be: the samples of its pieces in the order in
-// which they are written.
+// trackBuilder builds one track of the output: the samples of its inputs in the
+// order in which they are written.
 type trackBuilder struct {
 	scale         uint32
-	width, height mp4ff.Fixed32 // zero for sound
+	width, height mp4ff.Fixed32 // zero for audio
 	entries       []mp4ff.Box
 	edit          edit
 
 	// One value for each sample, in decode order.
 	sizes []uint32
-	times []int64 // when it is decoded, on the film's time line
+	times []int64 // when it is decoded, on the timeline of the video
 
 	stts *mp4ff.SttsBox
-	ctts *mp4ff.CttsBox // nil when every sample is shown when it is decoded
+	ctts *mp4ff.CttsBox // nil if every sample is shown when it is decoded
 	sync []uint32       // numbers from 1; nil means all
 
 	sources []source
 }
 
-// source is a span of a piece.
+// source is a span of an input.
 type source struct {
 	span
 	input Input
-	label string // names the piece in errors
+	label string // names the input in errors
 }
 
 func (r *trackBuilder) isVideo() bool { return isVideoEntry(r.entries[0]) }
@@ -44,33 +44,33 @@ func (r *trackBuilder) addSources(p Input, label string, spans []span) {
 	}
 }
 
-// soundReel makes the reel of the sound, whose times stay what they are.
+// newAudioTrack makes the track of the audio, whose times stay as they are.
 func newAudioTrack(p Input) (*trackBuilder, error) {
 	t, err := readSingle(p)
 	if err != nil {
 		return nil, err
 	}
 	if t.isVideo() {
-		return nil, errors.New("the track is not sound")
+		return nil, errors.New("the track is not audio")
 	}
 	r := &trackBuilder{scale: t.scale, entries: t.entries, edit: t.edit, sizes: t.sizes, times: t.pts, stts: t.stts, sync: t.sync}
-	r.addSources(p, "sound", t.spans)
+	r.addSources(p, "audio", t.spans)
 	return r, nil
 }
 
-// pictureReel joins the pictures of all pieces, in order.
-func newVideoTrack(pieces []Input, length time.Duration) (*trackBuilder, error) {
+// newVideoTrack joins the frames of all chunk files, in order.
+func newVideoTrack(chunks []Input, length time.Duration) (*trackBuilder, error) {
 	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, length: length}
-	for i, p := range pieces {
+	for i, p := range chunks {
 		t, err := readSingle(p)
 		if errors.Is(err, ErrNoFrames) {
-			continue // a stretch of a damaged film from which nothing could be decoded
+			continue // a chunk of a damaged source from which nothing could be decoded
 		}
 		if err == nil {
-			err = j.add(p, t, fmt.Sprintf("piece %d", i+1))
+			err = j.add(p, t, fmt.Sprintf("chunk %d", i+1))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("piece %d: %w", i+1, err)
+			return nil, fmt.Errorf("chunk %d: %w", i+1, err)
 		}
 	}
 	if len(j.pts) == 0 {
@@ -79,31 +79,31 @@ func newVideoTrack(pieces []Input, length time.Duration) (*trackBuilder, error) 
 	return j.trackBuilder, j.schedule()
 }
 
-// joiner appends piece after piece to a reel of pictures.
+// joiner appends chunk file after chunk file to a video track.
 type joiner struct {
 	*trackBuilder
-	known  map[string]int // index in reel.entries, by the entry's bytes
+	known  map[string]int // index in entries, by the entry's bytes
 	pts    []int64        // when each sample is shown, in decode order
-	sorted []int64        // the same in order of time
+	sorted []int64        // the same in presentation order
 	last   int64          // duration of the last sample
-	length time.Duration  // of the film; 0 when it is not known
+	length time.Duration  // of the video; 0 if unknown
 }
 
 func (j *joiner) add(p Input, t *track, label string) error {
 	if !t.isVideo() {
-		return errors.New("the track is not pictures")
+		return errors.New("the track is not video")
 	}
 	if len(j.pts) == 0 {
 		j.scale, j.width, j.height = t.scale, t.width, t.height
 	}
 	if t.scale != j.scale {
-		return fmt.Errorf("its time scale is %d, that of the pieces before is %d", t.scale, j.scale)
+		return fmt.Errorf("its time scale is %d, that of the chunks before is %d", t.scale, j.scale)
 	}
 	if t.sync != nil && (len(t.sync) == 0 || t.sync[0] != 1) {
 		return errors.New("it does not start with a keyframe")
 	}
 	if len(j.entries) > 0 && t.entries[0].Type() != j.entries[0].Type() {
-		return fmt.Errorf("its codec is %q, that of the pieces before is %q", t.entries[0].Type(), j.entries[0].Type())
+		return fmt.Errorf("its codec is %q, that of the chunks before is %q", t.entries[0].Type(), j.entries[0].Type())
 	}
 	if err := j.addEntries(t); err != nil {
 		return err
@@ -125,13 +125,13 @@ func (j *joiner) add(p Input, t *track, label string) error {
 	return nil
 }
 
-// addEntries adds those of a piece's decoder set-ups that are new, and makes its
-// spans point to those of the film. Pieces encoded alike share one.
+// addEntries adds the sample entries of a chunk file that are new, and makes its
+// spans point to those of the output. Chunks encoded alike share one.
 func (j *joiner) addEntries(t *track) error {
 	at := make([]int, len(t.entries))
 	for i, e := range t.entries {
 		if v, ok := e.(*mp4ff.VisualSampleEntryBox); ok {
-			v.CompressorName = "" // an encoder's version is no reason to set up the decoder anew
+			v.CompressorName = "" // a different encoder version does not need a new decoder configuration
 		}
 		key, err := encoded(e)
 		if err != nil {
@@ -151,11 +151,11 @@ func (j *joiner) addEntries(t *track) error {
 	return nil
 }
 
-// addTimes appends the times of a piece, all of which must come after those of
-// the pieces before: times that mingle cannot be decoded in the pieces' order.
+// addTimes appends the times of a chunk file, all of which must come after those
+// of the chunks before: times that overlap cannot be decoded in this order.
 func (j *joiner) addTimes(t *track) error {
 	if len(j.pts)+len(t.pts) > maxSamples {
-		return fmt.Errorf("the film has more than %d frames", maxSamples)
+		return fmt.Errorf("the video has more than %d frames", maxSamples)
 	}
 	before := len(j.sorted)
 	j.pts = append(j.pts, t.pts...)
@@ -168,16 +168,16 @@ func (j *joiner) addTimes(t *track) error {
 		}
 	}
 	if before > 0 && own[0] <= j.sorted[before-1] {
-		return fmt.Errorf("it starts at %d/%d s, but the pieces before last until %d/%d s", own[0], j.scale, j.sorted[before-1], j.scale)
+		return fmt.Errorf("it starts at %d/%d s, but the chunks before last until %d/%d s", own[0], j.scale, j.sorted[before-1], j.scale)
 	}
 	j.last = t.lastDuration()
 	return nil
 }
 
-// schedule decides when each sample is decoded. Decode times are the times of
-// showing in order of time, moved ahead by the least shift with which no frame
-// is shown before it is decoded. So they increase strictly across the joins,
-// whatever reordering each piece was encoded with.
+// schedule decides when each sample is decoded. Decode times are the
+// presentation times in sorted order, moved ahead by the smallest shift with
+// which no frame is shown before it is decoded. So they increase strictly across
+// the joins, whatever reordering each chunk was encoded with.
 func (j *joiner) schedule() error {
 	var shift int64
 	for i, s := range j.sorted {
@@ -190,7 +190,7 @@ func (j *joiner) schedule() error {
 	}
 	end := j.sorted[n-1] + j.last
 	if end <= 0 {
-		return errors.New("the film ends before time zero")
+		return errors.New("the video ends before time zero")
 	}
 	if j.sorted[n-1]-first > maxTicks || shift > math.MaxInt32/2 {
 		return errors.New("the times of the frames lie too far apart")

@@ -12,8 +12,8 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// codecNames returns what browsers are asked whether they can play: the names of
-// RFC 6381 for all decoder set-ups of a track, each once.
+// codecNames returns the RFC 6381 names, which browsers are asked whether they
+// can play, for all sample entries of a track, each once.
 func codecNames(entries []mp4ff.Box) ([]string, error) {
 	var names []string
 	for _, e := range entries {
@@ -28,7 +28,7 @@ func codecNames(entries []mp4ff.Box) ([]string, error) {
 	return names, nil
 }
 
-// codecName needs an entry that has its set-up (see hasSetup).
+// codecName needs an entry that passes hasSetup.
 func codecName(entry mp4ff.Box) (string, error) {
 	switch e := entry.(type) {
 	case *mp4ff.AudioSampleEntryBox:
@@ -76,14 +76,14 @@ func aacName(e *mp4ff.AudioSampleEntryBox) (string, error) {
 	}
 	c, err := aac.DecodeAudioSpecificConfig(bytes.NewReader(d.DecSpecificInfo.DecConfig))
 	if err != nil {
-		return "", fmt.Errorf("read the set-up of the sound: %w", err)
+		return "", fmt.Errorf("read the configuration of the audio: %w", err)
 	}
 	return fmt.Sprintf("mp4a.%x.%d", d.ObjectType, c.ObjectType), nil
 }
 
-// parameterSets returns, for each decoder set-up, what it takes to begin with it
-// in the middle of a film: the parameter sets of H.264 and HEVC, as samples hold
-// them. Keyframes of AV1 bring theirs along.
+// parameterSets returns, for each sample entry, what it takes to begin with it
+// in the middle of a video: the parameter sets of H.264 and HEVC, as samples
+// hold them. Keyframes of AV1 contain theirs.
 func parameterSets(entries []mp4ff.Box) [][]byte {
 	sets := make([][]byte, len(entries))
 	for i, entry := range entries {

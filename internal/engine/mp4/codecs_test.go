@@ -9,7 +9,7 @@ import (
 )
 
 // codecs are the encoders of the codecs beside H.264, with what it takes to make
-// a small piece quickly.
+// a small chunk file quickly.
 var codecs = []struct {
 	entry, setup string // names of the boxes
 	name         string // as browsers are asked for it
@@ -19,7 +19,7 @@ var codecs = []struct {
 	{"av01", "av1C", "av01.0.00M.08", []string{"-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-crf", "40", "-b:v", "0"}},
 }
 
-func TestPiecesOfOtherCodecs(t *testing.T) {
+func TestChunkFilesOfOtherCodecs(t *testing.T) {
 	t.Parallel()
 	for _, c := range codecs {
 		t.Run(c.entry, func(t *testing.T) {
@@ -33,26 +33,26 @@ func TestPiecesOfOtherCodecs(t *testing.T) {
 			if err != nil || track.Codec != c.entry || track.Width != 160 || track.FirstPTS < 2*scale {
 				t.Fatalf("Inspect = %+v, %v; want %s of 160 pixels from 2 s on", track, err, c.entry)
 			}
-			sound := open(t, makeSound(t, 0, 6))
+			sound := open(t, makeAudio(t, 0, 6))
 			film, s := assemble(t, openAll(t, paths), &sound)
 			if want := len(packets(t, source)); s.Frames != want {
-				t.Errorf("the film has %d frames, want %d", s.Frames, want)
+				t.Errorf("the rendition has %d frames, want %d", s.Frames, want)
 			}
 			checkDecodeOrder(t, packets(t, film))
-			checkPictures(t, film, paths)
+			checkFrames(t, film, paths)
 			x := readIndex(t, film)
 			if got := x.Video.Codecs; len(got) != 1 || got[0] != c.name {
 				t.Errorf("the codec is called %q, want %q", got, c.name)
 			}
 			checkSegments(t, film, x)
 			if n := setups(t, film); n != 1 {
-				t.Errorf("the film has %d decoder set-ups, want one for pieces encoded alike", n)
+				t.Errorf("the rendition has %d decoder configuration, want one for chunk files encoded alike", n)
 			}
 		})
 	}
 }
 
-// setups returns how many decoder set-ups the pictures of a film have.
+// setups returns how many decoder configuration the frames of a rendition have.
 func setups(t *testing.T, film string) int {
 	t.Helper()
 	p := open(t, film)
@@ -67,12 +67,12 @@ func setups(t *testing.T, film string) int {
 	return len(moov.Trak.Mdia.Minf.Stbl.Stsd.Children)
 }
 
-func TestPiecesOfTwoCodecsAreNoFilm(t *testing.T) {
+func TestChunkFilesOfTwoCodecsAreNoVideo(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	first, second := encode(t, source, 0, 2*scale), encodeWith(t, source, 2*scale, end, codecs[0].args)
 	_, err := Assemble(io.Discard, openAll(t, []string{first, second}), nil, 0)
-	if want := `its codec is "hvc1", that of the pieces before is "avc1"`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `its codec is "hvc1", that of the chunks before is "avc1"`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Assemble = %v, want %q", err, want)
 	}
 }
@@ -86,10 +86,10 @@ func TestACodecNeedsItsOwnSetup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, swap := range map[string][2]string{
-			"without a set-up":     {c.setup, "free"},
-			"with another's":       {c.setup, "avcC"},
-			"under another's name": {c.entry, "avc1"},
-			"under a strange name": {c.entry, "vp09"},
+			"without a configuration": {c.setup, "free"},
+			"with another's":          {c.setup, "avcC"},
+			"under another's name":    {c.entry, "avc1"},
+			"under a strange name":    {c.entry, "vp09"},
 		} {
 			b := bytes.ReplaceAll(raw, []byte(swap[0]), []byte(swap[1]))
 			if _, err := Inspect(Input{bytes.NewReader(b), int64(len(b))}); err == nil {

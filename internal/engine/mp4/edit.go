@@ -9,8 +9,8 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// edit places a track on the film's time line: after delay, length ticks of the
-// media are played from mediaTime on. All are in ticks of the track.
+// edit places a track on the timeline: after delay, length ticks of the media
+// are played from mediaTime on. All are in ticks of the track.
 type edit struct {
 	delay, mediaTime, length int64
 }
@@ -19,11 +19,11 @@ type edit struct {
 // them cannot overflow. It is thousands of years at any real time scale.
 const maxTicks = 1 << 56
 
-var errEditList = errors.New("the edit list is not a delay and one stretch of media at normal speed")
+var errEditList = errors.New("the edit list is not a delay and one range of media at normal speed")
 
-// readEdit reads the edit list and moves t.pts to the film's time line.
+// readEdit reads the edit list and moves t.pts to the timeline of the video.
 func (t *track) readEdit(edts *mp4ff.EdtsBox, movieScale uint32) error {
-	_, end := t.playtime() // still on the media's own time line
+	_, end := t.playtime() // still on the media's own timeline
 	t.edit = edit{length: end}
 	if edts != nil && len(edts.Elst) > 0 {
 		if len(edts.Elst) > 1 {
@@ -67,13 +67,12 @@ func (t *track) applyEdits(entries []mp4ff.ElstEntry, movieScale uint32) error {
 }
 
 // rescale converts v from one time scale to another, to the nearest tick. It
-// reports whether the result is a time that can be.
+// reports whether the result is a valid time.
 func rescale(v uint64, to, from uint32) (int64, bool) {
 	return mulDiv(v, to, from, from/2)
 }
 
-// rescaleUp is rescale, but a part of a tick counts as a whole one: a stretch of
-// media must not lose its end.
+// rescaleUp is rescale, but rounds up: a range of media must not lose its end.
 func rescaleUp(v uint64, to, from uint32) (int64, bool) {
 	return mulDiv(v, to, from, from-1)
 }
@@ -89,8 +88,8 @@ func mulDiv(v uint64, to, from, add uint32) (int64, bool) {
 	return int64(q), q <= maxTicks
 }
 
-// ticks converts a time in ticks to a duration, to the nearest nanosecond. What
-// does not fit a duration becomes the longest one.
+// ticks converts a time in ticks to a duration, to the nearest nanosecond. One
+// that does not fit becomes the longest duration.
 func ticks(n int64, scale uint32) time.Duration {
 	ns, ok := rescale(uint64(max(n, 0)), uint32(time.Second), scale)
 	if !ok {

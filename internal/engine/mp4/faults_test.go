@@ -16,7 +16,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 	source := makeSource(t, false)
 	first, second := open(t, encode(t, source, 0, 2*scale)), open(t, encode(t, source, 2*scale, 4*scale))
 	other := open(t, encode(t, source, 4*scale, end, "-video_track_timescale", "90000"))
-	sound := open(t, makeSound(t, 0, 1))
+	sound := open(t, makeAudio(t, 0, 1))
 	empty := open(t, encodeNothing(t, source))
 
 	tests := []struct {
@@ -25,16 +25,16 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 		audio  *Input
 		want   string
 	}{
-		{"no pieces", nil, nil, ErrNoFrames.Error()},
-		{"only a piece without frames", []Input{empty}, nil, ErrNoFrames.Error()},
-		{"a piece twice", []Input{first, second, second}, nil, "piece 3: it starts at 24576/12288 s, but the pieces before last until"},
-		{"pieces in the wrong order", []Input{second, first}, nil, "piece 2: it starts at 0/12288 s"},
-		{"another time scale", []Input{first, second, other}, nil, "piece 3: its time scale is 90000"},
-		{"sound among the pictures", []Input{first, sound}, nil, "piece 2: the track is not pictures"},
-		{"pictures as sound", []Input{first}, &second, "read the sound: the track is not sound"},
-		{"sound without frames", []Input{first}, &empty, "read the sound: " + ErrNoFrames.Error()},
-		{"a piece that lost its end", []Input{first, {second, second.Size - 1}}, nil, "piece 2: "},
-		{"a piece that was cut after its size was known", []Input{first, cut(second, second.Size/4)}, nil, "piece 2: "},
+		{"no chunk files", nil, nil, ErrNoFrames.Error()},
+		{"only a chunk file without frames", []Input{empty}, nil, ErrNoFrames.Error()},
+		{"a chunk file twice", []Input{first, second, second}, nil, "chunk 3: it starts at 24576/12288 s, but the chunks before last until"},
+		{"chunk files in the wrong order", []Input{second, first}, nil, "chunk 2: it starts at 0/12288 s"},
+		{"another time scale", []Input{first, second, other}, nil, "chunk 3: its time scale is 90000"},
+		{"audio among the frames", []Input{first, sound}, nil, "chunk 2: the track is not video"},
+		{"frames as audio", []Input{first}, &second, "read the audio: the track is not audio"},
+		{"audio without frames", []Input{first}, &empty, "read the audio: " + ErrNoFrames.Error()},
+		{"a chunk file that lost its end", []Input{first, {second, second.Size - 1}}, nil, "chunk 2: "},
+		{"a chunk file that was cut after its size was known", []Input{first, cut(second, second.Size/4)}, nil, "chunk 2: "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func cut(p Input, n int64) Input {
 	return Input{io.NewSectionReader(p, 0, n), p.Size}
 }
 
-func TestAPieceWithoutFramesAddsNothing(t *testing.T) {
+func TestAChunkFileWithoutFramesAddsNothing(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	paths := []string{encode(t, source, 0, 2*scale), encodeNothing(t, source), encode(t, source, 4*scale, end)}
@@ -69,9 +69,9 @@ func TestAPieceWithoutFramesAddsNothing(t *testing.T) {
 	}
 	film, s := assemble(t, openAll(t, paths), nil)
 	if s.Frames != 96 {
-		t.Errorf("the film has %d frames, want 96", s.Frames)
+		t.Errorf("the rendition has %d frames, want 96", s.Frames)
 	}
-	checkPictures(t, film, []string{paths[0], paths[2]})
+	checkFrames(t, film, []string{paths[0], paths[2]})
 }
 
 // failingWriter fails once it has taken n bytes.
@@ -105,7 +105,7 @@ func TestInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Size < 1000 || got.Size > open(t, path).Size {
-		t.Errorf("the piece has %d bytes of media", got.Size)
+		t.Errorf("the chunk file has %d bytes of media", got.Size)
 	}
 	got.Size = 0
 	want := Track{Codec: "avc1", Width: 160, Height: 90, Timescale: scale, Frames: 48, KeyFrames: 2, FirstPTS: 2 * scale, Duration: 2e9}
@@ -113,17 +113,17 @@ func TestInspect(t *testing.T) {
 		t.Errorf("Inspect = %+v, want %+v", got, want)
 	}
 
-	sound, err := Inspect(open(t, makeSound(t, 0, 1)))
+	sound, err := Inspect(open(t, makeAudio(t, 0, 1)))
 	if err != nil || sound.Codec != "mp4a" || sound.Timescale != 48000 || sound.FirstPTS != -1024 {
-		t.Errorf("Inspect of sound = %+v, %v; want mp4a at 48000 with 1024 samples of priming", sound, err)
+		t.Errorf("Inspect of audio = %+v, %v; want mp4a at 48000 with 1024 samples of priming", sound, err)
 	}
 }
 
-// Every way to cut or to garble a piece's head must give an error or a track,
+// Every way to cut or to garble a chunk file's head must give an error or a track,
 // and never a panic. The fuzz test goes on from here.
-func TestDamagedPiecesAreErrors(t *testing.T) {
+func TestDamagedChunkFilesAreErrors(t *testing.T) {
 	t.Parallel()
-	raw := tinyPiece(t)
+	raw := tinyChunkFile(t)
 	for n := range raw {
 		if _, err := Inspect(Input{bytes.NewReader(raw[:n]), int64(n)}); err == nil {
 			t.Fatalf("Inspect of the first %d of %d bytes succeeded", n, len(raw))
@@ -138,9 +138,9 @@ func TestDamagedPiecesAreErrors(t *testing.T) {
 	}
 }
 
-// tinyPiece returns the bytes of a piece that is nearly all tables, with the
+// tinyChunkFile returns the bytes of a chunk file that is nearly all tables, with the
 // tables in front of the media.
-func tinyPiece(t testing.TB) []byte {
+func tinyChunkFile(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tiny.mp4")
 	ffmpeg(t, "-f", "lavfi", "-i", "color=s=16x16:r=24:d=0.5", "-c:v", "libx264", "-movflags", "+faststart", path)
@@ -161,13 +161,13 @@ func probe(raw []byte) {
 	s, err := Assemble(&film, []Input{p}, nil, 0)
 	if err == nil {
 		if err := Verify(Input{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
-			panic(fmt.Sprintf("a film that was assembled is not sound: %v", err))
+			panic(fmt.Sprintf("a rendition that was assembled is not valid: %v", err))
 		}
 	}
 	_, _ = Assemble(io.Discard, []Input{p}, &p, 0)
 }
 
-// cutUp reads the index of a film and makes every segment of it.
+// cutUp reads the index of a rendition and makes every segment of it.
 func cutUp(raw []byte) {
 	x, err := ReadIndex(Input{bytes.NewReader(raw), int64(len(raw))})
 	if err != nil {
@@ -200,7 +200,7 @@ func cutUp(raw []byte) {
 
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x08moov"))
-	piece := tinyPiece(f)
+	piece := tinyChunkFile(f)
 	var film bytes.Buffer
 	if _, err := Assemble(&film, []Input{{bytes.NewReader(piece), int64(len(piece))}}, nil, 0); err != nil {
 		f.Fatal(err)
@@ -213,13 +213,13 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x00\x00\x08moov"))
 	f.Add([]byte("\x00\x00\x00\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Add(tinyPiece(f))
+	f.Add(tinyChunkFile(f))
 	f.Fuzz(func(_ *testing.T, raw []byte) { probe(raw) })
 }
 
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
-	sound := open(t, makeSound(t, 0, 6))
+	sound := open(t, makeAudio(t, 0, 6))
 	path, s := assemble(t, openAll(t, encodeChunks(t, makeSource(t, false), 0, 2*scale, end)), &sound)
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		{"a sample has another size", s, func(b []byte) []byte { b[at("stsz", 19)]++; return b }},
 		{"two frames are decoded at once", s, func(b []byte) []byte { copy(b[at("stts", 16):], []byte{0, 0, 0, 0}); return b }},
 		{"the first frame is no keyframe", s, func(b []byte) []byte { b[at("stss", 15)] = 2; return b }},
-		{"the film is another one", other, func(b []byte) []byte { return b }},
+		{"the rendition is another one", other, func(b []byte) []byte { return b }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

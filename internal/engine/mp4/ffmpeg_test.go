@@ -34,7 +34,7 @@ func capture(t testing.TB, bin string, args []string) string {
 	return stdout.String()
 }
 
-// makeSource makes six seconds of test picture; vary drops and moves frames.
+// makeSource makes six seconds of test pattern; vary drops and moves frames.
 func makeSource(t testing.TB, vary bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "source.mp4")
@@ -47,7 +47,7 @@ func makeSource(t testing.TB, vary bool) string {
 	return path
 }
 
-// encode makes the piece of source from tick start to tick end.
+// encode makes the chunk file of source from tick start to tick end.
 func encode(t testing.TB, source string, start, end int64, extra ...string) string {
 	t.Helper()
 	return encodeWith(t, source, start, end, append([]string{"-c:v", "libx264", "-preset", "veryfast"}, extra...))
@@ -55,7 +55,7 @@ func encode(t testing.TB, source string, start, end int64, extra ...string) stri
 
 func encodeWith(t testing.TB, source string, start, end int64, codec []string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), fmt.Sprintf("piece-%d.mp4", start))
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("chunk-%d.mp4", start))
 	trim := fmt.Sprintf("[0:v:0]trim=start_pts=%d:end_pts=%d,setpts=PTS-0[v]", start, end)
 	args := []string{"-copyts", "-i", source, "-filter_complex", trim, "-map", "[v]", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-movie_timescale", "12288",
@@ -64,7 +64,7 @@ func encodeWith(t testing.TB, source string, start, end int64, codec []string) s
 	return path
 }
 
-// encodeChunks makes a piece for each stretch between two of borders.
+// encodeChunks makes a chunk file for each stretch between two of borders.
 func encodeChunks(t testing.TB, source string, borders ...int64) []string {
 	t.Helper()
 	var paths []string
@@ -75,9 +75,9 @@ func encodeChunks(t testing.TB, source string, borders ...int64) []string {
 }
 
 // makeSound encodes a tone that starts late and lasts for some seconds.
-func makeSound(t testing.TB, late, seconds float64) string {
+func makeAudio(t testing.TB, late, seconds float64) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sound.mp4")
+	path := filepath.Join(t.TempDir(), "audio.mp4")
 	ffmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("sine=r=48000:d=%g", seconds), "-copyts", "-af", fmt.Sprintf("asetpts=PTS+%g/TB", late),
 		"-c:a", "aac", "-ac", "2", "-movie_timescale", "48000", "-avoid_negative_ts", "disabled", path)
 	return path
@@ -106,7 +106,7 @@ func openAll(t testing.TB, paths []string) []Input {
 	return pieces
 }
 
-// assemble writes the film to a file, verifies it, and lets ffmpeg decode it all
+// assemble writes the rendition to a file, verifies it, and lets ffmpeg decode it all
 // without a warning.
 func assemble(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
 	t.Helper()
@@ -115,10 +115,10 @@ func assemble(t testing.TB, pieces []Input, sound *Input) (path string, s Summar
 	return path, s
 }
 
-// write writes the film to a file and verifies it.
+// write writes the rendition to a file and verifies it.
 func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "film.mp4")
+	path = filepath.Join(t.TempDir(), "rendition.mp4")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +161,8 @@ func times(packets []packet) []int64 {
 	return pts
 }
 
-// pictures returns the hash of every decoded frame by the tick it is shown at.
-func pictures(t testing.TB, path string, input ...string) map[int64]string {
+// frameHashes returns the hash of every decoded frame by the tick it is shown at.
+func frameHashes(t testing.TB, path string, input ...string) map[int64]string {
 	t.Helper()
 	args := slices.Concat([]string{"-copyts"}, input, []string{"-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-f", "framemd5", "-"})
@@ -179,7 +179,7 @@ func pictures(t testing.TB, path string, input ...string) map[int64]string {
 		hashes[pts] = strings.TrimSpace(fields[5])
 	}
 	if len(hashes) == 0 {
-		t.Fatalf("%s shows no pictures", path)
+		t.Fatalf("%s shows no frames", path)
 	}
 	return hashes
 }

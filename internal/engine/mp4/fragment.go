@@ -9,8 +9,8 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// Part is a piece of a segment: bytes that were made up for it, or a range of
-// the film's file.
+// Part is a part of a segment: bytes that were generated for it, or a range of
+// the rendition file.
 type Part struct {
 	Bytes []byte
 	Range
@@ -19,7 +19,7 @@ type Part struct {
 // Size returns how many bytes of the segment the part is.
 func (p Part) Size() int64 { return int64(len(p.Bytes)) + p.To - p.From }
 
-// Segment returns what the n-th segment, counted from 0, consists of.
+// Segment returns the parts of the n-th segment, counted from 0.
 func (s *Segments) Segment(n int) ([]Part, error) {
 	if n < 0 || n >= len(s.list) {
 		return nil, fmt.Errorf("the track has %d segments, and no %d", len(s.list), n)
@@ -38,7 +38,7 @@ func (s *Segments) Segment(n int) ([]Part, error) {
 	return parts, nil
 }
 
-// What a run of samples says of each. Every sample of sound can be decoded alone
+// What a trun box says of each sample. Every sample of audio can be decoded alone
 // and is shown when it is decoded.
 const (
 	audioRun = mp4ff.TrunDataOffsetPresentFlag | mp4ff.TrunSampleDurationPresentFlag | mp4ff.TrunSampleSizePresentFlag
@@ -77,10 +77,10 @@ func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// setup returns what comes before the first sample of a fragment, of a film
-// whose pieces were not encoded alike. Fragments could point to one of several
-// set-ups, but not every player goes there; all of them read what comes with the
-// pictures.
+// setup returns what comes before the first sample of a fragment, in a file
+// whose chunks were not encoded alike. Fragments could refer to one of several
+// sample entries, but not every player follows; all of them read parameter sets
+// within the samples.
 func (s *Segments) setup(f fragment) []byte {
 	if s.setups == nil {
 		return nil
@@ -105,9 +105,9 @@ func mdatHeader(media int64) int64 {
 	return boxHeader
 }
 
-// emptyMoof describes a fragment without its samples. What comes before the first
-// sample of the film is added to the times, because browsers ignore an edit list
-// that says so.
+// emptyMoof describes a fragment without its samples. The delay before the first
+// sample of the video is added to the times, because browsers ignore an edit
+// list with a delay.
 func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 	tfhd := mp4ff.CreateTfhd(s.id)
 	run := mp4ff.CreateTrun(0)
@@ -129,9 +129,9 @@ func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 	return moof
 }
 
-// buildInit makes the file that sets a decoder up: the film's own description of
-// the track, its edit list and its first set-up included, without samples. A duration of zero in the
-// edit list means: all that is to come.
+// buildInit makes the init segment: the file's own description of the track,
+// including its edit list and its first sample entry, without samples. A
+// duration of zero in the edit list means everything that follows.
 func (s *Segments) buildInit(t *track, movieScale uint32) ([]byte, error) {
 	r := &trackBuilder{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
 		edit: edit{mediaTime: t.edit.mediaTime}, stts: &mp4ff.SttsBox{}}

@@ -8,36 +8,36 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// Index is what it takes to send a film in segments: when the samples of its
-// tracks are shown and where they lie. It holds no media, and nothing of it
-// changes: it may be used from many goroutines at once.
+// Index is what it takes to send a rendition file in segments: when the samples
+// of its tracks are shown and where they are. It holds no media and is
+// immutable, so it may be used from many goroutines at once.
 type Index struct {
 	Video *Segments
-	Audio *Segments // nil for a silent film
+	Audio *Segments // nil for a silent video
 }
 
-// ReadIndex reads the tables of a film that Assemble made. It reads no further
-// than to the end of the movie box, which comes before the media.
-func ReadIndex(film Input) (*Index, error) {
-	moov, err := film.leadingMoov()
+// ReadIndex reads the tables of a file that Assemble made. It reads no further
+// than the end of the movie box, which comes before the media.
+func ReadIndex(file Input) (*Index, error) {
+	moov, err := file.leadingMoov()
 	if err != nil {
-		return nil, fmt.Errorf("read the index of the film: %w", err)
+		return nil, fmt.Errorf("read the index of the file: %w", err)
 	}
 	x := &Index{}
 	for i, trak := range moov.Traks {
-		t, err := readTrack(moov, trak, film.Size)
+		t, err := readTrack(moov, trak, file.Size)
 		if err != nil {
-			return nil, fmt.Errorf("read track %d of the film: %w", i+1, err)
+			return nil, fmt.Errorf("read track %d of the file: %w", i+1, err)
 		}
 		place := &x.Audio
 		if t.isVideo() {
 			place = &x.Video
 		}
 		if *place != nil {
-			return nil, errors.New("the film has two tracks of a kind")
+			return nil, errors.New("the file has two tracks of a kind")
 		}
 		if *place, err = newSegments(t, moov.Mvhd.Timescale); err != nil {
-			return nil, fmt.Errorf("cut track %d of the film: %w", i+1, err)
+			return nil, fmt.Errorf("cut track %d of the file: %w", i+1, err)
 		}
 	}
 	if x.Video == nil {

@@ -7,50 +7,50 @@ import (
 	"io"
 )
 
-// Piece is one encoded part: an ordinary MP4 file with a single track, whose
-// edit list says when it starts on the film's time line.
+// Input is a file to read: a chunk file, which is an ordinary MP4 with a single
+// track whose edit list says when it starts, or a finished rendition file.
 type Input struct {
 	io.ReaderAt
 	Size int64
 }
 
-// ErrNoFrames means that a file is a sound MP4 which holds nothing to play.
-// ffmpeg leaves one behind, and exits with success, when no frame reached it.
+// ErrNoFrames means that a file is a valid MP4 without samples. ffmpeg leaves
+// one behind, and exits with success, when no frame reached the encoder.
 var ErrNoFrames = errors.New("the file has no frames")
 
-// ErrTimes means that the frames of a piece contradict each other about when
-// they are shown, as those of a broken source do.
+// ErrTimes means that the presentation times of a chunk file contradict each
+// other, as those of a broken source do.
 var ErrTimes = errors.New("the times of the frames contradict each other")
 
 const (
 	boxHeader      = 8
 	largeBoxHeader = 16
 
-	// maxTopBoxes is far above the five or six that a file of ours has; it
-	// keeps a hostile file of tiny boxes from being read header by header.
+	// maxTopBoxes is far above the five or six that a file of ours has; it keeps
+	// a hostile file of tiny boxes from being read header by header.
 	maxTopBoxes = 64
 
-	// maxMoov and maxSamples are some ten times what a film of ten hours
-	// needs. Above them a file is taken for a hostile one.
+	// maxMoov and maxSamples are some ten times what a video of ten hours needs.
+	// A file above them is taken to be hostile.
 	maxMoov    = 256 << 20
 	maxSamples = 1 << 24
 )
 
-// topBox is where a box of the file's outermost level lies.
+// topBox is the position of a box of the file's top level.
 type topBox struct {
 	name         string
 	offset, size int64
-	header       int64 // how many of the first bytes are not its body
+	header       int64 // how many of its first bytes are not its body
 }
 
 func (b topBox) end() int64 { return b.offset + b.size }
 
-// topBoxes walks the outermost level of a file, reading headers only.
+// topBoxes walks over the top level of a file and reads headers only.
 func (p Input) topBoxes() ([]topBox, error) {
 	var boxes []topBox
 	for at := int64(0); at < p.Size; {
 		if len(boxes) == maxTopBoxes {
-			return nil, fmt.Errorf("more than %d boxes at the outermost level", maxTopBoxes)
+			return nil, fmt.Errorf("more than %d boxes at the top level", maxTopBoxes)
 		}
 		b, err := p.topBoxAt(at)
 		if err != nil {

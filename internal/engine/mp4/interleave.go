@@ -7,14 +7,14 @@ import (
 
 // Runs of one track last about this long in the file: short enough that a player
 // reading from the start always has both tracks, long enough that the tables stay
-// small. A run of pictures ends early where a keyframe gives a place to seek to.
+// small. A run of video ends early at a keyframe, where players seek to.
 const (
 	longRun  = time.Second
 	shortRun = time.Second / 2
 )
 
-// run is a stretch of samples of one track that lie together: a chunk, as MP4
-// calls it.
+// run is a range of samples of one track that are stored together; MP4 calls it
+// a chunk.
 type run struct {
 	samples int
 	entry   int
@@ -23,7 +23,7 @@ type run struct {
 	offset  int64         // from the start of the media
 }
 
-// runs cuts a reel into stretches.
+// runs cuts a track into runs.
 func (r *trackBuilder) runs() []run {
 	var out []run
 	long, short := inTicks(longRun, r.scale), inTicks(shortRun, r.scale)
@@ -79,7 +79,7 @@ func inTicks(d time.Duration, scale uint32) int64 {
 	return int64(d) * int64(scale) / int64(time.Second)
 }
 
-// signedTicks is ticks for times that may lie before zero.
+// signedTicks is ticks for times that may be before zero.
 func signedTicks(n int64, scale uint32) time.Duration {
 	if n < 0 {
 		return -ticks(-n, scale)

@@ -38,9 +38,9 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fakeReel makes a reel of pictures at 24 frames a second, set up like a real
-// piece.
-func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *trackBuilder {
+// fakeTrack makes a track of frames at 24 frames a second, set up like a real
+// chunk file.
+func fakeTrack(t testing.TB, like []byte, start int64, frames int, size uint32) *trackBuilder {
 	t.Helper()
 	tr, err := readSingle(Input{bytes.NewReader(like), int64(len(like))})
 	if err != nil {
@@ -63,10 +63,10 @@ func fakeReel(t testing.TB, like []byte, start int64, frames int, size uint32) *
 	return r
 }
 
-// fakePiece makes a piece of that kind, whose media are zeros.
-func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) Input {
+// fakeChunkFile makes a chunk file of that kind, whose media are zeros.
+func fakeChunkFile(t testing.TB, like []byte, start int64, frames int, size uint32) Input {
 	t.Helper()
-	f, err := newLayout([]*trackBuilder{fakeReel(t, like, start, frames, size)})
+	f, err := newLayout([]*trackBuilder{fakeTrack(t, like, start, frames, size)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func fakePiece(t testing.TB, like []byte, start int64, frames int, size uint32) 
 	return Input{mirage{head.Bytes()}, f.size()}
 }
 
-func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
+func TestAVideoOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	t.Parallel()
 	const frames, size = 2400, 1 << 20
-	like := tinyPiece(t)
-	pieces := []Input{fakePiece(t, like, 0, frames, size), fakePiece(t, like, frames*512, frames, size)}
+	like := tinyChunkFile(t)
+	pieces := []Input{fakeChunkFile(t, like, 0, frames, size), fakeChunkFile(t, like, frames*512, frames, size)}
 	var k keeper
 	s, err := Assemble(&k, pieces, nil, 0)
 	if err != nil {
@@ -118,8 +118,8 @@ func TestAFilmOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 
 func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
-	like := tinyPiece(t)
-	narrow, err := newLayout([]*trackBuilder{fakeReel(t, like, 0, 4095, 1<<20)})
+	like := tinyChunkFile(t)
+	narrow, err := newLayout([]*trackBuilder{fakeTrack(t, like, 0, 4095, 1<<20)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,21 +127,21 @@ func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	// last byte that 32 bits can name.
 	room := math.MaxUint32 - narrow.size()
 	for extra, wide := range map[int64]bool{0: false, room: false, room + 1: true} {
-		r := fakeReel(t, like, 0, 4095, 1<<20)
+		r := fakeTrack(t, like, 0, 4095, 1<<20)
 		r.sizes[4094] += uint32(extra)
 		f, err := newLayout([]*trackBuilder{r})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := f.moov.Trak.Mdia.Minf.Stbl.Co64 != nil; got != wide {
-			t.Errorf("a film of %d bytes has wide offsets: %t, want %t", f.size(), got, wide)
+			t.Errorf("a rendition of %d bytes has wide offsets: %t, want %t", f.size(), got, wide)
 		}
 	}
 }
 
-func TestAFilmOfADayHasWideTimes(t *testing.T) {
+func TestAVideoOfADayHasWideTimes(t *testing.T) {
 	t.Parallel()
-	r := fakeReel(t, tinyPiece(t), 0, 1000, 100)
+	r := fakeTrack(t, tinyChunkFile(t), 0, 1000, 100)
 	r.scale = 90000
 	r.stts.SampleTimeDelta[0] = 90000 * 86
 	r.edit.length = 1000 * 90000 * 86
@@ -154,20 +154,20 @@ func TestAFilmOfADayHasWideTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := f.summary().Duration.Hours(); math.Abs(got-23.89) > 0.01 {
-		t.Errorf("the film lasts %g h, want 23.89", got)
+		t.Errorf("the rendition lasts %g h, want 23.89", got)
 	}
 	if err := Verify(Input{mirage{head.Bytes()}, f.size()}, f.summary()); err != nil {
 		t.Error(err)
 	}
 }
 
-// BenchmarkAssemble joins two pieces of 64 MiB, from files to a file.
+// BenchmarkAssemble joins two chunk files of 64 MiB, from files to a file.
 func BenchmarkAssemble(b *testing.B) {
 	const frames, size = 640, 100 << 10
-	like, dir := tinyPiece(b), b.TempDir()
+	like, dir := tinyChunkFile(b), b.TempDir()
 	var pieces []Input
 	for i := range int64(2) {
-		p := fakePiece(b, like, i*frames*512, frames, size)
+		p := fakeChunkFile(b, like, i*frames*512, frames, size)
 		path := filepath.Join(dir, fmt.Sprint(i))
 		raw, err := io.ReadAll(io.NewSectionReader(p, 0, p.Size))
 		if err != nil {
@@ -181,7 +181,7 @@ func BenchmarkAssemble(b *testing.B) {
 	b.SetBytes(2 * frames * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		out, err := os.Create(filepath.Join(dir, "film.mp4"))
+		out, err := os.Create(filepath.Join(dir, "rendition.mp4"))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -194,14 +194,14 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 }
 
-// BenchmarkTables builds the head of a film of ten hours in 20 s chunks: a
+// BenchmarkTables builds the head of a rendition of ten hours in 20 s chunks: a
 // million frames, and next to no media.
 func BenchmarkTables(b *testing.B) {
 	const frames = 480
-	like := tinyPiece(b)
+	like := tinyChunkFile(b)
 	var pieces []Input
 	for i := range 1800 {
-		pieces = append(pieces, fakePiece(b, like, int64(i)*frames*512, frames, 10))
+		pieces = append(pieces, fakeChunkFile(b, like, int64(i)*frames*512, frames, 10))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -211,9 +211,9 @@ func BenchmarkTables(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex reads the index of a film of ten hours.
+// BenchmarkIndex reads the index of a rendition of ten hours.
 func BenchmarkIndex(b *testing.B) {
-	f, err := newLayout([]*trackBuilder{fakeReel(b, tinyPiece(b), 0, 24*36000, 10000)})
+	f, err := newLayout([]*trackBuilder{fakeTrack(b, tinyChunkFile(b), 0, 24*36000, 10000)})
 	if err != nil {
 		b.Fatal(err)
 	}

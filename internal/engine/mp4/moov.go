@@ -12,14 +12,14 @@ import (
 // leaf marks a box without child boxes.
 const leaf = -1
 
-// maxDepth is how deep boxes of boxShapes lie in each other in a sound file:
-// moov, trak, mdia, minf, stbl, stsd, avc1, avcC.
+// maxDepth is how deep boxes of boxShapes are nested in a valid file: moov,
+// trak, mdia, minf, stbl, stsd, avc1, avcC.
 const maxDepth = 8
 
 // boxShapes names every box inside moov that is read. The number is how many
 // bytes of its body come before its child boxes.
 //
-// Bit rates (btrt) are left out: those of one piece would be wrong for the film.
+// Bitrates (btrt) are left out: those of one chunk would be wrong for the whole.
 var boxShapes = map[string]int{
 	"moov": 0, "mvhd": leaf,
 	"trak": 0, "tkhd": leaf,
@@ -50,8 +50,8 @@ func (p Input) readMoov(boxes []topBox) (*mp4ff.MoovBox, error) {
 	return nil, errors.New("the file has no movie box")
 }
 
-// decodeMoov decodes what boxShapes names of a movie box. A panic of the
-// decoder is an error of the file: its input comes from outside.
+// decodeMoov decodes the boxes of a movie box that boxShapes names. A panic of
+// the decoder is an error of the file: its input comes from outside.
 func decodeMoov(raw []byte) (moov *mp4ff.MoovBox, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -74,7 +74,7 @@ func decodeMoov(raw []byte) (moov *mp4ff.MoovBox, err error) {
 }
 
 // prune appends to dst the boxes of src that boxShapes names. mp4ff decodes any
-// box anywhere, however deep, and some of its decoders believe the counts that
+// box anywhere, however deep, and some of its decoders trust the counts that
 // they read; it is given only boxes that are harmless.
 func prune(dst, src []byte, parent string, depth int) ([]byte, error) {
 	for len(src) > 0 {

@@ -11,13 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawPieces draws the times of frames, in decode order, of up to five pieces.
-// Frames are reordered at will inside a piece, except that its first is the
+// drawChunkFiles draws the times of frames, in decode order, of up to five chunk files.
+// Frames are reordered at will inside a chunk file, except that its first is the
 // earliest, as a closed GOP has it.
-func drawPieces(t *rapid.T) [][]int64 {
+func drawChunkFiles(t *rapid.T) [][]int64 {
 	at := rapid.Int64Range(-5000, 5000).Draw(t, "first")
 	var pieces [][]int64
-	for range rapid.IntRange(1, 5).Draw(t, "pieces") {
+	for range rapid.IntRange(1, 5).Draw(t, "chunk files") {
 		var pts []int64
 		for range rapid.IntRange(1, 12).Draw(t, "frames") {
 			pts = append(pts, at)
@@ -42,12 +42,12 @@ func join(pieces [][]int64) (*joiner, error) {
 func TestScheduleKeepsTimesAndNeverShowsBeforeDecoding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := drawPieces(t)
+		pieces := drawChunkFiles(t)
 		pts := slices.Concat(pieces...)
 		j, err := join(pieces)
 		if slices.Max(pts)+512 <= 0 {
 			if err == nil {
-				t.Fatal("a film that ends before zero was accepted")
+				t.Fatal("a rendition that ends before zero was accepted")
 			}
 			return
 		}
@@ -78,17 +78,17 @@ func TestScheduleKeepsTimesAndNeverShowsBeforeDecoding(t *testing.T) {
 	})
 }
 
-func TestTheLastFrameEndsWithTheFilm(t *testing.T) {
+func TestTheLastFrameEndsWithTheVideo(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
 		length time.Duration
 		want   int64 // ticks of 1/12288 s that the last of three frames lasts
 	}{
-		{"a film of unknown length", 0, 30 * 12288},
-		{"a film that is longer", 2 * time.Minute, 30 * 12288},
-		{"a film that ends soon after it", 61 * time.Second, 12288},
-		{"a film that ends before it", 59 * time.Second, 1228},
+		{"a rendition of unknown length", 0, 30 * 12288},
+		{"a rendition that is longer", 2 * time.Minute, 30 * 12288},
+		{"a rendition that ends soon after it", 61 * time.Second, 12288},
+		{"a rendition that ends before it", 59 * time.Second, 1228},
 	}
 	for _, tt := range tests {
 		j := &joiner{trackBuilder: &trackBuilder{scale: scale}, length: tt.length}

@@ -8,41 +8,42 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// segmentLength is how long a segment is meant to last, in seconds. Films have a
-// keyframe about every two seconds; a shorter segment would cost more requests,
-// a longer one would make players slow to start and to switch.
+// segmentLength is how long a segment is meant to last, in seconds. Renditions
+// have a keyframe about every two seconds; a shorter segment would cost more
+// requests, a longer one would make players slow to start and to switch.
 //
-// Numbers in addresses count segments: whoever changes how films are cut has to
-// change the addresses too, or a playlist kept by a cache would mean other media.
+// URLs contain the numbers of segments: if files are ever cut differently, the
+// URLs have to change too, or a cached playlist would refer to other media.
 const segmentLength = 4
 
-// Segments is one track of a film, cut into parts that can be decoded alone.
+// Segments is one track of a rendition file, cut into segments that can be
+// decoded alone.
 type Segments struct {
-	Init   []byte   // what a decoder is set up with: a file without samples
-	Codecs []string // as RFC 6381 writes them, such as "avc1.64001f"
+	Init   []byte   // the init segment: a file without samples
+	Codecs []string // in the form of RFC 6381, such as "avc1.64001f"
 
-	Width, Height int   // of a picture
-	Channels      int   // of sound
+	Width, Height int   // of the video
+	Channels      int   // of the audio
 	Timescale     int64 // ticks a second
 
 	id      uint32 // of the track
 	video   bool
-	setups  [][]byte // what the first sample after a change of the decoder set-up begins with; nil if there is one set-up
-	delay   int64    // ticks before the first sample, which no edit list has to tell
+	setups  [][]byte // the parameter sets that precede the first sample after a change of the decoder configuration; nil if there is one configuration
+	delay   int64    // ticks before the first sample, which no edit list has to express
 	samples []sample
 	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
 	spans   []span
 	list    []Segment
 }
 
-// sample is what a segment says about one.
+// sample is what a segment says about a sample.
 type sample struct {
 	size     uint32
 	duration uint32
-	offset   int32 // from decoding to showing
+	offset   int32 // from decode to presentation time
 }
 
-// Segment is a stretch of a track. Its times are on the film's time line, in
+// Segment is a part of a track. Its times are on the timeline of the video, in
 // ticks: the first begins at zero, and each where the one before ends.
 type Segment struct {
 	Start, End int64
@@ -52,11 +53,11 @@ type Segment struct {
 	mark // where it begins
 }
 
-// mark is a place between two samples.
+// mark is a position between two samples.
 type mark struct {
 	sample  int   // the one that follows
-	decoded int64 // when that one is decoded, on the media's own time line
-	span    int   // in which it lies
+	decoded int64 // its decode time, on the media's own timeline
+	span    int   // the span that it is in
 	skipped int   // samples of the span that come before it
 	at      int64 // where it lies in the file
 }
@@ -105,8 +106,8 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	return s, nil
 }
 
-// readSamples keeps what the tables say about each sample. Of composition offsets
-// there is no table any more, but when each sample is shown.
+// readSamples keeps what the tables say about each sample. The composition
+// offsets are recomputed from the presentation times.
 func (s *Segments) readSamples(t *track) error {
 	s.samples = make([]sample, 0, len(t.sizes))
 	var decoded int64
@@ -127,10 +128,10 @@ func (s *Segments) readSamples(t *track) error {
 	return nil
 }
 
-// cut decides where segments begin: at the first keyframe of each stretch of
-// segmentLength on the film's time line. The keyframes that all renditions of a
-// film share decide, so they are cut at the same moments. Encoders put a keyframe
-// at the frame nearest to its time, which may be a tick too early.
+// cut decides where segments begin: at the first keyframe of each segmentLength
+// of the timeline. All renditions of a video have these keyframes at the same
+// frames, so they are cut at the same times. Encoders put a keyframe at the
+// frame nearest to its time, which may be a tick too early.
 func (s *Segments) cut(pts []int64, end int64) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
 		return errors.New("the track does not start with a keyframe")
@@ -164,7 +165,7 @@ func (s *Segments) add(g Segment, end int64, sample int) {
 	s.list = append(s.list, g)
 }
 
-// joinLast makes a short rest part of the segment before it.
+// joinLast joins a short last segment to the one before.
 func (s *Segments) joinLast(least int64) {
 	n := len(s.list)
 	if n < 2 || s.list[n-1].End-s.list[n-1].Start >= least {
@@ -178,20 +179,20 @@ func (s *Segments) joinLast(least int64) {
 // List returns the segments in their order.
 func (s *Segments) List() []Segment { return s.list }
 
-// Range is a part of a film's file: the bytes From up to, but not with, To.
+// Range is a part of a file: the bytes From up to, but not including, To.
 type Range struct{ From, To int64 }
 
-// fragment is a run of samples with one decoder set-up.
+// fragment is a range of samples with one decoder configuration.
 type fragment struct {
 	mark    // where it begins
 	samples int
 	entry   int
-	media   int64 // bytes, of ranges
+	media   int64 // bytes of ranges
 	ranges  []Range
 }
 
-// fragments yields the parts of a segment. It is one, unless the set-up of the
-// decoder changes in the middle.
+// fragments yields the parts of a segment. It is one, unless the decoder
+// configuration changes in the middle.
 func (s *Segments) fragments(n int) iter.Seq[fragment] {
 	return func(yield func(fragment) bool) {
 		m := s.list[n].mark

@@ -39,7 +39,7 @@ func render(t testing.TB, film Input, s *Segments, n int) []byte {
 }
 
 // fragmented writes the segments of a track, all of them or just one, behind
-// its set-up.
+// its configuration.
 func fragmented(t testing.TB, path string, s *Segments, only ...int) string {
 	t.Helper()
 	if len(only) == 0 {
@@ -58,24 +58,24 @@ func fragmented(t testing.TB, path string, s *Segments, only ...int) string {
 	return out
 }
 
-// TestSegmentsAreTheFilm cuts films of every kind and wants each frame back, at
+// TestSegmentsAreTheVideo cuts renditions of every kind and wants each frame back, at
 // its time.
-func TestSegmentsAreTheFilm(t *testing.T) {
+func TestSegmentsAreTheVideo(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
 		vary    bool
 		borders []int64
 		extra   []string
-		late    float64 // when the sound starts
+		late    float64 // when the audio starts
 		sound   float64 // how long it lasts; 0 means none
-		cuts    int     // segments of pictures
+		cuts    int     // segments of frames
 	}{
-		{"several pieces, with sound", false, []int64{0, 2 * scale, 4 * scale, end}, nil, 0, 6, 2},
+		{"several chunk files, with audio", false, []int64{0, 2 * scale, 4 * scale, end}, nil, 0, 6, 2},
 		{"uneven times and many B-frames", true, []int64{0, end}, []string{"-bf", "8", "-g", "20"}, 0, 0, 2},
-		{"sound that starts late and lasts longer", false, []int64{0, end}, []string{"-g", "24"}, 0.5, 9, 2},
-		{"pictures that start late, sound that is shorter", false, []int64{scale, 3 * scale, end}, nil, 0, 1, 1},
-		{"a single picture", false, []int64{0, 512}, nil, 0, 0, 1},
+		{"audio that starts late and lasts longer", false, []int64{0, end}, []string{"-g", "24"}, 0.5, 9, 2},
+		{"frames that start late, audio that is shorter", false, []int64{scale, 3 * scale, end}, nil, 0, 1, 1},
+		{"a single frame", false, []int64{0, 512}, nil, 0, 0, 1},
 	}
 	sources := map[bool]string{false: makeSource(t, false), true: makeSource(t, true)}
 	for _, tt := range tests {
@@ -88,20 +88,20 @@ func TestSegmentsAreTheFilm(t *testing.T) {
 			}
 			var sound *Input
 			if tt.sound > 0 {
-				p := open(t, makeSound(t, tt.late, tt.sound))
+				p := open(t, makeAudio(t, tt.late, tt.sound))
 				sound = &p
 			}
 			film, _ := write(t, pieces, sound)
 			x := readIndex(t, film)
 			if len(x.Video.List()) != tt.cuts || (x.Audio != nil) != (sound != nil) {
-				t.Errorf("the film has %d segments of pictures and sound %v, want %d and %v", len(x.Video.List()), x.Audio != nil, tt.cuts, sound != nil)
+				t.Errorf("the rendition has %d segments of frames and audio %v, want %d and %v", len(x.Video.List()), x.Audio != nil, tt.cuts, sound != nil)
 			}
 			checkSegments(t, film, x)
 		})
 	}
 }
 
-// TestASegmentMayNeedTwoSetups joins pieces that were encoded differently, in the
+// TestASegmentMayNeedTwoSetups joins chunk files that were encoded differently, in the
 // middle of a segment.
 func TestASegmentMayNeedTwoSetups(t *testing.T) {
 	t.Parallel()
@@ -110,25 +110,25 @@ func TestASegmentMayNeedTwoSetups(t *testing.T) {
 	film, _ := write(t, pieces, nil)
 	x := readIndex(t, film)
 	if got := x.Video.Codecs; len(got) != 2 || !strings.HasPrefix(got[0], "avc1.64") || !strings.HasPrefix(got[1], "avc1.42") {
-		t.Errorf("the codecs are %q, want those of both pieces", got)
+		t.Errorf("the codecs are %q, want those of both chunk files", got)
 	}
 	raw := render(t, open(t, film), x.Video, 0)
 	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Video.List()) != 1 || int64(len(raw)) != x.Video.List()[0].Size {
 		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Video.List()), n, len(raw), x.Video.List()[0].Size)
 	}
-	// Of the film, ffmpeg's parser grumbles; see TestPiecesEncodedDifferentlyStillPlay.
-	got, want := pictures(t, fragmented(t, film, x.Video)), pictures(t, film, "-v", "fatal")
+	// Of the rendition, ffmpeg's parser grumbles; see TestChunkFilesEncodedDifferentlyStillPlay.
+	got, want := frameHashes(t, fragmented(t, film, x.Video)), frameHashes(t, film, "-v", "fatal")
 	if !maps.Equal(got, want) {
-		t.Errorf("the segment shows %d pictures, the film %d, or others", len(got), len(want))
+		t.Errorf("the segment shows %d frames, the rendition %d, or others", len(got), len(want))
 	}
 }
 
-// checkSegments compares the segments of a film with the film.
+// checkSegments compares the segments of a rendition with the rendition.
 func checkSegments(t *testing.T, film string, x *Index) {
 	t.Helper()
 	whole := fragmented(t, film, x.Video)
-	if got, want := pictures(t, whole), pictures(t, film); !maps.Equal(got, want) {
-		t.Errorf("the segments show %d pictures at %v, the film %d at %v", len(got), times(packets(t, whole)), len(want), times(packets(t, film)))
+	if got, want := frameHashes(t, whole), frameHashes(t, film); !maps.Equal(got, want) {
+		t.Errorf("the segments show %d frames at %v, the rendition %d at %v", len(got), times(packets(t, whole)), len(want), times(packets(t, film)))
 	}
 	for n, g := range x.Video.List() {
 		if size := len(render(t, open(t, film), x.Video, n)); int64(size) != g.Size {
@@ -136,22 +136,22 @@ func checkSegments(t *testing.T, film string, x *Index) {
 		}
 		alone := packets(t, fragmented(t, film, x.Video, n))
 		if len(alone) != g.Frames || !strings.HasPrefix(alone[0].Flags, "K") {
-			t.Errorf("segment %d has %d pictures, the first marked %q; want %d from a keyframe on", n, len(alone), alone[0].Flags, g.Frames)
+			t.Errorf("segment %d has %d frames, the first marked %q; want %d from a keyframe on", n, len(alone), alone[0].Flags, g.Frames)
 		}
 		if pts := times(alone); n > 0 && pts[0] != g.Start || pts[0] < g.Start || pts[len(pts)-1] >= g.End {
-			t.Errorf("segment %d shows pictures from %d to %d, announced is %d to %d", n, pts[0], pts[len(pts)-1], g.Start, g.End)
+			t.Errorf("segment %d shows frames from %d to %d, announced is %d to %d", n, pts[0], pts[len(pts)-1], g.Start, g.End)
 		}
 	}
 	if x.Audio != nil {
-		got, want := soundTimes(t, fragmented(t, film, x.Audio)), soundTimes(t, film)
+		got, want := audioTimes(t, fragmented(t, film, x.Audio)), audioTimes(t, film)
 		if !slices.Equal(got, want) {
-			t.Errorf("the sound of the segments is\n%v, that of the film\n%v", got, want)
+			t.Errorf("the audio of the segments is\n%v, that of the rendition\n%v", got, want)
 		}
 	}
 }
 
-// soundTimes returns when each packet of sound is heard, and its bytes' hash.
-func soundTimes(t testing.TB, path string) []string {
+// audioTimes returns when each packet of audio is heard, and its bytes' hash.
+func audioTimes(t testing.TB, path string) []string {
 	t.Helper()
 	raw := capture(t, "ffprobe", []string{"-v", "warning", "-select_streams", "a:0", "-show_data_hash", "crc32",
 		"-show_entries", "packet=pts,dts,data_hash", "-of", "csv=p=0", path})

@@ -27,8 +27,8 @@ func (t *track) readSizes(stsz *mp4ff.StszBox, fileSize int64) error {
 	return nil
 }
 
-// readSpans finds where the samples lie. Neighbouring chunks become one span, so
-// a file that ffmpeg wrote has a single one.
+// readSpans finds where the samples are. Adjacent chunks become one span, so a
+// file that ffmpeg wrote has a single one.
 func (t *track) readSpans(stbl *mp4ff.StblBox, fileSize int64) error {
 	chunks := chunkOffsets(stbl)
 	next := 0 // sample
@@ -91,7 +91,7 @@ func (t *track) readSync(stss *mp4ff.StssBox) error {
 	return nil
 }
 
-// readTimes computes when each sample is shown, on the track's own time line.
+// readTimes computes when each sample is shown, on the track's own timeline.
 func (t *track) readTimes(ctts *mp4ff.CttsBox) error {
 	var n uint64
 	for _, c := range t.stts.SampleCount {
@@ -114,7 +114,7 @@ func (t *track) readTimes(ctts *mp4ff.CttsBox) error {
 	return t.addOffsets(ctts)
 }
 
-// addOffsets adds the distances between decoding and showing to t.pts.
+// addOffsets adds the composition offsets to t.pts.
 func (t *track) addOffsets(ctts *mp4ff.CttsBox) error {
 	rest := t.pts
 	for i, offset := range ctts.SampleOffset {

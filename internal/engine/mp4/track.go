@@ -10,21 +10,21 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// Track describes the one track of a piece.
+// Track describes the one track of a chunk file.
 type Track struct {
-	Codec         string // as the file calls it: "avc1" for H.264, "hvc1" for HEVC, "av01" for AV1, "mp4a" for AAC
-	Width, Height int    // of a picture
+	Codec         string // sample entry: "avc1" for H.264, "hvc1" for HEVC, "av01" for AV1, "mp4a" for AAC
+	Width, Height int    // of the video
 	Timescale     int    // ticks a second
-	Frames        int    // pictures, or packets of sound
+	Frames        int    // of video, or packets of audio
 	KeyFrames     int
-	FirstPTS      int64         // when the earliest frame is shown on the film's time line, in ticks
+	FirstPTS      int64         // the earliest presentation time on the timeline of the video, in ticks
 	Duration      time.Duration // from the first frame to the end of the last
 	Size          int64         // bytes of media
 }
 
-// Inspect reads the tables of a piece and checks them against each other and
-// against the file's size. It does not look at the media itself. A file without
-// frames is ErrNoFrames.
+// Inspect reads the tables of a chunk file and checks them against each other
+// and against the file's size. It does not look at the media itself. A file
+// without frames is ErrNoFrames.
 func Inspect(p Input) (Track, error) {
 	t, err := readSingle(p)
 	if err != nil {
@@ -51,19 +51,19 @@ func Inspect(p Input) (Track, error) {
 type track struct {
 	scale         uint32 // ticks a second
 	width, height mp4ff.Fixed32
-	entries       []mp4ff.Box // how to set up the decoder; never empty
+	entries       []mp4ff.Box // decoder configurations; never empty
 	edit          edit
 
 	// One value for each sample, in decode order.
 	sizes []uint32
-	pts   []int64 // on the film's time line
+	pts   []int64 // on the timeline of the video
 
 	stts  *mp4ff.SttsBox
-	sync  []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
-	spans []span   // where the samples lie, in decode order
+	sync  []uint32 // numbers, from 1, of the sync samples; nil means all
+	spans []span   // where the samples are, in decode order
 }
 
-// span is a run of samples that lie one after the other in a file.
+// span is a range of samples that are contiguous in a file.
 type span struct {
 	offset, size int64
 	samples      int
@@ -123,7 +123,7 @@ func readTrack(moov *mp4ff.MoovBox, trak *mp4ff.TrakBox, fileSize int64) (*track
 	return t, t.readEdit(trak.Edts, moov.Mvhd.Timescale)
 }
 
-// complete reports whether every table is there that a track must have.
+// complete reports whether a track has every required table.
 func complete(trak *mp4ff.TrakBox) bool {
 	if trak.Tkhd == nil || trak.Mdia == nil || trak.Mdia.Mdhd == nil || trak.Mdia.Minf == nil {
 		return false
@@ -133,26 +133,27 @@ func complete(trak *mp4ff.TrakBox) bool {
 		s.Stsz != nil && (s.Stco != nil || s.Co64 != nil)
 }
 
-// checkEntries checks that the track says how to set up its decoder, and that
-// this can be written again: mp4ff reads some malformed set-ups of which it does
-// not know the size.
+// checkEntries checks that the track has a decoder configuration, and that it
+// can be written again: mp4ff reads some malformed ones whose size it does not
+// know.
 func (t *track) checkEntries() error {
 	for _, e := range t.entries {
 		if !hasSetup(e) {
-			return fmt.Errorf("%q does not say how to set up its decoder", e.Type())
+			return fmt.Errorf("%q has no decoder configuration", e.Type())
 		}
 		raw, err := encoded(e)
 		if err != nil {
 			return err
 		}
 		if uint64(len(raw)) != e.Size() {
-			return fmt.Errorf("the decoder set-up in %q is malformed", e.Type())
+			return fmt.Errorf("the decoder configuration in %q is malformed", e.Type())
 		}
 	}
 	return nil
 }
 
-// hasSetup reports whether an entry carries what its own codec's decoder needs.
+// hasSetup reports whether an entry has the configuration that its codec's
+// decoder needs.
 func hasSetup(entry mp4ff.Box) bool {
 	switch e := entry.(type) {
 	case *mp4ff.AudioSampleEntryBox:
@@ -177,8 +178,8 @@ func (t *track) playtime() (first, end int64) {
 }
 
 // lastDuration returns the duration of the last sample, which has no successor
-// to tell it. One of zero length would never be shown, so it gets that of the
-// sample before it.
+// to derive it from. If it is zero, the frame would never be shown, so it gets
+// that of the sample before.
 func (t *track) lastDuration() int64 {
 	for _, d := range slices.Backward(t.stts.SampleTimeDelta) {
 		if d > 0 {

@@ -9,35 +9,35 @@ import (
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
 
-// Verify reads the head of a finished film back and checks it before anyone may
-// see the file: the boxes are in order and end where the file ends, the tables
-// agree with each other, every byte of media belongs to exactly one sample,
-// frames are decoded in order and start with a keyframe, and what the file says
-// of itself is what Assemble said.
+// Verify reads the head of a finished rendition file back and checks it before
+// it is published: the boxes are in order and end where the file ends, the
+// tables agree with each other, every byte of media belongs to exactly one
+// sample, frames are decoded in order and start with a keyframe, and the file
+// matches what Assemble returned.
 func Verify(f Input, want Summary) error {
 	mdat, moov, err := readHead(f)
 	if err != nil {
-		return fmt.Errorf("verify the film: %w", err)
+		return fmt.Errorf("verify the file: %w", err)
 	}
 	var spans []span
 	got := Summary{Size: f.Size, Duration: ticks(int64(moov.Mvhd.Duration), moov.Mvhd.Timescale)}
 	for i, trak := range moov.Traks {
 		t, err := readTrack(moov, trak, f.Size)
 		if err == nil && t.isVideo() {
-			err = t.checkPictures()
+			err = t.checkVideo()
 			got.Frames += len(t.sizes)
 			got.Width, got.Height = frameSize(t.entries[0])
 		}
 		if err != nil {
-			return fmt.Errorf("verify track %d of the film: %w", i+1, err)
+			return fmt.Errorf("verify track %d: %w", i+1, err)
 		}
 		spans = append(spans, t.spans...)
 	}
 	if err := checkTiling(spans, mdat); err != nil {
-		return fmt.Errorf("verify the film: %w", err)
+		return fmt.Errorf("verify the file: %w", err)
 	}
 	if got != want {
-		return fmt.Errorf("verify the film: it says %+v of itself instead of %+v", got, want)
+		return fmt.Errorf("verify the file: it is %+v instead of %+v", got, want)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func readHead(f Input) (mdat topBox, moov *mp4ff.MoovBox, err error) {
 	if !slices.Equal(names, []string{"ftyp", "moov", "mdat"}) {
 		return topBox{}, nil, fmt.Errorf("its boxes are %q", names)
 	}
-	// A file cut short shows at its end, which no table leads to.
+	// Reading the last byte detects a truncated file: no table leads there.
 	if err := f.readFull(make([]byte, 1), f.Size-1); err != nil {
 		return topBox{}, nil, fmt.Errorf("read the last byte: %w", err)
 	}
@@ -62,8 +62,8 @@ func readHead(f Input) (mdat topBox, moov *mp4ff.MoovBox, err error) {
 	return boxes[2], moov, err
 }
 
-// checkPictures checks the order of decoding and of showing.
-func (t *track) checkPictures() error {
+// checkVideo checks the order of decoding.
+func (t *track) checkVideo() error {
 	if slices.Contains(t.stts.SampleTimeDelta, 0) {
 		return errors.New("two frames are decoded at the same moment")
 	}
@@ -79,7 +79,7 @@ func checkTiling(spans []span, mdat topBox) error {
 	at := mdat.offset + mdat.header
 	for _, s := range spans {
 		if s.offset != at {
-			return fmt.Errorf("media are expected at byte %d but lie at %d", at, s.offset)
+			return fmt.Errorf("media is expected at byte %d but is at %d", at, s.offset)
 		}
 		at += s.size
 	}

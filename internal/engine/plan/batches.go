@@ -6,24 +6,24 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// batch is what one run makes: pictures that lie close together in the film, so
-// that decoding what is between them costs less than starting anew.
+// Batch is what one run of ffmpeg makes: thumbnails that are close together, so
+// that decoding what is between them costs less than another run.
 type Batch struct {
 	Seek  int64
 	Shots []Shot // in order of time
 }
 
-// shot is one picture of the film, and the thumbnails that show it.
+// Shot is one frame of the source, and the thumbnails that show it.
 type Shot struct {
 	PTS        int64
-	Thumbnails []int
+	Thumbnails []int // indexes in video.Plan.Thumbnails
 }
 
-// startCost is how long a stretch of film can be decoded in the time that it
+// startCost is how many seconds of video can be decoded in the time that it
 // takes to start a run and to open the file.
 const startCost = 1.0
 
-// batches groups the thumbnails of a plan.
+// Batches groups the thumbnails of a plan.
 func Batches(p *video.Plan) []Batch {
 	order := make([]int, len(p.Thumbnails))
 	for i := range order {
@@ -48,7 +48,8 @@ func Batches(p *video.Plan) []Batch {
 	return out
 }
 
-// reaches reports whether going on to a thumbnail costs less than a new run.
+// reaches reports whether decoding on to a thumbnail costs less than another
+// run.
 func (b *Batch) reaches(t video.Thumbnail, p *video.Plan) bool {
 	tb := p.Input.TimeBase
 	from := max(t.Seek, p.FirstPTS)

@@ -5,13 +5,13 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// busySeconds is over how long a time the source's bit rate is measured: long
-// enough that a single large picture does not count, short enough that a wild
-// scene in a quiet film does.
+// peakSeconds is over how many seconds the peak bitrate of the source is
+// measured: long enough that a single large frame does not count, short enough
+// that a busy scene in a quiet video does.
 const peakSeconds = 5
 
-// notePeakBitrates notes on each chunk how much the source spends on its busiest seconds.
-// Chunks begin at keyframes, so that groups of pictures belong to one of them.
+// notePeakBitrates notes on each chunk the peak bitrate of the source. Chunks
+// begin at keyframes, so each GOP belongs to one of them.
 func notePeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
 	for i := range chunks {
 		c := &chunks[i]
@@ -20,9 +20,9 @@ func notePeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
 	}
 }
 
-// peakBitrate returns the highest bit rate between two times over groups of pictures
-// that last busySeconds or more together. What is left over at the end counts as
-// part of the last of them.
+// peakBitrate returns the highest bitrate between two times over GOPs that
+// together last peakSeconds or more. A shorter rest at the end counts as part of
+// the last of them.
 func peakBitrate(l *probe.Timeline, start, end int64, tb video.Ratio) int64 {
 	var most float64
 	var bytes int64

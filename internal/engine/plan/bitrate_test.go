@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func TestBusiest(t *testing.T) {
+func TestPeakBitrate(t *testing.T) {
 	t.Parallel()
 	// A key every second; the number is the bytes of that second.
 	film := func(bytes ...int64) *probe.Timeline {
@@ -29,9 +29,9 @@ func TestBusiest(t *testing.T) {
 		start, end int64
 		want       int64
 	}{
-		{"an even film", film(1000, 1000, 1000, 1000, 1000, 1000), 0, 6000, 8000},
+		{"an even video", film(1000, 1000, 1000, 1000, 1000, 1000), 0, 6000, 8000},
 		{"five wild seconds", film(100, 100, 100, 100, 100, 1000, 1000, 1000, 1000, 1000, 100, 100, 100, 100, 100), 0, 15000, 8000},
-		{"a single large picture is spread", film(100, 100, 5000, 100, 100, 100, 100, 100, 100, 100), 0, 10000, 8640},
+		{"a single large frame is spread", film(100, 100, 5000, 100, 100, 100, 100, 100, 100, 100), 0, 10000, 8640},
 		{"a rest joins the stretch before", film(1000, 1000, 1000, 1000, 1000, 7000), 0, 6000, 16000},
 		{"a clip of one second", film(1000), 0, 1000, 8000},
 		{"only a part", film(9000, 9000, 1000, 1000), 2000, 4000, 8000},
@@ -57,7 +57,7 @@ func TestAGroupThatAnEditListCutsIntoCounts(t *testing.T) {
 	}
 }
 
-// TestNoChunkIsBusierThanItsBytes checks, for films of any shape, that the rate
+// TestNoChunkIsBusierThanItsBytes checks, for videos of any shape, that the rate
 // lies between the average and all bytes at once.
 func TestNoChunkIsBusierThanItsBytes(t *testing.T) {
 	t.Parallel()

@@ -7,29 +7,25 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Chunking says how a film is cut into chunks. Chunks of ten seconds and more
-// cost nothing against encoding the film as a whole; shorter ones do.
-//
-// Towards its end a film is cut finer: while the last chunk is encoded, every
-// other worker has nothing left to do for the film, so the last chunks should be
-// short. In its midst longer ones spare tasks.
+// Chunking says how a video is cut into chunks. Chunks of ten seconds and more
+// cost no more than encoding the whole; shorter ones do. See the package comment
+// for why chunks get shorter towards the end.
 type Chunking struct {
 	Length  time.Duration // a chunk ends at the first keyframe after this long,
-	Parts   int64         // or, when that is sooner, after one of so many equal parts of what is left,
+	Parts   int64         // or, if that is sooner, after this fraction of what is left,
 	Min     time.Duration // but not before this long
-	Whole   time.Duration // a film shorter than this is not cut
-	MinLast time.Duration // a last chunk shorter than this joins its predecessor
+	Whole   time.Duration // a shorter video is one chunk
+	MinLast time.Duration // a shorter last chunk is joined to the one before
 }
 
 // DefaultChunking is what workers use.
 var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second}
 
-// chunks cuts a film at keyframes. A film whose container cannot be trusted to
-// seek exactly, or whose frames carry no times, is one chunk.
+// chunks cuts a video at keyframes. A video whose container does not seek
+// exactly, or whose frames have no times, is one chunk.
 //
-// paced is where the frames pass that a limit of the frame rate leaves: a chunk
-// must not begin in the midst of frames of which only the first passes.
-func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, paced frameLimit) []video.Chunk {
+// Under a frame-rate limit, a chunk begins only at a frame that is kept.
+func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, limit frameLimit) []video.Chunk {
 	out := []video.Chunk{{Start: line.First, End: video.Forever, Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.Last + line.LastDuration
@@ -39,7 +35,7 @@ func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, pa
 	for _, k := range line.Keys {
 		start := out[len(out)-1].Start
 		length := max(ticks(c.Min), min(ticks(c.Length), (end-start)/c.Parts))
-		if !k.Border || k.PTS-start < length || k.PTS <= start || !paced.keeps(k.PTS, line) {
+		if !k.Border || k.PTS-start < length || k.PTS <= start || !limit.keeps(k.PTS, line) {
 			continue
 		}
 		if end-k.PTS < ticks(c.MinLast) {
@@ -51,14 +47,14 @@ func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, pa
 	return out
 }
 
-// count notes on each chunk how many frames it should turn out to have.
-func countFrames(chunks []video.Chunk, line *probe.Timeline, paced frameLimit) {
+// countFrames notes on each chunk how many frames it should have.
+func countFrames(chunks []video.Chunk, line *probe.Timeline, limit frameLimit) {
 	n, before := 0, int64(0)
 	for i, pts := range line.Shown {
 		for n+1 < len(chunks) && pts >= chunks[n].End {
 			n++
 		}
-		if i == 0 || paced.differ(before, pts, line.First) {
+		if i == 0 || limit.differ(before, pts, line.First) {
 			chunks[n].Frames++
 		}
 		before = pts

@@ -9,7 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestChunksGetShorter cuts films of several lengths, which have a keyframe every
+// TestChunksGetShorter cuts videos of several lengths, which have a keyframe every
 // second or every ten.
 func TestChunksGetShorter(t *testing.T) {
 	t.Parallel()

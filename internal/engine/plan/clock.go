@@ -6,8 +6,11 @@ import (
 )
 
 const (
-	// A clock that falls back by less trembles, which the filters smooth out.
-	JumpBack  = 0.5
+	// JumpBack is by how many seconds a clock falls back at a jump. Smaller
+	// steps are jitter, which the filters smooth out.
+	JumpBack = 0.5
+	// JumpAhead is by how many seconds it leaps forward, in containers whose
+	// clock leaps.
 	JumpAhead = 10.0
 )
 
@@ -23,17 +26,17 @@ func realJumps(jumps []probe.Jump, tb video.Ratio, leaps bool) []probe.Jump {
 	return out
 }
 
-// joined returns, for each jump, the seconds by which what follows it has to be
-// moved to begin when all that precedes it has ended. Sound jumps together with
-// the pictures, or its jumps do not count.
-func jumpShifts(pictures []probe.Jump, tb video.Ratio, sound []probe.Jump, soundBase video.Ratio) []float64 {
+// jumpShifts returns, for each jump, the seconds by which what follows it has to
+// be moved to begin when everything before it has ended. The audio jumps
+// together with the video, or its jumps are ignored.
+func jumpShifts(videoJumps []probe.Jump, tb video.Ratio, audioJumps []probe.Jump, audioBase video.Ratio) []float64 {
 	var out []float64
 	shift := 0.0
-	for i, j := range pictures {
+	for i, j := range videoJumps {
 		end, start := tb.Seconds(j.End), tb.Seconds(j.Start)
-		if len(sound) == len(pictures) {
-			end = max(end, soundBase.Seconds(sound[i].End))
-			start = min(start, soundBase.Seconds(sound[i].Start))
+		if len(audioJumps) == len(videoJumps) {
+			end = max(end, audioBase.Seconds(audioJumps[i].End))
+			start = min(start, audioBase.Seconds(audioJumps[i].Start))
 		}
 		shift += end - start
 		out = append(out, shift)

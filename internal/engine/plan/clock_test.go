@@ -39,7 +39,7 @@ func TestContinuousClock(t *testing.T) {
 		t.Errorf("frames are shown at (-want +got):\n%s", diff)
 	}
 	if !line.Untimed {
-		t.Error("a film whose clock jumps must not be cut")
+		t.Error("a video whose clock jumps must not be cut")
 	}
 }
 

@@ -8,26 +8,28 @@ import (
 )
 
 const (
-	maxRate    = 60   // the highest frame rate of the outputs
-	SlotOffset = 0.11 // of a beat
+	maxRate = 60 // the highest frame rate of the outputs
+	// SlotOffset is by what part of a slot the slots of the frame-rate limit
+	// begin before their frames.
+	SlotOffset = 0.11
 )
 
-// pace thins out films that are faster than maxRate anywhere. Time is divided
-// into beats of a sixtieth of a second, and of the frames within a beat only the
-// first passes. None is moved, so that those that pass keep their exact times;
-// and which pass depends on nothing but their times, so that chunks agree.
+// frameLimit reduces the frame rate of videos that exceed maxRate anywhere. Time
+// is divided into slots of a sixtieth of a second, and only the first frame of a
+// slot is kept. No frame is moved, so the kept ones have their exact times; and
+// which are kept depends on nothing but their times, so chunks agree.
 //
-// The first frame lies early in its beat. Times that tremble about sixtieths of
-// a second, as rounded ones do, still stay apart; and where a film has several
-// frames to a beat, the one on the beat is the first, so that keyframes at whole
-// seconds pass and chunks can begin there.
+// The first frame is near the beginning of its slot. Times that jitter about
+// sixtieths of a second, as rounded ones do, still fall into different slots;
+// and where a slot has several frames, the one at its nominal time is the first,
+// so that keyframes at whole seconds are kept and chunks can begin there.
 type frameLimit struct {
 	tb    video.Ratio
-	limit int // beats a second; 0 lets all pass
+	limit int // slots a second; 0 keeps all frames
 }
 
-// paceOf finds out whether a film has to be thinned out: some of its beats hold
-// two frames, or more than a trembling camera can explain.
+// newFrameLimit finds out whether a video needs the limit: some slots hold two
+// frames, and there are more frames than the jitter of a camera explains.
 func newFrameLimit(line *probe.Timeline, tb video.Ratio) frameLimit {
 	p := frameLimit{tb: tb, limit: maxRate}
 	within := 0
@@ -46,10 +48,10 @@ func newFrameLimit(line *probe.Timeline, tb video.Ratio) frameLimit {
 	return p
 }
 
-// fastAnywhere reports whether some second of the film holds more frames than
+// fastAnywhere reports whether some second of the video holds more frames than
 // maxRate.
 func fastAnywhere(line *probe.Timeline, tb video.Ratio) bool {
-	second := tb.Ticks(0.99) // a camera trembles
+	second := tb.Ticks(0.99) // cameras jitter
 	for i := maxRate; i < len(line.Shown); i++ {
 		if float64(line.Shown[i]-line.Shown[i-maxRate]) < second {
 			return true
@@ -58,7 +60,7 @@ func fastAnywhere(line *probe.Timeline, tb video.Ratio) bool {
 	return false
 }
 
-// differ reports whether two frames are in different beats.
+// differ reports whether two frames are in different slots.
 func (p frameLimit) differ(a, b, first int64) bool {
 	return p.limit == 0 || p.slot(a-first) != p.slot(b-first)
 }
@@ -67,7 +69,7 @@ func (p frameLimit) slot(ticks int64) float64 {
 	return math.Floor(p.tb.Seconds(ticks)*float64(p.limit) + SlotOffset)
 }
 
-// passes reports whether the frame at pts is the first of its beat.
+// keeps reports whether the frame at pts is the first of its slot.
 func (p frameLimit) keeps(pts int64, line *probe.Timeline) bool {
 	n := line.CountUpTo(pts)
 	return n < 2 || p.differ(line.Shown[n-2], pts, line.First)

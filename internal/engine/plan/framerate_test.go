@@ -44,7 +44,7 @@ func tremble(times []float64, by float64) []float64 {
 
 var us = video.Ratio{Num: 1, Den: 1_000_000}
 
-func TestPace(t *testing.T) {
+func TestFrameLimit(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name        string
@@ -60,7 +60,7 @@ func TestPace(t *testing.T) {
 		{"90 frames a second", steady(90, 900), 599, 601},
 		{"240 frames a second", steady(240, 2400), 600, 601},
 		{"1000 frames a second", steady(1000, 5000), 299, 301},
-		{"a burst in a slow film", append(steady(240, 480), 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20), 130, 132},
+		{"a burst in a slow video", append(steady(240, 480), 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20), 130, 132},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,9 +79,9 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceIsTheSameInChunks cuts fast films anywhere a chunk may begin, and
+// TestFrameLimitIsTheSameInChunks cuts fast videos anywhere a chunk may begin, and
 // makes sure that no second holds too many frames.
-func TestPaceIsTheSameInChunks(t *testing.T) {
+func TestFrameLimitIsTheSameInChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(60.5, 1000).Draw(t, "rate")
@@ -104,7 +104,7 @@ func TestPaceIsTheSameInChunks(t *testing.T) {
 		two := []video.Chunk{{Start: line.First, End: border}, {Start: border, End: video.Forever}}
 		countFrames(two, line, paced)
 		if whole[0].Frames != len(passing) || two[0].Frames+two[1].Frames != len(passing) {
-			t.Fatalf("%d frames pass, the film has %d, its halves %d and %d", len(passing), whole[0].Frames, two[0].Frames, two[1].Frames)
+			t.Fatalf("%d frames pass, the video has %d, its halves %d and %d", len(passing), whole[0].Frames, two[0].Frames, two[1].Frames)
 		}
 	})
 }

@@ -1,3 +1,16 @@
+// Package plan decides what to make of a source: the sizes (ladder), the chunks
+// that workers encode in parallel, the audio, the frames of the thumbnails, the
+// samples at which quality is measured, and which bytes of the source each of
+// these tasks needs. Everything but Inspector.Inspect is a pure function of a
+// probe.Result and a Request.
+//
+// All times are integers in the time base of the source, never seconds: a chunk
+// is the frames from Start up to End, so every frame belongs to exactly one
+// chunk, and nothing is rounded. Chunks begin at keyframes about every 20 s.
+// Towards the end they get shorter, down to 10 s, because every other worker is
+// idle while the last chunk is encoded. (A clip of 30 s as three chunks takes
+// the same CPU time as one within the noise, and 2 % more bytes.) A source in
+// which seeking is not exact is one chunk.
 package plan
 
 import (
@@ -27,7 +40,7 @@ type Inspector struct {
 	quality  video.Quality
 }
 
-// NewInspector returns an inspector.
+// NewInspector returns an inspector that probes files with prober.
 func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	return &Inspector{
 		prober: prober, codec: cmp.Or(cfg.Codec, video.H264), quality: cmp.Or(cfg.Quality, video.Balanced),
@@ -36,22 +49,22 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 }
 
 // Inspect probes the file and makes the plan. A file that can never be
-// transcoded is a *video.Failure; other errors may pass.
-func (t *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*video.Plan, error) {
-	found, err := t.prober.Probe(ctx, job)
+// transcoded is a *video.Failure; other errors may be transient.
+func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*video.Plan, error) {
+	found, err := i.prober.Probe(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
-	plan, err := Make(found, ask, t.chunking)
+	plan, err := Make(found, ask, i.chunking)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	t.reading.note(plan, found, found.Timelines[plan.Input.VideoStream])
-	plan.Codec, plan.Quality = t.codec, t.quality
+	i.reading.note(plan, found, found.Timelines[plan.Input.VideoStream])
+	plan.Codec, plan.Quality = i.codec, i.quality
 	return plan, nil
 }
 
-// Ask is what a client wants from a file.
+// Request is what a client wants from a file.
 type Request struct {
 	Names      []video.Name
 	Thumbnails []float64

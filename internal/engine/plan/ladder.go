@@ -8,16 +8,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The sizes of outputs. H.264 allows more on paper (139264 blocks of 16 × 16
-// pixels, and sides of 16880), but 8K is where the decoders end that people have.
+// The sizes of outputs. H.264 allows more in theory (139264 blocks of 16 × 16
+// pixels, and sides of 16880), but real decoders end at 8K.
 const (
 	minSide = 2
 	maxSide = 8192
 	maxArea = 8192 * 4320
 )
 
-// ladder computes the encodes for the names asked for, largest first. Names
-// that come out at the same size share one encode, and nothing is blown up
+// ladder computes the renditions for the requested names, largest first. Names
+// that come out at the same size share one encode, and nothing is enlarged
 // unless upscale says so.
 func ladder(width, height float64, names []video.Name, upscale bool) []video.Rendition {
 	var out []video.Rendition
@@ -38,8 +38,8 @@ func ladder(width, height float64, names []video.Name, upscale bool) []video.Ren
 	return out
 }
 
-// fit scales a picture such that its shorter side becomes short, as far as the
-// limits of decoders allow, and keeps its shape.
+// fitSize scales a frame such that its shorter side becomes short, as far as the
+// limits of decoders allow, and keeps its aspect ratio.
 func fitSize(width, height float64, short int, upscale bool) (int, int) {
 	scale := float64(short) / min(width, height)
 	if !upscale {
@@ -49,8 +49,8 @@ func fitSize(width, height float64, short int, upscale bool) (int, int) {
 	return roundEven(width * scale), roundEven(height * scale)
 }
 
-// even rounds to an even number. Just below the next even number, an odd source
-// is cut down rather than blown up by a pixel.
+// roundEven rounds to an even number. Just below the next even number, an odd
+// source loses a pixel rather than gaining one.
 func roundEven(x float64) int {
 	return min(max(2*int(math.Floor(x/2+0.499)), minSide), maxSide)
 }

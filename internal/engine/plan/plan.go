@@ -14,8 +14,8 @@ import (
 // maxDuration is the longest video that is accepted.
 const maxDuration = 12 * time.Hour
 
-// Make decides what becomes of a file. It is a pure function of what was
-// found in the file and what was asked for.
+// Make decides what becomes of a file. It is a pure function of what was found
+// in the file and what was asked for.
 func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
 	s, err := found.Video()
 	if err != nil {
@@ -26,9 +26,9 @@ func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
 		return nil, ffmpeg.Undecodable()
 	}
 	line := found.Timelines[s.Index]
-	sound := found.Audio(s)
+	track := found.Audio(s)
 	p := &video.Plan{Timescale: timescale(tb)}
-	p.Jumps, p.Audio = joinClocks(found, s, sound)
+	p.Jumps, p.Audio = joinClocks(found, s, track)
 	line.Shift(realJumps(line.Jumps(), tb, ffmpeg.ClockLeaps(found.Format.Name)), p.Jumps)
 	line.Sort()
 
@@ -38,17 +38,17 @@ func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
 	p.Deinterlace = interlaced(s)
 	p.ToneMap = colour.IsHDR(p.Input)
 	p.Duration = videoDuration(s, line, tb)
-	fitAudio(found, p, sound)
+	fitAudio(found, p, track)
 	if p.Duration > maxDuration {
-		return nil, video.Failf(video.TooLong, "The film is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
+		return nil, video.Failf(video.TooLong, "The video is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
 	}
-	paced := newFrameLimit(line, tb)
-	p.LimitRate = paced.limit
+	limit := newFrameLimit(line, tb)
+	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)
 	p.Renditions = ladder(width, height, ask.Names, ask.Upscale)
-	p.Chunks = cut.chunks(line, tb, found.SeeksExactly(), paced)
+	p.Chunks = cut.chunks(line, tb, found.SeeksExactly(), limit)
 	if onePacketPerFrame(s, line) {
-		countFrames(p.Chunks, line, paced)
+		countFrames(p.Chunks, line, limit)
 	}
 	notePeakBitrates(p.Chunks, line, tb)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())
@@ -57,6 +57,7 @@ func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
 	return p, nil
 }
 
+// describe collects what the encodes need to know about the source.
 func describe(f probe.Format, s probe.Stream, line *probe.Timeline, tb video.Ratio) video.Input {
 	w, h, rotation := displaySize(s)
 	in := video.Input{
@@ -73,8 +74,8 @@ func describe(f probe.Format, s probe.Stream, line *probe.Timeline, tb video.Rat
 	return in
 }
 
-// frameRate measures the average rate; what files say of themselves can be off
-// by factors (an FLV of 30 frames a second that calls itself 1000).
+// frameRate measures the average rate; what files declare can be wrong by orders
+// of magnitude (an FLV of 30 frames a second that declares 1000).
 func frameRate(s probe.Stream, line *probe.Timeline, tb video.Ratio) float64 {
 	if seconds := line.Span(tb); seconds > 0 {
 		return math.Round(float64(len(line.Shown)-1)/seconds*1000) / 1000
@@ -85,7 +86,7 @@ func frameRate(s probe.Stream, line *probe.Timeline, tb video.Ratio) float64 {
 	return 0
 }
 
-// filmLength is the time from the first frame to the end of the last one.
+// videoDuration is the time from the first frame to the end of the last one.
 func videoDuration(s probe.Stream, line *probe.Timeline, tb video.Ratio) time.Duration {
 	last := tb.Seconds(line.LastDuration)
 	if last <= 0 {
@@ -94,7 +95,7 @@ func videoDuration(s probe.Stream, line *probe.Timeline, tb video.Ratio) time.Du
 			last = 1 / rate
 		}
 	}
-	// Nonsense in the file must not overflow what is compared with the limit.
+	// Absurd times must not overflow what is compared with the limit.
 	seconds := min(line.Span(tb)+last, 1000*maxDuration.Seconds())
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
@@ -114,7 +115,7 @@ func timescale(tb video.Ratio) int {
 	return tb.Den
 }
 
-// thumbnails finds the frame that is on the screen at each time asked for.
+// thumbnails finds the frame that is on the screen at each requested time.
 func thumbnails(seconds []float64, line *probe.Timeline, tb video.Ratio, reliable bool) []video.Thumbnail {
 	back := 0
 	if !reliable {

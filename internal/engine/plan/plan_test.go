@@ -27,13 +27,13 @@ func TestLadder(t *testing.T) {
 	}{
 		{"largest comes first", 1920, 1080, []video.Name{"144p", "480p", "1080p"}, false,
 			[]video.Rendition{r(1920, 1080, "1080p"), r(854, 480, "480p"), r(256, 144, "144p")}},
-		{"upright films go by their width", 1080, 1920, []video.Name{"720p"}, false, []video.Rendition{r(720, 1280, "720p")}},
+		{"upright videos go by their width", 1080, 1920, []video.Name{"720p"}, false, []video.Rendition{r(720, 1280, "720p")}},
 		{"nothing is blown up and equals share", 1280, 720, []video.Name{"1080p", "720p", "8k"}, false,
 			[]video.Rendition{r(1280, 720, "1080p", "720p", "8k")}},
 		{"blown up when asked", 640, 360, []video.Name{"720p"}, true, []video.Rendition{r(1280, 720, "720p")}},
 		{"an odd size is cut down", 161, 121, []video.Name{"144p"}, false, []video.Rendition{r(160, 120, "144p")}},
 		{"a fraction of a pixel is rounded once", 720 * 32. / 27, 480, []video.Name{"480p"}, false, []video.Rendition{r(854, 480, "480p")}},
-		{"a picture of one pixel", 1, 1, []video.Name{"144p"}, false, []video.Rendition{r(2, 2, "144p")}},
+		{"a frame of one pixel", 1, 1, []video.Name{"144p"}, false, []video.Rendition{r(2, 2, "144p")}},
 		{"a thread stays a thread", 4000, 20, []video.Name{"1080p", "144p"}, false, []video.Rendition{r(4000, 20, "1080p", "144p")}},
 		{"no side beyond the decoders' reach", 4000, 20, []video.Name{"144p"}, true, []video.Rendition{r(8192, 40, "144p")}},
 		{"a panorama keeps its shape", 12000, 1500, []video.Name{"1080p", "720p"}, false, []video.Rendition{r(8192, 1024, "1080p"), r(5760, 720, "720p")}},
@@ -49,7 +49,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestLadderAlwaysFits tries pictures of any shape: sizes are even, within the
+// TestLadderAlwaysFits tries frames of any shape: sizes are even, within the
 // limits, and never larger than the source.
 func TestLadderAlwaysFits(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestChunks(t *testing.T) {
 		reliable bool
 		want     []video.Chunk
 	}{
-		{"a short film is one chunk", packets(29, false), true, whole},
+		{"a short video is one chunk", packets(29, false), true, whole},
 		{"a container that cannot seek is one chunk", packets(90, false), false, whole},
 		{"a short rest joins", packets(34, false), true, []video.Chunk{
 			{Start: 0, End: 10_000, Seek: video.NoSeek},
@@ -172,10 +172,10 @@ func TestChooseStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	if in := plan.Input; in.VideoStream != 2 || in.Width != 360 || in.Height != 640 || in.Rotation != 90 {
-		t.Errorf("film is %+v; want stream 2, 360 × 640, turned by 90", in)
+		t.Errorf("video is %+v; want stream 2, 360 × 640, turned by 90", in)
 	}
 	if plan.Audio == nil || plan.Audio.Stream != 4 || plan.Audio.Bitrate != 128_000 {
-		t.Errorf("sound is %+v; want stream 4", plan.Audio)
+		t.Errorf("audio is %+v; want stream 4", plan.Audio)
 	}
 	if plan.Duration != 80*time.Millisecond {
 		t.Errorf("duration is %v; want 80ms", plan.Duration)

@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// A sample is a sixtieth of the film: three of them cost a few hundredths of
-	// what encoding it did. Longer ones tell no more.
+	// A sample is a sixtieth of the video: three of them cost a few percent of
+	// the encode. Longer ones are no more accurate.
 	samplePart   = 60
 	leastSample  = 100 * time.Millisecond
 	sampleLength = 500 * time.Millisecond
-	// keyEvery is how far apart keyframes of the films are, at most.
+	// keyEvery is the largest distance between keyframes of the outputs.
 	keyEvery = 2 * time.Second
-	// farthest is how much of a film may be decoded in vain to get to a sample.
+	// MaxSampleSeek is how much may be decoded without being compared, to get to
+	// a sample.
 	MaxSampleSeek = 10 * time.Second
 )
 
-// samples chooses where finished films are compared with their source: at the
-// beginning, about the middle and near the end. Comparing has to be cheap, and
-// decoding is most of it; so a sample begins where keyframes of the source and
-// of the films are near.
+// samples chooses where finished rendition files are compared with their source:
+// at the beginning, about the middle and near the end. Decoding is most of the
+// cost, so a sample begins where a keyframe of the source and one of the outputs
+// are close together.
 func samples(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 	s := newSampler(p, line)
 	var out []video.Chunk
-	free := line.First // no sample may begin before
+	free := line.First // no sample may begin earlier
 	for _, target := range []int64{line.First, line.First + (line.Last-line.First)/2, s.latest} {
 		at, ok := s.near(target, free)
 		if !ok {
@@ -57,9 +58,9 @@ type sampler struct {
 	keys    []int64 // where decoding the source can begin
 	length  int64
 	latest  int64   // when a sample may begin
-	reach   int64   // how far it may be from where it ought to be
+	reach   int64   // how far it may be from its target
 	source  float64 // pixels of a frame
-	outputs float64 // pixels of a frame of all films
+	outputs float64 // pixels of a frame of all renditions
 }
 
 func newSampler(p *video.Plan, line *probe.Timeline) *sampler {
@@ -70,7 +71,7 @@ func newSampler(p *video.Plan, line *probe.Timeline) *sampler {
 	for _, r := range p.Renditions {
 		s.outputs += float64(r.Width) * float64(r.Height)
 	}
-	// Of a source that cannot be sought in, only the beginning is in reach.
+	// Without seeking, only the beginning is in reach.
 	if ffmpeg.HasTimestamps(p.Input) && !line.Untimed {
 		for _, k := range line.Keys {
 			s.keys = append(s.keys, max(k.PTS, line.First))
@@ -84,14 +85,14 @@ func newSampler(p *video.Plan, line *probe.Timeline) *sampler {
 
 func (s *sampler) ticks(d time.Duration) int64 { return int64(s.tb.Ticks(d.Seconds())) }
 
-// place is where a sample may begin.
+// candidate is where a sample may begin.
 type candidate struct {
 	key, start int64   // where decoding the source begins, and where comparing does
 	waste      float64 // pixels times ticks that are decoded and not compared
 }
 
-// near finds the cheapest place around target, at free or later. Where there is
-// no keyframe around, the last one before has to do.
+// near finds the cheapest candidate around target, at free or later. If there is
+// no keyframe around, the last one before is used.
 func (s *sampler) near(target, free int64) (best candidate, ok bool) {
 	before := s.line.First
 	for _, k := range s.keys {
@@ -119,8 +120,8 @@ func (s *sampler) near(target, free int64) (best candidate, ok bool) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// behind returns the places that decoding from keyframe k comes to: itself, and
-// the next keyframe of the films.
+// after returns the candidates that decoding from keyframe k leads to: k itself,
+// and the next keyframe of the outputs.
 func (s *sampler) after(k, free int64) (all []candidate) {
 	starts := []int64{k}
 	if next, found := s.outputKey(max(k, free)); found {
@@ -135,8 +136,8 @@ func (s *sampler) after(k, free int64) (all []candidate) {
 	return all
 }
 
-// filmKey returns the first frame at or after pts that is a keyframe of the
-// films, as far as the two seconds between them tell.
+// outputKey returns the first frame at or after pts that is a keyframe of the
+// outputs, as far as their distance of two seconds tells.
 func (s *sampler) outputKey(pts int64) (int64, bool) {
 	n := math.Ceil(s.tb.Seconds(pts-s.line.First)/keyEvery.Seconds() - 1e-5)
 	i, _ := slices.BinarySearch(s.line.Shown, s.line.First+s.ticks(time.Duration(n)*keyEvery))
@@ -146,7 +147,7 @@ func (s *sampler) outputKey(pts int64) (int64, bool) {
 	return s.line.Shown[i], true
 }
 
-// fromFilmKey returns how long before pts the films have a keyframe.
+// sinceOutputKey returns how long before pts the outputs have a keyframe.
 func (s *sampler) sinceOutputKey(pts int64) int64 {
 	if slices.ContainsFunc(s.chunks, func(c video.Chunk) bool { return c.Start == pts }) {
 		return 0

@@ -12,7 +12,7 @@ import (
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	const mov = "mov,mp4"
-	// film makes a time line of 25 frames a second with a keyframe every so often.
+	// video makes a timeline of 25 frames a second with a keyframe every so often.
 	film := func(length, every time.Duration) *probe.Timeline {
 		l := probe.NewTimeline()
 		for at := time.Duration(0); at < length; at += 40 * time.Millisecond {
@@ -29,15 +29,15 @@ func TestSamples(t *testing.T) {
 		name          string
 		length, every time.Duration
 		container     string
-		starts, seeks []int64 // from the film's first frame; -1 reads from the beginning
+		starts, seeks []int64 // from the video's first frame; -1 reads from the beginning
 	}{
 		{"where keyframes of both fall together", time.Minute, 2 * time.Second, mov, []int64{0, 30000, 58000}, []int64{-1, 30000, 58000}},
 		{"one keyframe earlier where seeking is vague", time.Minute, 2 * time.Second, "mpegts", []int64{0, 30000, 58000}, []int64{-1, 28000, 56000}},
-		{"where a keyframe of the films follows soonest", time.Minute, 3 * time.Second, mov, []int64{0, 30000, 54000}, []int64{-1, 30000, 54000}},
-		{"at a keyframe of the source that is soon after one of the films", 20 * time.Second, 8400 * time.Millisecond, mov, []int64{0, 8400, 16800}, []int64{-1, 8400, 16800}},
+		{"where a keyframe of the videos follows soonest", time.Minute, 3 * time.Second, mov, []int64{0, 30000, 54000}, []int64{-1, 30000, 54000}},
+		{"at a keyframe of the source that is soon after one of the videos", 20 * time.Second, 8400 * time.Millisecond, mov, []int64{0, 8400, 16800}, []int64{-1, 8400, 16800}},
 		{"at the beginning of a chunk", 47 * time.Second, 21 * time.Second, mov, []int64{0, 21000, 42000}, []int64{-1, 21000, 42000}},
 		{"not far from a single keyframe", 24 * time.Second, time.Hour, mov, []int64{0, 2000}, []int64{-1, -1}},
-		{"nor in a long film", time.Hour, 10 * time.Hour, mov, []int64{0, 2000, 4000}, []int64{-1, -1, -1}},
+		{"nor in a long video", time.Hour, 10 * time.Hour, mov, []int64{0, 2000, 4000}, []int64{-1, -1, -1}},
 		{"without times only at the beginning", time.Minute, 2 * time.Second, "avi", []int64{0, 2000, 4000}, []int64{-1, -1, -1}},
 		{"not where too little is left", 12100 * time.Millisecond, 4 * time.Second, mov, []int64{0, 8000, 10000}, []int64{-1, 8000, 8000}},
 		{"once in a short clip", 600 * time.Millisecond, time.Hour, mov, []int64{0}, []int64{-1}},

@@ -9,25 +9,25 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Reading says how the parts of a source are read.
+// Reading says how the parts of a sparse source are fetched.
 type Reading struct {
-	Gap int64 // spans that are so close together are read in one go
+	Gap int64 // spans that are this close together are fetched as one
 }
 
 // DefaultReading is what workers use.
 var DefaultReading = Reading{Gap: 1 << 20}
 
 const (
-	// worthwhile is the part of a file, in percent, that a task may need for
-	// reading parts to be worth it.
+	// worthwhile is the part of a file, in percent, that a task may need for a
+	// sparse source to be worth it.
 	worthwhile = 80
-	// maxSpans is how many places one task reads. A request each is what they
-	// cost, and room in the plan.
+	// maxSpans is how many spans one task fetches. Each costs a request, and
+	// space in the plan.
 	maxSpans = 1000
 )
 
-// note writes into a plan which bytes of the file each task needs. A plan
-// without such notes has every task read the whole file.
+// note writes into a plan which bytes of the file each task needs. Without them,
+// every task reads the whole file.
 func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 	o := f.Index
 	if o == nil || !f.SeeksExactly() || line.Untimed || line.Tangled || line.Layout.Unknown {
@@ -40,8 +40,8 @@ func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 	n := spanFinder{Reading: r, outline: o, line: line, tb: p.Input.TimeBase}
 	n.head = r.join(o.Size, o.Structure, opening)
 	if p.Input.Codec == "hevc" || o.Fragmented {
-		// ffmpeg goes back further where frames that lead a keyframe cannot be
-		// decoded, and where it knows only one fragment's times.
+		// ffmpeg goes back further where frames before a keyframe cannot be
+		// decoded, and where it knows the times of one fragment only.
 		n.back = 1
 	}
 	gain := false
@@ -69,7 +69,7 @@ func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 	}
 }
 
-// noter finds the bytes of stretches of a film.
+// spanFinder finds the bytes of a part of a video.
 type spanFinder struct {
 	Reading
 	outline *probe.Index
@@ -79,7 +79,7 @@ type spanFinder struct {
 	back    int
 }
 
-// spans returns the bytes that it takes, beside the head, to show what is
+// spans returns the bytes that are needed, beside the head, to show what is
 // between two times; nil when that is nearly all of the file.
 func (n *spanFinder) spans(seek, until int64) []video.Span {
 	first, end := n.line.PacketsFor(seek, until, n.back)
@@ -87,7 +87,7 @@ func (n *spanFinder) spans(seek, until int64) []video.Span {
 	if n.outline.Matroska && len(found) > 0 {
 		found = n.outline.Through(found, seek, n.tb)
 		if end == n.line.Layout.Packets {
-			found[0].To = n.outline.Size // what belongs to the last packet may follow it
+			found[0].To = n.outline.Size // data of the last packet may follow it
 		}
 	}
 	found = n.join(n.outline.Size, found)
@@ -97,8 +97,8 @@ func (n *spanFinder) spans(seek, until int64) []video.Span {
 	return found
 }
 
-// join puts spans in order, within a file of this size, and makes one of those
-// that are close together.
+// join sorts spans, limits them to a file of this size, and merges those that
+// are close together.
 func (r Reading) join(size int64, all ...[]video.Span) []video.Span {
 	sorted := slices.Concat(all...)
 	slices.SortFunc(sorted, func(a, b video.Span) int { return cmp.Compare(a.From, b.From) })
@@ -134,8 +134,8 @@ func ChunkSpans(p *video.Plan, n int) []video.Span {
 	return needed(p, p.Chunks[n:n+1], func(c video.Chunk) []video.Span { return c.Spans })
 }
 
-// SampleSpans returns the bytes of the source that measuring reads; nil means
-// all of them.
+// SampleSpans returns the bytes of the source that measuring quality reads; nil
+// means all of them.
 func SampleSpans(p *video.Plan) []video.Span {
 	return needed(p, p.Samples, func(c video.Chunk) []video.Span { return c.Spans })
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/spool-video/spool/internal/engine/probe"
 )
 
-// interlaced reports whether the film may hold interlaced frames: the stream
-// says so, or says nothing and is of a kind whose frames do. The deinterlacer
+// interlaced reports whether the source may hold interlaced frames: the stream
+// says so, or says nothing and its codec is often interlaced. The deinterlacer
 // asks each frame.
 func interlaced(s probe.Stream) bool {
 	if s.Width < 4 || s.Height < 4 {
-		return false // it needs a few lines to work with
+		return false // the deinterlacer needs a few lines
 	}
 	switch s.FieldOrder {
 	case "tt", "bb", "tb", "bt":
@@ -23,16 +23,16 @@ func interlaced(s probe.Stream) bool {
 	return false
 }
 
-// countable reports whether a packet of this stream makes one picture. Others
-// hold pictures that are never shown, packets that say "no change", or halves
-// of interlaced frames.
+// onePacketPerFrame reports whether each packet of a stream makes one frame. In
+// other codecs there are frames that are never shown, packets that say "no
+// change", or halves of interlaced frames.
 func onePacketPerFrame(s probe.Stream, line *probe.Timeline) bool {
 	return slices.Contains([]string{"h264", "hevc", "av1", "prores", "dnxhd", "mpeg1video", "mpeg2video"}, s.Codec) &&
 		!interlaced(s) && !line.Untimed
 }
 
-// displaySize returns the size of the picture as it is meant to be seen, with
-// square pixels and upright, and by how much it has to be turned for that.
+// displaySize returns the size of the video as it is meant to be seen, with
+// square pixels and upright, and the rotation that this takes.
 //
 // The size is not rounded: the ladder rounds once, to even numbers.
 func displaySize(s probe.Stream) (width, height float64, rotation int) {
@@ -52,9 +52,9 @@ func displaySize(s probe.Stream) (width, height float64, rotation int) {
 	return width, height, rotation
 }
 
-// upright returns by how many degrees clockwise a picture has to be turned.
-// ffprobe counts counter-clockwise. A picture that stands askew stays so, as
-// ffmpeg leaves it.
+// upright returns by how many degrees clockwise a frame has to be turned.
+// ffprobe counts counter-clockwise. A rotation that is not a multiple of 90 is
+// ignored, as ffmpeg does.
 func upright(rotation float64) int {
 	turns := math.Round(-rotation / 90)
 	if math.Abs(-rotation-90*turns) >= 1 {

@@ -5,15 +5,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// warnings lists what a person should know about a film, as far as its packets
+// warnings lists what a person should know about a source, as far as its packets
 // tell. What decoding tells is added by video.Plan.Verdict.
-func warnings(f *probe.Result, p *video.Plan, film probe.Stream) []video.Warning {
+func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warning {
 	var out []video.Warning
-	if seconds, ok := truncatedAfter(f, film); ok {
+	if seconds, ok := truncatedAfter(f, stream); ok {
 		out = append(out, video.Warnf(video.Truncated, "The file is cut off after %s; the part that could be read was converted.", video.Lasting(seconds)))
 	}
-	if seconds := undecodableStart(f, film); seconds >= 0.5 {
-		out = append(out, video.Warnf(video.Corrupt, "The first %s hold no picture that can be decoded; the film begins after them.", video.Lasting(seconds)))
+	if seconds := undecodableStart(f, stream); seconds >= 0.5 {
+		out = append(out, video.Warnf(video.Corrupt, "The first %s hold no picture that can be decoded; the video begins after them.", video.Lasting(seconds)))
 	}
 	if p.Audio == nil {
 		out = append(out, missingAudio(f)...)
@@ -21,32 +21,32 @@ func warnings(f *probe.Result, p *video.Plan, film probe.Stream) []video.Warning
 	return out
 }
 
-// cutOff compares how much a file announces with how much it holds, and returns
-// after how many seconds it ends too early. Containers that announce nothing
-// cannot be judged.
-func truncatedAfter(f *probe.Result, film probe.Stream) (seconds float64, ok bool) {
-	line, tb := f.Timelines[film.Index], probe.ParseRatio(film.TimeBase)
+// truncatedAfter compares how much a file announces with how much it holds, and
+// returns after how many seconds it ends too early. Containers that announce
+// nothing cannot be judged.
+func truncatedAfter(f *probe.Result, stream probe.Stream) (seconds float64, ok bool) {
+	line, tb := f.Timelines[stream.Index], probe.ParseRatio(stream.TimeBase)
 	switch f.Format.Name {
-	case "avi": // ffmpeg believes the file's size more than its header
-		ok = line.Packets < film.Frames-film.Frames/50-1
+	case "avi": // ffmpeg trusts the file's size more than its header
+		ok = line.Packets < stream.Frames-stream.Frames/50-1
 	case "mpegts", "mpeg", "ogg", "h264", "mpegvideo":
-		return 0, false // what they call their length is measured
+		return 0, false // their duration is measured, not announced
 	default:
 		ok = f.EndsEarly()
 	}
 	return tb.Seconds(line.Last + line.LastDuration - line.First), ok
 }
 
-// headless returns how many seconds precede the first keyframe.
-func undecodableStart(f *probe.Result, film probe.Stream) float64 {
-	line, tb := f.Timelines[film.Index], probe.ParseRatio(film.TimeBase)
+// undecodableStart returns how many seconds precede the first keyframe.
+func undecodableStart(f *probe.Result, stream probe.Stream) float64 {
+	line, tb := f.Timelines[stream.Index], probe.ParseRatio(stream.TimeBase)
 	if len(line.LeadIn) == 0 || len(line.Keys) == 0 {
 		return 0
 	}
 	return tb.Seconds(line.First - line.LeadIn[0])
 }
 
-// soundless explains why a film is silent that has sound tracks.
+// missingAudio explains why a video is silent that has audio tracks.
 func missingAudio(f *probe.Result) []video.Warning {
 	for _, s := range f.Streams {
 		if s.Type != "audio" {
@@ -54,11 +54,11 @@ func missingAudio(f *probe.Result) []video.Warning {
 		}
 		switch f.AudioFailure(s) {
 		case video.Encrypted:
-			return []video.Warning{video.Warnf(video.Encrypted, "The sound is encrypted and cannot be read; the film is silent.")}
+			return []video.Warning{video.Warnf(video.Encrypted, "The audio is encrypted and cannot be read; the video is silent.")}
 		case video.UnsupportedCodec:
-			return []video.Warning{video.Warnf(video.UnsupportedCodec, "The sound is stored in a format (%s) that cannot be decoded here; the film is silent.", probe.CodecName(s))}
+			return []video.Warning{video.Warnf(video.UnsupportedCodec, "The audio is stored in a format (%s) that cannot be decoded here; the video is silent.", probe.CodecName(s))}
 		case video.Corrupt:
-			return []video.Warning{video.Warnf(video.Corrupt, "The sound is damaged and could not be decoded; the film is silent.")}
+			return []video.Warning{video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded; the video is silent.")}
 		}
 	}
 	return nil

@@ -11,14 +11,14 @@ import (
 // probeMemory is the memory limit of ffprobe; an 8K video needs 107 MiB.
 const probeMemory = 512 << 20
 
-// probePolicy allows a run to look at the source.
+// probePolicy allows a run to read the source.
 func probePolicy(job ffmpeg.Job, wall time.Duration) sandbox.Policy {
 	return sandbox.Policy{Read: []string{job.Source}, Memory: probeMemory, CPU: wall}
 }
 
 // probeArgs asks for streams and packets. Decoders named in tolerate may be
-// opened besides the allowed ones, because ffprobe gives up a file in which it
-// cannot open all; but they are never given anything to decode.
+// opened besides the allowed ones, because ffprobe rejects a file in which it
+// cannot open all of them; but they never decode anything.
 func probeArgs(source string, tolerate []string) []string {
 	args := append([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, ffmpeg.InputArgs()...)
 	if len(tolerate) > 0 {

@@ -2,20 +2,20 @@ package probe
 
 import "math"
 
-// clock reads the times of a stream's packets in the order of the file, and
-// notes where they do not go on.
+// clock reads the times of a stream's packets in file order, and notes where
+// they are discontinuous.
 type clock struct {
-	dts     int64 // of the packet before
-	next    int64 // the time of a packet that carries none at all
-	guesses bool  // because a packet did not say when it is shown
+	dts     int64 // of the previous packet
+	next    int64 // the time of a packet that has none
+	guesses bool  // since a packet had no presentation time
 	jumps   []Jump
 
-	// Since the clock jumped last.
+	// Since the last jump.
 	end            int64
-	decoded, shown int64 // when decoding and showing begin
+	decoded, shown int64 // when decoding and presentation begin
 }
 
-// jump is a place where the clock may start anew. Joined recordings and
+// Jump is a place where the clock may have been reset. Joined recordings and
 // interrupted broadcasts have such places.
 type Jump struct {
 	Frame int   // how many frames precede it
@@ -24,7 +24,7 @@ type Jump struct {
 }
 
 const (
-	// maxJumps is how many are remembered: a clock that has more is no clock.
+	// maxJumps is how many are noted: times with more of them are random.
 	maxJumps = 500
 	// leap is a step forward, in ticks, that may be a jump: ten seconds of
 	// MPEG's clock. Other containers never leap, they pause.
@@ -35,17 +35,17 @@ func newClock() clock {
 	return clock{dts: unknown, end: math.MinInt64, decoded: unknown}
 }
 
-// read returns when a packet is shown, and whether that is a guess: the order of
-// decoding when that is known, else the length of the packets before it. frames
-// counts the pictures before.
+// read returns when a packet is shown, and whether that is a guess: from the
+// decode order if that is known, else from the durations of the packets before
+// it. frames counts the frames before it.
 func (c *clock) read(p Packet, frames int) (pts int64, guessed bool) {
 	pts, dts := p.PTS, p.DTS
 	c.guesses = c.guesses || pts == unknown
 	switch {
 	case !c.guesses:
 	case dts != unknown && c.decoded != unknown:
-		// Pictures are shown at the pace at which they are decoded, if in
-		// another order: the times are right, if not for the very packet.
+		// Frames are shown at the rate at which they are decoded, if in
+		// another order: the set of times is right, if not for each packet.
 		pts = dts + c.shown - c.decoded
 	case dts != unknown:
 		pts = dts

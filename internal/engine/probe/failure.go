@@ -13,11 +13,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// codecRefused is what libavcodec says about a decoder that we do not let run.
+// codecRefused is what libavcodec says of a decoder that is not allowed.
 var codecRefused = regexp.MustCompile(`Codec \(([\w.-]{1,32})\) not on whitelist`)
 
-// explainProbe turns the end of an ffprobe run into a failure of the film where
-// the film is to blame.
+// explainProbe turns the end of an ffprobe run into a *video.Failure where the
+// file is to blame.
 func explainProbe(err error, stderr, source string) error {
 	if errors.Is(err, ffmpeg.ErrMemory) {
 		return video.Failf(video.LimitMemory, "Looking into this file needs more memory than a video may take.")
@@ -29,7 +29,7 @@ func explainProbe(err error, stderr, source string) error {
 	refused := refusedDecoders(stderr)
 	switch {
 	case says("Input/output error"):
-		// Demuxers say this of short files, the kernel of bad disks.
+		// Demuxers report this for short files, the kernel for bad disks.
 		if err := readThrough(source); err != nil {
 			return fmt.Errorf("read source: %w", err)
 		}

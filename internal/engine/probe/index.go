@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	// maxOpening is how many packets opening a file may take for parts of it to
-	// be read. Three to ten are usual.
+	// maxOpening is how many packets opening a file may take for a sparse
+	// source. Three to ten are usual.
 	maxOpening = 4096
-	// maxElements is how many boxes of an MP4, or elements of a Matroska, are
-	// looked at.
+	// maxElements is how many boxes of an MP4, or elements of a Matroska file,
+	// are read.
 	maxElements = 1 << 20
 )
 
-// errLayout means that a file is not laid out in a way that we understand. It is
-// read whole then, which is no loss but of time.
+// errLayout means that a file is laid out in a way that we do not understand. It
+// is then read whole, which costs only time.
 var errLayout = errors.New("unknown layout")
 
-// readIndex looks at how a file is laid out, if that may save reading it whole.
-func (t *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
-	if size < t.cfg.MinSize || !found.SeeksExactly() {
+// readIndex reads how a file is laid out, if a sparse source can save reading it
+// whole.
+func (p *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
+	if size < p.cfg.MinSize || !found.SeeksExactly() {
 		return nil
 	}
 	f, err := os.Open(job.Source)
@@ -51,29 +52,29 @@ func (t *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, s
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read outline: %w", err)
+		return fmt.Errorf("read container index: %w", err)
 	}
-	if o.packets, err = t.countOpening(ctx, job, found.refused, limit); err != nil || o.packets == 0 {
+	if o.packets, err = p.countOpening(ctx, job, found.refused, limit); err != nil || o.packets == 0 {
 		return err
 	}
 	found.Index = o
 	return nil
 }
 
-// opened is what libavformat says, when asked to talk, after it has opened a
-// file and read packets until it knew all streams.
+// opened is what libavformat says at debug level after it has opened a file and
+// read packets until it knew all streams.
 var opened = regexp.MustCompile(`After avformat_find_stream_info\(\) .* frames:(\d+)`)
 
 // countOpening returns how many packets ffmpeg may read to open the file, or 0
-// when that cannot be found out. Some more are added, because encoding opens the
-// file with slightly other options.
-func (t *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []string, limit time.Duration) (int, error) {
+// if that cannot be found out. Some are added, because encoding opens the file
+// with slightly different options.
+func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []string, limit time.Duration) (int, error) {
 	args := probeArgs(job.Source, refused)
 	args[slices.Index(args, "-v")+1] = "debug"
 	args[slices.Index(args, "-show_entries")+1] = "format=format_name"
-	stderr, err := t.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
 	if ours := ffmpeg.MachineError(err, ""); ours != nil {
-		return 0, fmt.Errorf("count what opening reads: %w", ours)
+		return 0, fmt.Errorf("count the packets that opening reads: %w", ours)
 	}
 	m := opened.FindStringSubmatch(stderr)
 	if m == nil {
@@ -86,18 +87,18 @@ func (t *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []str
 	return 2*n + 32, nil
 }
 
-// readBoxes goes through the outermost boxes of an MP4 or QuickTime file. All
-// but the media itself is its structure: the index wherever it lies, and the
-// indices of fragments.
+// readBoxes walks over the top-level boxes of an MP4 or QuickTime file.
+// Everything but the media itself is structure: the movie box wherever it is,
+// and the indexes of fragments.
 func (o *Index) readBoxes(r io.ReaderAt) error {
-	const beginning = 64 // of boxes that are skipped: some look what they are
+	const beginning = 64 // of boxes that are skipped: demuxers read their headers
 	for at, n := int64(0), 0; at < o.Size; n++ {
 		kind, end, err := readBox(r, at, o.Size)
 		if err != nil {
 			return err
 		}
 		if n == maxElements || kind == "sidx" {
-			return errLayout // with an index of fragments, ffmpeg seeks anywhere
+			return errLayout // with an index of fragments, ffmpeg may seek anywhere
 		}
 		o.Fragmented = o.Fragmented || kind == "moof"
 		s := video.Span{From: at, To: end}
@@ -115,7 +116,7 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 	return nil
 }
 
-// readBox returns the kind and the end of the box at a place.
+// readBox returns the type and the end of the box at a position.
 func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) {
 	var b [16]byte
 	n, err := r.ReadAt(b[:], at)
@@ -138,20 +139,20 @@ func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) 
 	return string(b[4:8]), at + length, nil
 }
 
-// outline is where a file keeps what is not pictures.
+// Index is the container index: where a file keeps what is not packets.
 type Index struct {
 	Size      int64
 	Structure []video.Span // what is read to open the file, without packets
 	packets   int          // how many packets of all streams are read for that
 
-	Fragmented bool // of MP4: its index is strewn over the file
+	Fragmented bool // for MP4: its index is spread over the file
 
-	// Of Matroska only.
+	// For Matroska only.
 	Matroska bool
-	cues     []cue // the index of the film, in order of time
+	cues     []cue // of the video track, in order of time
 }
 
-// openingSpans returns where the packets lie that are read to open the file.
+// OpeningSpans returns where the packets are that are read to open the file.
 func (f *Result) OpeningSpans() ([]video.Span, bool) {
 	n := f.Index.packets
 	if n > len(f.opening) || slices.ContainsFunc(f.opening[:n], func(s video.Span) bool { return s.From < 0 || s.To > farAway }) {
@@ -160,7 +161,7 @@ func (f *Result) OpeningSpans() ([]video.Span, bool) {
 	if !f.Index.Matroska || n == 0 {
 		return f.opening[:n], true
 	}
-	// Matroska is read from its beginning on, whatever lies there.
+	// Matroska is read from its beginning, whatever is there.
 	last := slices.MaxFunc(f.opening[:n], func(a, b video.Span) int { return cmp.Compare(a.To, b.To) })
 	return []video.Span{{From: 0, To: last.To}}, true
 }

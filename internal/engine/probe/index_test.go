@@ -37,7 +37,7 @@ func TestLayoutKeepsPlacesOfPackets(t *testing.T) {
 	}
 }
 
-func TestOutlineOfBoxes(t *testing.T) {
+func TestIndexOfBoxes(t *testing.T) {
 	t.Parallel()
 	box := func(kind string, body int) []byte {
 		return append([]byte{0, 0, byte((body + 8) >> 8), byte(body + 8), kind[0], kind[1], kind[2], kind[3]}, make([]byte, body)...)
@@ -69,9 +69,9 @@ func TestOutlineOfBoxes(t *testing.T) {
 	}
 }
 
-// TestOutlineOfBrokenMatroska reads what is left of a file, and what becomes of
+// TestIndexOfBrokenMatroska reads what is left of a file, and what becomes of
 // it when bytes change. It must end, and never point outside the file.
-func TestOutlineOfBrokenMatroska(t *testing.T) {
+func TestIndexOfBrokenMatroska(t *testing.T) {
 	t.Parallel()
 	path := enginetest.Clip(t, "a.mkv", "testsrc2=s=64x48:r=5:d=3", "-c:v", "mjpeg", "-c:a", "pcm_u8", "-ar", "8000", "-cluster_time_limit", "500")
 	file, err := os.ReadFile(path)

@@ -7,28 +7,28 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// layout is where the packets of a stream lie in the file. It keeps runs of
-// packets rather than each one: a film has millions.
+// Layout is where the packets of a stream are in the file. It keeps runs of
+// packets rather than each one: a video has millions.
 type Layout struct {
-	grain   int64 // how finely places are known: about the size of a run
+	grain   int64 // resolution of the positions: about the size of a run
 	Packets int
 	runs    []run // in order of decoding
-	Unknown bool  // a packet has no place, or they are strewn all over the file
+	Unknown bool  // a packet has no position, or they are scattered all over the file
 }
 
-// run is a stretch of the file that holds packets which follow each other.
+// run is a range of the file that holds consecutive packets.
 type run struct {
 	video.Span
-	first int // its first packet, counted in order of decoding
+	first int // its first packet, counted in decode order
 }
 
 const (
 	maxRuns = 1 << 20
-	// farAway is a place that no file has; beyond it sums would overflow.
+	// farAway is a position that no file has; beyond it sums would overflow.
 	farAway = 1 << 60
 )
 
-// add notes the place of the next packet.
+// add notes the position of the next packet.
 func (l *Layout) add(pos, size int64) {
 	n := l.Packets
 	l.Packets++
@@ -48,7 +48,7 @@ func (l *Layout) add(pos, size int64) {
 	l.runs = append(l.runs, run{video.Span{From: pos, To: pos + size}, n})
 }
 
-// spans returns where the packets from number first up to number end lie.
+// Spans returns where the packets from number first up to number end are.
 func (l *Layout) Spans(first, end int) []video.Span {
 	i, exact := slices.BinarySearchFunc(l.runs, first, func(r run, n int) int { return cmp.Compare(r.first, n) })
 	if !exact {
@@ -65,14 +65,14 @@ func (l *Layout) Spans(first, end int) []video.Span {
 }
 
 // readAhead is how many packets ffmpeg may read beyond the last one that it
-// needs: what decoder, filters and queues between them hold until the first
-// frame has come out that is too late. With ffmpeg 5.1, 8 were found to do for
-// one thread and 16 for eight; later versions have longer queues.
+// needs: what decoder, filters and queues hold until the first frame comes out
+// that is too late. With ffmpeg 5.1, 8 were enough for one thread and 16 for
+// eight; later versions have longer queues.
 const readAhead = 64
 
-// packetsFor returns which packets, counted in order of decoding, ffmpeg reads
-// to show what is between two times when it seeks to a keyframe: from first up
-// to end. back asks for so many keyframes more before them.
+// PacketsFor returns which packets, counted in decode order, ffmpeg reads to
+// show what is between two times when it seeks to a keyframe: from first up to
+// end. back asks for that many more keyframes before them.
 func (l *Timeline) PacketsFor(seek, until int64, back int) (first, end int) {
 	byTime := func(k Keyframe, pts int64) int { return cmp.Compare(k.PTS, pts) }
 	if i, found := slices.BinarySearchFunc(l.Keys, seek, byTime); found && i >= back {

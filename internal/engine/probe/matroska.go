@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// What Matroska calls its elements, as far as it matters here.
+// The IDs of the Matroska elements that are read.
 const (
 	idHeader   = 0x1A45DFA3
 	idSegment  = 0x18538067
@@ -35,21 +35,21 @@ const (
 	videoTrack = 1 // the type of a track
 )
 
-// maxIndex is how large an index, or a list of tracks, is looked at.
+// maxIndex is how large an index, or a list of tracks, may be.
 const maxIndex = 64 << 20
 
-// cue is an entry of Matroska's index: at this time, the cluster that begins at
-// this place has a keyframe.
+// cue is an entry of Matroska's index: at this time, the cluster at this
+// position has a keyframe.
 type cue struct{ pts, at int64 }
 
-// element is a piece of a Matroska file: a name, a length and a body.
+// element is a part of a Matroska file: an ID, a length and a body.
 type element struct {
 	id             uint32
 	from, body, to int64
 }
 
-// readElement reads the name and the length of the element at a place. An
-// element without a length, as live recordings have them, is errLayout.
+// readElement reads the ID and the length of the element at a position. An
+// element without a length, as in live recordings, is errLayout.
 func readElement(r io.ReaderAt, at, limit int64) (element, error) {
 	var b [12]byte
 	n, err := r.ReadAt(b[:min(int64(len(b)), limit-at)], at)
@@ -65,8 +65,9 @@ func readElement(r io.ReaderAt, at, limit int64) (element, error) {
 	return element{id: uint32(id), from: at, body: body, to: body + int64(length)}, nil
 }
 
-// vint reads a number whose first byte says how many bytes it has, and how
-// many those are; 0 when it is none. The bit that says so is part of a name.
+// vint reads a number whose first byte says how many bytes it has, and returns
+// how many; 0 when it is malformed. The marker bit is part of an ID, but not of
+// a length.
 func vint(b []byte, most int, name bool) (value uint64, n int) {
 	if len(b) == 0 {
 		return 0, 0
@@ -88,8 +89,7 @@ func number(b []byte) uint64 {
 	return binary.BigEndian.Uint64(eight[:])
 }
 
-// children calls f for each element of a body, which is small enough to be in
-// memory.
+// children calls f for each element of a body that is in memory.
 func children(body []byte, f func(id uint32, body []byte) error) error {
 	r, size := bytes.NewReader(body), int64(len(body))
 	for at := int64(0); at < size; {
@@ -105,7 +105,7 @@ func children(body []byte, f func(id uint32, body []byte) error) error {
 	return nil
 }
 
-// numbers returns the numbers that a body holds under two ids.
+// numbers returns the numbers that a body holds under two IDs.
 func numbers(body []byte, first, second uint32) (a, b uint64, err error) {
 	err = children(body, func(id uint32, body []byte) error {
 		switch id {
@@ -119,9 +119,9 @@ func numbers(body []byte, first, second uint32) (a, b uint64, err error) {
 	return a, b, err
 }
 
-// readMatroska goes through the outermost elements of a file. All but the
-// clusters is its structure. A file is understood that has an index which
-// ffmpeg will find, and clusters that say how long they are.
+// readMatroska walks over the top-level elements of a file. Everything but the
+// clusters is structure. A file is understood if it has an index that ffmpeg
+// will find, and clusters that say how long they are.
 func (o *Index) readMatroska(r io.ReaderAt) error {
 	o.Matroska = true
 	header, err := readElement(r, 0, o.Size)
@@ -153,13 +153,13 @@ func (o *Index) readMatroska(r io.ReaderAt) error {
 // matroska is what is found on the way through a file.
 type matroska struct {
 	*Index
-	segment  int64 // where its body begins: places are counted from there
-	clusters map[int64]bool
-	film     uint64 // the number of its track
-	films    int
-	index    int64            // where ffmpeg is told that the index is
-	found    int64            // where it is
-	cues     map[uint64][]cue // by track
+	segment     int64 // where its body begins: positions are relative to it
+	clusters    map[int64]bool
+	video       uint64           // the number of the video track
+	videoTracks int              // how many video tracks there are
+	index       int64            // where the file says that the index is
+	found       int64            // where it is
+	cues        map[uint64][]cue // by track
 }
 
 func (m *matroska) add(r io.ReaderAt, e element) error {
@@ -188,7 +188,7 @@ func (m *matroska) add(r io.ReaderAt, e element) error {
 	}
 	m.found = e.from
 	if len(m.clusters) == 0 {
-		m.index = e.from // it is read on the way
+		m.index = e.from // ffmpeg reads it before the first cluster
 	}
 	return m.addCues(body)
 }
@@ -207,7 +207,7 @@ func (m *matroska) addPlaces(body []byte) error {
 	})
 }
 
-// addTracks notes which track is the film.
+// addTracks notes which track is the video.
 func (m *matroska) addTracks(body []byte) error {
 	return children(body, func(id uint32, body []byte) error {
 		if id != idTrack {
@@ -215,8 +215,8 @@ func (m *matroska) addTracks(body []byte) error {
 		}
 		track, kind, err := numbers(body, idNumber, idType)
 		if kind == videoTrack {
-			m.film = track
-			m.films++
+			m.video = track
+			m.videoTracks++
 		}
 		return err
 	})
@@ -244,11 +244,11 @@ func (m *matroska) addCues(body []byte) error {
 	})
 }
 
-// finish makes sure that ffmpeg will find the index of the film, and what it
-// points at.
+// finish checks that ffmpeg will find the index of the video track, and that it
+// points at clusters.
 func (m *matroska) finish() error {
-	cues := m.cues[m.film]
-	if m.films != 1 || m.found == 0 || m.index != m.found || len(cues) == 0 {
+	cues := m.cues[m.video]
+	if m.videoTracks != 1 || m.found == 0 || m.index != m.found || len(cues) == 0 {
 		return errLayout
 	}
 	slices.SortStableFunc(cues, func(a, b cue) int { return cmp.Compare(a.pts, b.pts) })
@@ -261,12 +261,12 @@ func (m *matroska) finish() error {
 	return nil
 }
 
-// seekEarly is by how many seconds ffmpeg seeks before the time it is told to:
-// Matroska counts times of showing, and its index may count others.
+// seekEarly is by how many seconds ffmpeg seeks before the time that it is
+// given: Matroska stores presentation times, and its index may store others.
 const seekEarly = 3.0/23 + 0.001
 
-// through returns what is read of a Matroska file to get at some packets: from
-// the cluster that the index leads to, everything up to the last of them.
+// Through returns what ffmpeg reads of a Matroska file to get at some packets:
+// everything from the cluster that the index leads to, up to the last of them.
 func (o *Index) Through(packets []video.Span, seek int64, tb video.Ratio) []video.Span {
 	all := video.Span{From: packets[0].From, To: packets[0].To}
 	for _, s := range packets {
@@ -278,7 +278,7 @@ func (o *Index) Through(packets []video.Span, seek int64, tb video.Ratio) []vide
 	early := int64(tb.Ticks(seekEarly))
 	all.From = min(all.From, o.cues[max(o.cueAt(seek-early-1), 0)].at)
 	if o.cueAt(seek+1) == len(o.cues)-1 {
-		all.To = o.Size // from the last entry on, ffmpeg looks for more of them to the end of the file
+		all.To = o.Size // behind the last entry, ffmpeg searches for more of them to the end of the file
 	}
 	return []video.Span{all}
 }

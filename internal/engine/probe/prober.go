@@ -1,3 +1,15 @@
+// Package probe looks into an uploaded file. Sniff and Admit judge its first
+// bytes while it is uploaded. Prober asks ffprobe for the streams and for the
+// time, kind and position of every packet, in one run that decodes nothing but
+// what it takes to know the formats. A second run reads the video stream alone
+// where a file is truncated (video-only probe), a third reads the Dolby Vision
+// metadata of the first frame.
+//
+// The Result is data: which stream is the video, when its frames are shown
+// (Timeline), and where the packets are in the file (Layout, and Index for what
+// is not packets). With positions, a task on a large file can fetch only the
+// parts that it reads: a sparse source. What to make of the file is decided in
+// package plan.
 package probe
 
 import (
@@ -12,8 +24,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Config says for which sources it is noted where their packets are, so that a
-// task can read a part of the file only.
+// Config says for which sources positions are noted, so that a task can read a
+// part of the file only.
 type Config struct {
 	MinSize int64 // smaller files are read whole; default 64 MiB
 	Grain   int64 // resolution in bytes of the packets' positions, which cost memory; default 256 KiB
@@ -25,21 +37,21 @@ type Prober struct {
 	cfg Config
 }
 
-// New returns a prober that runs its children with run.
+// New returns a prober whose child processes are run by run.
 func New(run *ffmpeg.Runner, cfg Config) *Prober {
 	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
 
-// maxProbes is how often a file is looked at: each time but the last may bring up
-// the name of a decoder that must not run.
+// maxProbes is how often a file is probed: each run but the last may name
+// decoders that are not allowed.
 const maxProbes = 4
 
-// probe asks ffprobe, in one run, for the streams and for the time and kind of
+// Probe asks ffprobe, in one run, for the streams and for the time and kind of
 // every packet. Nothing is decoded but what it takes to know the formats.
 //
-// A file in which one stream of several has a decoder that may not run takes a
-// second run, in which that stream is left alone. See also probeVideoOnly.
-func (t *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
+// If one of several streams has a decoder that is not allowed, ffprobe runs
+// again and that stream is left out. See also probeVideoOnly.
+func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	size, err := sizeOf(job.Source)
 	if err != nil {
 		return nil, err
@@ -55,12 +67,12 @@ func (t *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	var refused []string
 	for range maxProbes {
 		found := NewResult()
-		found.grain = t.cfg.Grain
+		found.grain = p.cfg.Grain
 		found.refused = refused
 		var stderr string
-		stderr, err = t.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
 		if err == nil {
-			return found, errors.Join(t.probeVideoOnly(ctx, job, found, limit), t.probeDolby(ctx, job, found, limit), t.readIndex(ctx, job, found, size, limit))
+			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), p.readIndex(ctx, job, found, size, limit))
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)
@@ -72,8 +84,8 @@ func (t *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	return nil, err
 }
 
-// sizeOf makes sure that the source is there and can be opened: without it,
-// trouble of ours would look like trouble with the film.
+// sizeOf makes sure that the source can be opened: without it, an error of ours
+// would look like a problem of the file.
 func sizeOf(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

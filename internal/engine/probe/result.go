@@ -10,36 +10,39 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Limits on what is looked at. They are far above any honest film, and hostile
+// Limits on what is read. They are far above any honest video, and hostile
 // files reach them soon.
 const (
 	maxFrames = 4_000_000 // 12 hours at 92 frames a second
 )
 
-// findings is what ffprobe told about a file.
+// Result is what ffprobe told about a file.
 type Result struct {
 	Format    Format
 	Streams   []Stream
 	Timelines map[int]*Timeline // by index of the stream
 	frames    int               // of all video streams
-	refused   []string          // decoders that may not run, although the file asks for them
+	refused   []string          // decoders that are not allowed, although the file asks for them
 	Dolby     *video.Dolby
 
-	grain   int64        // how finely it is noted where packets lie
-	opening []video.Span // where the first packets of all streams lie, as they are read
-	Index   *Index       // nil when nobody looked, or what was found makes no sense
+	grain   int64        // resolution of the packets' positions
+	opening []video.Span // where the first packets of all streams are, in the order of reading
+	Index   *Index       // nil if it was not read, or makes no sense
 }
 
+// NewResult returns an empty result, for Read.
 func NewResult() *Result {
 	return &Result{Timelines: map[int]*Timeline{}}
 }
 
+// Format is what ffprobe says of the container.
 type Format struct {
 	Name     string  `json:"format_name"`
 	Start    float64 `json:"start_time,string"`
 	Duration float64 `json:"duration,string"`
 }
 
+// Stream is what ffprobe says of a stream.
 type Stream struct {
 	Index         int        `json:"index"`
 	Type          string     `json:"codec_type"`
@@ -66,15 +69,17 @@ type Stream struct {
 	} `json:"disposition"`
 }
 
+// SideData is data that a stream or packet carries beside its own.
 type SideData struct {
 	Type     string  `json:"side_data_type"`
 	Rotation float64 `json:"rotation"`
 
-	// Of Dolby Vision.
+	// For Dolby Vision.
 	Profile       int  `json:"dv_profile"`
-	Compatibility *int `json:"dv_bl_signal_compatibility_id"` // which ordinary picture is underneath
+	Compatibility *int `json:"dv_bl_signal_compatibility_id"` // which ordinary base layer it has; 0 means none
 }
 
+// Packet is what ffprobe says of a packet. Times are in the stream's time base.
 type Packet struct {
 	Type     string     `json:"codec_type"`
 	Stream   int        `json:"stream_index"`
@@ -90,9 +95,9 @@ type Packet struct {
 // unknown stands for a time that ffprobe leaves out.
 const unknown int64 = math.MinInt64
 
-// read takes ffprobe's JSON apart while it arrives: the packets of a long film
-// are gigabytes of text. They come first, so their facts are collected for
-// every stream before it is known which stream is the film.
+// Read parses ffprobe's JSON while it arrives: the packets of a long video are
+// gigabytes of text. They come before the streams, so their times are collected
+// for every stream.
 func (f *Result) Read(r io.Reader) error {
 	d := json.NewDecoder(r)
 	if err := expect(d, json.Delim('{')); err != nil {
@@ -146,8 +151,8 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	return nil
 }
 
-// skip reads over the value that comes next and keeps nothing of it: the list of
-// programs of a small transport stream can be hundreds of megabytes.
+// skip reads over the next value and keeps nothing of it: the list of programs
+// of a small transport stream can be hundreds of megabytes.
 func skip(d *json.Decoder) error {
 	depth := 0
 	for {
@@ -167,7 +172,7 @@ func skip(d *json.Decoder) error {
 	}
 }
 
-// each calls read for every element of the array that comes next.
+// each calls read for every element of the next array.
 func each(d *json.Decoder, read func() error) error {
 	if err := expect(d, json.Delim('[')); err != nil {
 		return err

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// SniffSize is how many bytes Sniff wants to see.
+// SniffSize is how many bytes Sniff needs.
 const SniffSize = 8 << 10
 
-// Sniff reports which video container the first bytes of a file announce, or
-// "" when they announce none. It looks at content only: names and types that
-// clients send prove nothing. Pictures, sound, text and playlists are none,
-// even where their container is a relative of a video container.
+// Sniff reports which video container the first bytes of a file announce, or ""
+// when they announce none. It looks at content only: names and types that
+// clients send prove nothing. Images, audio, text and playlists are rejected,
+// even where their container is related to a video container.
 func Sniff(head []byte) string {
 	head = head[:min(len(head), SniffSize)]
 	for _, try := range []func([]byte) string{sniffMagic, sniffISO, sniffMatroska, sniffOgg, sniffTransport} {
@@ -23,7 +23,7 @@ func Sniff(head []byte) string {
 	return ""
 }
 
-// magics are containers that a fixed string at the beginning gives away.
+// magics are containers with a fixed string at the beginning.
 var magics = []struct{ name, start string }{
 	{"mpeg", "\x00\x00\x01\xba"},
 	{"mpegvideo", "\x00\x00\x01\xb3"},
@@ -46,13 +46,13 @@ func sniffMagic(head []byte) string {
 	return ""
 }
 
-// Brands of the ISO base media family that hold no film.
+// Brands of the ISO base media family that hold no video.
 var (
 	imageBrands = []string{"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "avif", "avis", "crx "}
 	audioBrands = []string{"M4A ", "M4B ", "M4P ", "F4A ", "F4B "}
 )
 
-// sniffISO knows MP4, QuickTime and their relatives by their first box.
+// sniffISO recognises MP4, QuickTime and related formats by their first box.
 func sniffISO(head []byte) string {
 	if len(head) < 8 {
 		return ""
@@ -90,8 +90,8 @@ func sniffBrand(brand string) string {
 	return "mp4"
 }
 
-// sniffMatroska wants the document type besides the EBML magic: EBML is also
-// used for things that are no film.
+// sniffMatroska requires the document type besides the EBML magic: EBML is used
+// for other things, too.
 func sniffMatroska(head []byte) string {
 	if !bytes.HasPrefix(head, []byte("\x1a\x45\xdf\xa3")) {
 		return ""
@@ -110,7 +110,8 @@ func sniffMatroska(head []byte) string {
 var oggVideo = []string{"\x80theora", "BBCD\x00", "OVP80", "\x01video"}
 
 // sniffOgg walks over the pages at the beginning of an Ogg file, where every
-// stream introduces itself. Ogg is mostly sound, so one stream has to be video.
+// stream introduces itself. Most Ogg files are audio, so one stream has to be
+// video.
 func sniffOgg(head []byte) string {
 	const fixed = 27 // bytes before the table of segment lengths
 	for len(head) > fixed && string(head[:4]) == "OggS" {
@@ -133,8 +134,9 @@ func sniffOgg(head []byte) string {
 	return ""
 }
 
-// sniffTransport knows MPEG transport streams by the sync byte that begins each
-// packet. Blu-ray and camcorders put four bytes of time before each packet.
+// sniffTransport recognises MPEG transport streams by the sync byte that begins
+// each packet. Blu-ray and camcorders put a timestamp of four bytes before each
+// packet.
 func sniffTransport(head []byte) string {
 	if synced(head, 188, 0) || synced(head, 192, 4) {
 		return "mpegts"

@@ -30,8 +30,8 @@ var sniffCases = []struct{ name, head, want string }{
 	{"QuickTime that begins with its data", "\x12\x34\x56\x78mdat\x00\x00", "mov"},
 	{"QuickTime with a 64-bit box", "\x00\x00\x00\x01mdat\x00\x00\x00\x00\x00\x00\x00\x40", "mov"},
 	{"HEIC photo", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1", ""},
-	{"AVIF picture", "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1", ""},
-	{"M4A sound", "\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00", ""},
+	{"AVIF frame", "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1", ""},
+	{"M4A audio", "\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00", ""},
 	{"M4B audio book", "\x00\x00\x00\x18ftypM4B \x00\x00\x00\x00", ""},
 	{"text that looks like a box", "the free world is a large place to be in", ""},
 	{"WebM", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm", "webm"},
@@ -47,10 +47,10 @@ var sniffCases = []struct{ name, head, want string }{
 	{"Windows Media", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c\x00", "asf"},
 	{"MXF", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02\x01\x01\x02", "mxf"},
 	{"Theora", oggPage("\x80theora\x03\x02\x01"), "ogg"},
-	{"Theora after a skeleton and sound", oggPage("fishead\x00") + oggPage("\x01vorbis") + oggPage("\x80theora"), "ogg"},
-	{"Vorbis sound", oggPage("\x01vorbis\x00\x00"), ""},
-	{"Opus sound", oggPage("OpusHead\x01\x02"), ""},
-	{"a skeleton with sound only", oggPage("fishead\x00") + oggPage("\x7fFLAC\x01"), ""},
+	{"Theora after a skeleton and audio", oggPage("fishead\x00") + oggPage("\x01vorbis") + oggPage("\x80theora"), "ogg"},
+	{"Vorbis audio", oggPage("\x01vorbis\x00\x00"), ""},
+	{"Opus audio", oggPage("OpusHead\x01\x02"), ""},
+	{"a skeleton with audio only", oggPage("fishead\x00") + oggPage("\x7fFLAC\x01"), ""},
 	{"transport stream", packetsOf(6, ""), "mpegts"},
 	{"transport stream of a camcorder", packetsOf(6, "\x00\x01\x02\x03"), "mpegts"},
 	{"transport stream of two packets", packetsOf(2, ""), "mpegts"},
@@ -77,7 +77,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// TestSniffRealFootage makes sure that no real film is turned away.
+// TestSniffRealFootage makes sure that no real video is turned away.
 func TestSniffRealFootage(t *testing.T) {
 	t.Parallel()
 	dir := footage.Path(t, "variety")

@@ -10,14 +10,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// chooseVideo picks the stream that is the film, and refuses those that can
-// never be shown.
+// Video chooses the stream that is the video, and returns a *video.Failure for
+// one that can never be decoded.
 func (f *Result) Video() (Stream, error) {
-	films := f.videoStreams()
-	if len(films) == 0 {
+	streams := f.videoStreams()
+	if len(streams) == 0 {
 		return Stream{}, f.noVideo()
 	}
-	best := slices.MaxFunc(films, func(a, b Stream) int {
+	best := slices.MaxFunc(streams, func(a, b Stream) int {
 		return cmp.Or(
 			cmp.Compare(f.decodable(a), f.decodable(b)),
 			cmp.Compare(f.moving(a), f.moving(b)),
@@ -28,7 +28,7 @@ func (f *Result) Video() (Stream, error) {
 	return best, f.usable(best)
 }
 
-// decodable is 1 for a stream that looks as if it could be decoded, else 0.
+// decodable is 1 for a stream that looks as if it can be decoded, else 0.
 func (f *Result) decodable(s Stream) int {
 	if f.usable(s) != nil {
 		return 0
@@ -36,7 +36,7 @@ func (f *Result) decodable(s Stream) int {
 	return 1
 }
 
-// moving is 1 for a film and 0 for a track of few pictures beside a film, such
+// moving is 1 for a video and 0 for a track of few frames beside a video, such
 // as the best shots that some phones store.
 func (f *Result) moving(s Stream) int {
 	line := f.Timelines[s.Index]
@@ -46,23 +46,23 @@ func (f *Result) moving(s Stream) int {
 	return 0
 }
 
-// films returns the video streams that are not pictures attached to the file.
+// videoStreams returns the video streams that are not attached pictures.
 func (f *Result) videoStreams() []Stream {
-	var films []Stream
+	var streams []Stream
 	for _, s := range f.Streams {
 		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
-			films = append(films, s)
+			streams = append(streams, s)
 		}
 	}
-	return films
+	return streams
 }
 
-// check returns why a video stream cannot be shown.
+// usable returns why a video stream cannot be decoded, or nil.
 func (f *Result) usable(s Stream) error {
 	line := f.Timelines[s.Index]
 	switch {
 	case s.Tag == "encv", line != nil && line.encrypted:
-		return video.Failf(video.Encrypted, "The film is encrypted (DRM) and cannot be read.")
+		return video.Failf(video.Encrypted, "The video is encrypted (DRM) and cannot be read.")
 	case s.unknownCodec():
 		return unsupported(printable(s.Tag))
 	case slices.Contains(f.refused, s.Codec):
@@ -75,12 +75,12 @@ func (f *Result) usable(s Stream) error {
 	return nil
 }
 
-// nameless reports whether ffprobe does not know the codec of a stream.
+// unknownCodec reports whether ffprobe does not know the codec of a stream.
 func (s Stream) unknownCodec() bool {
 	return s.Codec == "" || s.Codec == "none" || s.Codec == "unknown"
 }
 
-// nameOf returns what a stream's format is called, as well as it is known.
+// CodecName returns what a stream's format is called, as far as it is known.
 func CodecName(s Stream) string {
 	if s.unknownCodec() {
 		return printable(s.Tag)
@@ -96,19 +96,20 @@ func printable(tag string) string {
 	return tag
 }
 
+// noVideo is the failure of a file without a video stream.
 func (f *Result) noVideo() error {
 	for _, s := range f.Streams {
 		if s.Type == "audio" {
-			return video.Failf(video.NoVideoStream, "The file holds sound but no picture.")
+			return video.Failf(video.NoVideoStream, "The file holds audio but no video.")
 		}
 	}
-	return video.Failf(video.NoVideoStream, "The file holds no picture.")
+	return video.Failf(video.NoVideoStream, "The file holds no video.")
 }
 
-// chooseAudio picks the sound track: the default one, else the first. Sound
-// that begins only after the last picture is none.
-func (f *Result) Audio(film Stream) *Stream {
-	filmEnd := ParseRatio(film.TimeBase).Seconds(f.Timelines[film.Index].End)
+// Audio chooses the audio track: the default one, else the first. A track that
+// begins only after the last frame of the video does not count.
+func (f *Result) Audio(of Stream) *Stream {
+	videoEnd := ParseRatio(of.TimeBase).Seconds(f.Timelines[of.Index].End)
 	var tracks []Stream
 	for _, s := range f.Streams {
 		line := f.Timelines[s.Index]
@@ -116,7 +117,7 @@ func (f *Result) Audio(film Stream) *Stream {
 		if s.Type != "audio" || f.AudioFailure(s) != "" || line == nil || tb.Den <= 0 {
 			continue
 		}
-		if tb.Seconds(line.First) <= filmEnd {
+		if tb.Seconds(line.First) <= videoEnd {
 			tracks = append(tracks, s)
 		}
 	}
@@ -129,7 +130,7 @@ func (f *Result) Audio(film Stream) *Stream {
 	return &best
 }
 
-// silent returns why nothing can be heard of a sound track, or "".
+// AudioFailure returns why an audio track cannot be decoded, or "".
 func (f *Result) AudioFailure(s Stream) video.FailureCode {
 	line := f.Timelines[s.Index]
 	switch {
@@ -143,8 +144,8 @@ func (f *Result) AudioFailure(s Stream) video.FailureCode {
 	return ""
 }
 
-// seeksReliably reports whether seeking to a keyframe lands exactly there: the
-// container has an index, and one film only that the index can be about.
+// SeeksExactly reports whether seeking to a keyframe lands exactly there: the
+// container has an index, and a single video stream that the index can be about.
 func (f *Result) SeeksExactly() bool {
 	if c := f.Format.Name; !strings.HasPrefix(c, "mov,") && !strings.HasPrefix(c, "matroska,") {
 		return false
@@ -152,7 +153,7 @@ func (f *Result) SeeksExactly() bool {
 	return len(f.videoStreams()) == 1
 }
 
-// endsEarly reports whether the last packet comes long before the end that the
+// EndsEarly reports whether the last packet comes long before the end that the
 // container announces.
 func (f *Result) EndsEarly() bool {
 	end := 0.0
@@ -165,7 +166,7 @@ func (f *Result) EndsEarly() bool {
 	return announced-end > max(1, announced/50)
 }
 
-// parseRatio reads "1/90000" or "16:15". What it cannot read is 0/0.
+// ParseRatio reads "1/90000" or "16:15". A text that it cannot read gives 0/0.
 func ParseRatio(s string) video.Ratio {
 	i := strings.IndexAny(s, "/:")
 	if i < 0 {

@@ -9,65 +9,67 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// timeline holds when the packets of one stream are shown, in the stream's own
+// Timeline holds when the packets of one stream are shown, in the stream's own
 // time base.
 type Timeline struct {
 	Packets   int
 	Bytes     int64
-	First     int64 // the earliest time shown
-	End       int64 // when all of it has been shown
-	Played    int64 // how long the packets last together
+	First     int64 // the earliest presentation time
+	End       int64 // when the last packet ends
+	Played    int64 // the sum of the packets' durations
 	encrypted bool
 	clock     clock
 
-	// Of sound only.
+	// For audio only.
 	Gaps []Gap
 
-	// Of video streams only.
-	Shown        []int64    // the time of each frame, in order of decoding until settled
-	LeadIn       []int64    // likewise, of what precedes the first keyframe
-	Keys         []Keyframe // in order of decoding
-	Layout       Layout     // where they lie in the file
-	leading      int        // how many packets after a keyframe there may be that are shown before it
-	Tangled      bool       // some packets are shown before the keyframe before the last
-	Untimed      bool       // some packets carry no time to be shown at, or the clock jumps
-	Last         int64      // the latest time shown
-	LastDuration int64      // how long the frame shown then lasts, or 0
+	// For video streams only.
+	Shown        []int64    // the time of each frame; in decode order until Sort
+	LeadIn       []int64    // likewise, of the frames before the first keyframe
+	Keys         []Keyframe // in decode order until Sort
+	Layout       Layout     // where the packets are in the file
+	leading      int        // how many packets after a keyframe may be shown before it
+	Tangled      bool       // some packets are shown before the keyframe before the last one
+	Untimed      bool       // some packets have no presentation time, or the clock jumps
+	Last         int64      // the latest presentation time
+	LastDuration int64      // how long that frame lasts, or 0
 }
 
-// keyframe is a packet where decoding can begin.
+// Keyframe is a packet where decoding can begin.
 type Keyframe struct {
 	PTS int64
-	// open says that frames shown before it follow it in the file: they need
-	// the previous keyframe (an open group of pictures).
+	// Open says that frames which are shown before it follow it in the file:
+	// they need the previous keyframe (an open GOP).
 	Open bool
-	// border says that a chunk can begin here: it is shown itself, and all
-	// that precedes it in the file is shown earlier.
+	// Border says that a chunk can begin here: it is shown itself, and
+	// everything that precedes it in the file is shown earlier.
 	Border bool
 	packet int32 // its number among the packets of the stream
 	Bytes  int64 // of it and all packets up to the next one
 }
 
-// gap is a time without sound.
+// Gap is a time without audio.
 type Gap struct{ From, To int64 }
 
 const (
-	// A gap is remembered when it is longer than so many packets; how long that
-	// is will be known when the time base is.
+	// A gap is noted if it is longer than this many packets; its length in
+	// seconds is known later, with the time base.
 	gapPackets = 200
 	maxGaps    = 100
 )
 
+// NewTimeline returns an empty timeline.
 func NewTimeline() *Timeline {
 	return &Timeline{First: math.MaxInt64, End: math.MinInt64, Last: math.MinInt64, clock: newClock()}
 }
 
-// jumps returns where the clock of the stream may start anew.
+// Jumps returns where the clock of the stream may have been reset.
 func (l *Timeline) Jumps() []Jump { return l.clock.jumps }
 
-// clockEnd returns when the stream ends, by its clock after the last jump.
+// ClockEnd returns when the stream ends, by its clock after the last jump.
 func (l *Timeline) ClockEnd() int64 { return l.clock.end }
 
+// Add adds the next packet of the file.
 func (l *Timeline) Add(p Packet) {
 	l.Packets++
 	l.Bytes += p.Size
@@ -85,7 +87,7 @@ func (l *Timeline) Add(p Packet) {
 		}
 	}
 	if discarded {
-		return // an edit list cuts it out
+		return // an edit list removes it
 	}
 	if l.End != math.MinInt64 && p.Duration > 0 && pts-l.End > gapPackets*p.Duration && len(l.Gaps) < maxGaps {
 		l.Gaps = append(l.Gaps, Gap{l.End, pts})
@@ -103,7 +105,7 @@ func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 		l.lead(pts)
 	}
 	if discarded {
-		return // it is decoded because others need it
+		return // decoded, because others need it, but not shown
 	}
 	if len(l.Keys) == 0 {
 		l.LeadIn = append(l.LeadIn, pts)
@@ -124,8 +126,8 @@ func (l *Timeline) lead(pts int64) {
 	l.Tangled = l.Tangled || len(l.Keys) > 1 && pts < l.Keys[len(l.Keys)-2].PTS
 }
 
-// move shifts the times of all frames after each jump of the clock. A film whose
-// clock jumps cannot be sought in.
+// Shift moves the times of all frames after each jump of the clock. In a video
+// whose clock jumps, seeking is not possible.
 func (l *Timeline) Shift(jumps []Jump, shifts []int64) {
 	for i, j := range jumps {
 		end := len(l.Shown)
@@ -139,12 +141,12 @@ func (l *Timeline) Shift(jumps []Jump, shifts []int64) {
 	l.Untimed = l.Untimed || len(jumps) > 0
 }
 
-// settle puts frames and keyframes into the order in which they are shown. The
-// film begins at its first keyframe, because nothing can be decoded before it,
-// and has one frame for a moment, even where the file has several packets.
+// Sort puts frames and keyframes into presentation order. The video begins at
+// its first keyframe, because nothing before it can be decoded, and has one
+// frame for each time, even where the file has several packets.
 func (l *Timeline) Sort() {
 	if len(l.Shown) == 0 {
-		l.Shown = l.LeadIn // not a single keyframe: the decoder may know more
+		l.Shown = l.LeadIn // no keyframe at all: the decoder may know more
 	}
 	slices.Sort(l.Shown)
 	l.Shown = slices.Compact(l.Shown)
@@ -152,19 +154,19 @@ func (l *Timeline) Sort() {
 	slices.SortStableFunc(l.Keys, func(a, b Keyframe) int { return cmp.Compare(a.PTS, b.PTS) })
 }
 
-// span returns the seconds from the first frame to the beginning of the last.
-// It computes with floating point because hostile times would overflow.
+// Span returns the seconds from the first frame to the beginning of the last. It
+// uses floating point because hostile times would overflow.
 func (l *Timeline) Span(tb video.Ratio) float64 {
 	return (float64(l.Last) - float64(l.First)) * float64(tb.Num) / float64(tb.Den)
 }
 
-// shownAt returns the frame that is on the screen at a time: the latest one
-// that is not after it.
+// ShownAt returns the frame that is on the screen at a time: the latest one that
+// is not after it.
 func (l *Timeline) ShownAt(pts int64) int64 {
 	return l.Shown[max(l.CountUpTo(pts)-1, 0)]
 }
 
-// countUpTo returns how many frames are shown at or before a time.
+// CountUpTo returns how many frames are shown at or before a time.
 func (l *Timeline) CountUpTo(pts int64) int {
 	i, exact := slices.BinarySearch(l.Shown, pts)
 	if exact {
@@ -173,8 +175,8 @@ func (l *Timeline) CountUpTo(pts int64) int {
 	return i
 }
 
-// seekTo returns the keyframe from which everything shown at pts and later can
-// be decoded, and back keyframes before it for safety.
+// SeekTo returns the keyframe from which everything shown at pts and later can
+// be decoded; with back, that many keyframes earlier.
 func (l *Timeline) SeekTo(pts int64, back int) int64 {
 	i, exact := slices.BinarySearchFunc(l.Keys, pts, func(k Keyframe, pts int64) int { return cmp.Compare(k.PTS, pts) })
 	if !exact {

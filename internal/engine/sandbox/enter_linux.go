@@ -17,17 +17,17 @@ import (
 // about ten.
 const openFiles = 64
 
-// grace is how much CPU time is left between the signal that asks a program to
-// end and the one that ends it.
+// grace is the processor time between the signal that asks a program to end and
+// the one that kills it.
 const grace = 5 * time.Second
 
-// EnterIfAsked has to be called first thing in main. It returns at once, unless
-// this process was started as the helper of a sandbox: then it never returns.
+// EnterIfAsked has to be the first call in main. It returns at once, unless this
+// process was started as the helper of a sandbox: then it never returns.
 func EnterIfAsked() {
 	if !asked() {
 		return
 	}
-	// Most of what follows belongs to a thread, and it is this one that becomes
+	// Most restrictions apply to one thread, and this is the one that becomes
 	// the program.
 	runtime.LockOSThread()
 	err := enter(os.Args[2:])
@@ -39,7 +39,7 @@ func EnterIfAsked() {
 func asked() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
 
 // enter gives up all rights that the order does not grant and becomes the
-// program. It returns only when that fails.
+// program. It returns only if that fails.
 func enter(args []string) error {
 	if len(args) < 2 {
 		return errors.New("this command is for the server itself; it is of no use by hand")
@@ -61,9 +61,9 @@ func enter(args []string) error {
 	return nil
 }
 
-// confineSelf builds the walls. The limit of memory comes late, because this
+// confineSelf applies all layers. The memory limit comes late, because this
 // program itself may already use more, and the filter last, because it forbids
-// all that was needed before it.
+// the calls that the other steps need.
 func (o *order) confineSelf() error {
 	if err := dieWith(o.Server); err != nil {
 		return err
@@ -94,11 +94,11 @@ func (o *order) confineSelf() error {
 	return nil
 }
 
-// dieWith asks for a SIGKILL at the death of the server. The request made when
-// this process was forked belongs to its first thread, which may be another.
+// dieWith asks for a SIGKILL when the server dies. The request made at the fork
+// belongs to the first thread of this process, which may be another one.
 func dieWith(server int) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return fmt.Errorf("bind life to the server's: %w", err)
+		return fmt.Errorf("ask to be killed with the server: %w", err)
 	}
 	if os.Getppid() != server {
 		return errors.New("the server is gone")
@@ -128,8 +128,8 @@ func (p Policy) limit() error {
 	return nil
 }
 
-// setLimit sets a limit, or leaves that of the server where it is lower: only
-// the administrator may raise one.
+// setLimit sets a limit, or keeps that of the server if it is lower: only root
+// may raise one.
 func setLimit(resource int, soft, hard int64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(resource, &now); err != nil {
@@ -139,10 +139,9 @@ func setLimit(resource int, soft, hard int64) error {
 	return unix.Setrlimit(resource, &unix.Rlimit{Cur: min(uint64(soft), ceiling), Max: ceiling})
 }
 
-// dropCapabilities takes from the administrator's processes, as servers in
-// containers often are, what makes them special. Those about the owners of
-// files stay, so that scratch files of another owner can be used: which files
-// these may be is for Landlock to say.
+// dropCapabilities takes the capabilities of root, which servers in containers
+// often run as. Those about the owners of files stay, so that scratch files of
+// another owner can be used; Landlock decides which files these may be.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var now [2]unix.CapUserData // 32 capabilities each

@@ -5,8 +5,8 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// What a rule of Landlock may allow. The library's own RODirs and RWDirs would
-// allow to execute, too.
+// Access rights of Landlock rules. The library's own RODirs and RWDirs would
+// also allow to execute.
 const (
 	readFile   = llsys.AccessFSReadFile
 	readFolder = llsys.AccessFSReadFile | llsys.AccessFSReadDir
@@ -17,7 +17,7 @@ const (
 )
 
 var (
-	// Folders of libraries, and where C libraries count the processors. Links
+	// Folders of libraries, and where C libraries count the processors. Symlinks
 	// out of them, such as Debian's /etc/alternatives, can be followed without
 	// a rule as long as they come back.
 	libraries = []string{
@@ -29,7 +29,7 @@ var (
 		"/etc/ld.so.cache", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
 		"/proc/self/status", "/proc/filesystems", "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom",
 	}
-	// Folders in which the user's half of a graphics driver finds out about its
+	// Folders in which the user-space part of a graphics driver looks up its
 	// device. Only programs that may use a device can read them.
 	drivers = []string{
 		"/sys/dev/char", "/sys/class/drm", "/sys/devices", "/proc/driver/nvidia",

@@ -117,7 +117,7 @@ func run(cmd *exec.Cmd) (stdout, stderr string, err error) {
 	return out.String(), complaints.String(), err
 }
 
-// makeFilm makes a film of a second with picture and sound.
+// makeRendition makes a film of a second with picture and sound.
 func makeFilm(t testing.TB, path, size string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), find(t, "ffmpeg"), "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=r=25:d=1:s="+size,

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// program is what has to be there for a binary to start.
+// program is what has to be accessible for a binary to start.
 type program struct {
 	Path      string
 	Loader    string   // starts it and loads its libraries; "" when it is linked statically
@@ -43,7 +43,7 @@ func inspect(path string) (program, error) {
 }
 
 // libraryFolders returns where a binary tells the loader to look first: builds
-// of ffmpeg that are not the distribution's bring their own libraries.
+// of ffmpeg that are not from the distribution bring their own libraries.
 func libraryFolders(file *elf.File, path string) []string {
 	origin := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {

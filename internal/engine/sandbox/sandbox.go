@@ -1,14 +1,26 @@
 //go:build unix
 
-// Package sandbox runs ffmpeg and ffprobe on files that strangers made. A
-// program that runs inside sees its libraries, one input and one folder for its
-// output; it has no network, starts no other program, reaches no other process
-// and cannot take more memory, time or disk than it was given.
+// Package sandbox runs ffmpeg and ffprobe on untrusted files. A program inside
+// sees its libraries, one input and one folder for its output; it has no
+// network, starts no other program, reaches no other process and cannot use more
+// memory, time or disk than it was given.
 //
-// The program of the server starts itself anew as a helper (EnterIfAsked),
-// which gives up its rights step by step and then becomes the program to run.
-// Nothing of it needs privileges: Landlock closes the file system, a seccomp
-// filter the system calls, and resource limits do the rest.
+// The server's binary starts itself again as a helper (EnterIfAsked), which
+// gives up its rights step by step and then becomes the program to run. Nothing
+// of it needs privileges. The layers are:
+//
+// Landlock closes all files but the libraries, the inputs (read) and the output
+// folder (plain files), and also TCP, and signals to other processes where the
+// kernel can. A seccomp filter refuses sockets, new processes, mounts, ptrace,
+// keyrings, io_uring and some ninety other system calls; calls of foreign
+// architectures kill. Resource limits apply to memory, processor time, the size
+// of each file and open files. The process leads a group of its own, is killed
+// when the server dies however it dies, inherits no file, and has an environment
+// of five constant variables.
+//
+// At start the server attacks the sandbox from inside (SelfTest) and refuses to
+// start if an attack works: a sandbox that is assumed to hold is worth little. A
+// run costs about 10 ms more, most of it the start of a Go program.
 package sandbox
 
 import (
@@ -29,7 +41,7 @@ type Mode string
 
 const (
 	On  Mode = "on"
-	Off Mode = "off" // only where the kernel leaves no choice: a hostile file can then do all that the server can
+	Off Mode = "off" // only where the kernel leaves no choice: a hostile file can then do what the server can
 )
 
 // ExitRefused is the exit code of a child whose sandbox could not be built; it
@@ -37,28 +49,27 @@ const (
 // machine's fault, not that of the file.
 const ExitRefused = 125
 
-// patience is how long the pipes of a killed child may stay open.
-const patience = 2 * time.Second
+// pipeTimeout is how long the pipes of a killed child may stay open.
+const pipeTimeout = 2 * time.Second
 
-// environment is all that a child learns about this machine: the server's own
-// environment holds secrets.
+// environment is the environment of every child: the server's own holds secrets.
 var environment = []string{
 	"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8",
 	"AV_LOG_FORCE_NOCOLOR=1",
 	"MALLOC_ARENA_MAX=2", // one arena per thread would multiply the memory of many threads
 }
 
-// Policy is what one run may touch and use. A limit of zero is no limit.
+// Policy is what one run may access and use. A limit of zero is no limit.
 type Policy struct {
-	Read     []string      // files it may read
+	Read     []string      // files that it may read
 	WriteDir string        // the one folder in which it may create, write, read and remove plain files
-	Devices  []string      // device nodes that it may use, where they exist: each lets it talk to a driver in the kernel
+	Devices  []string      // device nodes that it may use, where they exist: each gives access to a kernel driver
 	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries
-	FileSize int64         // bytes of each file it writes; more kills it with SIGXFSZ
+	FileSize int64         // bytes of each file that it writes; more kills it with SIGXFSZ
 	CPU      time.Duration // of all threads together, in whole seconds
 }
 
-// Sandbox starts programs. The zero value is one that is off. It is safe for
+// Sandbox starts programs. The zero value does not confine them. It is safe for
 // concurrent use.
 type Sandbox struct {
 	report Report
@@ -67,7 +78,7 @@ type Sandbox struct {
 // Report says which layers of protection are in use.
 type Report struct {
 	Landlock int  // version of its ABI; 0 means off
-	Seccomp  bool // a filter decides about system calls
+	Seccomp  bool // a filter for system calls
 	Limits   bool // memory, file size, CPU time and open files are limited
 }
 
@@ -90,7 +101,7 @@ func (r Report) String() string {
 func (r Report) confines() bool { return r.Seccomp }
 
 // Open finds out what this machine offers. With On it is all or an error that
-// says what to do: a sandbox that silently lacks a wall is worse than none.
+// says what to do: a sandbox that silently lacks a layer is worse than none.
 func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 	switch mode {
 	case Off:
@@ -110,17 +121,17 @@ func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 func (s *Sandbox) Report() Report { return s.report }
 
 // Command describes a run of bin. The caller may set Dir, Stdin, Stdout and
-// Stderr, and nothing else. Its environment is a constant one, and it leads a
-// process group of its own, which is killed when ctx ends.
+// Stderr, and nothing else. Its environment is constant, and it leads a process
+// group of its own, which is killed when ctx ends.
 //
 // The kernel kills the child when the thread that started it ends, so that no
-// child outlives a server that was killed. The caller must therefore hold on to
-// its thread (runtime.LockOSThread) from before Start until after Wait.
+// child outlives a server that was killed. The caller must therefore keep its
+// thread (runtime.LockOSThread) from before Start until after Wait.
 func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = slices.Clone(environment)
 	cmd.SysProcAttr = ownGroup()
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = pipeTimeout
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if errors.Is(err, syscall.ESRCH) {

@@ -14,7 +14,7 @@ import (
 )
 
 // leastLandlock is the first version that can keep a file from being truncated
-// (Linux 6.2). Whatever newer versions can do is used where they are there.
+// (Linux 6.2). Newer versions are used as far as they are available.
 const leastLandlock = 3
 
 // helperArgument as the first argument makes the server's program the helper.
@@ -29,7 +29,7 @@ type order struct {
 	Attack  *target `json:",omitempty"` // instead of running the program, try to break out
 }
 
-// confine turns the command of a program into one of a helper that becomes that
+// confine turns the command of a program into that of a helper which becomes the
 // program.
 func confine(cmd *exec.Cmd, o order) (err error) {
 	if o.Program, err = inspect(cmd.Path); err != nil {
@@ -59,7 +59,7 @@ func confine(cmd *exec.Cmd, o order) (err error) {
 // available reports what this kernel offers, or why that is not enough.
 func available() (Report, error) {
 	if asked() {
-		// Or else each helper would be one more server that starts helpers.
+		// Otherwise each helper would be one more server that starts helpers.
 		return Report{}, errors.New("the main function does not call EnterIfAsked first")
 	}
 	abi, err := llsys.LandlockGetABIVersion()
@@ -74,8 +74,8 @@ func available() (Report, error) {
 
 const wayOut = "use a newer kernel, or start with --sandbox=off to run ffmpeg without protection"
 
-// judgeLandlock explains what keeps Landlock from being used. The library would
-// go on without it in silence.
+// judgeLandlock explains why Landlock cannot be used. The library would silently
+// go on without it.
 func judgeLandlock(abi int, err error) error {
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
@@ -91,7 +91,7 @@ func judgeLandlock(abi int, err error) error {
 }
 
 // ownGroup puts a child into a process group of its own, so that it can be
-// killed with whatever it started, and lets the kernel kill it when this
+// killed with everything it started, and lets the kernel kill it when this
 // process dies, however it dies.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

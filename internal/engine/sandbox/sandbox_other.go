@@ -17,8 +17,8 @@ func available() (Report, error) {
 
 func confine(*exec.Cmd, order) error { return errors.ErrUnsupported }
 
-// ownGroup puts a child into a process group of its own. Only Linux can tie its
-// life to ours, too.
+// ownGroup puts a child into a process group of its own. Only Linux can also kill
+// it when this process dies.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // EnterIfAsked does nothing: there is no sandbox on this system.

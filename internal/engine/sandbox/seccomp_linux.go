@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// firstUnknown is the number of the first system call that nobody looked at
-// when the lists below were made.
+// firstUnknown is the number of the first system call that was not reviewed when
+// the lists below were made.
 const firstUnknown = 470
 
-// Where the kernel puts what a filter can see (struct seccomp_data). Arguments
+// The layout of what a filter can see (struct seccomp_data). Arguments
 // have 64 bits in two words, the lower one first.
 const (
 	numberWord   = 0
@@ -33,8 +33,8 @@ type condition struct {
 	values []uint32
 }
 
-// conditions keep a process from turning calls that it needs against others.
-// self is its process ID, which execve does not change.
+// conditions keep a process from using calls that it needs against other
+// processes. self is its process ID, which execve does not change.
 func conditions(self uint32) []condition {
 	return []condition{
 		{unix.SYS_KILL, argument(0), true, []uint32{self}},
@@ -42,10 +42,10 @@ func conditions(self uint32) []condition {
 		{unix.SYS_SETPRIORITY, argument(0), true, []uint32{unix.PRIO_PROCESS}},
 		{unix.SYS_SETPRIORITY, argument(1), true, []uint32{0}},
 		{unix.SYS_SCHED_SETAFFINITY, argument(0), true, []uint32{0, self}},
-		// Limits may be asked for, but not changed: the new one must be NULL.
+		// Limits may be read, but not changed: the new one must be NULL.
 		{unix.SYS_PRLIMIT64, argument(2), true, []uint32{0}},
 		{unix.SYS_PRLIMIT64, argument(2) + 4, true, []uint32{0}},
-		// Nobody but the server decides when it dies.
+		// The request to be killed with the server cannot be withdrawn.
 		{unix.SYS_PRCTL, argument(0), false, []uint32{unix.PR_SET_PDEATHSIG}},
 		// Input for the server's terminal, and signals by way of a file.
 		{unix.SYS_IOCTL, argument(1), false, []uint32{unix.TIOCSTI, unix.TIOCLINUX}},
@@ -53,7 +53,7 @@ func conditions(self uint32) []condition {
 	}
 }
 
-// judgeSeccomp explains what keeps the filter from being used.
+// judgeSeccomp explains why the filter cannot be used.
 func judgeSeccomp() error {
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
@@ -63,7 +63,7 @@ func judgeSeccomp() error {
 	return nil
 }
 
-// restrictCalls puts the filter on all threads.
+// restrictCalls installs the filter on all threads.
 func restrictCalls() error { return load(filter(uint32(os.Getpid()))) }
 
 func load(code []unix.SockFilter) error {
@@ -80,12 +80,12 @@ func load(code []unix.SockFilter) error {
 }
 
 // filter assembles the program that the kernel runs at each system call. It
-// keeps the number of the call at hand; blocks that look at arguments fetch it
-// back.
+// keeps the number of the call in the accumulator; blocks that look at arguments
+// load it again.
 //
-// Calls of another architecture have other numbers, so that they would pass
-// unseen: they kill. Calls that nobody looked at, x32's and clone3, which hides
-// its flags in memory, seem not to exist: the C library then takes older ones.
+// Calls of another architecture have other numbers, and would not be recognised:
+// they kill. Calls that were not reviewed, those of x32, and clone3, which hides
+// its flags in memory, appear not to exist: the C library then uses older ones.
 func filter(self uint32) []unix.SockFilter {
 	code := slices.Concat(
 		load32(archWord), []unix.SockFilter{jump(unix.BPF_JEQ, nativeArch, 1, 0), ret(unix.SECCOMP_RET_KILL_PROCESS)},
@@ -129,7 +129,7 @@ func load32(word uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: word}}
 }
 
-// jump compares with k and skips so many instructions.
+// jump compares with k and skips that many instructions.
 func jump(comparison uint16, k uint32, ifTrue, ifFalse uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | comparison, K: k, Jt: ifTrue, Jf: ifFalse}
 }

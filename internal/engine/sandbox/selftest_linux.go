@@ -14,8 +14,8 @@ import (
 )
 
 // SelfTest tries to break out of the sandbox that bin would run in. It returns
-// an error that names everything that was possible. It works in a folder of its
-// own below scratch and leaves nothing there.
+// an error that names everything that worked. It uses a folder of its own below
+// scratch and leaves nothing there.
 func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
 	if !s.report.confines() {
 		return nil
@@ -36,7 +36,8 @@ func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
 }
 
 // faults names what should have worked and did not, and what should have been
-// denied and was not. An attack that failed for another reason came too far.
+// denied and was not. An attack that failed for another reason was not stopped
+// by the sandbox.
 func faults(results map[string]string) []string {
 	var found []string
 	for _, n := range needs {
@@ -52,7 +53,7 @@ func faults(results map[string]string) []string {
 	return found
 }
 
-// attack runs all attacks in a sandbox and returns what became of each.
+// attack runs all attacks in a sandbox and returns the result of each.
 func (s *Sandbox) attack(ctx context.Context, bin string, t target) (map[string]string, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,8 +74,8 @@ func (s *Sandbox) attack(ctx context.Context, bin string, t target) (map[string]
 	return readResults(stdout.String()), nil
 }
 
-// readResults reads what attackAll wrote. What is missing ended the process,
-// or became another program.
+// readResults reads what attackAll wrote. An attempt without a result ended the
+// process, or became another program.
 func readResults(text string) map[string]string {
 	results := map[string]string{}
 	for _, a := range slices.Concat(needs, attacks) {
@@ -121,7 +122,7 @@ func newScene(scratch string) (_ *scene, err error) {
 	return s, s.listen()
 }
 
-// listen opens the doors at which a program inside must not be able to knock.
+// listen opens the sockets that a program inside must not be able to reach.
 func (s *scene) listen() error {
 	tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

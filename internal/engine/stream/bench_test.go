@@ -8,10 +8,10 @@ import (
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
-// BenchmarkSegment makes and reads segments of a 720p film whose index is known,
+// BenchmarkSegment makes and reads segments of a 720p rendition whose index is known,
 // against reading as many bytes of the file as they are.
 func BenchmarkSegment(b *testing.B) {
-	f, err := os.Open(makeFilm(b, "1280x720", 20, withSound(20)...))
+	f, err := os.Open(makeRendition(b, "1280x720", 20, withSound(20)...))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func BenchmarkSegment(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, s := range map[string]*mp4.Segments{"pictures": x.Video, "sound": x.Audio} {
+	for name, s := range map[string]*mp4.Segments{"frames": x.Video, "audio": x.Audio} {
 		size := s.List()[1].Size
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(size)

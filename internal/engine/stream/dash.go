@@ -60,13 +60,13 @@ type timelineRun struct {
 	Repeats int    `xml:"r,attr,omitempty"`
 }
 
-// DASHManifest is MasterPlaylist and each MediaPlaylist in one, for players of
-// DASH. The segments are the same.
-func DASHManifest(films []Rendition) ([]byte, error) {
-	variants, sound := variantsOf(films)
+// DASHManifest is MasterPlaylist and each MediaPlaylist in one, for DASH
+// players. The segments are the same.
+func DASHManifest(renditions []Rendition) ([]byte, error) {
+	variants, audio := variantsOf(renditions)
 	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
 	var length float64
-	codecs := map[string]int{} // the sets that have them: players change within a set only
+	codecs := map[string]int{} // the set of each codec: players switch within a set only
 	for _, v := range variants {
 		p := v.Index.Video
 		r := represent(v.Name, p, v.trackStats)
@@ -79,12 +79,12 @@ func DASHManifest(films []Rendition) ([]byte, error) {
 		m.Sets[set].Representations = append(m.Sets[set].Representations, r)
 		length = max(length, v.length)
 	}
-	if sound != nil {
-		heard := statsOf(sound)
-		r := represent(AudioTrack, sound, heard)
-		r.SamplingRate, r.Channels = sound.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", sound.Channels}
+	if audio != nil {
+		stats := statsOf(audio)
+		r := represent(AudioTrack, audio, stats)
+		r.SamplingRate, r.Channels = audio.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", audio.Channels}
 		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
-		length = max(length, heard.length)
+		length = max(length, stats.length)
 	}
 	m.Duration = fmt.Sprintf("PT%.6fS", length)
 	text, err := xml.MarshalIndent(m, "", " ")

@@ -8,15 +8,15 @@ import (
 
 func TestDASHManifest(t *testing.T) {
 	t.Parallel()
-	small := readIndex(t, makeFilm(t, "64x36", 13.12, withSound(9)...))
-	silent := readIndex(t, makeFilm(t, "256x144", 0.04))
+	small := readIndex(t, makeRendition(t, "64x36", 13.12, withSound(9)...))
+	silent := readIndex(t, makeRendition(t, "256x144", 0.04))
 	bandwidth := regexp.MustCompile(`bandwidth="\d+"`)
 	tests := []struct {
 		name  string
 		films []Rendition
 		want  string
 	}{
-		{"with sound", []Rendition{{"144p", small}}, `<?xml version="1.0" encoding="UTF-8"?>
+		{"with audio", []Rendition{{"144p", small}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT13.120000S" minBufferTime="PT4S">
  <Period>
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
@@ -44,7 +44,7 @@ func TestDASHManifest(t *testing.T) {
  </Period>
 </MPD>
 `},
-		{"a single silent picture, under two names", []Rendition{{"144p", silent}, {"720p", silent}}, `<?xml version="1.0" encoding="UTF-8"?>
+		{"a single silent frame, under two names", []Rendition{{"144p", silent}, {"720p", silent}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT0.040000S" minBufferTime="PT4S">
  <Period>
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">

@@ -1,5 +1,20 @@
-// Package stream is how films are sent to players that choose their own quality:
-// the names of a stream's files, the playlists, and the segments. None of them is
-// stored. They are made when they are asked for, from the index of the very film
-// that can also be downloaded.
+// Package stream serves HLS and DASH: the names of a stream's files, the
+// playlists, and the segments. None of them is stored. They are generated when
+// they are requested, from the index of the rendition file that can also be
+// downloaded, so a video that was published before there were streams has them,
+// too.
+//
+// Audio is a rendition of its own rather than a part of each: a player that
+// switches the resolution keeps the audio it has, DASH players expect it, and
+// its bytes are fetched once. Muxed segments would have saved one of two
+// requests every four seconds.
+//
+// Segments of all renditions begin at the same times (see package mp4), so a
+// player may take each from another rendition. EXTINF is the difference of
+// rounded ends, so that rounding errors do not add up. BANDWIDTH is the peak of
+// any segment, headers included, of video plus audio.
+//
+// IndexCache keeps the indexes in memory; a video of two hours takes some 6 MB.
+// An index is never used without asking the storage for its file first, so a
+// deleted file stops being served at once.
 package stream

@@ -9,24 +9,24 @@ import (
 type Kind int
 
 const (
-	Master   Kind = iota // which renditions there are, for HLS
-	Manifest             // the same, with all their segments, for DASH
-	Playlist             // which segments one of them has, for HLS
-	Init                 // what its decoder is set up with
+	Master   Kind = iota // the renditions, for HLS
+	Manifest             // the renditions with all their segments, for DASH
+	Playlist             // the segments of one track, for HLS
+	Init                 // the decoder configuration of a track
 	Segment
 )
 
-// Sound is the track that all renditions share; the others are called as the
-// resolutions whose pictures they are, such as "720p".
+// AudioTrack is the track that all renditions share; the others are named like
+// their resolutions, such as "720p".
 const AudioTrack = "audio"
 
-// MasterFile is where a player of HLS begins, ManifestFile one of DASH.
+// MasterFile is where an HLS player begins, ManifestFile a DASH player.
 const (
 	MasterFile   = "master.m3u8"
 	ManifestFile = "manifest.mpd"
 )
 
-// File is the name of a file of a stream, taken apart.
+// File is the parsed name of a file of a stream.
 type File struct {
 	Kind   Kind
 	Track  string // of everything but Master and Manifest
@@ -35,9 +35,9 @@ type File struct {
 
 var trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
 
-// Parse takes a file's name apart. It reports whether a stream can have such a
-// file. The names are those that the playlists have in them, and no others: a
-// second name of the same segment would be a second copy in every cache.
+// Parse parses a file's name. It reports whether a stream can have such a file.
+// The names are those that the playlists contain, and no others: a second name
+// of the same segment would be a second copy in every cache.
 func Parse(name string) (File, bool) {
 	if name == MasterFile {
 		return File{Kind: Master}, true

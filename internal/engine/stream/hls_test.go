@@ -14,10 +14,10 @@ import (
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
-// makeFilm has ffmpeg make a film of some seconds, with its tables first.
-func makeFilm(t testing.TB, size string, seconds float64, options ...string) string {
+// makeRendition has ffmpeg make a rendition of some seconds, with its tables first.
+func makeRendition(t testing.TB, size string, seconds float64, options ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "film.mp4")
+	path := filepath.Join(t.TempDir(), "rendition.mp4")
 	args := slices.Concat([]string{"-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=s=%s:r=25:d=%g", size, seconds)}, options,
 		[]string{"-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "50", "-sc_threshold", "0", "-pix_fmt", "yuv420p", "-movflags", "+faststart", path})
 	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
@@ -50,7 +50,7 @@ func readIndex(t testing.TB, path string) *mp4.Index {
 
 func TestMediaPlaylist(t *testing.T) {
 	t.Parallel()
-	x := readIndex(t, makeFilm(t, "64x36", 9.12, withSound(8)...))
+	x := readIndex(t, makeRendition(t, "64x36", 9.12, withSound(8)...))
 	want := `#EXTM3U
 #EXT-X-VERSION:7
 #EXT-X-TARGETDURATION:4
@@ -66,11 +66,11 @@ func TestMediaPlaylist(t *testing.T) {
 #EXT-X-ENDLIST
 `
 	if got := string(MediaPlaylist("720p", x.Video)); got != want {
-		t.Errorf("the playlist of the pictures is\n%s", got)
+		t.Errorf("the playlist of the frames is\n%s", got)
 	}
 	sound := string(MediaPlaylist(AudioTrack, x.Audio))
 	if !strings.Contains(sound, "URI=\"audio-init.mp4\"") || !strings.Contains(sound, "audio-1.m4s\n") {
-		t.Errorf("the playlist of the sound is\n%s", sound)
+		t.Errorf("the playlist of the audio is\n%s", sound)
 	}
 	var sum float64
 	for _, m := range regexp.MustCompile(`#EXTINF:([0-9.]+),`).FindAllStringSubmatch(sound, -1) {
@@ -81,7 +81,7 @@ func TestMediaPlaylist(t *testing.T) {
 		sum += seconds
 	}
 	if sum < 7.999 || sum > 8.022 {
-		t.Errorf("the sound lasts %f s, want 8", sum)
+		t.Errorf("the audio lasts %f s, want 8", sum)
 	}
 }
 
@@ -89,9 +89,9 @@ var variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-
 
 func TestMasterPlaylist(t *testing.T) {
 	t.Parallel()
-	small := readIndex(t, makeFilm(t, "64x36", 9, withSound(9)...))
-	large := readIndex(t, makeFilm(t, "256x144", 9, withSound(9)...))
-	silent := readIndex(t, makeFilm(t, "64x36", 0.04))
+	small := readIndex(t, makeRendition(t, "64x36", 9, withSound(9)...))
+	large := readIndex(t, makeRendition(t, "256x144", 9, withSound(9)...))
+	silent := readIndex(t, makeRendition(t, "64x36", 0.04))
 	tests := []struct {
 		name  string
 		films []Rendition
@@ -99,7 +99,7 @@ func TestMasterPlaylist(t *testing.T) {
 	}{
 		{"two sizes, one of them twice", []Rendition{{"144p", small}, {"720p", large}, {"4k", large}}, []string{
 			`avc1.4d400a,mp4a.40.2 64x36 25.000 ,AUDIO="audio" 144p.m3u8`, `avc1.4d400c,mp4a.40.2 256x144 25.000 ,AUDIO="audio" 720p.m3u8`}},
-		{"a single silent picture", []Rendition{{"8k", silent}}, []string{"avc1.4d400a 64x36 25.000  8k.m3u8"}},
+		{"a single silent frame", []Rendition{{"8k", silent}}, []string{"avc1.4d400a 64x36 25.000  8k.m3u8"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMasterPlaylist(t *testing.T) {
 				t.Errorf("the playlist begins with %.60q", text)
 			}
 			if strings.Contains(text, `CHANNELS="2",URI="audio.m3u8"`) != (tt.films[0].Index.Audio != nil) {
-				t.Errorf("the sound is not told as it is:\n%s", text)
+				t.Errorf("the audio is not told as it is:\n%s", text)
 			}
 			var got []string
 			for _, m := range variantLine.FindAllStringSubmatch(text, -1) {

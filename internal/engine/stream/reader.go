@@ -8,27 +8,29 @@ import (
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
-// widestGap is how many bytes of other tracks are read and dropped rather than
-// asking the storage once more. The tracks of a film lie in turns of a second.
+// maxGap is how many bytes of other tracks are read and dropped rather than
+// sending another request to the storage. The tracks of a file are interleaved
+// in runs of a second.
 const maxGap = 256 << 10
 
-// Source opens a part of a film for reading, from a byte up to another.
+// Source opens a part of a rendition file for reading, from one byte up to
+// another.
 type Source func(from, to int64) io.ReadCloser
 
 // Reader reads the parts of a segment as one. It asks its source for the whole
-// span that they lie in at once, when the first of it is wanted, and holds none
-// of it. It must be closed.
+// span of the parts at once, when the first byte is needed, and buffers nothing.
+// It must be closed.
 type Reader struct {
 	source Source
 	parts  []mp4.Part
 	size   int64
 
 	pos  int64 // in the segment
-	part int   // in which pos lies
-	into int64 // how far
+	part int   // the part that pos is in
+	into int64 // the position within that part
 
-	open   io.ReadCloser // nil, or a part of the film
-	at, to int64         // where in the film it stands, and where it ends
+	open   io.ReadCloser // nil, or a part of the file
+	at, to int64         // its position in the file, and where it ends
 }
 
 // NewReader returns a reader of parts, whose ranges are those of source.
@@ -59,13 +61,13 @@ func (r *Reader) Read(p []byte) (int, error) {
 	if here.Bytes != nil {
 		copy(p[:n], here.Bytes[r.into:])
 	} else if n, err = r.readSource(p[:n], here.From+r.into); n > 0 {
-		err = nil // if it stays, the next read will see it
+		err = nil // a permanent error is returned by the next read
 	}
 	r.pos, r.into = r.pos+int64(n), r.into+int64(n)
 	return n, err
 }
 
-// readFilm reads bytes of the film from a place on.
+// readSource reads bytes of the file from a position.
 func (r *Reader) readSource(p []byte, from int64) (int, error) {
 	if err := r.seekSource(from); err != nil {
 		return 0, err
@@ -78,8 +80,8 @@ func (r *Reader) readSource(p []byte, from int64) (int, error) {
 	return n, err
 }
 
-// seekFilm gets to a place of the film: by dropping what comes before it, if
-// that is near, or with a new request.
+// seekSource moves to a position of the file: by dropping the bytes before it,
+// if it is near, or with a new request.
 func (r *Reader) seekSource(from int64) error {
 	if r.open != nil && from >= r.at && from < r.to && from-r.at <= maxGap {
 		gap := from - r.at
@@ -88,10 +90,10 @@ func (r *Reader) seekSource(from int64) error {
 		}
 		if s, ok := r.open.(io.Seeker); ok {
 			if _, err := s.Seek(gap, io.SeekCurrent); err != nil {
-				return fmt.Errorf("skip %d bytes of the film: %w", gap, err)
+				return fmt.Errorf("skip %d bytes of the file: %w", gap, err)
 			}
 		} else if _, err := io.CopyN(io.Discard, r.open, gap); err != nil {
-			return fmt.Errorf("skip %d bytes of the film: %w", gap, err)
+			return fmt.Errorf("skip %d bytes of the file: %w", gap, err)
 		}
 		r.at = from
 		return nil
@@ -104,7 +106,7 @@ func (r *Reader) seekSource(from int64) error {
 	return nil
 }
 
-// spanEnd returns how far the film is worth reading in one go.
+// spanEnd returns up to where the file is worth reading in one request.
 func (r *Reader) spanEnd() int64 {
 	end := r.parts[r.part].To
 	for _, p := range r.parts[r.part+1:] {
@@ -138,7 +140,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close ends what is being read. The reader could go on afterwards.
+// Close closes the open request. The reader can be used afterwards.
 func (r *Reader) Close() error {
 	if r.open == nil {
 		return nil

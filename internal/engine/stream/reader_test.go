@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
-// countingSource reads from film and counts how often it is asked.
+// countingSource reads from rendition and counts how often it is asked.
 type countingSource struct {
 	film  []byte
 	seeks bool // whether what it opens can be sought in
@@ -69,7 +69,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("read %d bytes, %v; want %d", len(got), err, len(want))
 		}
 		if len(c.asked) != 2 || c.asked[0] != (mp4.Range{From: 10, To: 5000}) || c.asked[1] != (mp4.Range{From: far + 4000, To: far + 4501}) {
-			t.Errorf("the film was asked for %v, want one span on each side of the wide gap", c.asked)
+			t.Errorf("the rendition was asked for %v, want one span on each side of the wide gap", c.asked)
 		}
 		if err := iotest.TestReader(NewReader(parts, c.span), want); err != nil {
 			t.Error(err)
@@ -92,7 +92,7 @@ func TestReaderClosesWhatItOpens(t *testing.T) {
 	}
 }
 
-func TestAFilmThatIsShorterThanItsIndexIsAnError(t *testing.T) {
+func TestAVideoThatIsShorterThanItsIndexIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, parts := range [][]mp4.Part{{part(0, 101)}, {part(0, 50), part(150, 160)}} {
 		c := &countingSource{film: make([]byte, 100)}

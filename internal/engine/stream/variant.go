@@ -9,54 +9,55 @@ import (
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
-// Film is one rendition of a video.
+// Rendition is one rendition file of a video.
 type Rendition struct {
 	Name  string // of its resolution
 	Index *mp4.Index
 }
 
-// variant is a film with what a player wants to know before it chooses.
+// variant is a rendition with what a player needs to choose.
 type variant struct {
 	Rendition
-	trackStats // of its pictures
+	trackStats // of its video track
 }
 
-// variantsOf returns the films that differ, the one that needs the least first.
-// Films of one size and codec are one encode under several names, or as good as
-// that, and count once. All films have the same sound, but for those whose sound
-// could not be made.
-func variantsOf(films []Rendition) (all []variant, sound *mp4.Segments) {
+// variantsOf returns the renditions that differ, the one with the lowest bitrate
+// first. Renditions of the same size and codec are one encode under several
+// names, or nearly so, and count once. All have the same audio, except those for
+// which it could not be encoded.
+func variantsOf(renditions []Rendition) (all []variant, audio *mp4.Segments) {
 	type kind struct {
 		width, height int
 		codec         string
 	}
 	seen := map[kind]bool{}
-	for _, f := range films {
+	for _, f := range renditions {
 		p := f.Index.Video
 		k := kind{p.Width, p.Height, codecOf(p)}
 		if !seen[k] {
 			all = append(all, variant{f, statsOf(p)})
 		}
 		seen[k] = true
-		if sound == nil {
-			sound = f.Index.Audio
+		if audio == nil {
+			audio = f.Index.Audio
 		}
 	}
 	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(a.peak, b.peak) })
-	return all, sound
+	return all, audio
 }
 
-// codecOf returns the codec of a track without its profile, such as "avc1". It is
-// another one where the settings were changed before a resolution was added.
+// codecOf returns the codec of a track without its profile, such as "avc1". It
+// differs between renditions if the settings were changed before a resolution
+// was added.
 func codecOf(s *mp4.Segments) string {
 	codec, _, _ := strings.Cut(s.Codecs[0], ".")
 	return codec
 }
 
-// measures of a track, as it is sent.
+// trackStats are the measurements of a track, as it is sent.
 type trackStats struct {
 	peak, average int64   // bits a second
-	rate          float64 // frames a second, of the segment that has the most
+	rate          float64 // frames a second, in the segment that has the most
 	length        float64 // seconds
 }
 

@@ -9,13 +9,13 @@ import (
 
 // Settings may change before a resolution is added that comes out as large as
 // another one.
-func TestFilmsOfOneSizeAndTwoCodecsAreBothOffered(t *testing.T) {
+func TestVideosOfOneSizeAndTwoCodecsAreBothOffered(t *testing.T) {
 	t.Parallel()
-	first := readIndex(t, makeFilm(t, "64x36", 5, withSound(5)...))
+	first := readIndex(t, makeRendition(t, "64x36", 5, withSound(5)...))
 	pictures := *first.Video
 	pictures.Codecs = []string{"av01.0.00M.08"}
 	films := []Rendition{
-		{Name: "144p", Index: &mp4.Index{Video: &pictures}}, // and its sound could not be made
+		{Name: "144p", Index: &mp4.Index{Video: &pictures}}, // and its audio could not be made
 		{Name: "240p", Index: first}, {Name: "360p", Index: first},
 	}
 	master := string(MasterPlaylist(films))
