@@ -138,7 +138,7 @@ func (b *bench) do(k queue.Kind, v video.Video, number int) error {
 
 func (b *bench) video(id video.ID) video.Video {
 	b.t.Helper()
-	v, err := b.store.Video(b.t.Context(), id)
+	v, err := b.store.VideoWithPlan(b.t.Context(), id)
 	b.must(err)
 	return v
 }

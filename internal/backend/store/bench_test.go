@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
@@ -64,5 +67,33 @@ func benchmarkProgress(b *testing.B, st *store.Store, videos int) {
 		if _, err := st.SetProgress(ctx, videoNumber(rand.IntN(videos)), "encode", rand.IntN(2), rand.Float64()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkVideo reads a finished video of ten hours. Its plan has thousands of
+// chunks; players and lists do not need it.
+func BenchmarkVideo(b *testing.B) {
+	st, ctx, id := open(b, fresh(b)), b.Context(), videoNumber(1)
+	plan := &video.Plan{Duration: 10 * time.Hour, Timescale: 90_000}
+	for i := range 3600 {
+		plan.Chunks = append(plan.Chunks, video.Chunk{Frames: 250, Spans: []video.Span{{From: int64(i) << 20, To: int64(i+1) << 20}}})
+	}
+	err := st.InTx(ctx, func(tx *store.Tx) error {
+		v := someVideo(id)
+		v.Status = video.Ready
+		return errors.Join(tx.InsertVideo(ctx, v), tx.SetPlan(ctx, id, plan))
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, read := range map[string]func(context.Context, video.ID) (video.Video, error){"plain": st.Video, "with-plan": st.VideoWithPlan} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := read(ctx, id); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

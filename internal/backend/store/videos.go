@@ -38,19 +38,30 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	return nil
 }
 
-// Video returns a video with its resolutions. One that is being deleted is
-// returned too, with DeletedAt set.
+// Video returns a video with its resolutions, even one that is marked deleted. Its
+// plan is set only while it is processing: the plan of a long video has thousands
+// of entries, and the readers of a finished one do not need it.
 //
 // Videos and resolutions are two tables, so outside a transaction they are read in
 // a snapshot: otherwise a reader could see a video in processing whose resolutions
 // are all ready.
 func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
+	return s.readVideo(ctx, id, listColumns)
+}
+
+// VideoWithPlan is Video with the plan in every status, for those who work with the
+// plan or report it.
+func (s *Store) VideoWithPlan(ctx context.Context, id video.ID) (video.Video, error) {
+	return s.readVideo(ctx, id, fullColumns)
+}
+
+func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (video.Video, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return video.Video{}, err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	return queries{tx}.Video(ctx, id)
+	return queries{tx}.video(ctx, id, columns)
 }
 
 // snapshot begins a read-only transaction that sees one moment of the database.
@@ -59,9 +70,13 @@ func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	return tx, wrap("begin to read", err)
 }
 
-// Video is Store.Video inside a transaction.
-func (q queries) Video(ctx context.Context, id video.ID) (video.Video, error) {
-	v, err := scanVideo(q.db.QueryRowContext(ctx, `SELECT `+videoColumns+`, plan FROM video WHERE id = $1`, id))
+// Video is Store.VideoWithPlan inside a transaction.
+func (t *Tx) Video(ctx context.Context, id video.ID) (video.Video, error) {
+	return t.video(ctx, id, fullColumns)
+}
+
+func (q queries) video(ctx context.Context, id video.ID, columns string) (video.Video, error) {
+	v, err := scanVideo(q.db.QueryRowContext(ctx, `SELECT `+columns+` FROM video WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Video{}, video.VideoNotFound()
 	}
@@ -78,7 +93,11 @@ const videoColumns = `id, tenant, filename, content_type, is_public, upscale, me
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
 	source_key, source_size, source_etag, duration_us, warnings`
 
-// scanVideo reads a row of videoColumns and the plan.
+// fullColumns are what scanVideo reads, with the plan in every status; see also
+// listColumns.
+const fullColumns = videoColumns + `, plan`
+
+// scanVideo reads a row of fullColumns or listColumns.
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string

@@ -257,7 +257,7 @@ func (b *bench) waiting() map[queue.Kind]int {
 
 func (b *bench) video(id video.ID) video.Video {
 	b.t.Helper()
-	v, err := b.store.Video(b.t.Context(), id)
+	v, err := b.store.VideoWithPlan(b.t.Context(), id)
 	b.must(err)
 	return v
 }

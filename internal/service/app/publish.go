@@ -99,7 +99,7 @@ type copies struct {
 // with an error, to be discarded.
 func (a *App) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
 	c := &copies{blobs: a.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
-	v, err := a.store.Video(ctx, id)
+	v, err := a.store.VideoWithPlan(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
 		return c, nil // nobody wants it any more
 	}
@@ -187,7 +187,7 @@ func (a *App) PublishThumbnails(ctx context.Context, id video.ID, files []Thumbn
 		}
 	}
 	a.reached(ThumbnailsStaged)
-	v, err := a.store.Video(ctx, id)
+	v, err := a.store.VideoWithPlan(ctx, id)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}

@@ -27,6 +27,9 @@ func (a *App) Report(ctx context.Context, by Actor, id video.ID) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
+	if v, err = a.store.VideoWithPlan(ctx, id); err != nil {
+		return Report{}, err
+	}
 	r := Report{Video: v}
 	if r.Cost, err = a.store.Cost(ctx, id); err != nil {
 		return Report{}, err

@@ -31,7 +31,7 @@ const (
 // Working returns the video that a task is about. It reports false when nobody
 // wants the task's result any more.
 func (a *App) Working(ctx context.Context, t queue.Task) (video.Video, bool, error) {
-	v, err := a.store.Video(ctx, t.Video)
+	v, err := a.store.VideoWithPlan(ctx, t.Video)
 	if video.KindOf(err) == video.NotFound {
 		// A task that was just ending may have left something after its video
 		// was deleted, so a purge is wanted even then.

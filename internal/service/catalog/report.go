@@ -22,6 +22,9 @@ func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Repor
 	if err != nil {
 		return Report{}, err
 	}
+	if v, err = c.store.VideoWithPlan(ctx, id); err != nil {
+		return Report{}, err
+	}
 	r := Report{Video: v}
 	if r.Cost, err = c.store.Cost(ctx, id); err != nil {
 		return Report{}, err

@@ -110,7 +110,7 @@ type copies struct {
 // error, to be discarded.
 func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
 	c := &copies{blobs: t.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
-	v, err := t.store.Video(ctx, id)
+	v, err := t.store.VideoWithPlan(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
 		return c, nil // nobody wants it any more
 	}

@@ -32,7 +32,7 @@ func NewTasks(p *Passes, r *diskspace.Reserve, c *clock.Clock, hook failpoint.Ho
 // result any more.
 func (t *Tasks) LoadTask(ctx context.Context, task queue.Task) (v video.Video, wanted bool, err error) {
 	kind := KindOf(task.Kind)
-	v, err = t.store.Video(ctx, task.Video)
+	v, err = t.store.VideoWithPlan(ctx, task.Video)
 	if video.KindOf(err) == video.NotFound {
 		// A task that was just ending may have left an object after its video was deleted, so a
 		// purge is wanted even then.

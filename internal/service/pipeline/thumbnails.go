@@ -27,7 +27,7 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 		}
 	}
 	t.hook.Reach(failpoint.ThumbnailsStaged)
-	v, err := t.store.Video(ctx, id)
+	v, err := t.store.VideoWithPlan(ctx, id)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}

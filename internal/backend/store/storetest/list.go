@@ -17,7 +17,7 @@ func listTests() []test {
 		{"a list has the newest first, and of equal age always the same one", newestFirst},
 		{"pages of every size add up to the list", pagesAddUp},
 		{"a listed video is the video as it reads", listedAsRead},
-		{"only videos in processing are listed with their plans", listedPlans},
+		{"only videos in processing are read with their plans", plansInProcessing},
 		{"a list is of one tenant", listOfOneTenant},
 		{"a list is of one status", listOfOneStatus},
 		{"a list is of the videos with a label", listOfLabels},
@@ -135,7 +135,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 	}
 }
 
-func listedPlans(t *testing.T, st *store.Store) {
+func plansInProcessing(t *testing.T, st *store.Store) {
 	ready, atWork := stored(t, st, video.Ready, "720p"), stored(t, st, video.Processing, "720p")
 	for _, v := range []video.Video{ready, atWork} {
 		change(t, st, func(tx *store.Tx) error { return tx.SetPlan(t.Context(), v.ID, &video.Plan{Timescale: 7}) })
@@ -148,6 +148,20 @@ func listedPlans(t *testing.T, st *store.Store) {
 		if (v.Plan != nil) != (v.ID == atWork.ID) {
 			t.Errorf("a video that is %s is listed with plan %v", v.Status, v.Plan)
 		}
+		alone, err := st.Video(t.Context(), v.ID)
+		if err != nil || (alone.Plan != nil) != (v.Plan != nil) {
+			t.Errorf("a video that is %s is read with plan %v, %v", v.Status, alone.Plan, err)
+		}
+		full, err := st.VideoWithPlan(t.Context(), v.ID)
+		if err != nil || full.Plan == nil {
+			t.Errorf("a video that is %s has plan %v, %v; want it whenever it is asked for", v.Status, full.Plan, err)
+		}
+		change(t, st, func(tx *store.Tx) error {
+			if inside, err := tx.Video(t.Context(), v.ID); err != nil || inside.Plan == nil {
+				t.Errorf("in a transaction a video that is %s has plan %v, %v", v.Status, inside.Plan, err)
+			}
+			return nil
+		})
 	}
 }
 

@@ -104,10 +104,10 @@ func change(t *testing.T, st *store.Store, f func(*store.Tx) error) {
 	}
 }
 
-// read returns a video that has to be there.
+// read returns a video that has to be there, with its plan.
 func read(t *testing.T, st *store.Store, id video.ID) video.Video {
 	t.Helper()
-	v, err := st.Video(t.Context(), id)
+	v, err := st.VideoWithPlan(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
