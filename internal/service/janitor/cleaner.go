@@ -2,6 +2,9 @@ package janitor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -157,16 +160,23 @@ func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, f *video.Failur
 	return c.uploads.Discard(ctx, id)
 }
 
-// FinishDeletions removes the rest of videos that are marked deleted.
+// FinishDeletions removes the rest of videos that are marked deleted. One that cannot be removed does
+// not keep the others. After maxFailures of them the storage is taken to be unavailable; they are
+// tried in random order, so that the next call gets to those that this one did not.
 func (c *Cleaner) FinishDeletions(ctx context.Context) error {
 	ids, err := c.store.MarkedDeleted(ctx)
 	if err != nil {
 		return err
 	}
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	var failures []error
 	for _, id := range ids {
 		if err := c.removeVideo(ctx, id); err != nil {
-			return err
+			failures = append(failures, fmt.Errorf("delete video %s: %w", id, err))
+		}
+		if len(failures) == maxFailures || ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }

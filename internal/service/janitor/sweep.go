@@ -19,10 +19,10 @@ type SweepReport struct {
 	failures []error // of objects that could not be removed
 }
 
-// maxSweepFailures is how many objects a sweep fails to remove before it takes the storage to be
-// unavailable. A single object, which somebody has locked, must not keep all that follow from being
-// swept.
-const maxSweepFailures = 10
+// maxFailures is how many objects a sweep, or videos a pass of deletions, fails to remove before the
+// storage is taken to be unavailable. A single object, which somebody has locked, must not keep all
+// that follow from being removed.
+const maxFailures = 10
 
 // Sweep examines every object and removes those that nobody needs: what a crash left between writing
 // an object and recording it. It may run at any time; an object whose record is just being written is
@@ -61,7 +61,7 @@ func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepRepo
 		if err != nil {
 			r.failures = append(r.failures, err)
 		}
-		if len(r.failures) == maxSweepFailures {
+		if len(r.failures) == maxFailures {
 			return errors.Join(r.failures...)
 		}
 		r.Removed += removed
