@@ -70,11 +70,22 @@ func strictDescription(t *testing.T) map[string]any {
 // schemaAt compiles the schema at a path of the description.
 func schemaAt(t *testing.T, doc map[string]any, place ...string) *jsonschema.Schema {
 	t.Helper()
+	return compileAt(t, newCompiler(t, doc), place...)
+}
+
+// newCompiler returns a compiler for the schemas of a description. It compiles each once.
+func newCompiler(t *testing.T, doc map[string]any) *jsonschema.Compiler {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	if err := c.AddResource("http://spool.test/openapi.json", doc); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func compileAt(t *testing.T, c *jsonschema.Compiler, place ...string) *jsonschema.Schema {
+	t.Helper()
 	var pointer strings.Builder
 	for _, p := range place {
 		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", "+", "%2B").Replace(p))
@@ -146,7 +157,9 @@ func checkNoContent(t *testing.T, doc map[string]any, place []string) {
 
 func TestProblemsFitTheDescription(t *testing.T) {
 	t.Parallel()
-	doc := strictDescription(t)
+	compiler := newCompiler(t, strictDescription(t))
+	f := &fakeService{}
+	h := newHandler(t, f, Config{})
 	faults := []error{
 		video.InvalidFields(video.Fault{Field: "f", Code: "c", Message: "m"}),
 		&video.Error{Kind: video.Unauthenticated, Code: "c", Msg: "m"},
@@ -156,9 +169,9 @@ func TestProblemsFitTheDescription(t *testing.T) {
 		errors.New("unclassified"),
 	}
 	for _, op := range everyOperation {
-		for _, fault := range faults {
-			w := do(newHandler(t, &fakeService{err: fault}, Config{}), request(op.method, op.path, op.body))
-			s := schemaAt(t, doc, "paths", operations[op.name].path, strings.ToLower(op.method), "responses", strconv.Itoa(w.Code), "content", "application/problem+json", "schema")
+		for _, f.err = range faults {
+			w := do(h, request(op.method, op.path, op.body))
+			s := compileAt(t, compiler, "paths", operations[op.name].path, strings.ToLower(op.method), "responses", strconv.Itoa(w.Code), "content", "application/problem+json", "schema")
 			validate(t, s, w.Body.Bytes())
 		}
 	}
