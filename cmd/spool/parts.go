@@ -163,7 +163,7 @@ func openBucket(ctx context.Context, url string, patience time.Duration, log *sl
 // library speaks S3, so it gets the client of the store.
 func (c *Config) piecesInBucket(at s3.Access) (tus.Storage, error) {
 	return tus.Bucket(tus.BucketConfig{
-		Client: at.Client, LongTimeout: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+		Client: at.Client, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),
 	})
 }

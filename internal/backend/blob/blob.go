@@ -79,8 +79,8 @@ type Store interface {
 	// Ping reports whether the store answers at all.
 	Ping(ctx context.Context) error
 
-	// Capabilities returns what this back end can do beyond the contract. It is the same value for
-	// the life of the store.
+	// Capabilities returns what this back end can do beyond the contract. It never changes while the
+	// store is open.
 	Capabilities() Capabilities
 }
 
@@ -118,7 +118,7 @@ var (
 	ErrBadKey = errors.New("bad object key")
 	// ErrChanged means that an object is not the version asked for.
 	ErrChanged = errors.New("object has changed")
-	// ErrFull means that the store has no room for the object.
+	// ErrFull means that the store has no space for the object.
 	ErrFull = errors.New("storage is full")
 )
 

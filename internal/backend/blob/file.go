@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// OpenRegular opens a local file that a store is to take over. Anything but a
-// regular file is refused: a symbolic link would give the reader of the object
-// some other file. Opening a named pipe does not wait for its other end.
+// OpenRegular opens a local file that a store is to take over. Only regular files are
+// accepted: a symbolic link would give readers of the object some other file. Opening
+// a named pipe does not block.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

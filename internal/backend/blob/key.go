@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// MaxKey is the greatest length of a key. S3 would take 1024 bytes; the rest
-	// is left to the prefix of a bucket and to the path of a data directory.
+	// MaxKey is the maximum length of a key. S3 allows 1024 bytes; the rest is left for
+	// the prefix in a bucket and the path of a data directory.
 	MaxKey = 512
-	// MaxElement is the greatest length of a key's element: what every common
-	// file system accepts as a name.
+	// MaxElement is the maximum length of one element of a key: every common file
+	// system accepts names of this length.
 	MaxElement = 255
 )
 
-// ContentType is what a player is told that the object of a key is. It knows
-// what is played; nobody need know what anything else is.
+// ContentType returns the media type of an object by its key. It knows the types that
+// players ask for; all others are octet streams.
 func ContentType(key string) string {
 	switch path.Ext(key) {
 	case ".mp4":
@@ -34,8 +34,8 @@ func ContentType(key string) string {
 }
 
 // CheckKey returns an error that wraps ErrBadKey unless key has the form that
-// Store describes. Back ends call it before they touch anything, so a key that
-// passes is safe to join to a folder or a bucket's prefix.
+// Store describes. Checked calls it before a back end sees the key, so
+// back ends may join keys to a folder or to the prefix of a bucket.
 func CheckKey(key string) error {
 	if key == "" {
 		return fmt.Errorf("%w: it is empty", ErrBadKey)
@@ -44,7 +44,7 @@ func CheckKey(key string) error {
 		return fmt.Errorf("%w: %d bytes are more than %d", ErrBadKey, len(key), MaxKey)
 	}
 	for element := range strings.SplitSeq(key, "/") {
-		if why := faultOf(element); why != "" {
+		if why := problemWith(element); why != "" {
 			return fmt.Errorf("%w: %q %s", ErrBadKey, key, why)
 		}
 	}
@@ -63,8 +63,8 @@ func startsKeys(prefix string) bool {
 	return name == "" || CheckKey(name) == nil
 }
 
-// faultOf says what is wrong with one element of a key, or nothing.
-func faultOf(element string) string {
+// problemWith says what is wrong with one element of a key, or returns "".
+func problemWith(element string) string {
 	switch {
 	case element == "":
 		return "has an empty element"
@@ -72,13 +72,13 @@ func faultOf(element string) string {
 		return fmt.Sprintf("has an element of more than %d bytes", MaxElement)
 	case element[0] == '.':
 		return "has an element that starts with a dot"
-	case strings.ContainsFunc(element, notInKeys):
+	case strings.ContainsFunc(element, isBadInKey):
 		return "has a character other than letters, digits, '.', '_' and '-'"
 	}
 	return ""
 }
 
-func notInKeys(c rune) bool {
+func isBadInKey(c rune) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		return false

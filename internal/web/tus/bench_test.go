@@ -112,7 +112,7 @@ func onBucket(t *testing.T) *bench {
 	at := files.Access()
 	b := &bench{t: t, blobs: files, faults: &faults{Client: at.Client, bucket: name}}
 	storage, err := tus.Bucket(tus.BucketConfig{
-		Client: b.faults, LongTimeout: at.Patient, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+		Client: b.faults, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
 	})
 	if err != nil {

@@ -130,7 +130,7 @@ func putCancelledBefore(t *testing.T, s blob.Store) {
 func putCancelledMidway(t *testing.T, s blob.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r := &cancelling{cancel: cancel, after: 300_000, patience: 64 << 20}
+	r := &cancelling{cancel: cancel, after: 300_000, limit: 64 << 20}
 	if _, err := s.Put(ctx, "folder/key", r); !errors.Is(err, context.Canceled) {
 		t.Errorf("Put = %v; want context.Canceled", err)
 	}
@@ -140,15 +140,15 @@ func putCancelledMidway(t *testing.T, s blob.Store) {
 // cancelling yields bytes, calls cancel after some, and goes on for as long as a
 // store may need to notice.
 type cancelling struct {
-	cancel                func()
-	after, patience, sent int
+	cancel             func()
+	after, limit, sent int
 }
 
 func (c *cancelling) Read(p []byte) (int, error) {
 	if c.sent >= c.after {
 		c.cancel()
 	}
-	if c.sent >= c.patience {
+	if c.sent >= c.limit {
 		return 0, errors.New("the store went on reading after its context had ended")
 	}
 	clear(p)

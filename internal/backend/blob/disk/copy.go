@@ -18,7 +18,7 @@ func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, 
 	return info, err
 }
 
-// Prepare has nothing to do in advance but look for the object: a copy is a link.
+// Prepare only checks that the object exists: the copy is a link.
 func (s *rawStore) Prepare(_ context.Context, from, to string) (blob.Prepared, error) {
 	if _, err := s.stat(from); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *rawStore) link(ctx context.Context, from, to, etag string) (blob.Info, 
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
-	// A missing source must not cost its target a new folder.
+	// If the source is missing, no folder is made for the target.
 	if _, err := s.statVersion(from, etag); err != nil {
 		return blob.Info{}, err
 	}
@@ -55,13 +55,13 @@ func (s *rawStore) link(ctx context.Context, from, to, etag string) (blob.Info, 
 	return info, s.syncNearest(path.Dir(to))
 }
 
-// replacedTries is how often linking is tried again that failed because a writer
-// replaced the object at that very moment: Linux looks the file up first, and
-// finds then that it has lost its name.
+// replacedTries is how often linking is tried again when a writer replaces the object
+// at that moment: Linux looks the file up first, and then finds that it has lost its
+// name.
 const replacedTries = 10
 
-// linkVia links from to temp, looks whether that is the right version, and only
-// then lets it take the place of to.
+// linkVia links from to temp, checks that this is the right version, and only then
+// renames it to to.
 func (s *rawStore) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	err := s.inFolder(path.Dir(to), func() error { return s.root.Link(from, temp) })
 	for range replacedTries {
@@ -83,8 +83,8 @@ func (s *rawStore) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	if err := s.root.Rename(temp, to); err != nil {
 		return blob.Info{}, explain(err)
 	}
-	// Where temp and to were one file already, rename has done nothing at all,
-	// and temp is still there.
+	// If temp and to were links of one file already, rename did nothing, and temp is
+	// still there.
 	if err := s.root.Remove(temp); err != nil && !isMissing(err) {
 		return blob.Info{}, err
 	}
@@ -103,7 +103,7 @@ func (s *rawStore) statVersion(name, etag string) (blob.Info, error) {
 	return info, nil
 }
 
-// duplicate copies the bytes, inside the kernel where it can.
+// duplicate copies the bytes, inside the kernel if possible.
 func (s *rawStore) duplicate(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	o, err := s.open(from)
 	if err != nil {

@@ -8,7 +8,7 @@
 // Names that start with a dot are no keys; writes in progress use them.
 //
 // Since a key is a path, no key can be a folder of another: while "a" exists,
-// writing "a/b" is ErrBadKey, and the other way round.
+// writing "a/b" is ErrBadKey, and vice versa.
 package disk
 
 import (
@@ -33,10 +33,10 @@ const (
 	dirMode  = 0o700
 )
 
-// Options are what a Store may be given beside its folder.
+// Options are optional settings of a Store.
 type Options struct {
-	// Now is the clock that stamps objects; nil means time.Now. It should be
-	// finer than a write takes: see etag.
+	// Now is the clock for the times of objects; nil means time.Now. It should advance
+	// between any two writes: see etag.
 	Now func() time.Time
 }
 
@@ -48,7 +48,7 @@ type Store struct {
 
 // rawStore implements blob.Store for keys that were checked.
 type rawStore struct {
-	dir  string // absolute; for the calls that os.Root does not have
+	dir  string // absolute; for calls that os.Root does not have
 	root *os.Root
 	now  func() time.Time
 	free func() (uint64, error)
@@ -56,13 +56,13 @@ type rawStore struct {
 	run   string // in the names of this Store's temporary files, and of no other's
 	temps atomic.Uint64
 
-	// folders is held for writing while folders come and go, for reading while
-	// a name is made in one. So a folder that is seen is safely on disk, and
-	// does not vanish between being made and being used.
+	// folders is locked for writing while folders are made or removed, and for
+	// reading while a name is made in one. So a folder that exists is safely on disk,
+	// and does not vanish between being made and being used.
 	folders sync.RWMutex
 }
 
-// Open returns the store in dir, which is made if it does not exist.
+// Open returns the store in dir, which it creates if it does not exist.
 func Open(dir string, opts Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -102,9 +102,9 @@ func (s *rawStore) Capabilities() blob.Capabilities {
 	return blob.Capabilities{Local: true, Free: s.free}
 }
 
-// local returns the path of key for the calls that os.Root does not have. Only
-// checked keys may be given, for nothing else keeps the path inside the store.
-func (s *rawStore) local(key string) string {
+// pathOf returns the path of key for calls that os.Root does not have. Only the check
+// of the key keeps this path inside the store.
+func (s *rawStore) pathOf(key string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(key))
 }
 
@@ -112,10 +112,10 @@ func describe(key string, fi fs.FileInfo) blob.Info {
 	return blob.Info{Key: key, Size: fi.Size(), ETag: etag(fi), Modified: fi.ModTime()}
 }
 
-// etag is the same for all links of an inode. The inode alone would not do: the
-// file system gives its number to the next file when the last link is gone. Nor
-// would the kernel's time stamp, which stands still for milliseconds; so writes
-// set the time themselves, to the nanosecond.
+// etag is the same for all links of an inode. The number of the inode is not enough:
+// the file system reuses it when the last link is gone. Nor is the kernel's time stamp,
+// which advances every few milliseconds only; so writes set the time themselves, to
+// the nanosecond.
 func etag(fi fs.FileInfo) string {
 	return fmt.Sprintf("%x-%x-%x", inode(fi), fi.ModTime().UnixNano(), fi.Size())
 }

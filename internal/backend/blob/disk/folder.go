@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// makeRoot makes the folder of a store so that it survives a crash.
+// makeRoot makes the folder of a store and syncs its parents, so that it survives a
+// crash.
 func makeRoot(dir string) error {
 	var made []string
 	for p := dir; ; p = filepath.Dir(p) {
@@ -29,8 +30,8 @@ func makeRoot(dir string) error {
 	return nil
 }
 
-// inFolder runs step, which makes a name in the folder dir, and makes the folder
-// first if it is missing. A second fs.ErrNotExist is then not the folder's.
+// inFolder runs step, which makes a name in the folder dir. If the folder is missing,
+// it makes the folder and runs step again.
 func (s *rawStore) inFolder(dir string, step func() error) error {
 	s.folders.RLock()
 	err := step()
@@ -47,7 +48,7 @@ func (s *rawStore) inFolder(dir string, step func() error) error {
 	return step()
 }
 
-// makeFolder makes dir and its parents, each safely on disk before the next.
+// makeFolder makes dir and its parents. Each is synced before the next is made.
 func (s *rawStore) makeFolder(dir string) error {
 	for i := range len(dir) + 1 {
 		if i < len(dir) && dir[i] != '/' {
@@ -67,9 +68,9 @@ func (s *rawStore) makeFolder(dir string) error {
 	return nil
 }
 
-// prune removes dir and its parents as far as they are empty, and returns the
-// first that stays. A folder that cannot be removed for another reason stays,
-// too: an empty folder harms nobody.
+// prune removes dir and its parents as far as they are empty, and returns the first
+// that stays. A folder that cannot be removed for another reason stays as well: an
+// empty folder does no harm.
 func (s *rawStore) prune(dir string) string {
 	s.folders.Lock()
 	defer s.folders.Unlock()
@@ -85,8 +86,8 @@ func (s *rawStore) prune(dir string) string {
 	return dir
 }
 
-// syncNearest makes the names in dir last, also that something is gone from it.
-// If dir is gone as well, it is its nearest parent that has to be written.
+// syncNearest syncs dir, so that names that were made or removed in it survive a crash.
+// If dir is gone, it syncs the nearest parent that exists.
 func (s *rawStore) syncNearest(dir string) error {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if err := s.syncFolder(dir); !isMissing(err) {
@@ -96,13 +97,13 @@ func (s *rawStore) syncNearest(dir string) error {
 	return s.syncFolder(dir)
 }
 
-// syncFolder makes the names in dir last.
+// syncFolder syncs the names in dir.
 func (s *rawStore) syncFolder(dir string) error {
 	return syncOpened(s.root.Open(dir))
 }
 
-// syncOpened takes what opening a folder returned. File systems that cannot
-// sync a folder (some network ones) say so; there is nothing more to do then.
+// syncOpened takes what opening a folder returned. Some network file systems cannot
+// sync a folder and say so; nothing more can be done then.
 func syncOpened(f *os.File, err error) error {
 	if err != nil {
 		return err

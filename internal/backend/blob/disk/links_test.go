@@ -153,8 +153,8 @@ func TestDuplicateCopiesBytes(t *testing.T) {
 	}
 }
 
-// A source can vanish after Copy has looked at it. The folder of the target may
-// be the root itself, which is not made anew then.
+// A source can vanish after Copy has found it. The folder of the target may
+// be the root itself, which is not made again then.
 func TestLinkToAVanishedSourceIsNotExist(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

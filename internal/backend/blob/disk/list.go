@@ -10,12 +10,12 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-// List walks the part of the tree that can hold the prefix.
+// List walks the part of the tree that can hold keys with the prefix.
 func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
 		visit := func(name string, d fs.DirEntry) error {
 			if d.IsDir() {
-				return enter(name+"/", prefix)
+				return enterFolder(name+"/", prefix)
 			}
 			if !d.Type().IsRegular() || !strings.HasPrefix(name, prefix) {
 				return nil
@@ -36,7 +36,7 @@ func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info,
 			if blob.CheckKey(name) == nil {
 				return visit(name, d)
 			}
-			return skip(d)
+			return skipEntry(d)
 		})
 		if err != nil {
 			yield(blob.Info{}, err)
@@ -44,24 +44,23 @@ func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info,
 	}
 }
 
-// enter decides whether a folder can hold keys that start with prefix.
-func enter(dir, prefix string) error {
+// enterFolder skips a folder that cannot hold keys with the prefix.
+func enterFolder(dir, prefix string) error {
 	if strings.HasPrefix(dir, prefix) || strings.HasPrefix(prefix, dir) {
 		return nil
 	}
 	return fs.SkipDir
 }
 
-// skip passes over what is not ours, such as a disk's lost+found.
-func skip(d fs.DirEntry) error {
+// skipEntry skips what is not ours, such as a disk's lost+found.
+func skipEntry(d fs.DirEntry) error {
 	if d.IsDir() {
 		return fs.SkipDir
 	}
 	return nil
 }
 
-// walk calls visit for everything below start. What vanishes meanwhile is
-// passed over.
+// walk calls visit for everything below start, except what vanishes meanwhile.
 func (s *rawStore) walk(ctx context.Context, start string, visit func(string, fs.DirEntry) error) error {
 	return fs.WalkDir(s.root.FS(), start, func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -31,7 +31,7 @@ type section struct{ *io.SectionReader }
 
 func (section) Close() error { return nil }
 
-// Open returns the object. It stays readable as it was when it is replaced or
+// Open returns the object. It stays readable, as it was, after it is replaced or
 // deleted.
 func (s *rawStore) Open(_ context.Context, key string) (blob.Object, error) {
 	o, err := s.open(key)
@@ -101,14 +101,14 @@ func (s *rawStore) fetch(ctx context.Context, key, etag, path string) (blob.Info
 	return o.info, err
 }
 
-// deliver makes the very version that o has open available as the file path.
+// deliver makes exactly the version that o has open available as the file path.
 func (s *rawStore) deliver(ctx context.Context, o object, path string) error {
-	err := os.Link(s.local(o.info.Key), path)
+	err := os.Link(s.pathOf(o.info.Key), path)
 	if errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err == nil {
-		if isSame(o.File, path) {
+		if isSameFile(o.File, path) {
 			return nil
 		}
 		// Another version took the key after o was opened.
@@ -119,7 +119,7 @@ func (s *rawStore) deliver(ctx context.Context, o object, path string) error {
 	return copyOut(ctx, o.File, path)
 }
 
-func isSame(f *os.File, path string) bool {
+func isSameFile(f *os.File, path string) bool {
 	a, errA := f.Stat()
 	b, errB := os.Lstat(path)
 	return errA == nil && errB == nil && os.SameFile(a, b)
@@ -138,7 +138,7 @@ func copyOut(ctx context.Context, f *os.File, path string) error {
 	return nil
 }
 
-// readError makes every way of not being there fs.ErrNotExist.
+// readError makes every error that means "missing" an fs.ErrNotExist.
 func readError(err error) error {
 	if isMissing(err) && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)

@@ -13,12 +13,12 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-// tempPrefix starts the name of every temporary file. Because of its dot, none
-// of them can be a key.
+// tempPrefix starts the name of every temporary file. Because of the dot, none of them
+// is a key.
 const tempPrefix = ".tmp-"
 
-// ownTemps starts the names of this Store's temporary files.
-func (s *rawStore) ownTemps() string { return tempPrefix + s.run + "-" }
+// ownTempPrefix starts the names of this Store's temporary files.
+func (s *rawStore) ownTempPrefix() string { return tempPrefix + s.run + "-" }
 
 // Delete removes the objects and the folders that they leave empty.
 func (s *rawStore) Delete(ctx context.Context, keys ...string) error {
@@ -39,7 +39,7 @@ func (s *rawStore) Delete(ctx context.Context, keys ...string) error {
 }
 
 func (s *rawStore) unlink(key string) error {
-	// Remove would take an empty folder as well, and a folder is not the object.
+	// Remove would remove an empty folder as well, but a folder is not an object.
 	fi, err := s.root.Lstat(key)
 	if err == nil && !fi.IsDir() {
 		err = s.root.Remove(key)
@@ -81,8 +81,8 @@ func (s *rawStore) cleanTemp(ctx context.Context) (int, error) {
 		case d.IsDir() && blob.CheckKey(name) == nil:
 			dirs = append(dirs, name)
 			return nil
-		case !d.Type().IsRegular(), !strings.HasPrefix(base, tempPrefix), strings.HasPrefix(base, s.ownTemps()):
-			return skip(d)
+		case !d.Type().IsRegular(), !strings.HasPrefix(base, tempPrefix), strings.HasPrefix(base, s.ownTempPrefix()):
+			return skipEntry(d)
 		}
 		if err := s.root.Remove(name); err != nil && !isMissing(err) {
 			return err

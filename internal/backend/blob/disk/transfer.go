@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// bufferSize is what one transfer holds in memory, however long it is.
+	// bufferSize is what one transfer holds in memory, whatever its length.
 	bufferSize = 128 << 10
-	// kernelSpan is how much the kernel may copy between two looks at the context.
+	// kernelSpan is how much the kernel copies between two checks of the context.
 	kernelSpan = 64 << 20
 )
 
@@ -29,7 +29,7 @@ func transfer(ctx context.Context, f *os.File, r io.Reader) error {
 	return err
 }
 
-// transferFile lets the kernel copy, and share the blocks where it can.
+// transferFile has the kernel copy the bytes, or share the blocks where it can.
 func transferFile(ctx context.Context, f, src *os.File) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -45,8 +45,8 @@ func transferFile(ctx context.Context, f, src *os.File) error {
 	}
 }
 
-// source reads from r while ctx lasts, and remembers why it could not: trouble
-// of the sender must not be taken for trouble of the disk.
+// source reads from r until ctx ends, and keeps the error: an error of the sender must
+// not be taken for an error of the disk.
 type source struct {
 	ctx context.Context
 	r   io.Reader

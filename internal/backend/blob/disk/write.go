@@ -25,7 +25,7 @@ func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info,
 		return blob.Info{}, explain(err)
 	}
 	stored := false
-	defer func() { // a panic of r must not leave the file behind either
+	defer func() { // also after a panic of r
 		if !stored {
 			f.Close()
 			s.discard(temp)
@@ -35,7 +35,7 @@ func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info,
 	if err := transfer(ctx, f, r); err != nil {
 		return blob.Info{}, err
 	}
-	info, err := s.seal(f, temp, key)
+	info, err := s.finish(f, temp, key)
 	if err != nil {
 		return blob.Info{}, explain(err)
 	}
@@ -50,8 +50,8 @@ func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info,
 	return info, s.syncNearest(path.Dir(key))
 }
 
-// seal stamps the finished file, brings it to disk and closes it.
-func (s *rawStore) seal(f *os.File, temp, key string) (blob.Info, error) {
+// finish sets the time of a file that was written, syncs it and closes it.
+func (s *rawStore) finish(f *os.File, temp, key string) (blob.Info, error) {
 	now := s.now()
 	if err := s.root.Chtimes(temp, now, now); err != nil {
 		return blob.Info{}, err
@@ -78,7 +78,7 @@ func (s *rawStore) PutFile(ctx context.Context, key, file string) (blob.Info, er
 		return blob.Info{}, err
 	}
 	defer f.Close()
-	if links(fi) > 1 { // stamping it would change the other name's ETag
+	if links(fi) > 1 { // setting its time would change the ETag of its other name
 		return s.putAndRemove(ctx, key, f)
 	}
 	info, err := s.adopt(key, f)
@@ -99,7 +99,7 @@ func (s *rawStore) adopt(key string, f *os.File) (blob.Info, error) {
 		return blob.Info{}, err
 	}
 	dir := path.Dir(key)
-	err = s.inFolder(dir, func() error { return os.Rename(f.Name(), s.local(key)) })
+	err = s.inFolder(dir, func() error { return os.Rename(f.Name(), s.pathOf(key)) })
 	if err != nil {
 		s.prune(dir)
 		return blob.Info{}, explain(err)
@@ -115,7 +115,7 @@ func (s *rawStore) putAndRemove(ctx context.Context, key string, f *os.File) (bl
 	return info, os.Remove(f.Name())
 }
 
-// create makes a new file for writing.
+// create creates a file for writing, with its folder.
 func (s *rawStore) create(name string) (f *os.File, err error) {
 	err = s.inFolder(path.Dir(name), func() error {
 		f, err = s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -124,13 +124,13 @@ func (s *rawStore) create(name string) (f *os.File, err error) {
 	return f, err
 }
 
-// tempName returns a new name in dir that is no key.
+// tempName returns a new name in dir that cannot be a key.
 func (s *rawStore) tempName(dir string) string {
-	return path.Join(dir, s.ownTemps()+strconv.FormatUint(s.temps.Add(1), 10))
+	return path.Join(dir, s.ownTempPrefix()+strconv.FormatUint(s.temps.Add(1), 10))
 }
 
-// discard removes a temporary file and the folders that were made for it. What
-// it fails to remove, CleanTemp will.
+// discard removes a temporary file and the folders that were made for it. What it
+// fails to remove, CleanTemp removes later.
 func (s *rawStore) discard(temp string) {
 	_ = s.root.Remove(temp)
 	s.prune(path.Dir(temp))

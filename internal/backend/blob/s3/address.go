@@ -12,42 +12,41 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-// address is what a storage URL says.
+// address is a parsed storage URL.
 type address struct {
 	bucket         string
 	prefix         string // empty, or ends with a slash
-	region         string // empty: as AWS_REGION says
+	region         string // empty: from AWS_REGION
 	endpoint       string // empty: Amazon's for the region
 	publicEndpoint string // where clients reach the same bucket; empty: at endpoint
 	pathStyle      bool
 }
 
-// maxPrefix leaves a key its full length within the 1024 bytes of S3.
+// maxPrefix leaves room for the longest key within the 1024 bytes that S3 allows.
 const maxPrefix = 1024 - blob.MaxKey - len("/")
 
-// bucketName is a little wider than Amazon's rule, because other servers are.
+// bucketName accepts a little more than Amazon's rule, as other servers do.
 var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`)
 
-// parameters are all that a storage URL can have, so that a misspelt one is not
-// passed over.
+// parameters are all that a storage URL can have. A misspelt one is an error.
 var parameters = []string{"region", "endpoint", "public_endpoint", "path_style"}
 
-// CheckURL reports what is wrong with a storage URL, without asking any server.
+// CheckURL reports what is wrong with a storage URL. It sends no request.
 func CheckURL(raw string) error {
 	_, err := parse(raw)
 	return err
 }
 
-// parse reads a storage URL. Its errors do not repeat the URL, into which people
-// put secrets.
+// parse parses a storage URL. Its errors do not repeat the URL, because people put
+// secrets into it.
 func parse(raw string) (address, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return address{}, fmt.Errorf("the storage URL cannot be read: %w", bare(err))
+		return address{}, fmt.Errorf("the storage URL cannot be parsed: %w", withoutURL(err))
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return address{}, fmt.Errorf("the parameters of the storage URL cannot be read: %w", err)
+		return address{}, fmt.Errorf("the parameters of the storage URL cannot be parsed: %w", err)
 	}
 	at := address{bucket: u.Host, region: query.Get("region"), endpoint: query.Get("endpoint"), publicEndpoint: query.Get("public_endpoint")}
 	if err := errors.Join(checkForm(u), checkParameters(query)); err != nil {
@@ -62,7 +61,7 @@ func parse(raw string) (address, error) {
 	return at, nil
 }
 
-// String names the place for people.
+// String names the bucket in messages.
 func (a address) String() string {
 	s := "s3://" + a.bucket
 	if a.prefix != "" {
@@ -79,7 +78,7 @@ func checkForm(u *url.URL) error {
 	case u.Scheme != "s3":
 		return errors.New("a storage URL starts with s3://")
 	case u.User != nil:
-		return errors.New("credentials do not belong into the storage URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return errors.New("credentials do not belong in the storage URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	case u.Fragment != "":
 		return errors.New("the storage URL has a # in it")
 	case !bucketName.MatchString(u.Host):
@@ -106,10 +105,10 @@ func checkEndpoint(name, raw string) error {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("%s of the storage URL cannot be read: %w", name, bare(err))
+		return fmt.Errorf("%s of the storage URL cannot be parsed: %w", name, withoutURL(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%s of the storage URL must be such as https://s3.example.com", name)
+		return fmt.Errorf("%s of the storage URL must be a URL like https://s3.example.com", name)
 	}
 	return nil
 }
@@ -128,8 +127,8 @@ func parsePrefix(path string) (string, error) {
 	return prefix + "/", nil
 }
 
-// parsePathStyle is true by default for servers other than Amazon's: few of them
-// have a name in the DNS for each bucket.
+// parsePathStyle defaults to true for servers other than Amazon's: few of them have
+// a DNS name for each bucket.
 func parsePathStyle(raw, endpoint string) (bool, error) {
 	if raw == "" {
 		return endpoint != "", nil
@@ -141,8 +140,8 @@ func parsePathStyle(raw, endpoint string) (bool, error) {
 	return style, nil
 }
 
-// bare takes the URL out of an error about it.
-func bare(err error) error {
+// withoutURL removes the URL from an error about it.
+func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}

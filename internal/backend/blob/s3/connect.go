@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxTries is how often a request is sent before its error counts.
+	// maxTries is how often a request is sent before it fails.
 	maxTries = 5
 
 	// slowTimeout is the idle timeout of a request to copy an object or to put parts
@@ -30,13 +30,13 @@ const (
 	slowTimeout = 15 * time.Minute
 
 	dialTimeout = 10 * time.Second
-	// idleConns keeps connections of parallel parts and readers for the next.
+	// idleConns is how many connections are kept for the next parallel parts and readers.
 	idleConns = 64
 )
 
-// connect makes the clients.
+// connect creates the clients.
 func (s *rawStore) connect(ctx context.Context, at address, opts Options) error {
-	cfg, err := load(ctx, at, opts)
+	cfg, err := loadConfig(ctx, at, opts)
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ func (s *rawStore) connect(ctx context.Context, at address, opts Options) error 
 	return nil
 }
 
-// load reads the usual AWS_* variables and files.
-func load(ctx context.Context, at address, opts Options) (aws.Config, error) {
+// loadConfig reads the usual AWS_* variables and files.
+func loadConfig(ctx context.Context, at address, opts Options) (aws.Config, error) {
 	cfg, err := config.LoadDefaultConfig(ctx,
-		// Newer checksums by default are refused by servers that do not know them.
+		// Some servers refuse the newer checksums that the SDK sends by default.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 		config.WithLogger(logging.Nop{}), // what matters is in the errors
@@ -83,7 +83,7 @@ func load(ctx context.Context, at address, opts Options) (aws.Config, error) {
 	case at.region != "":
 		cfg.Region = at.region
 	case cfg.Region == "" && at.endpoint != "":
-		cfg.Region = "us-east-1" // what servers that have no regions expect
+		cfg.Region = "us-east-1" // what servers without regions expect
 	case cfg.Region == "":
 		return aws.Config{}, errors.New("the region of the bucket is not known: add ?region= to the storage URL, or set AWS_REGION")
 	}

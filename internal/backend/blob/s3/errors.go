@@ -14,8 +14,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
-// codeOf returns the name that S3 gives an error, such as NoSuchKey, or nothing
-// when no server has spoken.
+// codeOf returns the S3 code of an error, such as NoSuchKey, or "" if it does not come
+// from a server.
 func codeOf(err error) string {
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return e.ErrorCode()
@@ -48,11 +48,11 @@ func explain(err error) error {
 	return fmt.Errorf("%w: %w", meaning, err)
 }
 
-// reasons say what an operator has to do about an error of the server.
+// reasons tell an operator what is wrong when the server returns one of these codes.
 var reasons = map[string]string{
 	"NoSuchBucket":                 "there is no such bucket",
-	"InvalidAccessKeyId":           "the access key in AWS_ACCESS_KEY_ID is not known there",
-	"XAdminUserNotFound":           "the access key in AWS_ACCESS_KEY_ID is not known there", // of versitygw
+	"InvalidAccessKeyId":           "the access key in AWS_ACCESS_KEY_ID is not known to the server",
+	"XAdminUserNotFound":           "the access key in AWS_ACCESS_KEY_ID is not known to the server", // of versitygw
 	"SignatureDoesNotMatch":        "the secret key in AWS_SECRET_ACCESS_KEY is wrong, or a proxy changes the requests",
 	"ExpiredToken":                 "the credentials have expired",
 	"InvalidToken":                 "the session token in AWS_SESSION_TOKEN is wrong",
@@ -65,7 +65,7 @@ var reasons = map[string]string{
 	"InvalidBucketName":            "that cannot be the name of a bucket",
 }
 
-// diagnose says in a few words why the bucket cannot be used.
+// diagnose says why the bucket cannot be used.
 func diagnose(err error) string {
 	if reason, ok := reasons[codeOf(err)]; ok {
 		return reason
@@ -74,7 +74,7 @@ func diagnose(err error) string {
 	case status == http.StatusMovedPermanently:
 		return reasons["PermanentRedirect"]
 	case status >= 500:
-		return "the server is in trouble"
+		return "the server has an internal error"
 	case status != 0:
 		return "the server refused, or does not speak S3"
 	}

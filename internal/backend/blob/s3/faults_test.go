@@ -261,7 +261,7 @@ func TestAnswerThatNeverComesIsAskedForAgain(t *testing.T) {
 }
 
 // A server that answers slowly, but answers, is waited for: each pause is
-// shorter than the patience of the store, all together are longer.
+// shorter than the idle timeout of the store, all together are longer.
 func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)

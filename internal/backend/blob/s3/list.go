@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-// List asks for a thousand objects at a time.
+// List reads pages of up to a thousand objects.
 func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
 		pages := sdk.NewListObjectsV2Paginator(s.client, &sdk.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.full(prefix)})

@@ -34,7 +34,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		want      string
 	}{
 		{"the bucket does not exist", server.URL("no-such-bucket", ""), good, nil, "s3://no-such-bucket at " + server.Endpoint + ": there is no such bucket"},
-		{"the access key is unknown", server.URL(bucket, ""), stranger, nil, "the access key in AWS_ACCESS_KEY_ID is not known there"},
+		{"the access key is unknown", server.URL(bucket, ""), stranger, nil, "the access key in AWS_ACCESS_KEY_ID is not known to the server"},
 		{"the secret key is wrong", server.URL(bucket, ""), forger, nil, "the secret key in AWS_SECRET_ACCESS_KEY is wrong"},
 		{"the region is wrong", strings.Replace(server.URL(bucket, ""), "us-east-1", "eu-west-1", 1), good, nil, "the region is wrong"},
 		{"nobody listens", "s3://bucket?endpoint=" + gone.URL, good, nil, "the server cannot be reached"},
@@ -42,7 +42,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"the rights do not suffice", spoilt, good, answer(http.StatusForbidden, "AccessDenied"), "not allowed to list the bucket"},
 		{"the clock is wrong", spoilt, good, answer(http.StatusForbidden, "RequestTimeTooSkewed"), "the clock of this machine is wrong"},
 		{"the bucket is elsewhere", spoilt, good, answer(http.StatusMovedPermanently, "PermanentRedirect"), "the bucket is in another region"},
-		{"the server is in trouble", spoilt, good, answer(http.StatusInternalServerError, "InternalError"), "the server is in trouble"},
+		{"the server fails", spoilt, good, answer(http.StatusInternalServerError, "InternalError"), "the server has an internal error"},
 		{"the URL is wrong", "s3://bucket?regoin=x", good, nil, `an unknown parameter "regoin"`},
 		{"parts are too small", server.URL(bucket, ""), s3.Options{PartSize: 1000}, nil, "parts of 1000 bytes are too small"},
 	} {

@@ -52,7 +52,7 @@ func TestFetchPartsFillsAFileWithHoles(t *testing.T) {
 }
 
 // checkHoles makes sure that a file has these parts of content, zeros elsewhere,
-// and takes hardly more room than they do.
+// and takes hardly more disk space than they do.
 func checkHoles(t *testing.T, path string, content []byte, ranges []blob.Range) {
 	t.Helper()
 	want := make([]byte, len(content))

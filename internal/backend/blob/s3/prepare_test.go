@@ -96,7 +96,7 @@ func TestPreparedCopyThatIsNotWantedLeavesNothing(t *testing.T) {
 	}
 }
 
-// An object that is replaced while it is copied is copied anew.
+// An object that is replaced while it is copied is copied again.
 func TestPreparedCopyIsOfOneVersion(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)

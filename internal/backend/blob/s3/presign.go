@@ -15,11 +15,11 @@ import (
 	"github.com/spool-video/spool/internal/backend/clock"
 )
 
-// maxTTL is the longest life that S3 gives a signed address. One that was signed
-// with the credentials of a role ends with them, often within hours.
+// maxTTL is the longest time for which S3 accepts a signed URL. A URL that was signed
+// with the credentials of a role expires with them, often within hours.
 const maxTTL = 7 * 24 * time.Hour
 
-// PresignPut returns an address at the public endpoint.
+// PresignPut returns a URL at the public endpoint.
 func (s *rawStore) PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error) {
 	if err := checkTTL(ttl); err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (s *rawStore) PresignPut(ctx context.Context, key, contentType string, ttl 
 	return req.URL, nil
 }
 
-// PresignGet returns an address at the public endpoint.
+// PresignGet returns a URL at the public endpoint.
 func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
 	if err := checkTTL(ttl); err != nil {
 		return "", err
@@ -48,24 +48,22 @@ func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration
 	return req.URL, nil
 }
 
-// Origin returns the scheme and host of all addresses that PresignPut and
-// PresignGet return, such as https://files.example.com. It is read off such an
-// address, because the host may have the bucket's name in it.
+// Origin reads the origin from a signed URL, because the bucket may be part of the host.
 func (s *rawStore) Origin(ctx context.Context) (string, error) {
-	address, err := s.PresignGet(ctx, "origin", time.Second)
+	signed, err := s.PresignGet(ctx, "origin", time.Second)
 	if err != nil {
 		return "", err
 	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(signed)
 	if err != nil {
-		return "", fmt.Errorf("read a presigned address: %w", bare(err))
+		return "", fmt.Errorf("parse a signed URL: %w", withoutURL(err))
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
 func checkTTL(ttl time.Duration) error {
 	if ttl < time.Second || ttl > maxTTL {
-		return fmt.Errorf("a signed address can live from 1s to %s, not %s", maxTTL, ttl)
+		return fmt.Errorf("a signed URL can be valid for 1s to %s, not %s", maxTTL, ttl)
 	}
 	return nil
 }

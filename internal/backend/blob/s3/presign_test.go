@@ -53,7 +53,7 @@ func TestPresignedPutTakesThisFileOnly(t *testing.T) {
 		{"a content type with a parameter", http.MethodPut, address, []string{"Content-Type", "video/mp4; a=b"}, http.StatusForbidden},
 		{"no content type", http.MethodPut, address, nil, http.StatusForbidden},
 		{"another key", http.MethodPut, strings.Replace(address, "/one?", "/two?", 1), []string{"Content-Type", "video/mp4"}, http.StatusForbidden},
-		{"a longer life", http.MethodPut, strings.Replace(address, "X-Amz-Expires=60", "X-Amz-Expires=600", 1), []string{"Content-Type", "video/mp4"}, http.StatusForbidden},
+		{"a longer validity", http.MethodPut, strings.Replace(address, "X-Amz-Expires=60", "X-Amz-Expires=600", 1), []string{"Content-Type", "video/mp4"}, http.StatusForbidden},
 		{"another method", http.MethodGet, address, []string{"Content-Type", "video/mp4"}, http.StatusForbidden},
 		{"exactly what was signed", http.MethodPut, address, []string{"Content-Type", "video/mp4"}, http.StatusOK},
 	} {
@@ -99,7 +99,7 @@ func TestPresignedAddressesExpire(t *testing.T) {
 		}
 		for start := time.Now(); !expired(); time.Sleep(50 * time.Millisecond) {
 			if time.Since(start) > 10*time.Second {
-				t.Fatalf("%s still works after ten times its life", method)
+				t.Fatalf("%s still works after ten times its validity", method)
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 		_, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", ttl)
 		_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", ttl)
 		if errPut == nil || errGet == nil {
-			t.Errorf("with a life of %s: %v, %v; want errors", ttl, errPut, errGet)
+			t.Errorf("with a validity of %s: %v, %v; want errors", ttl, errPut, errGet)
 		}
 	}
 	if _, err := s.Capabilities().Presign.PresignPut(t.Context(), "key", "", time.Minute); err == nil {
@@ -203,7 +203,7 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 }
 
 // TestPresignedAddressesGoByTheClockOfTheServer has a machine sign whose own
-// clock is wrong by more than the addresses live.
+// clock is wrong by more than the URLs are valid for.
 func TestPresignedAddressesGoByTheClockOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)

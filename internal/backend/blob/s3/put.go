@@ -27,8 +27,8 @@ const (
 	singleParts = 4
 )
 
-// Put stores what r yields: with one request if it fits into a part's buffer, in
-// parts otherwise.
+// Put stores what r yields: with one request if it fits into the buffer of a part, and
+// in parts otherwise.
 func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info, error) {
 	buf := s.buffers.Get().(*[]byte)
 	n, err := fill(ctx, r, *buf)

@@ -73,8 +73,8 @@ func isTransient(e types.Error) bool {
 	return slices.Contains([]string{"InternalError", "SlowDown", "ServiceUnavailable", "OperationAborted"}, aws.ToString(e.Code))
 }
 
-// withContentMD5 sends the MD5 of the body in place of the SDK's CRC32. Amazon
-// takes either, and many other servers know no CRC32 here.
+// withContentMD5 sends the MD5 of the body instead of the SDK's CRC32. Amazon accepts
+// either; many other servers do not know CRC32 here.
 func withContentMD5(o *sdk.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		_, _ = stack.Initialize.Remove("AWSChecksum:SetupInputContext")

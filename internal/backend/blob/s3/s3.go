@@ -1,16 +1,3 @@
-// Package s3 keeps objects in a bucket of Amazon S3, or of a server that speaks
-// its protocol, below one prefix. The key of an object in the bucket is the
-// prefix and the key.
-//
-// S3 makes most of the contract true by itself: an object appears when its last
-// byte has arrived, and an ETag names a version. What this package adds is that
-// large objects are written in parts, which are taken back when a write fails,
-// and that all reads of an open object ask for the version that was opened, so
-// that a connection may break and a replaced object never mixes with the old.
-//
-// Only what every server understands is used: no ACLs, no checksum headers
-// beyond those that S3 requires, and parts of one size. On its way, a body is
-// guarded by TLS or, over plain HTTP, by its SHA-256, which is signed.
 package s3
 
 import (
@@ -41,7 +28,7 @@ const (
 	minPart  = 5 * mib
 	maxParts = 10_000
 
-	// defaultPart lets an object of unknown length grow to 156 GiB.
+	// defaultPart allows an object of unknown length to grow to 156 GiB.
 	defaultPart = 16 * mib
 
 	// maxCopy is the largest object that S3 copies with one request.
@@ -50,7 +37,7 @@ const (
 	copyPart = 512 * mib
 )
 
-// Options are what a Store may be given beside its URL. The zero value is good.
+// Options are optional settings of a Store. The zero value is good.
 type Options struct {
 	// Credentials sign the requests; nil means those of the usual AWS_*
 	// variables, files and roles.
@@ -66,7 +53,7 @@ type Options struct {
 	// Now is the clock of this machine; nil means time.Now.
 	Now func() time.Time
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the default dialer
 }
 
 // Store is a blob.Store in a bucket. Several processes may use one bucket and
@@ -80,7 +67,7 @@ type Store struct {
 type rawStore struct {
 	bucket string
 	prefix string // empty, or ends with a slash
-	where  string // the bucket and its endpoint, for people
+	where  string // the bucket and its endpoint, for error messages
 
 	client  *sdk.Client
 	slow    func(*sdk.Options) // for requests that a server may take minutes to answer
@@ -94,12 +81,12 @@ type rawStore struct {
 	copyPart int64
 }
 
-// Open returns the store at url, which is such as
+// Open returns the store at a URL like
 //
 //	s3://bucket/prefix?region=eu-central-1
 //	s3://bucket?endpoint=http://minio:9000&public_endpoint=https://files.example.com&path_style=true
 //
-// and asks the server whether it can be used. The error says what is wrong.
+// and checks that the bucket can be used. The error says what is wrong.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	at, err := parse(url)
 	if err != nil {
@@ -107,7 +94,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	opts = opts.withDefaults()
 	if opts.PartSize < minPart {
-		return nil, fmt.Errorf("parts of %d bytes are too small: S3 wants at least %d", opts.PartSize, minPart)
+		return nil, fmt.Errorf("parts of %d bytes are too small: S3 requires at least %d", opts.PartSize, minPart)
 	}
 	s := &rawStore{
 		bucket: at.bucket, prefix: at.prefix, where: at.String(),
@@ -140,8 +127,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Ping lists at most one object. Unlike a HEAD of the bucket, a refused list
-// comes with a reason.
+// Ping lists at most one object. Unlike the response to a HEAD of the bucket, the
+// refusal of a list has a body that says why.
 func (s *rawStore) Ping(ctx context.Context) error {
 	_, err := s.client.ListObjectsV2(ctx, &sdk.ListObjectsV2Input{
 		Bucket: &s.bucket, Prefix: &s.prefix, MaxKeys: aws.Int32(1),
@@ -152,7 +139,7 @@ func (s *rawStore) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Capabilities says that clients can be sent to the bucket.
+// Capabilities says that clients can use the bucket directly.
 func (s *rawStore) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: s} }
 
 // full returns the key in the bucket.

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Forward returns what passes requests on to the server, for a test that stands
-// between it and its users to make trouble. Where the server breaks a connection,
-// so does it.
+// Forward returns a handler that passes requests on to the server, for tests that put
+// a proxy between it and its clients to inject errors. When the server breaks a
+// connection, the handler breaks its own.
 func (s *Server) Forward(t testing.TB) http.Handler {
 	t.Helper()
 	target, err := url.Parse(s.Endpoint)
@@ -29,7 +29,7 @@ func (s *Server) Forward(t testing.TB) http.Handler {
 	}
 }
 
-// Refuse answers with an error as S3 does.
+// Refuse responds with an error as S3 does.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, code string) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/xml")
@@ -39,13 +39,13 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, code string) {
 	}
 }
 
-// Swallow lets next do what is asked, and loses the answer.
+// Swallow has next handle the request, and drops the response.
 func Swallow(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle returns what answers on w a little at a time, with pauses.
+// Trickle returns a writer that pauses before each write to w.
 func Trickle(w http.ResponseWriter, pause time.Duration) http.ResponseWriter {
 	return &trickle{w, pause}
 }
