@@ -46,8 +46,9 @@ func TestScrapesShareOneQuery(t *testing.T) {
 	}
 	now.Add(int64(2 * time.Second))
 	scrapeAll(`spool_queue_tasks{kind="encode",state="waiting"} 2`)
-	if counts.Load() != 2 || lists.Load() > 3 {
-		t.Errorf("60 scrapes counted %d times and listed workers %d times, want at most 2 and 3", counts.Load(), lists.Load())
+	// The list takes no time, so that it is repeated whenever the clock has moved.
+	if counts.Load() != 2 || lists.Load() > 5 {
+		t.Errorf("60 scrapes counted %d times and listed workers %d times, want at most 2 and 5", counts.Load(), lists.Load())
 	}
 }
 
