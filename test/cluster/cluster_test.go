@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -45,12 +46,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// long reports whether tests may take minutes.
-func long() bool { return os.Getenv("SPOOL_TEST_LONG") == "1" }
-
 // byLength chooses how much a test does.
 func byLength[T any](usual, longer T) T {
-	if long() {
+	if need.Long() {
 		return longer
 	}
 	return usual

@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/worker"
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -28,9 +29,7 @@ var epic = film{Filename: "epic.mp4", Resolutions: []string{"480p"}, IsPublic: t
 // uses one core. It must be the film that one chunk makes: the same frames at
 // the same times. The two are measured in turns, because a machine's speed varies.
 func TestScaleOut(t *testing.T) {
-	if !long() {
-		t.Skip("takes minutes on an idle machine: SPOOL_TEST_LONG=1 runs it")
-	}
+	need.TimeFor(t, "takes minutes on an idle machine")
 	source := epic.file(t)
 	whole := oneChunk(t, source)
 	var gains, limits []float64

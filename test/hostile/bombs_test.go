@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/need"
 )
 
 const (
@@ -34,7 +35,7 @@ func TestBombsStayInsideTheirLimits(t *testing.T) {
 			e := e
 			if s.Slow {
 				if os.Getenv(mutantsVariable) == "" {
-					t.Skip("takes half a minute and more: set " + mutantsVariable)
+					need.TimeFor(t, "a bomb that takes half a minute and more")
 				}
 				t.Parallel()
 				e = startExaminer(t, sandbox.On)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/footage"
 )
 
 // TestTheKnownExploit examines the file that made this kind of attack known: an
@@ -16,9 +17,9 @@ import (
 func TestTheKnownExploit(t *testing.T) {
 	needTools(t)
 	t.Parallel()
-	file, err := os.ReadFile(filepath.Join(variety(), "hostile_hls_in_avi_local_file_read.avi"))
+	file, err := os.ReadFile(footage.Path(t, "variety", "hostile_hls_in_avi_local_file_read.avi"))
 	if err != nil {
-		t.Skipf("the file is not here: %v", err)
+		t.Fatal(err)
 	}
 	o, err := newJob(t.TempDir(), file)
 	if err != nil {

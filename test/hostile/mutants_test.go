@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/need"
 )
 
 const (
@@ -15,6 +16,7 @@ const (
 	// also for the bombs that take long.
 	mutantsVariable = "SPOOL_TEST_MUTANTS"
 	fewMutants      = 60
+	manyMutants     = 500 // when there is time
 	// runVariable chooses other films; the same number makes the same ones.
 	runVariable = "SPOOL_TEST_MUTANTS_RUN"
 	// fileVariable names a film that a run has kept, to look at it alone.
@@ -40,7 +42,11 @@ func number(t *testing.T, variable string, otherwise int) int {
 func TestMutants(t *testing.T) {
 	needTools(t)
 	t.Parallel()
-	films, c := number(t, mutantsVariable, fewMutants), newCensus(t)
+	usual := fewMutants
+	if need.Long() {
+		usual = manyMutants
+	}
+	films, c := number(t, mutantsVariable, usual), newCensus(t)
 	numbers := make(chan int)
 	var examiners sync.WaitGroup
 	for range 2 {

@@ -1,13 +1,14 @@
 package hostile
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/spool-video/spool/test/footage"
 )
 
 // recipes are the kinds of films that are damaged: each container with codecs
@@ -91,10 +92,14 @@ var filmedOnce = sync.OnceValues(func() ([]seed, error) {
 // there.
 func foundSeeds(t *testing.T) []seed {
 	t.Helper()
-	files, err := os.ReadDir(variety())
-	if err != nil {
-		t.Logf("no real films are damaged (set SPOOL_TEST_MEDIA): %v", err)
+	dir, ok := footage.Lookup("variety")
+	if !ok {
+		t.Logf("no real footage is damaged (set %s to its folder)", footage.Variable)
 		return nil
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var seeds []seed
 	for _, f := range files {
@@ -105,17 +110,11 @@ func foundSeeds(t *testing.T) []seed {
 		if !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > maxSeed || filepath.Ext(f.Name()) == ".tsv" {
 			continue
 		}
-		film, err := os.ReadFile(filepath.Join(variety(), f.Name()))
+		film, err := os.ReadFile(filepath.Join(dir, f.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		seeds = append(seeds, seed{name: f.Name(), film: film})
 	}
 	return seeds
-}
-
-// variety is the folder of real films of many kinds, which are not part of the
-// repository.
-func variety() string {
-	return filepath.Join(cmp.Or(os.Getenv("SPOOL_TEST_MEDIA"), filepath.Join("..", "..", "..", "shared", "media")), "variety")
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // sizeOf is the size for a number of workers in ten processes. The films keep
@@ -28,6 +30,9 @@ func sizeOf(workers int) size {
 // them a single clip. On PostgreSQL one process in ten dies.
 func TestFleet(t *testing.T) {
 	workers := 40
+	if need.Long() {
+		workers = 300
+	}
 	if text := os.Getenv("SPOOL_SCALE_WORKERS"); text != "" {
 		var err error
 		if workers, err = strconv.Atoi(text); err != nil || workers < 10 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/need"
 )
 
 func TestLevelOf(t *testing.T) {
@@ -104,8 +105,8 @@ func TestX264AgreesAboutLevels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%dx%d at %g", tt.w, tt.h, tt.rate), func(t *testing.T) {
-			if testing.Short() && tt.w > 1920 {
-				t.Skip("large frames take long")
+			if tt.w > 1920 {
+				need.TimeFor(t, "large frames; 1080p at two rates stands for them")
 			}
 			p := &video.Plan{Quality: tt.q, Input: video.Input{FrameRate: tt.rate}, Chunks: make([]video.Chunk, 1)}
 			args := x264Args(settingsFor(p, video.Rendition{Width: tt.w, Height: tt.h}, 0, 1))

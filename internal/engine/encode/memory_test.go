@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/footage"
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestNineNamesOfA4KVideoStayWithin4GiB asks for all sizes of a phone's largest
@@ -17,7 +18,7 @@ func TestNineNamesOfA4KVideoStayWithin4GiB(t *testing.T) {
 	dir := footage.Path(t, "variety")
 	tools := newEngine(t)
 	if os.Getenv("SPOOL_TEST_ALL_FOOTAGE") == "" {
-		t.Skip("takes a minute: SPOOL_TEST_ALL_FOOTAGE=1 runs it")
+		need.TimeFor(t, "nine sizes of a 4K recording take a minute")
 	}
 	all := []video.Name{"144p", "240p", "360p", "480p", "720p", "1080p", "1440p", "4k", "8k"}
 	for name, ask := range map[string]plan.Request{

@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/footage"
+	"github.com/spool-video/spool/test/need"
 )
 
 // outcome is what a person would expect of a video of the collection.
@@ -116,13 +117,13 @@ var quick = []string{
 }
 
 // TestVariety takes real videos through all steps: a telling few, or all of them
-// when SPOOL_TEST_ALL_FOOTAGE is set.
+// when there is time or SPOOL_TEST_ALL_FOOTAGE is set.
 func TestVariety(t *testing.T) {
 	t.Parallel()
 	dir := footage.Path(t, "variety")
 	tools := newEngine(t)
 	names := quick
-	if os.Getenv("SPOOL_TEST_ALL_FOOTAGE") != "" {
+	if os.Getenv("SPOOL_TEST_ALL_FOOTAGE") != "" || need.Long() {
 		names = everyVideo(t, dir)
 	}
 	for _, name := range names {
