@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/spool-video/spool/internal/service/app"
 )
@@ -19,4 +20,12 @@ func crashPoint() func(app.Point) {
 			select {} // the signal is on its way
 		}
 	}
+}
+
+// heartbeat is the interval of a worker's heartbeats that SPOOL_TEST_HEARTBEAT
+// names, so that a test need not wait 15 seconds until a dead process is missed.
+// Without it, or with nonsense, it is the usual one.
+func heartbeat() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("SPOOL_TEST_HEARTBEAT"))
+	return d
 }

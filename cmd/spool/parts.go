@@ -81,7 +81,7 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (
 		log.Warn("the database was changed by a newer Spool; this one goes on with what it knows", "migrations", newer)
 	}
 	if c.DatabaseURL != "" {
-		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log})
+		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log, Heartbeat: heartbeat()})
 		return err
 	}
 	if err := p.store.Migrate(ctx, "queue", local.Migrations); err != nil {

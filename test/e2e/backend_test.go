@@ -72,6 +72,7 @@ func (s *server) useFleet() {
 	s.objectsDir = filepath.Join(files.Dir, name, "films")
 	s.env["SPOOL_STORAGE_URL"] = files.URL(name, "films")
 	s.env["SPOOL_DATABASE_URL"] = pgtest.Fresh(s.t)
+	s.env["SPOOL_TEST_HEARTBEAT"] = heartbeat.String()
 	for _, variable := range files.Environment() {
 		name, value, _ := strings.Cut(variable, "=")
 		s.env[name] = value
@@ -92,10 +93,14 @@ func (s *server) sweep() {
 	s.restart()
 }
 
+// heartbeat is the interval of the heartbeats on a fleet, less than the usual 5 s,
+// with which test/cluster tests. A process is dead when it has missed three.
+const heartbeat = 2 * time.Second
+
 // resumeLimit is how long the task of a killed server may lie before it runs
 // again. One machine knows at the next start that nobody else does it; a fleet
 // has to wait until the dead process has missed its heartbeats.
-func resumeLimit() time.Duration { return byBackend(5*time.Second, 25*time.Second) }
+func resumeLimit() time.Duration { return byBackend(5*time.Second, 3*heartbeat+10*time.Second) }
 
 // overlapWaits runs more tests at once than there are cores, unless the caller
 // said how many. Many tests spend much of their time waiting: for a task that is

@@ -235,7 +235,7 @@ func TestAnyProcessTakesTheNextPiece(t *testing.T) {
 func (s *server) sibling() *server {
 	s.t.Helper()
 	other := &server{
-		t: s.t, log: new(rig.Transcript), env: maps.Clone(s.env), dataDir: filepath.Join(s.t.TempDir(), "data"),
+		t: s.t, key: s.key, log: new(rig.Transcript), env: maps.Clone(s.env), dataDir: filepath.Join(s.t.TempDir(), "data"),
 		objectsDir: s.objectsDir, bucket: s.bucket,
 	}
 	s.t.Cleanup(other.end)
