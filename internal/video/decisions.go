@@ -24,7 +24,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideRate(add)
 	p.decideSizes(add)
 	p.decideEncoding(add)
-	p.decideSound(add)
+	p.decideAudio(add)
 	p.decideThumbnails(add)
 	add("Titles, locations, dates, chapters, subtitles and other metadata are removed.",
 		"They may reveal more about the author than viewers should know.")
@@ -159,7 +159,7 @@ func codecName(c Codec) string {
 	return strings.ToUpper(string(c))
 }
 
-func (p *Plan) decideSound(add func(what, why string)) {
+func (p *Plan) decideAudio(add func(what, why string)) {
 	a := p.Audio
 	if a == nil {
 		add("The outputs have no audio.", "The file has no audio track that can be decoded.")

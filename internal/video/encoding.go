@@ -1,10 +1,10 @@
 package video
 
-// Codec is how the pictures of the outputs are compressed.
+// Codec is how the video of the outputs is compressed.
 type Codec string
 
 const (
-	H264 Codec = "h264" // plays everywhere; what the interface promises
+	H264 Codec = "h264" // plays everywhere; what the API promises
 	HEVC Codec = "hevc"
 	AV1  Codec = "av1"
 )
@@ -13,7 +13,7 @@ const (
 var Codecs = []Codec{H264, HEVC, AV1}
 
 // Quality says how much processor time is spent on making files small. All of
-// them aim at pictures that look the same.
+// them aim at the same visual quality.
 type Quality string
 
 const (

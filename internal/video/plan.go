@@ -15,42 +15,42 @@ type Plan struct {
 
 	// Timescale is the number of ticks a second of every output video track.
 	Timescale int `json:"timescale"`
-	// FirstPTS is the time of the film's first frame in Input.TimeBase; it
-	// becomes time zero of the outputs, for sound as for pictures.
+	// FirstPTS is the time of the source's first frame in Input.TimeBase; it
+	// becomes time zero of the outputs, for audio as for video.
 	FirstPTS int64         `json:"firstPts"`
 	Duration time.Duration `json:"duration"`
 	Frames   int           `json:"frames"` // as the container announces them
 
 	Deinterlace bool `json:"deinterlace,omitempty"`
 	ToneMap     bool `json:"toneMap,omitempty"`
-	LimitRate   int  `json:"limitRate,omitempty"` // frames a second to come down to; 0 keeps the source's
+	LimitRate   int  `json:"limitRate,omitempty"` // the highest frame rate of the outputs; 0 means no limit
 
 	// Jumps says by how much the times after each jump of the source's clock are
-	// moved, in Input.TimeBase, so that the film goes on. It is nearly always
-	// empty; a film that has any is one chunk.
+	// moved, in Input.TimeBase, to make them continuous. It is nearly always
+	// empty; a video that has any is one chunk.
 	Jumps []int64 `json:"jumps,omitempty"`
 
-	// Codec and Quality are the settings of the day the file was inspected: the
-	// pieces of a film must match, whatever the settings have become since.
+	// Codec and Quality are the settings at the time the file was inspected: the
+	// chunk files of a rendition must match, whatever the settings are now.
 	Codec   Codec   `json:"codec,omitempty"`   // none means H264
 	Quality Quality `json:"quality,omitempty"` // none means Balanced
 
-	Renditions []Rendition `json:"renditions"` // of each round, largest first; each one is encoded once
-	// First is the index of the first rendition of the present round. Those before
-	// it were made in earlier ones; see After.
+	Renditions []Rendition `json:"renditions"` // of each pass, largest first; each one is encoded once
+	// First is the index of the first rendition of the current pass. Those
+	// before it were made in earlier passes; see After.
 	First      int         `json:"first,omitempty"`
 	Chunks     []Chunk     `json:"chunks"` // in order of time; never empty
 	Audio      *Audio      `json:"audio,omitempty"`
-	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order asked for
+	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Warnings   []Warning   `json:"warnings,omitempty"`   // what inspecting the file found; see Verdict
 
-	// Head are the bytes of the source that it takes to open it. With them, a
-	// task can do with its own spans instead of the whole file. It is empty when
+	// Head are the bytes of the source that are needed to open it. With them, a
+	// task can fetch its own spans instead of the whole file. It is empty if
 	// every task needs the whole file.
 	Head []Span `json:"head,omitempty"`
 
-	// Samples are short stretches at which the finished films are compared with
-	// the source. They begin where decoding the source can begin.
+	// Samples are short parts at which the finished rendition files are compared
+	// with the source. They begin where decoding the source can begin.
 	Samples []Chunk `json:"samples,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type Input struct {
 	Primaries   string  `json:"primaries,omitempty"`
 	FullRange   bool    `json:"fullRange,omitempty"`
 	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
-	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without an ordinary picture underneath
+	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without a compatible base layer
 }
 
 // Ratio is a fraction, such as a time base of 1/90000.
@@ -86,68 +86,69 @@ type Rendition struct {
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
 	Names  []Name `json:"names"`
-	// Codec is that of an earlier round, where it was not Plan.Codec.
+	// Codec is that of an earlier pass, if it was not Plan.Codec.
 	Codec Codec `json:"codec,omitempty"`
 }
 
-// Chunk is a stretch of the film that one task encodes. Times are integers in
-// the source's own time base: seconds as floating point would lose frames.
+// Chunk is a part of the video that one task encodes. Times are integers in the
+// source's own time base: seconds as floating point would lose frames.
 type Chunk struct {
 	Start int64 `json:"start"` // the first frame that belongs to it
 	End   int64 `json:"end"`   // the first frame that does not; Forever for the last chunk
 	Seek  int64 `json:"seek"`  // the keyframe to seek to, at or before Start; NoSeek reads from the beginning
-	// Bitrate is what the source spends on the busiest seconds of this stretch,
-	// in bits per second; 0 means that nobody knows.
+	// Bitrate is the peak bitrate of the source in this chunk, over some
+	// seconds; 0 means unknown.
 	Bitrate int64 `json:"bitrate,omitempty"`
-	// Frames is how many pictures the file announces for it; 0 means that the
-	// file does not tell.
+	// Frames is how many frames the file announces for it; 0 means unknown.
 	Frames int `json:"frames,omitempty"`
-	// Spans are the bytes of the source that it takes to decode it, beside those
-	// of Plan.Head; none means that it takes the whole file.
+	// Spans are the bytes of the source that are needed to decode it, beside
+	// those of Plan.Head; none means the whole file.
 	Spans []Span `json:"spans,omitempty"`
 }
 
-// Span is a stretch of the source file: the bytes From up to, but not with, To.
+// Span is a part of the source file: the bytes From up to, but not including,
+// To.
 type Span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
 const (
-	// Forever as Chunk.End: to the end of the film.
+	// Forever as Chunk.End: to the end of the video.
 	Forever int64 = math.MaxInt64
 	// NoSeek as Chunk.Seek or Thumbnail.Seek: decode from the beginning.
 	NoSeek int64 = math.MinInt64
 )
 
-// Audio is the sound track chosen from the file.
+// Audio is the audio track chosen from the file.
 type Audio struct {
 	Stream   int    `json:"stream"` // index within the file
 	Codec    string `json:"codec"`
 	Channels int    `json:"channels"`
 	Bitrate  int    `json:"bitrate"` // of the output, bits per second
-	// Early is how much of the sound comes before the first picture, and is left
-	// out. Less than half a second is not worth mentioning.
+	// Early is how much of the audio comes before the first frame, and is left
+	// out. Less than half a second is not reported.
 	Early time.Duration `json:"early,omitempty"`
-	// Silences are long stretches without sound on the film's time line, in
-	// order. They are filled on purpose, because ffmpeg would do it in memory.
+	// Silences are long gaps without audio on the timeline of the video, in
+	// order. They are filled explicitly, because ffmpeg would do it in memory.
 	Silences []Silence `json:"silences,omitempty"`
-	// Jumps is Plan.Jumps for a sound track whose clock jumps with the film's.
+	// Jumps is Plan.Jumps for an audio track whose clock jumps with that of the
+	// video.
 	Jumps []time.Duration `json:"jumps,omitempty"`
 }
 
-// Silence is a stretch without sound.
+// Silence is a gap without audio.
 type Silence struct {
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
 }
 
-// Thumbnail is one still picture.
+// Thumbnail is one JPEG of a frame.
 type Thumbnail struct {
-	Seconds float64 `json:"seconds"` // as asked
+	Seconds float64 `json:"seconds"` // as requested
 	PTS     int64   `json:"pts"`     // the frame shown then, in Input.TimeBase
 	Seek    int64   `json:"seek"`
-	Spans   []Span  `json:"spans,omitempty"` // as those of a Chunk
+	Spans   []Span  `json:"spans,omitempty"` // like those of a Chunk
 }
 
 // Seconds converts a time in the source's time base to seconds.
@@ -156,7 +157,7 @@ func (r Ratio) Seconds(ticks int64) float64 {
 }
 
 // Ticks converts seconds to a time in the source's time base, which the caller
-// rounds as it needs it.
+// rounds as needed.
 func (r Ratio) Ticks(seconds float64) float64 {
 	return seconds * float64(r.Den) / float64(r.Num)
 }
@@ -166,8 +167,8 @@ func (p *Plan) RenditionOf(name Name) int {
 	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
 }
 
-// After returns p as the next round of the work on a video: with the renditions
-// that were made before, so that an index never means another one.
+// After returns p as the next pass over a video: with the renditions that were
+// made before, so that an index never changes its meaning.
 func (p *Plan) After(earlier *Plan) *Plan {
 	if earlier == nil {
 		return p
@@ -183,11 +184,11 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	return &next
 }
 
-// Pass returns the plan as if the present round were the only one.
+// Pass returns the plan as if the current pass were the only one.
 func (p *Plan) Pass() *Plan {
-	round := *p
-	round.Renditions, round.First = p.Renditions[p.First:], 0
-	return &round
+	pass := *p
+	pass.Renditions, pass.First = p.Renditions[p.First:], 0
+	return &pass
 }
 
 // Without returns the plan with no rendition serving name.

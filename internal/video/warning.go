@@ -2,7 +2,7 @@ package video
 
 import "fmt"
 
-// Warning is what a person should know about a film that is ready all the same.
+// Warning is what a person should know about a video that is ready nonetheless.
 type Warning struct {
 	Code    FailureCode `json:"code"`
 	Message string      `json:"message"` // a sentence
@@ -14,22 +14,22 @@ func Warnf(code FailureCode, format string, args ...any) Warning {
 	return Warning{Code: f.Code, Message: f.Message}
 }
 
-// Verdict returns all warnings about a film that has been encoded: those of the
-// plan, and what only decoding could tell. frames are the pictures that each
-// chunk turned out to hold, in order; sound says whether the film has any.
-func (p *Plan) Verdict(frames []int, sound bool) []Warning {
+// Verdict returns all warnings about a video that has been encoded: those of the
+// plan, and what only decoding could tell. frames are how many frames each chunk
+// turned out to have, in order; audio says whether the outputs have audio.
+func (p *Plan) Verdict(frames []int, audio bool) []Warning {
 	out := append([]Warning(nil), p.Warnings...)
 	if w, ok := p.missing(frames); ok {
 		out = append(out, w)
 	}
-	if p.Audio != nil && !sound {
+	if p.Audio != nil && !audio {
 		out = append(out, Warnf(Corrupt, "The audio is damaged and could not be decoded; the video is silent."))
 	}
 	return out
 }
 
-// missing compares the pictures decoded with those announced. Few are lost at
-// the beginning or the end of many good films, and nobody sees it.
+// missing compares the frames decoded with those announced. A few are lost at
+// the beginning or the end of many good videos, and nobody notices.
 func (p *Plan) missing(frames []int) (Warning, bool) {
 	announced, decoded := 0, 0
 	for i, c := range p.Chunks {
@@ -43,10 +43,10 @@ func (p *Plan) missing(frames []int) (Warning, bool) {
 	if lost < 3 || lost*50 < announced {
 		return Warning{}, false
 	}
-	return Warnf(Corrupt, "The file is damaged: %d of its %d pictures could not be decoded.", lost, announced), true
+	return Warnf(Corrupt, "The file is damaged: %d of its %d frames could not be decoded.", lost, announced), true
 }
 
-// Lasting writes seconds the way people do.
+// Lasting writes a duration for people.
 func Lasting(seconds float64) string {
 	if seconds < 60 {
 		return fmt.Sprintf("%.1f s", seconds)

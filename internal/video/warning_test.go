@@ -34,12 +34,12 @@ func TestVerdict(t *testing.T) {
 		{"more than announced is well", plan(500), []int{520}, true, nil},
 		{"nobody sees two frames", plan(50), []int{48}, true, nil},
 		{"nor one of a hundred", plan(500, 500), []int{495, 496}, true, nil},
-		{"a chunk that is gone", plan(500, 400), []int{500, 0}, true, damaged("The file is damaged: 400 of its 900 pictures could not be decoded.")},
-		{"too many in one chunk do not make up for another", plan(100, 100), []int{120, 80}, true, damaged("The file is damaged: 20 of its 200 pictures could not be decoded.")},
+		{"a chunk that is gone", plan(500, 400), []int{500, 0}, true, damaged("The file is damaged: 400 of its 900 frames could not be decoded.")},
+		{"too many in one chunk do not make up for another", plan(100, 100), []int{120, 80}, true, damaged("The file is damaged: 20 of its 200 frames could not be decoded.")},
 		{"nothing was announced", plan(0, 0), []int{3, 0}, true, nil},
 		{"the sound is gone", plan(100), []int{100}, false, damaged("The audio is damaged and could not be decoded; the video is silent.")},
 		{"what the plan knew comes first", withWarning, []int{50}, true,
-			append([]video.Warning{cut}, damaged("The file is damaged: 50 of its 100 pictures could not be decoded.")...)},
+			append([]video.Warning{cut}, damaged("The file is damaged: 50 of its 100 frames could not be decoded.")...)},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, tt.plan.Verdict(tt.frames, tt.sound)); diff != "" {

@@ -15,7 +15,7 @@ var (
 	fleet   = below("test/cluster")
 	// Packages that a run of the fast tests leaves out.
 	slow = below("internal/backend/queue/river", "internal/engine/colour", "internal/engine/encode", "internal/engine/ffmpeg",
-		"internal/engine/media", "internal/engine/plan", "internal/engine/probe", "internal/engine/sandbox", "test/cluster",
+		"internal/engine/plan", "internal/engine/probe", "internal/engine/sandbox", "test/cluster",
 		"test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
 	long = both(not(program), below("internal/engine", "test"))

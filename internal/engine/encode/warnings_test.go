@@ -153,7 +153,7 @@ func TestDamagedMiddle(t *testing.T) {
 	}
 	film := encodeAll(t, tools, job, plan)
 	w := plan.Verdict([]int{len(film.times)}, true)
-	if len(w) != 1 || w[0].Code != video.Corrupt || !strings.Contains(w[0].Message, "of its 100 pictures") {
+	if len(w) != 1 || w[0].Code != video.Corrupt || !strings.Contains(w[0].Message, "of its 100 frames") {
 		t.Errorf("%d frames of 100, warnings are %+v; want one", len(film.times), w)
 	}
 	checkThumbnails(t, tools, job, plan)
