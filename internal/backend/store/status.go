@@ -37,10 +37,30 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = t.affected(ctx, "refuse upload", `
+	return true, t.failResolutions(ctx, id, f)
+}
+
+// ExpireUpload does the same to a video that waits for an upload whose URL expired
+// before the given time. It reports false, and changes nothing, if the URL was
+// extended since, or if the video does not wait any more. So only one of several
+// callers gets true.
+func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f *video.Failure) (bool, error) {
+	n, err := t.affected(ctx, "expire upload", `
+		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
+		 WHERE id = $3 AND status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $4`,
+		f.Code, f.Message, id, millis(before))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, t.failResolutions(ctx, id, f)
+}
+
+// failResolutions marks the resolutions of a video as failed because of its upload.
+func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure) error {
+	_, err := t.affected(ctx, "fail resolutions", `
 		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
 		 WHERE video_id = $3 AND status IN `+oneOf(video.Before(video.Fail)), f.Code, f.Message, id)
-	return true, err
+	return err
 }
 
 // MoveVideo changes the status of a video. A change that is not legal from its

@@ -134,30 +134,35 @@ func (c *Cleaner) ExpireUploads(ctx context.Context) (int, error) {
 	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
 	count := 0
 	for {
-		ids, err := c.store.AbandonedUploads(ctx, c.now().Add(-c.config.AbandonedAfter), 100)
+		before := c.now().Add(-c.config.AbandonedAfter)
+		ids, err := c.store.AbandonedUploads(ctx, before, 100)
 		if err != nil || len(ids) == 0 {
 			return count, err
 		}
 		for _, id := range ids {
-			if err := c.expireUpload(ctx, id, f); err != nil {
+			expired, err := c.expireUpload(ctx, id, before, f)
+			if expired {
+				count++
+			}
+			if err != nil {
 				return count, err
 			}
-			count++
 		}
 	}
 }
 
-func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, f *video.Failure) error {
-	var refused bool
-	err := c.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		refused, err = tx.RefuseUpload(ctx, id, f)
+// expireUpload reports false for an upload that was extended, completed, deleted, or expired by
+// another process since it was listed.
+func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, before time.Time, f *video.Failure) (expired bool, err error) {
+	err = c.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		expired, err = tx.ExpireUpload(ctx, id, before, f)
 		return err
 	})
-	if err != nil || !refused {
-		return err // completed or deleted in the last moment
+	if err != nil || !expired {
+		return false, err
 	}
 	c.observe.VideoFinished(video.Fail, f)
-	return c.uploads.Discard(ctx, id)
+	return true, c.uploads.Discard(ctx, id)
 }
 
 // FinishDeletions removes the rest of videos that are marked deleted. One that cannot be removed does

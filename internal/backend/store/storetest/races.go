@@ -17,6 +17,7 @@ func raceTests() []test {
 	return []test{
 		{"one of many accepts the upload", oneAccepts},
 		{"an upload is accepted or refused, never both", acceptOrRefuse},
+		{"one of many expires the upload", oneExpires},
 		{"one of many finishes the step", oneFinishes},
 		{"one of many is the last one out", lastOneOut},
 		{"no fault is lost", noFaultIsLost},
@@ -83,6 +84,14 @@ func acceptOrRefuse(t *testing.T, st *store.Store) {
 		return tx.RefuseUpload(ctx, v.ID, f)
 	})
 	wantVideo(t, st, accepted(v)) // whoever was first, acceptance is what stands
+}
+
+func oneExpires(t *testing.T, st *store.Store) {
+	v := expired(t, st, video.PendingUpload, "720p", "144p")
+	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, _ int) (bool, error) {
+		return tx.ExpireUpload(ctx, v.ID, noon, tooLate)
+	}))
+	wantVideo(t, st, refused(v, tooLate))
 }
 
 func oneFinishes(t *testing.T, st *store.Store) {

@@ -19,6 +19,9 @@ func uploadTests() []test {
 		{"a video that is being deleted takes no upload", deletedTakesNoUpload},
 		{"an unknown video takes no upload", unknownTakesNoUpload},
 		{"abandoned uploads are listed", abandonedAreListed},
+		{"an abandoned upload expires once", uploadExpiresOnce},
+		{"an upload that was extended does not expire", extendedDoesNotExpire},
+		{"only a waiting upload expires", onlyWaitingExpires},
 	}
 }
 
@@ -46,6 +49,30 @@ func refuse(t *testing.T, st *store.Store, id video.ID, f *video.Failure, want b
 		}
 		return err
 	})
+}
+
+// expire calls ExpireUpload for those whose URL expired before noon, and checks its
+// answer.
+func expire(t *testing.T, st *store.Store, id video.ID, want bool) {
+	t.Helper()
+	change(t, st, func(tx *store.Tx) error {
+		got, err := tx.ExpireUpload(t.Context(), id, noon, tooLate)
+		if got != want {
+			t.Errorf("ExpireUpload = %t, want %t", got, want)
+		}
+		return err
+	})
+}
+
+var tooLate = video.Failf(video.UploadExpired, "Too late.")
+
+// expired stores a video whose upload URL has just expired at noon.
+func expired(t *testing.T, st *store.Store, s video.Status, names ...video.Name) video.Video {
+	t.Helper()
+	v := withResolutions(newVideo(names...), s, nil)
+	v.Status, v.UploadExpiresAt = s, noon.Add(-time.Millisecond)
+	insert(t, st, v)
+	return v
 }
 
 // accepted is what AcceptUpload makes of v.
@@ -168,4 +195,38 @@ func abandonedAreListed(t *testing.T, st *store.Store) {
 	refuse(t, st, first, video.Failf(video.UploadExpired, "Too late."), true)
 	ids, err = st.AbandonedUploads(ctx, noon, 100)
 	wantIDs(t, ids, err, second, third)
+}
+
+func uploadExpiresOnce(t *testing.T, st *store.Store) {
+	v, other := expired(t, st, video.PendingUpload, "720p", "144p"), expired(t, st, video.PendingUpload, "720p")
+	expire(t, st, v.ID, true)
+	wantVideo(t, st, refused(v, tooLate))
+	expire(t, st, v.ID, false)
+	wantVideo(t, st, refused(v, tooLate))
+	wantVideo(t, st, other)
+}
+
+// Whoever extends a URL after the list of abandoned uploads was read comes in time.
+func extendedDoesNotExpire(t *testing.T, st *store.Store) {
+	v := expired(t, st, video.PendingUpload, "720p")
+	if err := st.KeepUploadOpen(t.Context(), v.ID, noon); err != nil {
+		t.Fatal(err)
+	}
+	v.UploadExpiresAt = noon // the cut-off itself is not before it
+	expire(t, st, v.ID, false)
+	wantVideo(t, st, v)
+}
+
+func onlyWaitingExpires(t *testing.T, st *store.Store) {
+	for _, s := range []video.Status{video.Processing, video.Ready, video.Fail} {
+		v := expired(t, st, s, "720p")
+		expire(t, st, v.ID, false)
+		wantVideo(t, st, v)
+	}
+	v := expired(t, st, video.PendingUpload, "720p")
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
+	v.DeletedAt = noon
+	expire(t, st, v.ID, false)
+	wantVideo(t, st, v)
+	expire(t, st, newVideo("720p").ID, false)
 }
