@@ -40,7 +40,7 @@ func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) 
 		}),
 		kong.ValueFormatter(s.help),
 		kong.Resolvers(s),
-		kong.PostBuild(s.learn),
+		kong.PostBuild(s.collectNames),
 	)...)
 }
 

@@ -274,7 +274,7 @@ func TestTheExampleFileShowsTheDefaults(t *testing.T) {
 		t.Errorf("the example sets %+v, the defaults are %+v", example, defaults)
 	}
 	for name, value := range tree { // an empty default must be shown as such, too
-		if text, _ := flat(value); text == "" && !isZero(defaults, name) {
+		if text, _ := asText(value); text == "" && !isZero(defaults, name) {
 			t.Errorf("the example shows %s as empty, which is not its default", name)
 		}
 	}

@@ -13,38 +13,38 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// probes are the routes that machines ask over and over.
+// probes are the routes that other programs poll.
 var probes = []string{"/healthz", "/readyz", "/metrics"}
 
 func isProbe(route string) bool { return slices.Contains(probes, route) }
 
-// readyTimeout is how long the parts may take to say that they work.
+// readyTimeout is how long the database and the storage may take to respond.
 const readyTimeout = 5 * time.Second
 
-// health answers the questions of load balancers and supervisors.
+// health answers the probes of load balancers and supervisors.
 type health struct {
 	ready    func(context.Context) error
 	sandbox  string // how ffmpeg is confined
 	stopping atomic.Bool
 }
 
-// alive answers as long as the process can answer at all.
+// alive responds as long as the process can respond at all.
 func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
-	say(w, map[string]string{"status": "ok"})
+	writeJSON(w, map[string]string{"status": "ok"})
 }
 
-// isReady answers whether requests should be sent here, and names the part that
-// is not ready.
+// isReady says whether requests should be sent here, and names the part that is not
+// ready.
 func (h *health) isReady(w http.ResponseWriter, r *http.Request) {
 	if err := h.check(r.Context()); err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	answer := map[string]string{"status": "ready"}
+	fields := map[string]string{"status": "ready"}
 	if h.sandbox != "" {
-		answer["sandbox"] = h.sandbox
+		fields["sandbox"] = h.sandbox
 	}
-	say(w, answer)
+	writeJSON(w, fields)
 }
 
 func (h *health) check(ctx context.Context) error {
@@ -60,9 +60,9 @@ func (h *health) check(ctx context.Context) error {
 	return &video.Error{Kind: video.Unavailable, Code: "not_ready", Msg: "A part of the service does not answer.", Err: err}
 }
 
-func say(w http.ResponseWriter, what map[string]string) {
+func writeJSON(w http.ResponseWriter, fields map[string]string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_ = json.NewEncoder(w).Encode(what) // the client is gone if this fails
+	_ = json.NewEncoder(w).Encode(fields) // the client is gone if this fails
 }

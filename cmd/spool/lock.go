@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// dirLock keeps a second server out of a data directory. The kernel drops it
-// when the process ends, however it ends, so there is never a stale one.
+// dirLock keeps a second server out of a data directory. The kernel releases it when
+// the process ends, even by a crash, so it is never stale.
 type dirLock struct{ file *os.File }
 
 // lockDir creates dir when needed and locks it for this process.
@@ -32,14 +32,14 @@ func lockDir(dir string) (*dirLock, error) {
 		}
 		return nil, fmt.Errorf("another spool (pid %s) is using %s; stop it or choose another --data-dir", holder(f), dir)
 	}
-	if err := sayHolder(f); err != nil {
+	if err := writeHolder(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock the data directory: %w", err)
 	}
 	return &dirLock{f}, nil
 }
 
-// unwritable says what to do about a data directory that is somebody else's.
+// unwritable adds advice to the error of a data directory that cannot be written.
 func unwritable(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%s cannot be written; give it to the user that runs spool, or choose another --data-dir: %w", dir, err)
@@ -47,11 +47,11 @@ func unwritable(dir string, err error) error {
 	return err
 }
 
-// unlock lets the next one in. The file stays: removing it would let two
-// processes each lock a file of that name.
+// unlock releases the directory. The file stays: if it were removed, two processes
+// could each lock a file of that name.
 func (l *dirLock) unlock() error { return l.file.Close() }
 
-func sayHolder(f *os.File) error {
+func writeHolder(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func sayHolder(f *os.File) error {
 	return err
 }
 
-// holder returns the process id in the lock file, or "unknown" in the moment
-// between taking the lock and writing it.
+// holder returns the process id in the lock file, or "unknown" if the holder has not
+// written it yet.
 func holder(f *os.File) string {
 	b, err := io.ReadAll(io.LimitReader(f, 32))
 	if pid := bytes.TrimSpace(b); err == nil && len(pid) > 0 {

@@ -46,7 +46,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	}
 	defer lock.unlock()
 
-	// Listening before wiring finds a taken port before a key is made and shown.
+	// Listen first: a port that is taken must be found before a key is made and shown.
 	ln, err := listen(c.Listen)
 	if err != nil {
 		return err
@@ -54,37 +54,37 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	defer ln.Close()
 
 	m := metrics.New(buildVersion())
-	// A start may wait long for a database or a storage that is silent. Nothing is
-	// at work yet that would have to come to an end.
+	// Starting may wait long for a database or a storage that does not respond. A signal
+	// ends the process at once then: there is nothing to drain yet.
 	started := context.AfterFunc(stop, func() { p.exit(exitOK) })
 	svc, err := wire(ctx, &c.Config, log, m)
 	started()
 	if err != nil {
 		return err
 	}
-	log.Info("started", c.startedAs(ln.Addr(), svc)...)
+	log.Info("started", c.startAttributes(ln.Addr(), svc)...)
 	if c.answers() { // the welcome is for people who use the API
 		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
 			log.Warn("the start-up text could not be printed", "err", err)
 		}
 	}
-	if err := newServer(svc, m, log, patience{c.Grace, c.Drain}).run(ctx, stop, ln); err != nil {
+	if err := newServer(svc, m, log, stopTimeouts{c.Grace, c.Drain}).run(ctx, stop, ln); err != nil {
 		return err
 	}
 	log.Info("stopped")
 	return nil
 }
 
-// startedAs is what the log says about a start.
-func (c *Config) startedAs(at net.Addr, svc *service) []any {
-	said := []any{"version", buildVersion(), "listen", at.String(), "role", c.Role, "dataDir", c.DataDir}
+// startAttributes describe a start in the log.
+func (c *Config) startAttributes(at net.Addr, svc *service) []any {
+	attrs := []any{"version", buildVersion(), "listen", at.String(), "role", c.Role, "dataDir", c.DataDir}
 	if c.works() {
-		said = append(said, "workers", c.workers(), "sandbox", svc.sandbox)
+		attrs = append(attrs, "workers", c.workers(), "sandbox", svc.sandbox)
 	}
-	return said
+	return attrs
 }
 
-// listen takes the address that requests come to.
+// listen opens the address for requests.
 func listen(address string) (net.Listener, error) {
 	ln, err := net.Listen("tcp", address)
 	switch {
@@ -105,7 +105,7 @@ func untilSignal(ctx context.Context, exit func(code int)) (stop context.Context
 	stop, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	go heed(signals, cancel, exit)
+	go handleSignals(signals, cancel, exit)
 	return stop, func() {
 		signal.Stop(signals)
 		close(signals)
@@ -113,21 +113,22 @@ func untilSignal(ctx context.Context, exit func(code int)) (stop context.Context
 	}
 }
 
-// echo is how long after a signal the same wish may come again: a terminal
-// signals a whole group of processes, and some of them pass it on.
-const echo = time.Second
+// repeatWindow is how long after a signal its repetition is ignored: a terminal signals
+// a whole group of processes, and some of them pass the signal on.
+const repeatWindow = time.Second
 
-// heed stops at the first signal. A later Ctrl-C means that somebody does not
-// want to wait. A later SIGTERM does not: supervisors repeat it, and end by
-// themselves what they have waited for long enough.
-func heed(signals <-chan os.Signal, stop func(), exit func(code int)) {
+// handleSignals stops the service at the first signal. A later Ctrl-C means that
+// somebody does not want to wait, and exits at once. A later SIGTERM does not:
+// supervisors repeat it, and kill the process themselves when they have waited long
+// enough.
+func handleSignals(signals <-chan os.Signal, stop func(), exit func(code int)) {
 	if _, ok := <-signals; !ok {
 		return
 	}
 	stop()
 	first := time.Now()
 	for s := range signals {
-		if s == syscall.SIGINT && time.Since(first) > echo {
+		if s == syscall.SIGINT && time.Since(first) > repeatWindow {
 			exit(exitError)
 			return
 		}

@@ -16,18 +16,17 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// service is what the parts, wired together, offer to the process that runs
-// them. wire makes it.
+// service is what wire returns: the parts of the program, ready to run.
 type service struct {
 	handler  http.Handler                // API, uploads and playback
-	ready    func(context.Context) error // whether the database and the storage answer
-	follow   func(context.Context)       // tell streams of events what happens; nil: there are none
-	hurry    func()                      // end requests that may go on for hours, and lose nothing by it; nil: there are none
-	start    func(context.Context) error // begin to take tasks
-	stop     func(context.Context) error // hand running tasks back to the queue
-	close    func() error                // after stop: nothing may be used any more
+	ready    func(context.Context) error // whether the database and the storage respond
+	follow   func(context.Context)       // feeds event streams; nil: there are none
+	hurry    func()                      // interrupts requests that may take hours and can be resumed; nil: there are none
+	start    func(context.Context) error // begins to take tasks
+	stop     func(context.Context) error // returns running tasks to the queue
+	close    func() error                // after stop: nothing may be used afterwards
 	sandbox  string                      // how ffmpeg is confined
-	firstKey string                      // the API key that this very start made, else ""
+	firstKey string                      // the API key that this start made, or ""
 }
 
 // server runs a service behind HTTP until it is told to stop.
@@ -36,30 +35,29 @@ type server struct {
 	health  *health
 	http    *http.Server
 	log     *slog.Logger
-	patience
+	stopTimeouts
 }
 
-// patience is how long a stop may take.
-type patience struct {
-	grace time.Duration // altogether
-	drain time.Duration // of it, to go on answering after /readyz has said 503
+// stopTimeouts limit how long a stop takes.
+type stopTimeouts struct {
+	grace time.Duration // in total
+	drain time.Duration // part of grace: requests are still served while /readyz responds with 503
 }
 
 // newServer puts the HTTP edge around svc.
-func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, p patience) *server {
+func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts) *server {
 	h := &health{ready: svc.ready, sandbox: svc.sandbox}
-	answers := http.NewServeMux()
-	answers.HandleFunc("GET /healthz", h.alive)
-	answers.HandleFunc("GET /readyz", h.isReady)
-	answers.Handle("GET /metrics", m.Handler(log))
-	logged := &access{next: problem.Recover(dispatch(problem.Mux(answers), svc.handler)), log: log, metrics: m, now: time.Now}
+	probe := http.NewServeMux()
+	probe.HandleFunc("GET /healthz", h.alive)
+	probe.HandleFunc("GET /readyz", h.isReady)
+	probe.Handle("GET /metrics", m.Handler(log))
+	logged := &access{next: problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log: log, metrics: m, now: time.Now}
 	return &server{
-		service: svc, health: h, log: log, patience: p,
+		service: svc, health: h, log: log, stopTimeouts: t,
 		http: &http.Server{
 			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Timeouts{}),
-			// A client must say quickly what it wants. How long a film takes to
-			// travel is its own affair: there is no limit on that, but Guard ends
-			// what stands still.
+			// Headers must arrive quickly. There is no limit for a whole request or
+			// response, since videos are large; Guard ends those that make no progress.
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       60 * time.Second,
 			MaxHeaderBytes:    64 << 10,
@@ -68,8 +66,8 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, p patience) *
 	}
 }
 
-// dispatch sends the probes to one handler and all else to another. A mux would
-// redirect to the clean form of a path before either has seen it.
+// dispatch sends probes to one handler and everything else to the other. A mux would
+// redirect to the clean form of a path before either of them sees it.
 func dispatch(probe, other http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r.URL.Path) {
@@ -80,9 +78,9 @@ func dispatch(probe, other http.Handler) http.Handler {
 	})
 }
 
-// run serves ln until stop ends, and returns when everything has come to rest.
-// Tasks and requests live in ctx: it must outlast stop, since they are given
-// the grace time to end by themselves.
+// run serves ln until stop ends, and returns when everything has stopped. Tasks and
+// requests run in ctx, which must outlast stop: they have the grace time to end by
+// themselves.
 func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	if err := s.service.start(ctx); err != nil {
@@ -107,10 +105,9 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	return errors.Join(failure, s.service.close())
 }
 
-// follow tells streams of events what happens. They end as soon as new requests
-// are not accepted any more, since they would not end by themselves, and whoever
-// connects again gets to another process then. What it returns waits until
-// nobody uses the database for them.
+// follow feeds event streams. They would not end by themselves, so they end as soon as
+// new requests are refused; clients then reconnect to another process. The function
+// that it returns waits until the streams no longer use the database.
 func (s *server) follow(ctx context.Context) (wait func()) {
 	if s.service.follow == nil {
 		return func() {}
@@ -124,12 +121,12 @@ func (s *server) follow(ctx context.Context) (wait func()) {
 	return func() { cancel(); following.Wait() }
 }
 
-// shutDown ends requests and tasks, both at once, within the grace time. What
-// does not end by itself is cut off: uploads leave nothing behind, and tasks
-// go on after the next start, so this costs time but loses nothing.
+// shutDown ends requests and tasks at the same time, within the grace time. Those that
+// do not end by themselves are cut off. That loses nothing but time: uploads leave
+// nothing behind, and tasks continue after the next start.
 func (s *server) shutDown(ctx context.Context) {
 	s.health.stopping.Store(true)
-	// Some time is kept back for cutting off and closing.
+	// Some of the time is reserved for cutting off and closing.
 	ctx, cancel := context.WithTimeout(ctx, s.grace-min(2*time.Second, s.grace/4))
 	defer cancel()
 
@@ -138,12 +135,12 @@ func (s *server) shutDown(ctx context.Context) {
 		time.Sleep(s.drain)
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.log.Warn("cutting off requests that did not end in time", "err", err)
-			_ = s.http.Close() // closing a connection that is closed already is no trouble
+			_ = s.http.Close() // it fails only for connections that are closed already
 		}
 	})
 	both.Go(func() {
 		if err := s.service.stop(ctx); err != nil {
-			s.log.Warn("tasks did not stop in time; they go on after the next start", "err", err)
+			s.log.Warn("tasks did not stop in time; they continue after the next start", "err", err)
 		}
 	})
 	both.Wait()

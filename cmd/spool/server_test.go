@@ -56,7 +56,7 @@ func runServer(t *testing.T, svc *service, grace time.Duration) *running {
 	if svc.handler == nil {
 		svc.handler = http.NotFoundHandler()
 	}
-	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), patience{grace: grace})
+	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), stopTimeouts{grace: grace})
 	go func() { r.ended <- r.server.run(context.WithoutCancel(t.Context()), stop, ln) }()
 	return r
 }
@@ -262,7 +262,7 @@ func TestRepeatedSignals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				signals := make(chan os.Signal)
 				var stopped, exited bool
-				go heed(signals, func() { stopped = true }, func(int) { exited = true })
+				go handleSignals(signals, func() { stopped = true }, func(int) { exited = true })
 				signals <- tt.first
 				time.Sleep(tt.after)
 				signals <- tt.second

@@ -20,8 +20,8 @@ import (
 // on its own lets the file win over the environment. An empty value counts as
 // not set in either place.
 //
-// A value that cannot be read is remembered in faults and otherwise left out,
-// so that all faults can be told together.
+// A value that cannot be parsed is recorded in faults and otherwise ignored, so that
+// all faults are reported together.
 type settings struct {
 	environ     func(name string) (string, bool)
 	defaultFile string // read when no other is named and it exists
@@ -44,8 +44,8 @@ func envName(flag string) string {
 // keyName returns the key of a flag in the configuration file: "data-dir" is data_dir.
 func keyName(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
-// learn takes the names of all settings from the flags of the serve command.
-func (s *settings) learn(k *kong.Kong) error {
+// collectNames reads the names of all settings from the flags of the serve command.
+func (s *settings) collectNames(k *kong.Kong) error {
 	for _, node := range k.Model.Children {
 		for _, flag := range node.Flags {
 			if node.Name == "serve" && !slices.Contains(notSetting, flag.Name) {
@@ -106,7 +106,7 @@ func (s *settings) load(ctx *kong.Context) {
 			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, s.nearest(key)))
 			continue
 		}
-		value, ok := flat(tree[key])
+		value, ok := asText(tree[key])
 		if !ok {
 			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", path, key))
 		}
@@ -114,7 +114,7 @@ func (s *settings) load(ctx *kong.Context) {
 	}
 }
 
-// file returns the path of the configuration file, and whether somebody named it.
+// file returns the path of the configuration file, and whether it was set explicitly.
 func (s *settings) file(ctx *kong.Context) (path string, named bool) {
 	for _, flag := range ctx.Flags() {
 		if flag.Name != "config" {
@@ -138,10 +138,10 @@ func (s *settings) nearest(key string) string {
 	return keyName(best)
 }
 
-// flat returns a TOML value as it would be written on the command line. All
-// values go through text, so that each source follows the same rules: a bare 20
-// is not a duration anywhere.
-func flat(value any) (string, bool) {
+// asText returns a TOML value as it would be written on the command line. All values
+// are parsed from text, so that each source follows the same rules: a bare 20 is not a
+// duration anywhere.
+func asText(value any) (string, bool) {
 	switch v := value.(type) {
 	case map[string]any, []map[string]any:
 		return "", false
