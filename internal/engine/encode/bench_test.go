@@ -126,7 +126,7 @@ func middle(rounds []round, figure func(round) float64) float64 {
 	return all[len(all)/2]
 }
 
-// engine is one video and the ways to transcode it.
+// bench is one video and the ways to transcode it.
 type bench struct {
 	*testing.B
 	tools  *engine
@@ -136,7 +136,7 @@ type bench struct {
 	films  []string // what Spool made last
 }
 
-// newEngine cuts the beginning off a video and stores its frames at each
+// newBench cuts the beginning off a video and stores its frames at each
 // resolution uncompressed, through the very filters of Spool.
 func newBench(b *testing.B, tools *engine, source string) *bench {
 	e := &bench{B: b, tools: tools}

@@ -25,7 +25,7 @@ func newEngine(t testing.TB) *engine {
 	return &engine{plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{}), e, run}
 }
 
-// look is what ffprobe sees in a file that we made.
+// probed is what ffprobe sees in a file that we made.
 type probed struct {
 	Streams []struct {
 		Codec       string `json:"codec_name"`
@@ -64,7 +64,7 @@ func probeFile(t testing.TB, path, streams string) probed {
 	return l
 }
 
-// times returns when the frames of a look are shown, in order.
+// times returns when the frames are shown, in order.
 func (l probed) times(t testing.TB) []float64 {
 	t.Helper()
 	var out []float64
@@ -88,7 +88,7 @@ func since(times []float64) []float64 {
 	return out
 }
 
-// video is all chunks of a plan, encoded.
+// encoded is all chunks of a plan, encoded.
 type encoded struct {
 	times  []float64 // of rendition 0
 	keys   []float64
@@ -140,7 +140,7 @@ func sameTimes(t testing.TB, got, want []float64) {
 	}
 }
 
-// shortCuts makes chunks of about two seconds, so that short clips have several.
+// shortChunks makes chunks of about two seconds, so that short clips have several.
 func shortChunks(tools *engine) *engine {
 	c := *tools
 	c.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Chunking: twoSeconds})

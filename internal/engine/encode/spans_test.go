@@ -15,7 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// thrifty reads parts of the smallest files.
+// sparseEngine reads parts of the smallest files.
 func sparseEngine(tools *engine) *engine {
 	c := *tools
 	c.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{MinSize: 1, Grain: 8 << 10}), plan.Config{Chunking: twoSeconds, Reading: plan.Reading{Gap: 1 << 10}})
@@ -153,7 +153,7 @@ func TestSourcesThatAreReadWhole(t *testing.T) {
 	}
 }
 
-// leave makes path a file of the size of source that has only some of its bytes.
+// keepOnly makes path a file of the size of source that has only some of its bytes.
 func keepOnly(t *testing.T, path, source string, spans []video.Span) {
 	t.Helper()
 	from, err := os.Open(source)

@@ -152,7 +152,7 @@ func TestVariety(t *testing.T) {
 	}
 }
 
-// everyFilm lists the collection.
+// everyVideo lists the collection.
 func everyVideo(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

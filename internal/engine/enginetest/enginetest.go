@@ -1,3 +1,5 @@
+// Package enginetest has what the tests of several engine packages share: a
+// sandboxed ffmpeg, the folders of a task, short clips, and golden files.
 package enginetest
 
 import (
@@ -12,6 +14,8 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
+// NewRunner returns a runner whose children are sandboxed. The caller's TestMain
+// has to call sandbox.EnterIfAsked.
 func NewRunner(t testing.TB) *ffmpeg.Runner {
 	t.Helper()
 	box, err := sandbox.Open(sandbox.On, slog.New(slog.DiscardHandler))
@@ -25,8 +29,8 @@ func NewRunner(t testing.TB) *ffmpeg.Runner {
 	return run
 }
 
-// newJob gives a video a task folder. The video is linked under a name that says
-// nothing, as a worker does it.
+// NewJob makes the folders of a task. The source is linked under a name that
+// says nothing, as in a worker.
 func NewJob(t testing.TB, source string) ffmpeg.Job {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,12 +44,12 @@ func NewJob(t testing.TB, source string) ffmpeg.Job {
 	return job
 }
 
-// clip makes a short video with ffmpeg. args follow the inputs: a test pattern
+// Clip makes a short video with ffmpeg. args follow the inputs: a test pattern
 // and a tone.
-func Clip(t testing.TB, name, picture string, args ...string) string {
+func Clip(t testing.TB, name, pattern string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", "sine=r=44100:d=2"}
+	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", pattern, "-f", "lavfi", "-i", "sine=r=44100:d=2"}
 	i := slices.Index(args, Turn)
 	if i < 0 {
 		RunFFmpeg(t, append(append(all, args...), path)...)
@@ -58,10 +62,11 @@ func Clip(t testing.TB, name, picture string, args ...string) string {
 	return turned
 }
 
-// turn as an option of a clip asks for a display matrix of so many degrees,
+// Turn as an option of a clip asks for a display matrix of that many degrees,
 // counter-clockwise.
 const Turn = "turn"
 
+// RunFFmpeg runs the real ffmpeg, outside of any sandbox.
 func RunFFmpeg(t testing.TB, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
@@ -69,8 +74,8 @@ func RunFFmpeg(t testing.TB, args ...string) {
 	}
 }
 
-// script makes an executable that stands in for ffmpeg where the real one
-// cannot be made to misbehave.
+// Script makes an executable that stands in for ffmpeg where the real one cannot
+// be made to misbehave.
 func Script(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool")

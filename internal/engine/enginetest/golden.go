@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares arguments with testdata/name.golden, one on each line.
+// Golden compares arguments with testdata/name.golden, one on each line.
 func Golden(t *testing.T, name string, args []string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")

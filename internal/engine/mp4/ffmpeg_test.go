@@ -74,7 +74,7 @@ func encodeChunks(t testing.TB, source string, borders ...int64) []string {
 	return paths
 }
 
-// makeSound encodes a tone that starts late and lasts for some seconds.
+// makeAudio encodes a tone that starts late and lasts for some seconds.
 func makeAudio(t testing.TB, late, seconds float64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audio.mp4")

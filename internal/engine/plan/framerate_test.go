@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// at returns a timeline in microseconds of frames at these seconds.
+// timelineAt returns a timeline in microseconds of frames at these seconds.
 func timelineAt(seconds ...float64) *probe.Timeline {
 	l := probe.NewTimeline()
 	for i, s := range seconds {

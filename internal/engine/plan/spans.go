@@ -29,17 +29,17 @@ const (
 // note writes into a plan which bytes of the file each task needs. Without them,
 // every task reads the whole file.
 func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
-	o := f.Index
-	if o == nil || !f.SeeksExactly() || line.Untimed || line.Tangled || line.Layout.Unknown {
+	index := f.Index
+	if index == nil || !f.SeeksExactly() || line.Untimed || line.Tangled || line.Layout.Unknown {
 		return
 	}
 	opening, ok := f.OpeningSpans()
 	if !ok {
 		return
 	}
-	n := spanFinder{Reading: r, outline: o, line: line, tb: p.Input.TimeBase}
-	n.head = r.join(o.Size, o.Structure, opening)
-	if p.Input.Codec == "hevc" || o.Fragmented {
+	n := spanFinder{Reading: r, index: index, line: line, tb: p.Input.TimeBase}
+	n.head = r.join(index.Size, index.Structure, opening)
+	if p.Input.Codec == "hevc" || index.Fragmented {
 		// ffmpeg goes back further where frames before a keyframe cannot be
 		// decoded, and where it knows the times of one fragment only.
 		n.back = 1
@@ -72,11 +72,11 @@ func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 // spanFinder finds the bytes of a part of a video.
 type spanFinder struct {
 	Reading
-	outline *probe.Index
-	line    *probe.Timeline
-	tb      video.Ratio
-	head    []video.Span
-	back    int
+	index *probe.Index
+	line  *probe.Timeline
+	tb    video.Ratio
+	head  []video.Span
+	back  int
 }
 
 // spans returns the bytes that are needed, beside the head, to show what is
@@ -84,14 +84,14 @@ type spanFinder struct {
 func (n *spanFinder) spans(seek, until int64) []video.Span {
 	first, end := n.line.PacketsFor(seek, until, n.back)
 	found := n.line.Layout.Spans(first, end)
-	if n.outline.Matroska && len(found) > 0 {
-		found = n.outline.Through(found, seek, n.tb)
+	if n.index.Matroska && len(found) > 0 {
+		found = n.index.Through(found, seek, n.tb)
 		if end == n.line.Layout.Packets {
-			found[0].To = n.outline.Size // data of the last packet may follow it
+			found[0].To = n.index.Size // data of the last packet may follow it
 		}
 	}
-	found = n.join(n.outline.Size, found)
-	if len(found) == 0 || length(n.join(n.outline.Size, n.head, found)) > n.outline.Size/100*worthwhile {
+	found = n.join(n.index.Size, found)
+	if len(found) == 0 || length(n.join(n.index.Size, n.head, found)) > n.index.Size/100*worthwhile {
 		return nil
 	}
 	return found

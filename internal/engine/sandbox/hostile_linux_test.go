@@ -17,7 +17,7 @@ import (
 )
 
 // TestPlaylistsCannotReachOtherFiles gives ffmpeg uploads that are lists of
-// other people's films, and none of the options that would make it refuse them.
+// other people's videos, and none of the options that would make it refuse them.
 func TestPlaylistsCannotReachOtherFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -25,10 +25,10 @@ func TestPlaylistsCannotReachOtherFiles(t *testing.T) {
 		playlist func(other string) string
 		newest   bool // works outside with every ffmpeg; otherwise with 5.1
 	}{
-		{"HLS with the path of another film", func(other string) string {
+		{"HLS with the path of another video", func(other string) string {
 			return "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + other + "\n#EXT-X-ENDLIST\n"
 		}, false},
-		{"ffconcat with a film of the same folder", func(other string) string {
+		{"ffconcat with a video of the same folder", func(other string) string {
 			return "ffconcat version 1.0\nfile " + filepath.Base(other) + "\n"
 		}, true},
 	}
@@ -37,7 +37,7 @@ func TestPlaylistsCannotReachOtherFiles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t)
 			other := filepath.Join(filepath.Dir(j.source), "other.mp4")
-			makeFilm(t, other, "64x64")
+			makeVideo(t, other, "64x64")
 			if err := os.WriteFile(j.source, []byte(tt.playlist(other)), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -48,12 +48,12 @@ func TestPlaylistsCannotReachOtherFiles(t *testing.T) {
 				return err == nil || statErr == nil && info.Size() > 0, stderr
 			}
 			if got, stderr := steal(&Sandbox{}, "outside.mp4"); !got && tt.newest {
-				t.Errorf("outside, the film could not be stolen: %s", stderr)
+				t.Errorf("outside, the video could not be stolen: %s", stderr)
 			} else if !got {
 				t.Logf("this ffmpeg refuses by itself: %s", stderr)
 			}
 			if got, stderr := steal(confined, "inside.mp4"); got {
-				t.Errorf("inside, the film was stolen: %s", stderr)
+				t.Errorf("inside, the video was stolen: %s", stderr)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestOrdinaryUsers(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	source := filepath.Join(dir, "source")
-	makeFilm(t, source, "320x180")
+	makeVideo(t, source, "320x180")
 	for _, path := range []string{dir, source} {
 		if err := os.Chown(path, nobody, nobody); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func useAsOrdinaryUser() error {
 		return err
 	}
 	cmd := s.Command(ctx, Policy{Read: []string{"source"}, WriteDir: "out", Memory: 1 << 30}, "ffmpeg",
-		"-v", "error", "-nostdin", "-i", "file:source", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "file:out/film.mp4")
+		"-v", "error", "-nostdin", "-i", "file:source", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "file:out/video.mp4")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// encode are arguments of ffmpeg for the film of a job; more may follow.
+// encode are arguments of ffmpeg for the video of a job; more may follow.
 func encode(j job, args ...string) []string {
 	return append([]string{"-v", "error", "-nostdin", "-threads", "1", "-i", "file:" + j.source}, args...)
 }
@@ -22,7 +22,7 @@ func TestFFmpegWorksInside(t *testing.T) {
 	t.Parallel()
 	s, ffmpeg, ffprobe := openSandbox(t), find(t, "ffmpeg"), find(t, "ffprobe")
 	j := newJob(t)
-	makeFilm(t, j.source, "1920x1080")
+	makeVideo(t, j.source, "1920x1080")
 	p := j.policy()
 	p.Memory, p.FileSize, p.CPU = 1<<30+1<<28, 1<<30, time.Minute
 
@@ -30,7 +30,7 @@ func TestFFmpegWorksInside(t *testing.T) {
 	if err != nil || out != "h264,1920\naac\n" {
 		t.Errorf("ffprobe prints %q, %v: %s", out, err, stderr)
 	}
-	film, picture := filepath.Join(j.out, "film.mp4"), filepath.Join(j.out, "t.jpg")
+	film, picture := filepath.Join(j.out, "video.mp4"), filepath.Join(j.out, "t.jpg")
 	out, stderr, err = run(s.Command(t.Context(), p, ffmpeg, encode(j,
 		"-progress", "pipe:1", "-threads", "4", "-frames:v", "10", "-c:v", "libx264", "-preset", "veryfast", "-c:a", "aac", "-movflags", "+faststart", "file:"+film,
 		"-frames:v", "1", "-c:v", "mjpeg", "-f", "mjpeg", "file:"+picture)...))
@@ -52,8 +52,8 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	s, ffmpeg := openSandbox(t), find(t, "ffmpeg")
 	j := newJob(t)
-	makeFilm(t, j.source, "1280x720")
-	output := "file:" + filepath.Join(j.out, "film.mkv")
+	makeVideo(t, j.source, "1280x720")
+	output := "file:" + filepath.Join(j.out, "video.mkv")
 	tests := []struct {
 		name  string
 		limit func(*Policy)

@@ -117,13 +117,13 @@ func run(cmd *exec.Cmd) (stdout, stderr string, err error) {
 	return out.String(), complaints.String(), err
 }
 
-// makeRendition makes a film of a second with picture and sound.
-func makeFilm(t testing.TB, path, size string) {
+// makeVideo makes a video of a second with video and audio.
+func makeVideo(t testing.TB, path, size string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), find(t, "ffmpeg"), "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=r=25:d=1:s="+size,
 		"-f", "lavfi", "-i", "sine=d=1", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-f", "mp4", path)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("make a film: %v\n%s", err, out)
+		t.Fatalf("make a video: %v\n%s", err, out)
 	}
 }
 

@@ -16,7 +16,7 @@ func BenchmarkStart(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s, j := bench.open(), newJob(b)
-			makeFilm(b, j.source, "64x64")
+			makeVideo(b, j.source, "64x64")
 			for b.Loop() {
 				if _, stderr, err := run(s.Command(b.Context(), j.policy(), program)); err != nil {
 					b.Fatalf("%v: %s", err, stderr)
