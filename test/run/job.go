@@ -15,9 +15,13 @@ import (
 	"time"
 )
 
+// goTest is what a job with tests runs.
+const goTest = "go test"
+
 // job is a run of the go command, or a check.
 type job struct {
 	name string
+	what string   // it runs
 	args []string // of the go command
 	env  []string
 	// check, if set, is run instead of the go command. It returns what is wrong.
@@ -32,7 +36,7 @@ func (j job) run(ctx context.Context, r *report) {
 	switch {
 	case j.check != nil:
 		output, err = j.check(ctx)
-	case j.args[0] == "test":
+	case j.what == goTest:
 		j.runTests(ctx, r)
 		return
 	default:
@@ -40,12 +44,11 @@ func (j job) run(ctx context.Context, r *report) {
 		out, err = command(ctx, j.args, j.env).CombinedOutput()
 		output = string(out)
 	}
-	what := strings.Join(j.args, " ")
 	if err != nil {
-		r.failed(j.name, what, time.Since(began), fmt.Sprintf("%s%v\n", output, err))
+		r.failed(j.name, j.what, time.Since(began), fmt.Sprintf("%s%v\n", output, err))
 		return
 	}
-	r.passed(j.name, what, time.Since(began))
+	r.passed(j.name, j.what, time.Since(began))
 }
 
 // runTests runs go test and passes on what it tells.
@@ -55,20 +58,20 @@ func (j job) runTests(ctx context.Context, r *report) {
 	cmd := command(ctx, args, j.env)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	fail := func(what string, err error) {
-		r.failed(j.name, what, time.Since(began), fmt.Sprintf("%s%v\n", stderr.String(), err))
+	fail := func(err error) {
+		r.failed(j.name, j.what, time.Since(began), fmt.Sprintf("%s%v\n", stderr.String(), err))
 	}
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		fail("go test", err)
+		fail(err)
 		return
 	}
 	failures := r.read(t, stdout)
 	if err := cmd.Wait(); err != nil && failures == 0 {
-		fail("go test", err)
+		fail(err)
 	}
 }
 

@@ -63,13 +63,25 @@ func trimPaths(ctx context.Context) error {
 	return os.Setenv("GOFLAGS", strings.TrimSpace(string(flags))+" -trimpath")
 }
 
-// runAll runs the lanes side by side, and the jobs of each one after the other.
-func runAll(ctx context.Context, lanes [][]job, r *report) {
+// runAll runs the lanes side by side.
+func runAll(ctx context.Context, lanes []lane, r *report) {
+	ended := map[string]chan struct{}{}
+	for _, l := range lanes {
+		if l.after != "" {
+			ended[l.after] = make(chan struct{})
+		}
+	}
 	var all sync.WaitGroup
-	for _, lane := range lanes {
+	for _, l := range lanes {
 		all.Go(func() {
-			for _, j := range lane {
+			if l.after != "" {
+				<-ended[l.after]
+			}
+			for _, j := range l.jobs {
 				j.run(ctx, r)
+				if waited := ended[j.what]; waited != nil {
+					close(waited)
+				}
 			}
 		})
 	}

@@ -14,9 +14,8 @@ var (
 	program = below("test/e2e")
 	fleet   = below("test/cluster")
 	// Packages that a run of the fast tests leaves out.
-	slow = below("internal/backend/queue/river", "internal/engine/colour", "internal/engine/encode", "internal/engine/ffmpeg",
-		"internal/engine/plan", "internal/engine/probe", "internal/engine/sandbox", "test/cluster",
-		"test/e2e", "test/hostile", "test/scale")
+	slow = below("internal/backend/blob/s3", "internal/backend/queue/river", "internal/engine/encode", "internal/engine/mp4",
+		"internal/engine/sandbox", "internal/worker", "test/cluster", "test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
 	long = both(not(program), below("internal/engine", "test"))
 )
@@ -29,29 +28,39 @@ var (
 	racing = []string{"CGO_ENABLED=1"}
 )
 
-// lint are the checks that need no test. go vet type-checks everything that the
-// others need, so it comes first.
-var lint = []job{
-	{name: "lint", args: []string{"gofmt"}, check: formatted},
-	{name: "lint", args: []string{"vet", "./..."}, env: usual},
-	{name: "lint", args: []string{"tool", "staticcheck", "./..."}, env: usual},
+// lane is a list of jobs that run one after the other. It begins when another job
+// has ended, or at once.
+type lane struct {
+	after string // what that job runs; "": nothing
+	jobs  []job
 }
 
-// plan returns what to do for a target of the Makefile: jobs that run one after
-// the other in each of several lanes.
-func plan(target string, packages []string) ([][]job, error) {
+// lint are the checks that need no test.
+var lint = []job{
+	{name: "lint", what: "gofmt", check: formatted},
+	{name: "lint", what: vet, args: []string{"vet", "./..."}, env: usual},
+	{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual},
+}
+
+// vet compiles what the tests need, too.
+const vet = "go vet"
+
+// plan returns what to do for a target of the Makefile.
+func plan(target string, packages []string) ([]lane, error) {
 	all := selection(packages)
 	switch target {
 	case "lint":
-		return [][]job{append(lint, test("lint", usual, all.of(below("internal/arch"))))}, nil
+		return []lane{{jobs: append(lint, test("lint", usual, all.of(below("internal/arch"))))}}, nil
 	case "quick":
-		return [][]job{{test("quick", usual, all.of(not(slow)), "-short")}}, nil
+		return []lane{{jobs: []job{test("quick", usual, all.of(not(slow)), "-short")}}}, nil
 	case "race":
-		return [][]job{{raceTests(all)}}, nil
+		return []lane{{jobs: []job{raceTests(all)}}}, nil
 	case "test":
 		return everything(all), nil
 	case "long":
-		return [][]job{{test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h")}}, nil
+		return []lane{{jobs: []job{
+			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
+		}}}, nil
 	}
 	return nil, fmt.Errorf("there is no target %q", target)
 }
@@ -67,23 +76,28 @@ func raceTests(all selection) job {
 	return test("race", racing, all.of(not(withoutRace)), "-race", uninstrumented, patient)
 }
 
-// everything is for two cores. The first lane compiles and computes, the second
-// waits for processes most of the time.
-func everything(all selection) [][]job {
-	return [][]job{
-		append(lint, raceTests(all)),
-		{
-			test("plain", usual, all.of(both(withoutRace, not(below("test/e2e", "test/cluster")))), patient),
+// everything is for two cores. At first one of them compiles for the race detector
+// and the other one for all the rest: two go commands that compile the same at the
+// same time both do all of it. Then tests that wait for dead processes run beside
+// those that keep ffmpeg busy.
+func everything(all selection) []lane {
+	return []lane{
+		{jobs: []job{raceTests(all)}},
+		{jobs: lint},
+		{after: vet, jobs: []job{
+			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
-			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
+		}},
+		{after: vet, jobs: []job{
 			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
-		},
+			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
+		}},
 	}
 }
 
 // test is a run of go test over packages.
 func test(name string, env, packages []string, flags ...string) job {
-	return job{name: name, env: env, args: slices.Concat([]string{"test"}, flags, packages)}
+	return job{name: name, what: goTest, env: env, args: slices.Concat([]string{"test"}, flags, packages)}
 }
 
 // selection is a list of packages.
@@ -96,6 +110,10 @@ func (s selection) of(wanted func(string) bool) []string {
 
 func not(f func(string) bool) func(string) bool {
 	return func(pkg string) bool { return !f(pkg) }
+}
+
+func either(f, g func(string) bool) func(string) bool {
+	return func(pkg string) bool { return f(pkg) || g(pkg) }
 }
 
 func both(f, g func(string) bool) func(string) bool {
