@@ -8,19 +8,19 @@ import (
 	"github.com/spool-video/spool/internal/service/panics"
 )
 
-// background is what runs beside the requests: the tasks of the queue, and the
-// housekeeping. It is started once.
+// background is what runs beside the requests: the tasks of the queue, and the maintenance. It is
+// started once.
 type background struct {
 	startTasks, stopTasks func(context.Context) error
-	keepHouse             func(context.Context) // returns when its context has ended
+	maintain              func(context.Context) // returns when its context has ended
 
-	end    context.CancelFunc // of the housekeeping
+	end    context.CancelFunc // of the maintenance
 	ended  chan struct{}
-	failed error // a panic of the housekeeping; set before ended is closed
+	failed error // a panic of the maintenance; set before ended is closed
 }
 
-// start begins with the tasks. They may fail to start, and the database is
-// closed then: the housekeeping must not be using it.
+// start begins with the tasks. They may fail to start, and then the database is closed: the
+// maintenance must not be using it.
 func (b *background) start(ctx context.Context) error {
 	if err := b.startTasks(ctx); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (b *background) start(ctx context.Context) error {
 	b.ended = make(chan struct{})
 	go func() {
 		defer close(b.ended)
-		b.failed = panics.Catch(func() error { b.keepHouse(ctx); return nil })
+		b.failed = panics.Catch(func() error { b.maintain(ctx); return nil })
 	}()
 	return nil
 }
@@ -42,6 +42,6 @@ func (b *background) stop(ctx context.Context) error {
 	case <-b.ended:
 		return errors.Join(err, b.failed)
 	case <-ctx.Done():
-		return errors.Join(err, fmt.Errorf("wait for the housekeeping: %w", ctx.Err()))
+		return errors.Join(err, fmt.Errorf("wait for the maintenance: %w", ctx.Err()))
 	}
 }

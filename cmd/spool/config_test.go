@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -316,14 +317,15 @@ func TestToolsThatAreMissingAreNamedTogether(t *testing.T) {
 }
 
 // newProcess returns a process whose world is keys and env, and what it prints.
-func newProcess(keys keyStore, env map[string]string) (p *process, stdout, stderr *bytes.Buffer) {
+func newProcess(keys *fakeKeys, env map[string]string) (p *process, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &process{
 		stdout: stdout, stderr: stderr,
-		now:      func() time.Time { return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC) },
-		exit:     func(int) {},
-		open:     func(context.Context, Location) (keyStore, error) { return keys, nil },
-		settings: settings{environ: lookup(env)},
+		now:             func() time.Time { return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC) },
+		exit:            func(int) {},
+		openKeys:        func(context.Context, Location) (keyStore, io.Closer, error) { return keys, keys, nil },
+		openSigningKeys: func(context.Context, Location) (signingKeyStore, io.Closer, error) { return &keys.signing, keys, nil },
+		settings:        settings{environ: lookup(env)},
 	}, stdout, stderr
 }
 

@@ -7,14 +7,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/failpoint"
 )
 
 // crashPoint makes the process die as by kill -9 when it reaches the point that
 // SPOOL_CRASH_AT names. Only test binaries are built with it.
-func crashPoint() func(app.Point) {
-	at := app.Point(os.Getenv("SPOOL_CRASH_AT"))
-	return func(p app.Point) {
+func crashPoint() failpoint.Hook {
+	at := failpoint.Point(os.Getenv("SPOOL_CRASH_AT"))
+	return func(p failpoint.Point) {
 		if p == at {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // the signal is on its way

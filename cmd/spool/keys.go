@@ -11,19 +11,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// keyStore is what the key commands need of the service. They open the database
-// beside a running server, which SQLite allows, and so need no lock.
+// keyStore is what the key commands need of the API keys.
 type keyStore interface {
-	CreateKey(ctx context.Context, k app.Key) (secret string, created app.Key, err error)
-	Keys(ctx context.Context) ([]app.Key, error)
-	RevokeKey(ctx context.Context, id string) error
-	SigningKeys(ctx context.Context) ([]app.SigningKey, error)
-	RotateSigningKey(ctx context.Context) (id string, err error)
-	Close() error
+	Create(ctx context.Context, k auth.Key) (secret string, created auth.Key, err error)
+	List(ctx context.Context) ([]auth.Key, error)
+	Revoke(ctx context.Context, id string) error
 }
 
 type keysCommand struct {
@@ -67,7 +63,7 @@ func (c *createKey) Run(ctx context.Context, p *process, parent *keysCommand) er
 		return err
 	}
 	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
-		secret, created, err := keys.CreateKey(ctx, key)
+		secret, created, err := keys.Create(ctx, key)
 		if err != nil {
 			return fmt.Errorf("create key: %w", err)
 		}
@@ -80,14 +76,14 @@ func (c *createKey) Run(ctx context.Context, p *process, parent *keysCommand) er
 }
 
 // key checks what was asked for.
-func (c *createKey) key(now time.Time) (app.Key, error) {
-	key := app.Key{Name: c.Name, Tenant: video.Tenant(c.Tenant)}
+func (c *createKey) key(now time.Time) (auth.Key, error) {
+	key := auth.Key{Name: c.Name, Tenant: video.Tenant(c.Tenant)}
 	if c.Name == "" || c.Tenant == "" {
 		return key, &configError{[]string{"--name and --tenant must not be empty."}}
 	}
 	for _, s := range c.Scopes {
-		scope := app.Scope(strings.TrimSpace(s))
-		if !slices.Contains(app.Scopes, scope) {
+		scope := auth.Scope(strings.TrimSpace(s))
+		if !slices.Contains(auth.Scopes, scope) {
 			return key, &configError{[]string{fmt.Sprintf("--scopes: %q is not one of %s.", s, allScopes())}}
 		}
 		key.Scopes = append(key.Scopes, scope)
@@ -131,7 +127,7 @@ func (listKeys) Help() string {
 // Run lists the keys.
 func (c *listKeys) Run(ctx context.Context, p *process, parent *keysCommand) error {
 	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
-		all, err := keys.Keys(ctx)
+		all, err := keys.List(ctx)
 		if err != nil {
 			return fmt.Errorf("list keys: %w", err)
 		}
@@ -161,7 +157,7 @@ func (revokeKey) Help() string {
 // Run revokes a key.
 func (c *revokeKey) Run(ctx context.Context, p *process, parent *keysCommand) error {
 	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
-		if err := keys.RevokeKey(ctx, c.ID); err != nil {
+		if err := keys.Revoke(ctx, c.ID); err != nil {
 			return fmt.Errorf("revoke key %s: %w", c.ID, err)
 		}
 		_, err := fmt.Fprintf(p.stdout, "Key %s is revoked.\n", c.ID)
@@ -169,13 +165,13 @@ func (c *revokeKey) Run(ctx context.Context, p *process, parent *keysCommand) er
 	})
 }
 
-// withKeys opens the database at l, does its work and closes it again.
+// withKeys opens the API keys at l, does its work and closes the database again.
 func (p *process) withKeys(ctx context.Context, l Location, work func(keyStore) error) error {
-	keys, err := p.open(ctx, l)
+	keys, db, err := p.openKeys(ctx, l)
 	if err != nil {
 		return err
 	}
-	defer keys.Close()
+	defer db.Close()
 	return work(keys)
 }
 
@@ -196,7 +192,7 @@ type keyWithSecret struct {
 	Secret string `json:"key"`
 }
 
-func viewKey(k app.Key, now time.Time) keyView {
+func viewKey(k auth.Key, now time.Time) keyView {
 	v := keyView{ID: k.ID, Name: k.Name, Tenant: string(k.Tenant), CreatedAt: k.CreatedAt, State: "active"}
 	for _, s := range k.Scopes {
 		v.Scopes = append(v.Scopes, string(s))
@@ -215,8 +211,8 @@ func viewKey(k app.Key, now time.Time) keyView {
 
 // allScopes lists the scopes as people write them.
 func allScopes() string {
-	names := make([]string, len(app.Scopes))
-	for i, s := range app.Scopes {
+	names := make([]string, len(auth.Scopes))
+	for i, s := range auth.Scopes {
 		names[i] = string(s)
 	}
 	return strings.Join(names, ",")

@@ -11,48 +11,51 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// shelf is a keyStore in memory: what is tested here is how the commands ask
-// and what they print; the real one is tested with the service.
-type shelf struct {
-	keys    []app.Key
-	signing []app.SigningKey
+// fakeKeys are keys in memory: what is tested here is how the commands ask and what they print; the
+// real ones are tested in package auth.
+type fakeKeys struct {
+	keys    []auth.Key
+	signing fakeSigningKeys
 	closed  bool
 }
 
-func (s *shelf) CreateKey(_ context.Context, k app.Key) (string, app.Key, error) {
+func (f *fakeKeys) Create(_ context.Context, k auth.Key) (string, auth.Key, error) {
 	k.ID, k.CreatedAt = "id-"+k.Name, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	s.keys = append(s.keys, k)
+	f.keys = append(f.keys, k)
 	return "secret-of-" + k.Name, k, nil
 }
 
-func (s *shelf) Keys(context.Context) ([]app.Key, error) { return s.keys, nil }
+func (f *fakeKeys) List(context.Context) ([]auth.Key, error) { return f.keys, nil }
 
-func (s *shelf) RevokeKey(_ context.Context, id string) error {
-	for i := range s.keys {
-		if s.keys[i].ID == id {
-			s.keys[i].RevokedAt = time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
+func (f *fakeKeys) Revoke(_ context.Context, id string) error {
+	for i := range f.keys {
+		if f.keys[i].ID == id {
+			f.keys[i].RevokedAt = time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
 			return nil
 		}
 	}
 	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no key with this id."}
 }
 
-func (s *shelf) SigningKeys(context.Context) ([]app.SigningKey, error) { return s.signing, nil }
+func (f *fakeKeys) Close() error { f.closed = true; return nil }
 
-func (s *shelf) RotateSigningKey(context.Context) (string, error) {
-	k := app.SigningKey{ID: "k" + string(rune('1'+len(s.signing))), CreatedAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s.signing = append([]app.SigningKey{k}, s.signing...)
+// fakeSigningKeys are signing keys in memory.
+type fakeSigningKeys []auth.SigningKey
+
+func (f *fakeSigningKeys) List(context.Context) ([]auth.SigningKey, error) { return *f, nil }
+
+func (f *fakeSigningKeys) Rotate(context.Context) (string, error) {
+	k := auth.SigningKey{ID: "k" + string(rune('1'+len(*f))), CreatedAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	*f = append([]auth.SigningKey{k}, *f...)
 	return k.ID, nil
 }
 
-func (s *shelf) Close() error { s.closed = true; return nil }
-
 // runs executes a command line that must succeed, and returns what it printed.
-func (s *shelf) runs(t *testing.T, line string) string {
+func (s *fakeKeys) runs(t *testing.T, line string) string {
 	t.Helper()
 	s.closed = false
 	p, stdout, stderr := newProcess(s, nil)
@@ -67,11 +70,11 @@ func (s *shelf) runs(t *testing.T, line string) string {
 
 func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
-	s := new(shelf)
+	s := new(fakeKeys)
 	if out := s.runs(t, "keys create --name=phone"); !strings.Contains(out, "\n  secret-of-phone\n") {
 		t.Errorf("the new key is not shown: %q", out)
 	}
-	if k := s.keys[0]; k.Tenant != video.DefaultTenant || len(k.Scopes) != len(app.Scopes) || !k.ExpiresAt.IsZero() {
+	if k := s.keys[0]; k.Tenant != video.DefaultTenant || len(k.Scopes) != len(auth.Scopes) || !k.ExpiresAt.IsZero() {
 		t.Errorf("made %+v; want the default tenant, all scopes and no end", k)
 	}
 	s.runs(t, "keys create --name=old --scopes=read --expires=12h --tenant=acme")
@@ -89,7 +92,7 @@ func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 
 func TestKeysAsJSON(t *testing.T) {
 	t.Parallel()
-	s := new(shelf)
+	s := new(fakeKeys)
 	var made struct{ ID, Name, Key, State string }
 	if err := json.Unmarshal([]byte(s.runs(t, "keys create --name=phone --json")), &made); err != nil {
 		t.Fatal(err)
@@ -105,7 +108,7 @@ func TestKeysAsJSON(t *testing.T) {
 	if strings.Contains(listed, "secret-of") {
 		t.Error("the list shows a secret")
 	}
-	if got := new(shelf).runs(t, "keys list --json"); strings.TrimSpace(got) != "[]" {
+	if got := new(fakeKeys).runs(t, "keys list --json"); strings.TrimSpace(got) != "[]" {
 		t.Errorf("an empty list is %q, want []", got)
 	}
 }
@@ -125,7 +128,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{"keys list --database-url=mysql://x", "database_url must be like", exitUsage},
 	}
 	for _, tt := range tests {
-		p, _, stderr := newProcess(new(shelf), nil)
+		p, _, stderr := newProcess(new(fakeKeys), nil)
 		if code := p.run(t.Context(), strings.Fields(tt.line)); code != tt.code || !strings.Contains(stderr.String(), tt.want) {
 			t.Errorf("spool %s exits with %d and says %q; want %d and %q", tt.line, code, stderr, tt.code, tt.want)
 		}
@@ -139,7 +142,7 @@ func TestKeysOfANewPlaceAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dtaa")
 	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate"} {
 		p, _, stderr := newProcess(nil, nil)
-		p.open = openKeyStore
+		p.openKeys, p.openSigningKeys = openKeys, openSigningKeys
 		want := "spool: no database in " + dir + "; start spool serve there once, or name the right --data-dir.\n"
 		if code := p.run(t.Context(), append(strings.Fields(line), "--data-dir="+dir)); code != exitUsage || stderr.String() != want {
 			t.Errorf("spool %s exits with %d and says %q; want %d and %q", line, code, stderr, exitUsage, want)
@@ -167,7 +170,7 @@ func TestExpiry(t *testing.T) {
 
 func TestSigningKeysAreRotated(t *testing.T) {
 	t.Parallel()
-	s := new(shelf)
+	s := new(fakeKeys)
 	s.runs(t, "signing-keys rotate")
 	if out := s.runs(t, "signing-keys rotate"); !strings.HasPrefix(out, "Key k2 signs from now on.") {
 		t.Errorf("rotate prints %q", out)

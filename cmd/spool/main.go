@@ -31,11 +31,12 @@ func main() {
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)
 	p := &process{
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-		now:    time.Now,
-		exit:   os.Exit,
-		open:   openKeyStore,
+		stdout:          os.Stdout,
+		stderr:          os.Stderr,
+		now:             time.Now,
+		exit:            os.Exit,
+		openKeys:        openKeys,
+		openSigningKeys: openSigningKeys,
 		settings: settings{
 			environ:     os.LookupEnv,
 			defaultFile: "spool.toml",
@@ -46,11 +47,12 @@ func main() {
 
 // process is what a command needs from the world around it.
 type process struct {
-	stdout, stderr io.Writer
-	now            func() time.Time
-	exit           func(code int) // for leaving without an orderly end
-	open           func(context.Context, Location) (keyStore, error)
-	settings       settings
+	stdout, stderr  io.Writer
+	now             func() time.Time
+	exit            func(code int) // for leaving without an orderly end
+	openKeys        func(context.Context, Location) (keyStore, io.Closer, error)
+	openSigningKeys func(context.Context, Location) (signingKeyStore, io.Closer, error)
+	settings        settings
 }
 
 // run executes one command line and returns the exit code.

@@ -15,7 +15,7 @@ func TestPanicInTheBackgroundDoesNotEndTheProcess(t *testing.T) {
 	t.Parallel()
 	b := &background{
 		startTasks: nothing, stopTasks: nothing,
-		keepHouse: func(context.Context) { panic("meant by the test") },
+		maintain: func(context.Context) { panic("meant by the test") },
 	}
 	if err := b.start(t.Context()); err != nil {
 		t.Fatal(err)

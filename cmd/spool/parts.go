@@ -18,8 +18,6 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/probe"
-	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -38,8 +36,8 @@ type parts struct {
 	store *store.Store
 	blobs blob.Store
 	queue queue.Queue
-	app   *app.App
-	log   *slog.Logger
+	services
+	log *slog.Logger
 
 	origin string                      // of the addresses that lead clients to the storage; "" where none do
 	tidy   func(context.Context)       // removes what a crash left in the storage
@@ -48,7 +46,7 @@ type parts struct {
 }
 
 // openParts opens what the settings name and puts the service on it.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer) (_ *parts, err error) {
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
@@ -61,13 +59,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o app.Observer
 	if err := p.openStorage(ctx, c, log); err != nil {
 		return nil, err
 	}
-	p.app, err = app.New(ctx, c.appConfig(), app.Parts{
-		Store: p.store, Queue: p.queue, Blobs: p.blobs, Admit: probe.Admit, Log: log, Observer: o, Reached: crashPoint(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return p, p.app.Claim(ctx)
+	return p, p.buildServices(ctx, c, log, o)
 }
 
 // openDatabase opens the store and the queue, which live in one database so
@@ -126,7 +118,7 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 		if p.origin, err = bucket.Capabilities().Presign.Origin(ctx); err != nil {
 			return err
 		}
-		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.abortUploads(ctx, log) }
+		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.maintenance.AbortUploads(ctx) }
 		p.pieces = func() (tus.Storage, error) { return c.piecesInBucket(bucket.Access()) }
 		return nil
 	}
@@ -177,11 +169,11 @@ func (p *parts) Close() error {
 	return errors.Join(errs...)
 }
 
-// keepHouse clears what a crash left, and sweeps until ctx ends.
-func (p *parts) keepHouse(ctx context.Context) {
+// maintain clears what a crash left, and does the maintenance until ctx ends.
+func (p *parts) maintain(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
-	both.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.app.Maintain(ctx) }) })
+	both.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	both.Wait()
 }
 
@@ -190,34 +182,5 @@ func clearTemp(ctx context.Context, files *disk.Store, log *slog.Logger) {
 		log.WarnContext(ctx, "could not clear temporary files", "err", err)
 	} else if n > 0 {
 		log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
-	}
-}
-
-const (
-	abortEvery = 24 * time.Hour
-	askEvery   = time.Hour
-)
-
-// abortUploads removes the parts of uploads that were never finished, which
-// cost money and are not visible. One process of the fleet does it once a day,
-// whichever asks first.
-func (p *parts) abortUploads(ctx context.Context, log *slog.Logger) {
-	for {
-		if p.app.MyTurn(ctx, "abort uploads", abortEvery) {
-			p.abortUnfinished(ctx, log)
-		}
-		select {
-		case <-time.After(askEvery):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (p *parts) abortUnfinished(ctx context.Context, log *slog.Logger) {
-	if n, err := p.app.AbortUnfinished(ctx); err != nil {
-		log.WarnContext(ctx, "could not remove the parts of unfinished uploads", "err", err)
-	} else if n > 0 {
-		log.InfoContext(ctx, "parts of unfinished uploads removed", "uploads", n)
 	}
 }

@@ -4,7 +4,25 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/spool-video/spool/internal/service/auth"
 )
+
+// signingKeyStore is what the commands need of the signing keys.
+type signingKeyStore interface {
+	List(ctx context.Context) ([]auth.SigningKey, error)
+	Rotate(ctx context.Context) (id string, err error)
+}
+
+// withSigningKeys opens the signing keys at l, does its work and closes the database again.
+func (p *process) withSigningKeys(ctx context.Context, l Location, work func(signingKeyStore) error) error {
+	keys, db, err := p.openSigningKeys(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return work(keys)
+}
 
 type signingKeysCommand struct {
 	Location
@@ -32,8 +50,8 @@ func (listSigningKeys) Help() string {
 
 // Run lists the signing keys.
 func (c *listSigningKeys) Run(ctx context.Context, p *process, parent *signingKeysCommand) error {
-	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
-		all, err := keys.SigningKeys(ctx)
+	return p.withSigningKeys(ctx, parent.Location, func(keys signingKeyStore) error {
+		all, err := keys.List(ctx)
 		if err != nil {
 			return fmt.Errorf("list signing keys: %w", err)
 		}
@@ -60,8 +78,8 @@ func (rotateSigningKey) Help() string {
 
 // Run makes a new signing key.
 func (c *rotateSigningKey) Run(ctx context.Context, p *process, parent *signingKeysCommand) error {
-	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
-		id, err := keys.RotateSigningKey(ctx)
+	return p.withSigningKeys(ctx, parent.Location, func(keys signingKeyStore) error {
+		id, err := keys.Rotate(ctx)
 		if err != nil {
 			return fmt.Errorf("rotate signing keys: %w", err)
 		}

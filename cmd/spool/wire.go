@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
-	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
@@ -27,8 +24,8 @@ import (
 	"github.com/spool-video/spool/internal/worker"
 )
 
-// wire puts the parts together: store, storage, queue, app, and, by role, the
-// HTTP handlers and the worker with its tools.
+// wire puts the parts together: store, storage, queue, services, and, by role, the HTTP handlers and
+// the worker with its engine.
 func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (_ *service, err error) {
 	var bench *workbench // before anything is made: a machine that cannot work says so at once
 	if c.works() {
@@ -45,7 +42,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.app.Ready, close: p.Close}
+	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
 	if c.answers() {
 		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
 			return nil, err
@@ -57,9 +54,9 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	}); ok {
 		m.WatchWorkers(ctx, fleet.Workers)
 	}
-	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, keepHouse: p.keepHouse}
+	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.works() {
-		w, err := worker.New(p.app, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)
 		if err != nil {
 			return nil, err
 		}
@@ -100,26 +97,17 @@ func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log
 	if key != "" && len(key) < 16 {
 		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(key))
 	}
-	if svc.firstKey, err = p.app.Bootstrap(ctx, key); err != nil {
+	if svc.firstKey, err = p.keys.Bootstrap(ctx, key); err != nil {
 		return err
 	}
-	edge, err := api.New(p.app, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit, Log: log})
+	edge, err := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit, Log: log})
 	if err != nil {
 		return err
 	}
 	m.WatchStreams(edge.OpenStreams)
-	svc.follow, svc.hurry = edge.FollowVideos, p.app.InterruptUploads
+	svc.follow, svc.hurry = edge.FollowVideos, p.leases.InterruptAll
 	svc.handler, err = newHandler(edge, p, c)
 	return err
-}
-
-func (c *Config) appConfig() app.Config {
-	return app.Config{
-		UploadURLTTL: c.UploadURLTTL, MaxUploadBytes: int64(c.MaxUploadBytes),
-		ResumableURLTTL: c.ResumableURLTTL, MaxResumableBytes: int64(c.MaxResumableBytes),
-		AbandonedAfter: c.AbandonedAfter, MinFree: int64(c.MinFree),
-		KeepSource: c.KeepSource, Upscale: c.Upscale, MeasureQuality: c.MeasureQuality, Redirect: c.Playback == "redirect",
-	}
 }
 
 // confine builds the sandbox around ffmpeg and tries to break out of it: one
@@ -161,42 +149,16 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	delivery.Register(mux, p.app, delivery.Config{Now: p.app.Now})
+	delivery.Register(mux, p.uploads, p.player, delivery.Config{Now: p.clock.Now})
 	pieces, err := p.pieces()
 	if err != nil {
 		return nil, err
 	}
-	if err := tus.Register(mux, p.app, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
+	if err := tus.Register(mux, tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
 	if err := console.Register(mux, console.Config{Origins: []string{c.BaseURL, p.origin}}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil
-}
-
-// keyParts is what the key commands work on: the database of a service that may
-// be running at the same time.
-type keyParts struct {
-	*app.App
-	store *store.Store
-}
-
-func (k keyParts) Close() error { return k.store.Close() }
-
-// openKeyStore opens the database for the key commands. It makes none: in a
-// place without one, the place is wrong.
-func openKeyStore(ctx context.Context, l Location) (keyStore, error) {
-	if _, err := os.Stat(filepath.Join(l.DataDir, databaseFile)); l.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, &configError{[]string{fmt.Sprintf("no database in %s; start spool serve there once, or name the right --data-dir.", l.DataDir)}}
-	}
-	db, err := l.openStore(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a, err := app.New(ctx, app.Config{}, app.Parts{Store: db, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return keyParts{a, db}, nil
 }

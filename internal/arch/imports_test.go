@@ -125,6 +125,28 @@ func againstEngineOrder(from, imported string) bool {
 	return inside && ok && !slices.Contains(engineOrder[a], b)
 }
 
+// serviceOrder lists the packages of service: each may import only those before it, so that there is
+// no circle and every actor can be read without those that come later.
+var serviceOrder = []string{"panics", "objects", "failpoint", "auth", "pipeline", "uploads", "playback", "catalog", "janitor", "servicetest"}
+
+// againstOrder reports whether an import between two packages of service breaks serviceOrder.
+func againstOrder(importer, imported string) bool {
+	position := func(importPath string) int {
+		rest, _ := strings.CutPrefix(importPath, module+"/internal/service/")
+		name, _, _ := strings.Cut(rest, "/")
+		return slices.Index(serviceOrder, name)
+	}
+	if wingOf(importer) != "service" || wingOf(imported) != "service" || sameFamily(importer, imported) {
+		return false
+	}
+	from, to := position(importer), position(imported)
+	return from < 0 || to < 0 || to >= from
+}
+
+// testSupport reports whether a package only helps tests: it may put real parts together that the
+// program keeps apart.
+func testSupport(importPath string) bool { return strings.HasSuffix(path.Base(importPath), "test") }
+
 // vague lists package names that do not say what a package owns.
 var vague = []string{"utils", "util", "common", "helpers", "helper", "models", "misc", "shared"}
 
@@ -145,7 +167,13 @@ func breaches(packages []pkg) []string {
 			if againstEngineOrder(p.ImportPath, imported) {
 				found = append(found, fmt.Sprintf("%s must not import %s: the order is sandbox ← ffmpeg ← probe ← plan ← encode, and mp4 ← stream (see engineOrder)", p.ImportPath, imported))
 			}
+			if againstOrder(p.ImportPath, imported) {
+				found = append(found, fmt.Sprintf("%s must not import %s: inside service the order is %s", p.ImportPath, imported, strings.Join(serviceOrder, " ← ")))
+			}
 			for _, r := range rules {
+				if testSupport(p.ImportPath) {
+					continue
+				}
 				if anyOf(r.packages...)(p.ImportPath) && r.forbidden(imported) && !sameFamily(p.ImportPath, imported) {
 					found = append(found, fmt.Sprintf("%s must not import %s: %s", p.ImportPath, imported, r.why))
 				}
@@ -245,6 +273,14 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/backend/queue/local", module + "/internal/backend/queue", ""},
 		{"internal/backend/queue/local", module + "/internal/service/catalog", "the arrows are"},
 		{"internal/backend/blob/s3", module + "/internal/engine/mp4", "the arrows are"},
+		{"internal/service/janitor", module + "/internal/service/catalog", ""},
+		{"internal/service/catalog", module + "/internal/service/auth/sign", ""},
+		{"internal/service/auth", module + "/internal/service/auth/sign", ""},
+		{"internal/service/pipeline", module + "/internal/service/uploads", "the order is"},
+		{"internal/service/objects", module + "/internal/service/auth", "the order is"},
+		{"internal/service/unlisted", module + "/internal/service/objects", "the order is"},
+		{"internal/service/catalog", module + "/internal/service/servicetest", "the order is"},
+		{"internal/service/servicetest", module + "/internal/backend/blob/disk", ""},
 		{"internal/service/catalog", module + "/cmd/spool", "nobody builds on it"},
 		{"internal/service/utils", "fmt", "does not say what it owns"},
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPulseSlowsDown has a task come to a tenth after each second, and stand
+// TestHeartbeatSlowsDown has a task come to a tenth after each second, and stand
 // still after ten.
-func TestPulseSlowsDown(t *testing.T) {
+func TestHeartbeatSlowsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -26,7 +26,7 @@ func TestPulseSlowsDown(t *testing.T) {
 			}
 		}()
 		var notes []float64
-		pulse(ctx, &latest, func(part float64) { notes = append(notes, part) })
+		reportChanges(ctx, &latest, func(part float64) { notes = append(notes, part) })
 		want := []float64{0.1, 0.3, 0.7, 1} // after 1, 3, 7 and 12 s
 		if diff := cmp.Diff(want, notes); diff != "" {
 			t.Errorf("notes of progress (-want +got):\n%s", diff)

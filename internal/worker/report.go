@@ -12,40 +12,39 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// recordTime is how long the record of a run may take to be written.
-const recordTime = 10 * time.Second
+// recordTimeout is how long the record of an execution may take to be written.
+const recordTimeout = 10 * time.Second
 
-// record keeps what a child process did and cost. It does so at once, and also
-// when the task was stopped meanwhile: the record is there before the result,
-// so the report of a ready video is whole. A record that cannot be written
-// costs nothing but itself.
-func (w *Worker) record(ctx context.Context, t queue.Task, r video.Execution) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+// record stores what a child process did and cost. It does so at once, and also when the task was
+// stopped meanwhile: the record is there before the result, so the report of a ready video is
+// complete. A record that cannot be written is lost, and nothing else is.
+func (w *Worker) record(ctx context.Context, t queue.Task, e video.Execution) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := w.app.RecordRun(ctx, t, r); err != nil {
-		w.log.WarnContext(ctx, "could not record a run", "task", t.String(), "program", r.Program, "err", err)
+	if err := w.Tasks.RecordExecution(ctx, t, e); err != nil {
+		w.log.WarnContext(ctx, "could not record an execution", "task", t.String(), "program", e.Program, "err", err)
 	}
 }
 
-// measure compares the films of a ready video with their source.
+// measure compares the rendition files of a ready video with their source.
 func (w *Worker) measure(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	var found map[int]video.QualityScore
-	err := w.withParts(ctx, t, v, dir, plan.SampleSpans(v.Plan), func(job ffmpeg.Job) error {
-		files, err := w.app.FetchFilms(ctx, v, filepath.Dir(job.Source))
+	var scores map[int]video.QualityScore
+	err := w.withSource(ctx, t, v, dir, plan.SampleSpans(v.Plan), func(job ffmpeg.Job) error {
+		files, err := w.Files.FetchRenditionFiles(ctx, v, filepath.Dir(job.Source))
 		if err != nil {
 			return err
 		}
-		films := make([]encode.RenditionFile, len(files))
+		renditions := make([]encode.RenditionFile, len(files))
 		for i, f := range files {
-			films[i] = encode.RenditionFile{Path: f.Path, Rendition: f.Rendition}
+			renditions[i] = encode.RenditionFile{Path: f.Path, Rendition: f.Rendition}
 		}
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		found, err = w.engine.Measure(run, job, v.Plan, films, report)
+		scores, err = w.engine.Measure(run, job, v.Plan, renditions, report)
 		return conversion(err)
 	})
 	if err != nil {
 		return err
 	}
-	return w.app.Measured(ctx, v.ID, found)
+	return w.Tasks.StoreQuality(ctx, v.ID, scores)
 }

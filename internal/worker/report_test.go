@@ -18,21 +18,23 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
-	"github.com/spool-video/spool/internal/engine/probe"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 // bench is a worker on real parts.
 type bench struct {
-	*app.App
+	*servicetest.Services
 	t     *testing.T
 	store *store.Store
 	blobs blob.Store
 	queue *local.Queue
 	work  *Worker
-	by    app.Actor
+	by    auth.Actor
 	dir   string
 }
 
@@ -58,17 +60,18 @@ func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 	log, m := slog.New(slog.DiscardHandler), metrics.New("test")
 	b.queue = local.New(st.Writer(), local.Options{})
 	t.Cleanup(func() { b.queue.Stop(context.Background()) })
-	b.App, err = app.New(t.Context(), app.Config{
-		UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 30, AbandonedAfter: time.Hour, MeasureQuality: true,
-	}, app.Parts{Store: st, Queue: b.queue, Blobs: blobs, Admit: probe.Admit, Log: log, Observer: m})
+	b.Services, err = servicetest.Wire(t.Context(), servicetest.Config{
+		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 1 << 30},
+		AbandonedAfter: time.Hour, MeasureQuality: true,
+	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log, Observer: m})
 	b.must(err)
 	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1})
 	b.must(err)
-	b.work, err = New(b.App, engine, filepath.Join(b.dir, "scratch"), log, m)
+	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Purger: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)
-	secret, _, err := b.CreateKey(t.Context(), app.Key{})
+	secret, _, err := b.Keys.Create(t.Context(), auth.Key{})
 	b.must(err)
-	b.by, err = b.Authenticate(t.Context(), secret)
+	b.by, err = b.Keys.Authenticate(t.Context(), secret)
 	b.must(err)
 	return b
 }
@@ -81,22 +84,22 @@ func (b *bench) must(err error) {
 }
 
 // process takes a short clip through all tasks and returns the report.
-func (b *bench) process() app.Report {
+func (b *bench) process() catalog.Report {
 	b.t.Helper()
 	ctx, film := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
 	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", film).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("make clip: %v\n%s", err, out)
 	}
-	up, err := b.CreateVideo(ctx, b.by, video.Draft{Filename: "clip.mp4", Resolutions: []video.Name{"144p"}, IsPublic: true}, "http://spool.test")
+	up, err := b.Catalog.Create(ctx, b.by, video.Draft{Filename: "clip.mp4", Resolutions: []video.Name{"144p"}, IsPublic: true}, "http://spool.test")
 	b.must(err)
 	f, err := os.Open(film)
 	b.must(err)
 	defer f.Close()
 	token := strings.Split(strings.TrimPrefix(up.URL, "http://spool.test/upload/"), "/")[0]
-	_, err = b.ReceiveUpload(ctx, app.Incoming{Token: token, Video: up.Video.ID, ContentType: up.Video.ContentType, Length: -1, Body: f})
+	_, err = b.Uploads.Receive(ctx, uploads.Incoming{Token: token, Video: up.Video.ID, ContentType: up.Video.ContentType, Length: -1, Body: f})
 	b.must(err)
-	_, err = b.CompleteUpload(ctx, b.by, up.Video.ID)
+	_, err = b.Uploads.Complete(ctx, b.by, up.Video.ID)
 	b.must(err)
 	b.must(b.queue.Start(ctx, 1, b.work.Handle))
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -108,7 +111,7 @@ func (b *bench) process() app.Report {
 			b.t.Fatalf("there is still work after a minute: %v", stats)
 		}
 	}
-	r, err := b.Report(ctx, b.by, up.Video.ID)
+	r, err := b.Catalog.Report(ctx, b.by, up.Video.ID)
 	b.must(err)
 	return r
 }
@@ -118,7 +121,7 @@ func TestAReadyVideoIsMeasuredAndItsRunsAreRecorded(t *testing.T) {
 	b := newBench(t, "")
 	r := b.process()
 	var told []string
-	for _, run := range r.Runs {
+	for _, run := range r.Executions {
 		told = append(told, fmt.Sprintf("%s %d by %s: %s", run.Task, run.Attempt, run.Program, run.Result))
 		if command := strings.Join(run.Arguments, " "); strings.Contains(command, b.dir) || !strings.Contains(command, "file:source") {
 			t.Errorf("the command is %s; want the source in it, and no folder of ours", command)
@@ -154,27 +157,27 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 		t.Errorf("video is %s, its likeness %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Quality)
 	}
 	tries := 0
-	for _, run := range r.Runs {
+	for _, run := range r.Executions {
 		if run.Task == string(queue.Measure) {
 			if tries++; run.Attempt != tries || run.Result != "exit status 1" {
 				t.Errorf("try %d of measuring is told as %+v", tries, run)
 			}
 		}
 	}
-	if tries != maxFaults {
-		t.Errorf("measuring was tried %d times; want %d", tries, maxFaults)
+	if tries != maxFailures {
+		t.Errorf("measuring was tried %d times; want %d", tries, maxFailures)
 	}
 }
 
 func TestARunIsRecordedThoughItsTaskWasStopped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
-	up, err := b.CreateVideo(t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, "http://spool.test")
+	up, err := b.Catalog.Create(t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, "http://spool.test")
 	b.must(err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b.work.record(ctx, queue.Task{Kind: queue.Encode, Video: up.Video.ID, Attempt: 1}, video.Execution{Program: "ffmpeg", StartedAt: time.Now(), Result: "stopped"})
-	if r, err := b.Report(t.Context(), b.by, up.Video.ID); err != nil || len(r.Runs) != 1 {
-		t.Errorf("runs = %v, %v; want the one that was stopped", r.Runs, err)
+	if r, err := b.Catalog.Report(t.Context(), b.by, up.Video.ID); err != nil || len(r.Executions) != 1 {
+		t.Errorf("runs = %v, %v; want the one that was stopped", r.Executions, err)
 	}
 }

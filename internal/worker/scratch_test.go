@@ -35,7 +35,7 @@ func TestScratchFolderThatGoesAway(t *testing.T) {
 	b.must(b.do(queue.Inspect, v, 0))
 
 	b.must(os.WriteFile(order, []byte(b.work.scratch), 0o600))
-	for range maxFaults + 1 {
+	for range maxFailures + 1 {
 		if err := b.do(queue.Encode, v, 0); !errors.Is(err, queue.ErrWorkerUnhealthy) {
 			t.Errorf("a task whose folder went away ends with %v; want trouble of ours", err)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// job prepares the folders of a run: the source alone in one, an empty one for
-// what is made. Without spans the source is whole.
-func (w *Worker) job(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
+// newJob prepares the folders of a child process: one with the source alone, and an empty one for its
+// output. Without spans the whole source is fetched.
+func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
 	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
 	job.Ran = func(r video.Execution) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
@@ -23,15 +23,15 @@ func (w *Worker) job(ctx context.Context, t queue.Task, v video.Video, dir strin
 		}
 	}
 	var err error
-	job.Sparse, err = w.app.FetchSpans(ctx, v, spans, job.Source)
+	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
 	return job, err
 }
 
-// withParts lets work read no more of the source than it needs. If the result
-// is not flawless it works again with the whole file, because nobody can tell
-// whether the film or a hole is to blame.
-func (w *Worker) withParts(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span, work func(ffmpeg.Job) error) error {
-	job, err := w.job(ctx, t, v, dir, spans)
+// withSource lets work read no more of the source than it needs. If that does not succeed on a sparse
+// source, it works again with the whole one, because nobody can tell whether the file or a hole is to
+// blame.
+func (w *Worker) withSource(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span, work func(ffmpeg.Job) error) error {
+	job, err := w.newJob(ctx, t, v, dir, spans)
 	if err != nil {
 		return err
 	}
@@ -39,12 +39,12 @@ func (w *Worker) withParts(ctx context.Context, t queue.Task, v video.Video, dir
 	if !errors.Is(err, ffmpeg.ErrSparse) {
 		return err
 	}
-	w.log.InfoContext(ctx, "a part of the source does not do, so all of it is read", "task", t.String(), "err", err)
+	w.log.InfoContext(ctx, "a part of the source is not enough, so all of it is read", "task", t.String(), "err", err)
 	whole := filepath.Join(dir, "whole")
 	if err := errors.Join(os.Remove(job.Source), os.Mkdir(whole, 0o700)); err != nil {
-		return fmt.Errorf("make room for the whole source: %w", err)
+		return fmt.Errorf("replace the sparse source: %w", err)
 	}
-	if job, err = w.job(ctx, t, v, whole, nil); err != nil {
+	if job, err = w.newJob(ctx, t, v, whole, nil); err != nil {
 		return err
 	}
 	return work(job)

@@ -122,11 +122,11 @@ func longClip(t *testing.T) string {
 func (b *bench) uploaded(film string) video.Video {
 	b.t.Helper()
 	ctx := b.t.Context()
-	up, err := b.CreateVideo(ctx, b.by, video.Draft{Filename: "film.mp4", Resolutions: []video.Name{"144p"}, Thumbnails: []float64{50}}, "http://spool.test")
+	up, err := b.Catalog.Create(ctx, b.by, video.Draft{Filename: "film.mp4", Resolutions: []video.Name{"144p"}, Thumbnails: []float64{50}}, "http://spool.test")
 	b.must(err)
 	_, err = b.blobs.PutFile(ctx, "upload/"+string(up.Video.ID)+"/file", film)
 	b.must(err)
-	_, err = b.CompleteUpload(ctx, b.by, up.Video.ID)
+	_, err = b.Uploads.Complete(ctx, b.by, up.Video.ID)
 	b.must(err)
 	return up.Video
 }

@@ -91,7 +91,7 @@ func TestPiecesThatCannotBeReadAreNoFaultOfTheFilm(t *testing.T) {
 		}
 		return 0, ""
 	})
-	for range maxFaults + 1 {
+	for range maxFailures + 1 {
 		if err := b.do(queue.Assemble, v, 0); err == nil {
 			t.Fatal("a film was assembled, or given up, though its pieces cannot be read")
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -22,9 +22,9 @@ func TestWhoIsToBlame(t *testing.T) {
 	_, missing := os.Open("/nonexistent/source")
 	notStarted := exec.Command("/nonexistent/ffmpeg").Run()
 	tests := []struct {
-		name string
-		err  error
-		ours bool
+		name      string
+		err       error
+		transient bool
 	}{
 		{"ffmpeg ended badly for no known reason", conversion(fmt.Errorf("encode: %w", exit)), false},
 		{"ffmpeg stalled", conversion(ffmpeg.ErrStalled), false},
@@ -35,11 +35,11 @@ func TestWhoIsToBlame(t *testing.T) {
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
 		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
-		{"the source is gone", fmt.Errorf("fetch source: %w", app.ErrSourceGone), false},
+		{"the source is gone", fmt.Errorf("fetch source: %w", pipeline.ErrSourceGone), false},
 		{"a piece is gone", fmt.Errorf("open piece: %w", missing), false},
-		{"a piece was deleted while it was read", conversion(fmt.Errorf("assemble: %w", unreadable{fs.ErrNotExist})), false},
-		{"the storage breaks while pieces are joined", conversion(fmt.Errorf("assemble: %w", unreadable{errors.New("503 SlowDown")})), true},
-		{"a piece was replaced while it was read", conversion(fmt.Errorf("assemble: %w", unreadable{blob.ErrChanged})), true},
+		{"a piece was deleted while it was read", conversion(fmt.Errorf("assemble: %w", storageError{fs.ErrNotExist})), false},
+		{"the storage breaks while pieces are joined", conversion(fmt.Errorf("assemble: %w", storageError{errors.New("503 SlowDown")})), true},
+		{"a piece was replaced while it was read", conversion(fmt.Errorf("assemble: %w", storageError{blob.ErrChanged})), true},
 		{"ffmpeg was killed by somebody else", conversion(ffmpeg.ErrKilled), false},
 		{"the storage is full", fmt.Errorf("keep piece: %w", blob.ErrFull), true},
 		{"the database is locked", &video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, true},
@@ -47,8 +47,8 @@ func TestWhoIsToBlame(t *testing.T) {
 		{"something new in our own code", errors.New("no idea"), true},
 	}
 	for _, tt := range tests {
-		if got := ours(tt.err); got != tt.ours {
-			t.Errorf("%s: ours = %t (%v)", tt.name, got, tt.err)
+		if got := transient(tt.err); got != tt.transient {
+			t.Errorf("%s: transient = %t (%v)", tt.name, got, tt.err)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestExplanationsAreForPeople(t *testing.T) {
 		conversion(ffmpeg.ErrCrashed):                                      video.Corrupt,
 		conversion(ffmpeg.ErrTooBig):                                       video.Corrupt,
 		conversion(ffmpeg.ErrTimeLimit):                                    video.LimitTime,
-		fmt.Errorf("fetch: %w", app.ErrSourceGone):                         video.InternalFailure,
+		fmt.Errorf("fetch: %w", pipeline.ErrSourceGone):                    video.InternalFailure,
 		conversion(ffmpeg.ErrKilled):                                       video.LimitMemory,
 		conversion(errors.New("exit status 1: /srv/data/scratch/x: oops")): video.InternalFailure,
 	} {
@@ -78,7 +78,7 @@ func TestNewClearsTheScratchFolderOfADeadProcess(t *testing.T) {
 	if err := os.MkdirAll(dir+"/encode-1/out", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(nil, Engine{}, dir, nil, nil); err != nil {
+	if _, err := New(Services{}, Engine{}, dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -11,10 +11,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/internal/service/pipeline"
 )
 
 // kinds are all kinds of tasks.
-var kinds = []string{"inspect", "encode", "audio", "thumbnails", "assemble", "measure", "purge"}
+var kinds = pipeline.Kinds()
 
 // TestTwoWorkersFinishEachTask delivers every task twice at the same moment. The
 // two workers that have it hand in their results at the same moment, too.
@@ -42,7 +44,8 @@ func TestTwoWorkersFinishEachTask(t *testing.T) {
 			WHEN (NOT NEW.metadata ? 'again') EXECUTE FUNCTION test_again()`)
 	films := f.begin(f.enjoy(patience), feature, short)
 	f.finish(films)
-	for _, kind := range kinds {
+	for _, name := range kinds {
+		kind := string(name)
 		once := f.count(`SELECT count(*) FROM (SELECT task FROM test_event WHERE state = 'running' AND task LIKE $1 || '/%'
 			GROUP BY task HAVING count(*) < 2) AS o`, kind)
 		if all := f.count(`SELECT count(DISTINCT task) FROM test_event WHERE task LIKE $1 || '/%'`, kind); all == 0 || once > 0 {
@@ -104,7 +107,8 @@ func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 	films := f.begin(f.enjoy(patience), feature, short)
 	f.finish(films)
 	before := f.state(films.all)
-	for _, kind := range kinds {
+	for _, name := range kinds {
+		kind := string(name)
 		if f.count(`SELECT count(*) FROM test_ended WHERE args->>'kind' = $1`, kind) == 0 {
 			t.Errorf("no task of kind %s has ended", kind)
 		}

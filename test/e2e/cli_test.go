@@ -52,7 +52,7 @@ func TestAnotherDatabaseDoesNotCostTheFilms(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.restart()
-	s.until("the server to say that the films are another's", readyTimeout, func() bool { return strings.Contains(s.log.String(), "films of another database") })
+	s.until("the server to say that the films are another's", readyTimeout, func() bool { return strings.Contains(s.log.String(), "videos of another database") })
 	s.stop()
 	if err := os.Rename(hidden, filepath.Join(s.dataDir, "spool.db")); err != nil {
 		t.Fatal(err)

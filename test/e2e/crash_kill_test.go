@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Assembling starts no process: the crash points film-staged and film-published
+// Assembling starts no process: the failpoints rendition-staged and rendition-linked
 // kill the server there.
 func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 	t.Parallel()

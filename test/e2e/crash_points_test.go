@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/failpoint"
 )
 
 // tinyFrames is how many pictures tinyClip has.
@@ -29,24 +29,24 @@ type crossing struct {
 	want  string // "ready", "gone", or the name of the resolution that is left
 }
 
-var crossings = map[app.Point]crossing{
-	app.UploadStored: {meet: dyingPut, after: func(s *server, u upload) {
+var crossings = map[failpoint.Point]crossing{
+	failpoint.UploadStored: {meet: dyingPut, after: func(s *server, u upload) {
 		s.wantStatus(u, "pending_upload")
 		s.put(u, clip(s.t, tinyClip))
 		s.complete(u.ID)
 	}, want: "ready"},
-	app.SourcePinned: {before: putTiny, meet: dyingComplete, after: func(s *server, u upload) {
+	failpoint.SourcePinned: {before: putTiny, meet: dyingComplete, after: func(s *server, u upload) {
 		s.wantStatus(u, "pending_upload")
 		s.complete(u.ID)
 	}, want: "ready"},
-	app.UploadAccepted:   {before: putTiny, meet: dyingComplete, after: completeAgain, want: "ready"},
-	app.PiecesKept:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	app.FilmStaged:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	app.FilmPublished:    {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	app.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	app.VideoCondemned:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	app.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	app.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {
+	failpoint.UploadAccepted:   {before: putTiny, meet: dyingComplete, after: completeAgain, want: "ready"},
+	failpoint.PartStored:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.RenditionStaged:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.RenditionLinked:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VideoDeleted:     {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {
 		s.die("DELETE", s.url+"/api/video/resolution/"+s.read(u).Resolutions["144p"].ID, "")
 	}, after: func(s *server, u upload) {
 		if _, there := s.read(u).Resolutions["144p"]; there {
@@ -57,13 +57,13 @@ var crossings = map[app.Point]crossing{
 
 func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 	t.Parallel()
-	if covered := slices.Collect(maps.Keys(crossings)); len(covered) != len(app.Points) {
-		t.Errorf("crossings cover %d points, the program has %d", len(covered), len(app.Points))
+	if covered := slices.Collect(maps.Keys(crossings)); len(covered) != len(failpoint.All) {
+		t.Errorf("crossings cover %d points, the program has %d", len(covered), len(failpoint.All))
 	}
-	for _, point := range app.Points {
+	for _, point := range failpoint.All {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
-			if point == app.UploadStored {
+			if point == failpoint.UploadStored {
 				oneMachineOnly(t, "files go to the bucket, past the server")
 			}
 			c, ok := crossings[point]
@@ -75,7 +75,7 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 	}
 }
 
-func (c crossing) run(t testing.TB, point app.Point) {
+func (c crossing) run(t testing.TB, point failpoint.Point) {
 	s := start(t)
 	u := s.create(tinyVideo)
 	if c.before != nil {

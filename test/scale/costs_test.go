@@ -144,7 +144,7 @@ func made(n int) time.Time {
 // list reads a page of 20 videos, which must be there.
 func (y *yard) list(f video.Filter, after video.Cursor) {
 	y.Helper()
-	page, err := y.ListVideos(y.Context(), y.by, f, after, video.DefaultPage)
+	page, err := y.Catalog.List(y.Context(), y.by, f, after, video.DefaultPage)
 	y.must(err)
 	if len(page.Videos) != video.DefaultPage {
 		y.Fatalf("the page has %d videos", len(page.Videos))
@@ -157,7 +157,7 @@ func (y *yard) search() {
 	var took []time.Duration
 	for range 50 {
 		began := time.Now()
-		page, err := y.ListVideos(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Cursor{}, video.DefaultPage)
+		page, err := y.Catalog.List(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Cursor{}, video.DefaultPage)
 		y.must(err)
 		took = append(took, time.Since(began))
 		if len(page.Videos) > 0 || (page.Next != video.Cursor{}) != (len(y.videos) == many) {
@@ -202,7 +202,7 @@ var operations = []struct {
 }{
 	{"create a video", func(y *yard) { y.create() }},
 	{"read a video", func(y *yard) {
-		_, err := y.PublicVideo(y.Context(), y.by, y.videos[rand.IntN(len(y.videos))], base)
+		_, err := y.Catalog.Public(y.Context(), y.by, y.videos[rand.IntN(len(y.videos))], base)
 		y.must(err)
 	}},
 	{"first page of the list", func(y *yard) { y.list(video.Filter{}, video.Cursor{}) }},

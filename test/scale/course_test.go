@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,14 +14,17 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/probe"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
 const base = "http://spool.test"
 
-// course is what a video goes through: the tasks that package app enqueues for
+// course is what a video goes through: the tasks that the services enqueue for
 // it, stage by stage. A stage begins when all tasks of the one before have ended.
 type course struct {
 	length time.Duration // of the film
@@ -56,11 +58,11 @@ func (n *notebook) tear() []queue.Task {
 	return tasks
 }
 
-// bench is an App on real parts.
+// bench is all services on real parts.
 type bench struct {
-	*app.App
+	*servicetest.Services
 	testing.TB
-	by  app.Actor
+	by  auth.Actor
 	dir string
 }
 
@@ -71,29 +73,22 @@ func newBench(t testing.TB, st *store.Store, q queue.Queue) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := app.Config{UploadURLTTL: time.Hour, MaxUploadBytes: 1 << 20, KeepSource: true, MeasureQuality: true}
-	a, err := app.New(t.Context(), cfg, app.Parts{
-		Store: st, Queue: q, Blobs: blobs, Admit: probe.Admit, Log: slog.New(slog.DiscardHandler), Observer: nobody{},
-	})
+	s, err := servicetest.Wire(t.Context(), servicetest.Config{
+		Uploads: uploads.Config{URLTTL: time.Hour, MaxBytes: 1 << 20}, KeepSource: true, MeasureQuality: true,
+	}, servicetest.Parts{Store: st, Queue: q, Blobs: blobs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{App: a, TB: t, dir: dir}
+	b := &bench{Services: s, TB: t, dir: dir}
 	b.by = b.actor("somebody")
 	return b
 }
 
-// nobody is told what an operator would count.
-type nobody struct{}
-
-func (nobody) Uploaded(int64)                             {}
-func (nobody) VideoFinished(video.Status, *video.Failure) {}
-
-func (b *bench) actor(tenant video.Tenant) app.Actor {
+func (b *bench) actor(tenant video.Tenant) auth.Actor {
 	b.Helper()
-	secret, _, err := b.CreateKey(b.Context(), app.Key{Tenant: tenant})
+	secret, _, err := b.Keys.Create(b.Context(), auth.Key{Tenant: tenant})
 	b.must(err)
-	by, err := b.Authenticate(b.Context(), secret)
+	by, err := b.Keys.Authenticate(b.Context(), secret)
 	b.must(err)
 	return by
 }
@@ -106,9 +101,9 @@ func (b *bench) must(err error) {
 }
 
 // create makes a video that waits for its upload.
-func (b *bench) create() app.Upload {
+func (b *bench) create() catalog.Upload {
 	b.Helper()
-	up, err := b.CreateVideo(b.Context(), b.by, video.Draft{
+	up, err := b.Catalog.Create(b.Context(), b.by, video.Draft{
 		Filename: "film.mp4", Resolutions: []video.Name{"720p", "240p"}, IsPublic: true, Thumbnails: []float64{1, 2},
 	}, base)
 	b.must(err)
@@ -123,12 +118,12 @@ func (b *bench) upload() video.ID {
 	b.Helper()
 	up := b.create()
 	token, _, _ := strings.Cut(strings.TrimPrefix(up.URL, base+"/upload/"), "/")
-	_, err := b.ReceiveUpload(b.Context(), app.Incoming{
+	_, err := b.Uploads.Receive(b.Context(), uploads.Incoming{
 		Token: token, Video: up.Video.ID, ContentType: up.Video.ContentType,
 		Length: int64(len(beginsLikeVideo)), Body: bytes.NewReader(beginsLikeVideo),
 	})
 	b.must(err)
-	_, err = b.CompleteUpload(b.Context(), b.by, up.Video.ID)
+	_, err = b.Uploads.Complete(b.Context(), b.by, up.Video.ID)
 	b.must(err)
 	return up.Video.ID
 }
@@ -175,18 +170,18 @@ func planOf(length time.Duration) *video.Plan {
 func (b *bench) work(ctx context.Context, t queue.Task, p *video.Plan) error {
 	switch t.Kind {
 	case queue.Inspect:
-		return b.Planned(ctx, t.Video, p)
+		return b.StorePlan(ctx, t.Video, p)
 	case queue.Encode:
-		return b.FinishChunk(ctx, t.Video, t.Number, []app.PieceFile{
+		return b.FinishChunk(ctx, t.Video, t.Number, []pipeline.ChunkFile{
 			{Rendition: 0, Path: b.file(), Frames: 500}, {Rendition: 1, Path: b.file(), Frames: 500}})
 	case queue.Audio:
 		return b.FinishAudio(ctx, t.Video, b.file())
 	case queue.Thumbnails:
-		return b.PublishThumbnails(ctx, t.Video, []app.ThumbnailFile{{Path: b.file()}, {Rendition: 1, Path: b.file()}})
+		return b.PublishThumbnails(ctx, t.Video, []pipeline.ThumbnailFile{{Path: b.file()}, {Rendition: 1, Path: b.file()}})
 	case queue.Assemble:
-		return b.PublishFilm(ctx, t.Video, t.Number, app.Film{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
+		return b.PublishRendition(ctx, t.Video, t.Number, pipeline.RenditionFile{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
 	case queue.Measure:
-		return b.Measured(ctx, t.Video, map[int]video.QualityScore{0: {SSIM: 0.97, PSNR: 40}, 1: {SSIM: 0.96, PSNR: 39}})
+		return b.StoreQuality(ctx, t.Video, map[int]video.QualityScore{0: {SSIM: 0.97, PSNR: 40}, 1: {SSIM: 0.96, PSNR: 39}})
 	}
 	return b.Purge(ctx, t.Video)
 }

@@ -235,18 +235,18 @@ func (b *bench) measureProgress(address string, plan chan<- *video.Plan, ended <
 // asWorker asks what a worker asks in the course of a task, except for notes of
 // progress: whether it is wanted, and to keep what a program cost.
 func (b *bench) asWorker(ctx context.Context, t queue.Task, p *video.Plan) error {
-	v, wanted, err := b.Working(ctx, t)
+	v, wanted, err := b.LoadTask(ctx, t)
 	if err != nil || !wanted {
 		return err
 	}
 	if t.Kind != queue.Purge {
-		if err := b.RoomFor(ctx, t, v, 1<<40); err != nil {
+		if err := b.CheckSpace(ctx, t, v, 1<<40); err != nil {
 			return err
 		}
 	}
 	if t.Kind != queue.Purge && t.Kind != queue.Assemble { // those two run no program
 		run := video.Execution{Program: "ffmpeg", Arguments: []string{"-i", "source"}, StartedAt: time.Now(), Wall: time.Second, CPU: time.Second, Result: video.ExecutionOK}
-		if err := b.RecordRun(ctx, t, run); err != nil {
+		if err := b.RecordExecution(ctx, t, run); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,6 @@
 //
 // The simulation runs tasks that do nothing but wait for a clock that the test
 // turns. The queues, their statements and their databases are the real ones, and
-// the tasks are those that package app lays out; only the work itself, and the
+// the tasks are those that the pipeline enqueues; only the work itself, and the
 // time that it takes, are made up.
 package scale

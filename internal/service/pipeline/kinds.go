@@ -187,3 +187,6 @@ func oneIf(wanted bool) int {
 	}
 	return 0
 }
+
+// UsesDisk reports whether tasks of this kind work with files, and so need a folder and space in it.
+func (k Kind) UsesDisk() bool { return k.Reads != nil || k.Writes != nil }

@@ -20,26 +20,47 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// Service is what the interface asks of package app.
-type Service interface {
-	Authenticate(ctx context.Context, secret string) (app.Actor, error)
-	CreateVideo(ctx context.Context, by app.Actor, d video.Draft, base string) (app.Upload, error)
-	CompleteUpload(ctx context.Context, by app.Actor, id video.ID) (video.Video, error)
-	PublicVideo(ctx context.Context, by app.Actor, id video.ID, base string) (app.Watch, error)
-	PrivateVideo(ctx context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error)
-	VideoState(ctx context.Context, by app.Actor, id video.ID) (app.State, error)
-	VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error)
-	ListVideos(ctx context.Context, by app.Actor, f video.Filter, after video.Cursor, limit int) (app.Page, error)
-	Report(ctx context.Context, by app.Actor, id video.ID) (app.Report, error)
-	DeleteVideo(ctx context.Context, by app.Actor, id video.ID) error
-	AddResolution(ctx context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error)
-	RetryResolution(ctx context.Context, by app.Actor, id video.ResolutionID) (app.State, error)
-	DeleteResolution(ctx context.Context, by app.Actor, id video.ResolutionID) error
+// Services are the parts of package service that the API calls.
+type Services struct {
+	Keys    Keys
+	Catalog Catalog
+	Uploads Uploads
+	Deleter Deleter
+}
+
+// Keys authenticates requests.
+type Keys interface {
+	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
+}
+
+// Catalog creates and reads videos.
+type Catalog interface {
+	Create(ctx context.Context, by auth.Actor, d video.Draft, base string) (catalog.Upload, error)
+	Public(ctx context.Context, by auth.Actor, id video.ID, base string) (catalog.PlaybackInfo, error)
+	Private(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (catalog.PlaybackInfo, error)
+	State(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
+	States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error)
+	List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (catalog.Page, error)
+	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
+	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
+	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)
+}
+
+// Uploads completes uploads.
+type Uploads interface {
+	Complete(ctx context.Context, by auth.Actor, id video.ID) (video.Video, error)
+}
+
+// Deleter deletes videos and resolutions.
+type Deleter interface {
+	DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) error
+	DeleteResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) error
 }
 
 // Config holds the settings.
@@ -57,23 +78,23 @@ type Config struct {
 
 // API serves the JSON API.
 type API struct {
-	service Service
-	config  Config
-	limit   limiter
-	routes  http.Handler // everything below /api/, for authenticated requests
-	spec    []byte       // openapi.json
+	services Services
+	config   Config
+	limit    limiter
+	routes   http.Handler // everything below /api/, for authenticated requests
+	spec     []byte       // openapi.json
 
 	subscribers *subscribers
 }
 
-// New returns the API of a service.
-func New(service Service, config Config) (*API, error) {
+// New returns the API of the services.
+func New(services Services, config Config) (*API, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		service: service, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
-		subscribers: newSubscribers(service.VideoStates, config.Log),
+		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
+		subscribers: newSubscribers(services.Catalog.States, config.Log),
 	}
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())

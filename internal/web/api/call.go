@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -16,7 +16,7 @@ const headerKey = "X-API-KEY"
 // call is one authenticated request. huma passes only a context to operations, so the
 // context carries it.
 type call struct {
-	actor   app.Actor
+	actor   auth.Actor
 	request *http.Request
 	writer  http.ResponseWriter
 }
@@ -30,7 +30,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	r.Pattern = "/api/" // access log and metrics read the route from the outer request
-	actor, err := a.service.Authenticate(r.Context(), r.Header.Get(headerKey))
+	actor, err := a.services.Keys.Authenticate(r.Context(), r.Header.Get(headerKey))
 	if err == nil {
 		err = a.limit.allow(actor.KeyID)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -112,7 +112,7 @@ func checkCompletion(body []byte) error {
 	return nil
 }
 
-const maxExpirationSeconds = int(app.MaxSignedLife / time.Second)
+const maxExpirationSeconds = int(auth.MaxSignedLife / time.Second)
 
 var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
 

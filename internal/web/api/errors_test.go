@@ -231,7 +231,7 @@ func TestBodyThatBreaksOff(t *testing.T) {
 // The access log reads the route of a request afterwards.
 func TestTheRouteIsKeptForTheLog(t *testing.T) {
 	t.Parallel()
-	a, err := New(&fakeService{}, Config{})
+	a, err := New(new(fakeService).services(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

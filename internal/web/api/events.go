@@ -51,7 +51,7 @@ func (a *API) OpenStreams() int { return a.subscribers.count() }
 // still fix it. EventSource reconnects whenever a stream ends, unless the response is
 // 204: that is what it gets if it has already received the final state.
 func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.StreamResponse, error) {
-	s, err := a.service.VideoState(ctx, c.actor, id)
+	s, err := a.services.Catalog.State(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -47,7 +47,7 @@ func TestAStreamFromUploadToReady(t *testing.T) {
 		last := s.want(video.Ready, 1)
 		s.wantEnd()
 
-		state, err := r.app.VideoState(r.Context(), r.by, v.ID)
+		state, err := r.services.Catalog.State(r.Context(), r.by, v.ID)
 		r.must(err)
 		if n, err := newUpdate(state); err != nil || last.data != string(n.state) {
 			r.Errorf("the last event is\n%s\nthe state\n%s, %v", last.data, n.state, err)
@@ -122,12 +122,12 @@ func TestADeletionEndsTheStream(t *testing.T) {
 		for _, s := range []*stream{s, other} {
 			s.want(video.PendingUpload, 0)
 		}
-		r.must(r.app.DeleteResolution(r.Context(), r.by, v.Resolutions[0].ID))
+		r.must(r.services.DeleteResolution(r.Context(), r.by, v.Resolutions[0].ID))
 		if _, b := s.video(); strings.Contains(b.data, "720p") || !strings.Contains(b.data, "144p") {
 			r.Errorf("after the deletion of a resolution the state is %s", b.data)
 		}
 		other.video()
-		r.must(r.app.DeleteVideo(r.Context(), r.by, v.ID))
+		r.must(r.services.DeleteVideo(r.Context(), r.by, v.ID))
 		for _, s := range []*stream{s, other} {
 			if b, _ := s.next(); b.event != "deleted" || b.data != `{"id":"`+string(v.ID)+`"}` {
 				r.Errorf("the last event is %+v, want deleted", b)
@@ -195,8 +195,8 @@ func TestEventsFitTheDescription(t *testing.T) {
 
 func TestTooManyStreamsAreRefused(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{state: app.State{Video: testVideo(true, video.PendingUpload)}}
-	a, err := New(f, Config{})
+	f := &fakeService{state: catalog.State{Video: testVideo(true, video.PendingUpload)}}
+	a, err := New(f.services(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

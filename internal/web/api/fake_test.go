@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -24,13 +25,13 @@ const (
 
 // fakeService records its arguments.
 type fakeService struct {
-	err   error // what every method but Authenticate returns
-	watch app.Watch
-	told  app.Report
-	state app.State
-	next  video.Cursor
+	err      error // what every method but Authenticate returns
+	playback catalog.PlaybackInfo
+	told     catalog.Report
+	state    catalog.State
+	next     video.Cursor
 
-	actor      app.Actor
+	actor      auth.Actor
 	draft      video.Draft
 	base       string
 	id         video.ID
@@ -44,83 +45,88 @@ type fakeService struct {
 	repeated   bool
 }
 
-func (f *fakeService) Authenticate(_ context.Context, secret string) (app.Actor, error) {
+// services returns the fake as every service.
+func (f *fakeService) services() Services {
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f}
+}
+
+func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {
 	switch secret {
 	case testKey:
-		return app.Actor{KeyID: "k1", Tenant: video.DefaultTenant, Scopes: app.Scopes}, nil
+		return auth.Actor{KeyID: "k1", Tenant: video.DefaultTenant, Scopes: auth.Scopes}, nil
 	case "":
-		return app.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send a key in the X-API-KEY header."}
+		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send a key in the X-API-KEY header."}
 	default:
-		return app.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
+		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
 	}
 }
 
-func (f *fakeService) CreateVideo(_ context.Context, by app.Actor, d video.Draft, base string) (app.Upload, error) {
+func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, base string) (catalog.Upload, error) {
 	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
 	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)
-	return app.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, TusURL: base + "/upload/tus/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
+	return catalog.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, TusURL: base + "/upload/tus/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
 }
 
-func (f *fakeService) CompleteUpload(_ context.Context, by app.Actor, id video.ID) (video.Video, error) {
+func (f *fakeService) Complete(_ context.Context, by auth.Actor, id video.ID) (video.Video, error) {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return testVideo(true, video.Processing, "720p", "144p"), f.err
 }
 
-func (f *fakeService) PublicVideo(_ context.Context, by app.Actor, id video.ID, base string) (app.Watch, error) {
+func (f *fakeService) Public(_ context.Context, by auth.Actor, id video.ID, base string) (catalog.PlaybackInfo, error) {
 	f.actor, f.id, f.base, f.calls = by, id, base, f.calls+1
-	return f.watch, f.err
+	return f.playback, f.err
 }
 
-func (f *fakeService) PrivateVideo(_ context.Context, by app.Actor, id video.ID, ttl time.Duration, base string) (app.Watch, error) {
+func (f *fakeService) Private(_ context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (catalog.PlaybackInfo, error) {
 	f.actor, f.id, f.ttl, f.base, f.calls = by, id, ttl, base, f.calls+1
-	return f.watch, f.err
+	return f.playback, f.err
 }
 
-func (f *fakeService) VideoState(_ context.Context, by app.Actor, id video.ID) (app.State, error) {
+func (f *fakeService) State(_ context.Context, by auth.Actor, id video.ID) (catalog.State, error) {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return f.state, f.err
 }
 
-// VideoStates returns the same state for all videos.
-func (f *fakeService) VideoStates(_ context.Context, ids []video.ID) (map[video.ID]app.State, error) {
-	states := map[video.ID]app.State{}
+// States returns the same state for all videos.
+func (f *fakeService) States(_ context.Context, ids []video.ID) (map[video.ID]catalog.State, error) {
+	states := map[video.ID]catalog.State{}
 	for _, id := range ids {
 		states[id] = f.state
 	}
 	return states, f.err
 }
 
-// ListVideos returns one video, unless state is empty.
-func (f *fakeService) ListVideos(_ context.Context, by app.Actor, filter video.Filter, after video.Cursor, limit int) (app.Page, error) {
+// List returns one video, unless state is empty.
+func (f *fakeService) List(_ context.Context, by auth.Actor, filter video.Filter, after video.Cursor, limit int) (catalog.Page, error) {
 	f.actor, f.filter, f.after, f.limit, f.calls = by, filter, after, limit, f.calls+1
-	page := app.Page{Next: f.next}
+	page := catalog.Page{Next: f.next}
 	if f.state.Video.ID != "" {
-		page.Videos = []app.State{f.state}
+		page.Videos = []catalog.State{f.state}
 	}
 	return page, f.err
 }
 
-func (f *fakeService) Report(_ context.Context, by app.Actor, id video.ID) (app.Report, error) {
+func (f *fakeService) Report(_ context.Context, by auth.Actor, id video.ID) (catalog.Report, error) {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return f.told, f.err
 }
 
-func (f *fakeService) DeleteVideo(_ context.Context, by app.Actor, id video.ID) error {
+func (f *fakeService) DeleteVideo(_ context.Context, by auth.Actor, id video.ID) error {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return f.err
 }
 
-func (f *fakeService) AddResolution(_ context.Context, by app.Actor, id video.ID, name video.Name) (app.State, error) {
+func (f *fakeService) AddResolution(_ context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error) {
 	f.actor, f.id, f.name, f.calls = by, id, name, f.calls+1
 	return f.state, f.err
 }
 
-func (f *fakeService) RetryResolution(_ context.Context, by app.Actor, id video.ResolutionID) (app.State, error) {
+func (f *fakeService) RetryResolution(_ context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error) {
 	f.actor, f.resolution, f.calls = by, id, f.calls+1
 	return f.state, f.err
 }
 
-func (f *fakeService) DeleteResolution(_ context.Context, by app.Actor, id video.ResolutionID) error {
+func (f *fakeService) DeleteResolution(_ context.Context, by auth.Actor, id video.ResolutionID) error {
 	f.actor, f.resolution, f.calls = by, id, f.calls+1
 	return f.err
 }
@@ -138,9 +144,9 @@ func testVideo(public bool, status video.Status, names ...video.Name) video.Vide
 }
 
 // newHandler returns the handler chain as the server wires it.
-func newHandler(t testing.TB, s Service, c Config) http.Handler {
+func newHandler(t testing.TB, s *fakeService, c Config) http.Handler {
 	t.Helper()
-	a, err := New(s, c)
+	a, err := New(s.services(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

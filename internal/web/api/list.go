@@ -12,7 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -36,7 +36,7 @@ type videoList struct {
 	NextCursor string           `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
-func viewState(s app.State) videoStateView {
+func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
@@ -51,7 +51,7 @@ func viewState(s app.State) videoStateView {
 }
 
 func (a *API) videoState(ctx context.Context, c *call, id video.ID) (*answer[videoStateView], error) {
-	s, err := a.service.VideoState(ctx, c.actor, id)
+	s, err := a.services.Catalog.State(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.service.ListVideos(ctx, c.actor, q.filter, q.after, q.limit)
+	page, err := a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -17,12 +17,12 @@ import (
 var someCursor = video.Cursor{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
 
 // readyState is a video with all fields set.
-func readyState() app.State {
+func readyState() catalog.State {
 	v := testVideo(false, video.Ready)
 	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
 	v.Duration = 2500 * time.Millisecond
 	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "It is cut off.")}
-	return app.State{Video: v, Progress: 1, Resolutions: []app.ResolutionState{
+	return catalog.State{Video: v, Progress: 1, Resolutions: []catalog.ResolutionState{
 		{Progress: 1, Resolution: video.Resolution{ID: resolutionID, Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200}},
 		{Progress: 0.5, Resolution: video.Resolution{ID: resolutionID, Name: "144p", Status: video.Fail, Failure: video.Failf(video.LimitTime, "It took too long.")}},
 	}}
@@ -47,15 +47,15 @@ func TestListVideos(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		state app.State
+		state catalog.State
 		next  video.Cursor
 		want  string
 	}{
-		{"nothing", app.State{}, video.Cursor{}, `{"videos":[]}`},
-		{"nothing, but there is more", app.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
+		{"nothing", catalog.State{}, video.Cursor{}, `{"videos":[]}`},
+		{"nothing, but there is more", catalog.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
 		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
 		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
-		{"a new video", app.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
 			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
 	}
 	for _, tt := range tests {

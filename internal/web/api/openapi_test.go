@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -45,7 +45,7 @@ func TestDescriptionIsUpToDate(t *testing.T) {
 // description returns /openapi.json.
 func description(t *testing.T) map[string]any {
 	t.Helper()
-	a, err := New(&fakeService{}, Config{})
+	a, err := New(new(fakeService).services(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ var operations = map[string]struct {
 func TestAnswersFitTheDescription(t *testing.T) {
 	t.Parallel()
 	doc := strictDescription(t)
-	bare := app.Report{Video: testVideo(true, video.PendingUpload)}
+	bare := catalog.Report{Video: testVideo(true, video.PendingUpload)}
 	for _, op := range everyOperation {
 		if op.name == "events" {
 			continue // see TestEventsFitTheDescription
@@ -125,8 +125,8 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
-				{watch: readyWatch(), told: readyReport(), state: readyState(), next: someCursor},
-				{watch: app.Watch{State: app.State{Video: bare.Video}}, told: bare, state: app.State{Video: bare.Video}},
+				{playback: readyPlayback(), told: readyReport(), state: readyState(), next: someCursor},
+				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, told: bare, state: catalog.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
 				at := operations[op.name]

@@ -91,7 +91,7 @@ func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upl
 	if err != nil {
 		return nil, err
 	}
-	u, err := a.service.CreateVideo(ctx, c.actor, draft, base)
+	u, err := a.services.Catalog.Create(ctx, c.actor, draft, base)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *API) completeUpload(ctx context.Context, c *call, id video.ID) (*answer
 	if err := checkCompletion(body); err != nil {
 		return nil, err
 	}
-	v, err := a.service.CompleteUpload(ctx, c.actor, id)
+	v, err := a.services.Uploads.Complete(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func (a *API) publicVideo(ctx context.Context, c *call, id video.ID) (*answer[vi
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.service.PublicVideo(ctx, c.actor, id, base)
+	w, err := a.services.Catalog.Public(ctx, c.actor, id, base)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[videoView]{viewWatch(w)}, nil
+	return &answer[videoView]{viewPlayback(w)}, nil
 }
 
 func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answer[videoView], error) {
@@ -137,11 +137,11 @@ func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answ
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.service.PrivateVideo(ctx, c.actor, id, ttl, base)
+	w, err := a.services.Catalog.Private(ctx, c.actor, id, ttl, base)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[videoView]{viewWatch(w)}, nil
+	return &answer[videoView]{viewPlayback(w)}, nil
 }
 
 // parsePrivate parses both parameters, so that faults of both are reported.
@@ -163,5 +163,5 @@ func faultsIn(err error) []video.Fault {
 }
 
 func (a *API) deleteVideo(ctx context.Context, c *call, id video.ID) (*nothing, error) {
-	return nil, a.service.DeleteVideo(ctx, c.actor, id)
+	return nil, a.services.Deleter.DeleteVideo(ctx, c.actor, id)
 }

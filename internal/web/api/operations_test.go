@@ -9,7 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -121,17 +122,17 @@ func TestCompleteUpload(t *testing.T) {
 	}
 }
 
-// readyWatch is a private video with all fields set.
-func readyWatch() app.Watch {
-	return app.Watch{State: readyState(), HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Addresses: map[video.Name]app.Addresses{
-		"720p": {Film: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
-		"144p": {Film: "http://h/v/1.k.s/x/144p.mp4"},
-	}}
+// readyPlayback is a private video with all fields set.
+func readyPlayback() catalog.PlaybackInfo {
+	return catalog.PlaybackInfo{State: readyState(), URLs: playback.URLs{HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Resolutions: map[video.Name]playback.ResolutionURLs{
+		"720p": {Rendition: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
+		"144p": {Rendition: "http://h/v/1.k.s/x/144p.mp4"},
+	}}}
 }
 
 func TestPrivateVideo(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{watch: readyWatch()}
+	f := &fakeService{playback: readyPlayback()}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/private/31536000", ""))
 
 	const want = `{"id":"` + testID + `","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
@@ -153,7 +154,7 @@ func TestPublicVideoWithMinimalFields(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail)
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	f := &fakeService{watch: app.Watch{State: app.State{Video: v}}}
+	f := &fakeService{playback: catalog.PlaybackInfo{State: catalog.State{Video: v}}}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/public", ""))
 
 	const want = `{"id":"` + testID + `","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
@@ -180,7 +181,7 @@ func TestDelete(t *testing.T) {
 
 func TestAcceptHeaderChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{watch: readyWatch()}, Config{})
+	h := newHandler(t, &fakeService{playback: readyPlayback()}, Config{})
 	for _, accept := range []string{"", "*/*", "text/html", "application/cbor", "application/problem+json", "json", "application/json;q=0"} {
 		r := request("GET", "/api/video/"+testID+"/public", "")
 		r.Header.Set("Accept", accept)

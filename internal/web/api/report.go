@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -94,14 +94,14 @@ type outputView struct {
 }
 
 func (a *API) report(ctx context.Context, c *call, id video.ID) (*answer[reportView], error) {
-	r, err := a.service.Report(ctx, c.actor, id)
+	r, err := a.services.Catalog.Report(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
 	return &answer[reportView]{viewReport(r)}, nil
 }
 
-func viewReport(r app.Report) reportView {
+func viewReport(r catalog.Report) reportView {
 	v := r.Video
 	out := reportView{
 		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure),
@@ -113,7 +113,7 @@ func viewReport(r app.Report) reportView {
 			out.Decisions = append(out.Decisions, decisionView{Decision: d.What, Reason: d.Why})
 		}
 	}
-	for _, run := range r.Runs {
+	for _, run := range r.Executions {
 		out.Runs = append(out.Runs, viewRun(run))
 	}
 	for _, res := range v.Resolutions {

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // readyReport is a report with all fields set.
-func readyReport() app.Report {
+func readyReport() catalog.Report {
 	at := time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600))
 	v := testVideo(false, video.Ready)
 	v.CompletedAt, v.Source.Size = at, 2000
@@ -28,10 +28,10 @@ func readyReport() app.Report {
 		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32},
 		{Name: "240p", Status: video.Fail},
 	}
-	return app.Report{
+	return catalog.Report{
 		Video: v,
 		Cost:  video.Cost{Executions: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
-		Runs: []video.Execution{
+		Executions: []video.Execution{
 			{Task: "inspect", Attempt: 1, Program: "ffprobe", StartedAt: at, Wall: time.Second, CPU: time.Second, Result: "ok"},
 			{Task: "encode", Number: 3, Attempt: 2, Program: "ffmpeg", Arguments: []string{"-i", "file:source", "a<b&c"}, StartedAt: at,
 				Wall: 500 * time.Millisecond, CPU: 1_000_400 * time.Microsecond, Memory: 1 << 30, Result: "exit status 1"},
@@ -72,7 +72,7 @@ func TestReportBeforeInspection(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	w := do(newHandler(t, &fakeService{told: app.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
+	w := do(newHandler(t, &fakeService{told: catalog.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
 	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
 		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{}}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {

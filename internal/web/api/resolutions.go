@@ -25,7 +25,7 @@ func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answe
 	if faults = slices.Concat(faultsIn(badID), faults); len(faults) > 0 {
 		return nil, video.InvalidFields(faults...)
 	}
-	s, err := a.service.AddResolution(ctx, c.actor, id, name)
+	s, err := a.services.Catalog.AddResolution(ctx, c.actor, id, name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func decodeResolution(body []byte) (video.Name, []video.Fault, error) {
 }
 
 func (a *API) retryResolution(ctx context.Context, c *call, id video.ResolutionID) (*answer[videoStateView], error) {
-	s, err := a.service.RetryResolution(ctx, c.actor, id)
+	s, err := a.services.Catalog.RetryResolution(ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -54,5 +54,5 @@ func (a *API) retryResolution(ctx context.Context, c *call, id video.ResolutionI
 }
 
 func (a *API) deleteResolution(ctx context.Context, c *call, id video.ResolutionID) (*nothing, error) {
-	return nil, a.service.DeleteResolution(ctx, c.actor, id)
+	return nil, a.services.Deleter.DeleteResolution(ctx, c.actor, id)
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -29,36 +32,31 @@ import (
 // time.
 type streamRig struct {
 	*testing.T
-	app    *app.App
-	store  *store.Store
-	api    *API
-	by     app.Actor
-	client *http.Client
-	key    string
-	stop   context.CancelFunc // ends FollowVideos
+	services *servicetest.Services
+	store    *store.Store
+	api      *API
+	by       auth.Actor
+	client   *http.Client
+	key      string
+	stop     context.CancelFunc // ends FollowVideos
 
 	polls atomic.Int64
 	down  atomic.Bool // whether the database fails
 }
 
-// countingService counts polls and can fail them.
-type countingService struct {
-	*app.App
+// countingCatalog counts polls and can fail them.
+type countingCatalog struct {
+	*catalog.Catalog
 	rig *streamRig
 }
 
-func (l countingService) VideoStates(ctx context.Context, ids []video.ID) (map[video.ID]app.State, error) {
-	l.rig.polls.Add(1)
-	if l.rig.down.Load() {
+func (c countingCatalog) States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error) {
+	c.rig.polls.Add(1)
+	if c.rig.down.Load() {
 		return nil, errors.New("the database is down")
 	}
-	return l.App.VideoStates(ctx, ids)
+	return c.Catalog.States(ctx, ids)
 }
-
-type noObserver struct{}
-
-func (noObserver) Uploaded(int64)                             {}
-func (noObserver) VideoFinished(video.Status, *video.Failure) {}
 
 func newStreamRig(t *testing.T) *streamRig {
 	t.Helper()
@@ -72,15 +70,15 @@ func newStreamRig(t *testing.T) *streamRig {
 	files, err := disk.Open(filepath.Join(dir, "objects"), disk.Options{})
 	r.must(err)
 	t.Cleanup(func() { files.Close() })
-	r.app, err = app.New(t.Context(), app.Config{UploadURLTTL: time.Minute, MaxUploadBytes: 1 << 20}, app.Parts{
-		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Log: slog.New(slog.DiscardHandler), Observer: noObserver{}, Now: time.Now,
+	r.services, err = servicetest.Wire(t.Context(), servicetest.Config{Uploads: uploads.Config{URLTTL: time.Minute, MaxBytes: 1 << 20}}, servicetest.Parts{
+		Store: r.store, Queue: local.New(r.store.Writer(), local.Options{}), Blobs: files, Now: time.Now,
 	})
 	r.must(err)
-	r.key, _, err = r.app.CreateKey(t.Context(), app.Key{})
+	r.key, _, err = r.services.Keys.Create(t.Context(), auth.Key{})
 	r.must(err)
-	r.by, err = r.app.Authenticate(t.Context(), r.key)
+	r.by, err = r.services.Keys.Authenticate(t.Context(), r.key)
 	r.must(err)
-	r.api, err = New(countingService{r.app, r}, Config{})
+	r.api, err = New(Services{Keys: r.services.Keys, Catalog: countingCatalog{r.services.Catalog, r}, Uploads: r.services.Uploads, Deleter: r.services}, Config{})
 	r.must(err)
 	r.serve()
 	return r
@@ -139,7 +137,7 @@ func (r *streamRig) must(err error) {
 
 func (r *streamRig) create() video.Video {
 	r.Helper()
-	up, err := r.app.CreateVideo(r.Context(), r.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p", "144p"}}, "http://spool.test")
+	up, err := r.services.Catalog.Create(r.Context(), r.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p", "144p"}}, "http://spool.test")
 	r.must(err)
 	return up.Video
 }

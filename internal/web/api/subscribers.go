@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -45,7 +45,7 @@ type subscriber struct {
 }
 
 // statesByID loads the states of videos. Those that were deleted are missing.
-type statesByID func(context.Context, []video.ID) (map[video.ID]app.State, error)
+type statesByID func(context.Context, []video.ID) (map[video.ID]catalog.State, error)
 
 // subscribers are the open streams of a process.
 //
@@ -194,7 +194,7 @@ func (s *subscriber) offer(u stateUpdate) {
 }
 
 // newUpdate encodes a state exactly as the operation that returns one does.
-func newUpdate(s app.State) (stateUpdate, error) {
+func newUpdate(s catalog.State) (stateUpdate, error) {
 	var b bytes.Buffer
 	err := huma.DefaultJSONFormat.Marshal(&b, viewState(s))
 	return stateUpdate{state: bytes.TrimSpace(b.Bytes()), final: s.Settled}, err

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -123,14 +123,14 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 func TestNobodyGetsAnOlderState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		states := make(chan app.State)
-		f := newSubscribers(func(context.Context, []video.ID) (map[video.ID]app.State, error) {
-			return map[video.ID]app.State{testID: <-states}, nil
+		states := make(chan catalog.State)
+		f := newSubscribers(func(context.Context, []video.ID) (map[video.ID]catalog.State, error) {
+			return map[video.ID]catalog.State{testID: <-states}, nil
 		}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go f.run(ctx)
-		at := func(s video.Status) (app.State, stateUpdate) {
-			state := app.State{Video: testVideo(true, s)}
+		at := func(s video.Status) (catalog.State, stateUpdate) {
+			state := catalog.State{Video: testVideo(true, s)}
 			u, err := newUpdate(state)
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -104,7 +104,7 @@ type failure struct {
 	Message string            `json:"message" doc:"A sentence for a person."`
 }
 
-func viewUpload(u app.Upload) upload {
+func viewUpload(u catalog.Upload) upload {
 	v := u.Video
 	return upload{
 		ID: v.ID, UploadURL: u.URL, ContentType: v.ContentType, IsPublic: v.IsPublic,
@@ -121,16 +121,16 @@ func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
 	return out
 }
 
-func viewWatch(w app.Watch) videoView {
+func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.HLS, DASHURL: w.DASH, VideoCourse: viewVideoCourse(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoCourse: viewVideoCourse(w.State),
 	}
 	for _, r := range w.Resolutions {
-		to := w.Addresses[r.Name]
+		to := w.URLs.Resolutions[r.Name]
 		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
-			ID: r.ID, Status: r.Status, VideoURL: to.Film,
+			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
 			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
 			ResolutionCourse:   viewResolutionCourse(r),
 		}})
@@ -138,7 +138,7 @@ func viewWatch(w app.Watch) videoView {
 	return out
 }
 
-func viewVideoCourse(s app.State) VideoCourse {
+func viewVideoCourse(s catalog.State) VideoCourse {
 	v := s.Video
 	return VideoCourse{
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
@@ -146,7 +146,7 @@ func viewVideoCourse(s app.State) VideoCourse {
 	}
 }
 
-func viewResolutionCourse(r app.ResolutionState) ResolutionCourse {
+func viewResolutionCourse(r catalog.ResolutionState) ResolutionCourse {
 	return ResolutionCourse{
 		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
 		Progress: r.Progress, Failure: viewFailure(r.Failure),

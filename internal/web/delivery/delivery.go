@@ -8,19 +8,24 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Service is what delivery asks of package app.
-type Service interface {
-	ReceiveUpload(ctx context.Context, in app.Incoming) (etag string, err error)
-	OpenPublic(ctx context.Context, id video.ID, file string) (app.Content, error)
-	// PublicAddress and SignedAddress return where a GET is to be sent instead,
-	// or "" when the file is to be opened and served.
-	PublicAddress(ctx context.Context, id video.ID, file string) (string, error)
-	SignedAddress(ctx context.Context, token string, id video.ID, file string) (string, error)
-	OpenSigned(ctx context.Context, token string, id video.ID, file string) (app.Content, error)
+// Uploads receives files.
+type Uploads interface {
+	Receive(ctx context.Context, in uploads.Incoming) (etag string, err error)
+}
+
+// Player opens files for playback.
+type Player interface {
+	OpenPublic(ctx context.Context, id video.ID, file string) (playback.Content, error)
+	OpenSigned(ctx context.Context, token string, id video.ID, file string) (playback.Content, error)
+	// PublicRedirect and SignedRedirect return where a GET is to be sent instead, or "" if the
+	// file is to be opened and served.
+	PublicRedirect(ctx context.Context, id video.ID, file string) (string, error)
+	SignedRedirect(ctx context.Context, token string, id video.ID, file string) (string, error)
 }
 
 // Config holds the settings. The zero value is right outside of tests.
@@ -33,7 +38,8 @@ type Config struct {
 }
 
 type delivery struct {
-	service     Service
+	uploads     Uploads
+	player      Player
 	idleTimeout time.Duration
 	now         func() time.Time
 }
@@ -41,8 +47,8 @@ type delivery struct {
 // Register adds the upload and playback routes to mux. The whole server must be
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
-func Register(mux *http.ServeMux, service Service, config Config) {
-	d := &delivery{service: service, idleTimeout: config.IdleTimeout, now: config.Now}
+func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config) {
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}

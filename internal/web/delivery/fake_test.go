@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -27,7 +28,7 @@ var modified = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 // fakeService answers as the real service would.
 type fakeService struct {
 	err     error
-	receive func(app.Incoming) (string, error)
+	receive func(uploads.Incoming) (string, error)
 	path    string // of the file to play
 	address string // where GET is redirected to; "" serves the file
 
@@ -36,29 +37,29 @@ type fakeService struct {
 	file  string
 }
 
-func (f *fakeService) ReceiveUpload(_ context.Context, in app.Incoming) (string, error) {
+func (f *fakeService) Receive(_ context.Context, in uploads.Incoming) (string, error) {
 	return f.receive(in)
 }
 
-func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (app.Content, error) {
+func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (playback.Content, error) {
 	f.id, f.file = id, file
 	return f.open()
 }
 
-func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (app.Content, error) {
+func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, file string) (playback.Content, error) {
 	f.token, f.id, f.file = token, id, file
 	return f.open()
 }
 
-func (f *fakeService) PublicAddress(_ context.Context, _ video.ID, _ string) (string, error) {
+func (f *fakeService) PublicRedirect(_ context.Context, _ video.ID, _ string) (string, error) {
 	return f.address, nil
 }
 
-func (f *fakeService) SignedAddress(_ context.Context, _ string, _ video.ID, _ string) (string, error) {
+func (f *fakeService) SignedRedirect(_ context.Context, _ string, _ video.ID, _ string) (string, error) {
 	return f.address, nil
 }
 
-func (f *fakeService) open() (app.Content, error) {
+func (f *fakeService) open() (playback.Content, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -90,10 +91,16 @@ func playing(t testing.TB, content []byte) *fakeService {
 	return &fakeService{path: path}
 }
 
+// service is both what receives files and what serves them.
+type service interface {
+	Uploads
+	Player
+}
+
 // newHandler returns the handler chain as the server wires it.
-func newHandler(s Service, c Config) http.Handler {
+func newHandler(s service, c Config) http.Handler {
 	mux := http.NewServeMux()
-	Register(mux, s, c)
+	Register(mux, s, s, c)
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
 	return Guard(edge, Timeouts{Idle: c.IdleTimeout, Drain: testDrain})
 }
@@ -141,7 +148,7 @@ type slowService struct {
 	idleTimeout time.Duration
 }
 
-func (s *slowService) ReceiveUpload(ctx context.Context, in app.Incoming) (string, error) {
+func (s *slowService) Receive(ctx context.Context, in uploads.Incoming) (string, error) {
 	if _, err := io.Copy(io.Discard, in.Body); err != nil {
 		return "", fmt.Errorf("read the upload: %w", err)
 	}

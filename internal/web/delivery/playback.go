@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/service/app"
 	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -29,9 +29,9 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file, cache := r.PathValue("file"), cacheControl("public", r.PathValue("file"), maxCache)
-	address, err := d.service.PublicAddress(r.Context(), id, file)
+	address, err := d.player.PublicRedirect(r.Context(), id, file)
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenPublic(r.Context(), id, file) })
+		err = play(w, r, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -43,9 +43,9 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
 	cache := cacheControl("private", file, sign.Expiry(token).Sub(d.now()))
-	address, err := d.service.SignedAddress(r.Context(), token, SignedID(r), file)
+	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file)
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (app.Content, error) { return d.service.OpenSigned(r.Context(), token, SignedID(r), file) })
+		err = play(w, r, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -65,7 +65,7 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 }
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func play(w http.ResponseWriter, r *http.Request, cache string, open func() (app.Content, error)) error {
+func play(w http.ResponseWriter, r *http.Request, cache string, open func() (playback.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func allowPlayers(h http.Header) {
 // is valid.
 func cacheControl(who, file string, validFor time.Duration) string {
 	longest := maxCache
-	if app.Changes(file) {
+	if playback.MayChange(file) {
 		longest = manifestCache
 	}
 	age := max(0, min(validFor, longest))
@@ -93,7 +93,7 @@ func cacheControl(who, file string, validFor time.Duration) string {
 }
 
 // serve sends an object, or the requested range of it.
-func serve(w http.ResponseWriter, r *http.Request, object app.Content, file, cache string) {
+func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file, cache string) {
 	info, h := object.Info(), w.Header()
 	h.Set("Content-Type", blob.ContentType(file))
 	h.Set("Content-Disposition", "inline")

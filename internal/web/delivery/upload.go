@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -34,7 +34,7 @@ func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err er
 	if r.Header.Get("Content-Range") != "" { // a part must not be stored as the whole file
 		return "", &video.Error{Kind: video.Invalid, Code: "partial_upload_unsupported", Msg: "Send the whole file in one request, without Content-Range."}
 	}
-	etag, err = d.service.ReceiveUpload(r.Context(), app.Incoming{
+	etag, err = d.uploads.Receive(r.Context(), uploads.Incoming{
 		Token:       r.PathValue("token"),
 		Video:       SignedID(r),
 		ContentType: r.Header.Get("Content-Type"),

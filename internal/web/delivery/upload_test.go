@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
 const uploadPath = "/upload/17.k1.sig/" + testID
 
 // storing returns a service that reads each upload to its end, into got.
-func storing(got *[]byte, seen *app.Incoming) *fakeService {
-	return &fakeService{receive: func(in app.Incoming) (string, error) {
+func storing(got *[]byte, seen *uploads.Incoming) *fakeService {
+	return &fakeService{receive: func(in uploads.Incoming) (string, error) {
 		b, err := io.ReadAll(in.Body)
 		if err != nil {
 			return "", fmt.Errorf("store the upload: %w", err)
@@ -31,13 +31,13 @@ func storing(got *[]byte, seen *app.Incoming) *fakeService {
 }
 
 func refusing(kind video.Kind, code string) *fakeService {
-	return &fakeService{receive: func(app.Incoming) (string, error) {
+	return &fakeService{receive: func(uploads.Incoming) (string, error) {
 		return "", &video.Error{Kind: kind, Code: code, Msg: "No."}
 	}}
 }
 
 // serveUploads starts a server and opens a raw connection to it.
-func serveUploads(t *testing.T, s Service, c Config) (conn *net.TCPConn, answers *bufio.Reader) {
+func serveUploads(t *testing.T, s service, c Config) (conn *net.TCPConn, answers *bufio.Reader) {
 	t.Helper()
 	server := httptest.NewServer(newHandler(s, c))
 	t.Cleanup(server.Close)
@@ -72,7 +72,7 @@ func readAnswer(t *testing.T, from *bufio.Reader) *http.Response {
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	s := httptest.NewServer(newHandler(storing(&got, &seen), Config{}))
 	defer s.Close()
 	for _, body := range []io.Reader{strings.NewReader("the file"), io.MultiReader(strings.NewReader("the file"))} {
@@ -136,7 +136,7 @@ func TestAMalformedIDIsLeftToTheSignatureCheck(t *testing.T) {
 	t.Parallel()
 	f := refusing(video.Forbidden, "url_invalid")
 	refuse := f.receive
-	f.receive = func(in app.Incoming) (string, error) { f.id = in.Video; return refuse(in) }
+	f.receive = func(in uploads.Incoming) (string, error) { f.id = in.Video; return refuse(in) }
 	w := do(newHandler(f, Config{}), "PUT", "/upload/17.k1.sig/not-a-uuid")
 	wantProblem(t, w.Code, w.Header(), w.Body, 403, "url_invalid")
 	if f.id != "not-a-uuid" {
@@ -147,7 +147,7 @@ func TestAMalformedIDIsLeftToTheSignatureCheck(t *testing.T) {
 func TestAPartIsNotStoredAsTheWholeFile(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	w := do(newHandler(storing(&got, &seen), Config{}), "PUT", uploadPath, "Content-Range", "bytes 0-9/100")
 	wantProblem(t, w.Code, w.Header(), w.Body, 400, "partial_upload_unsupported")
 	if seen.Token != "" {
@@ -184,7 +184,7 @@ func TestRefusedUploadIsAnsweredBeforeItsBodyIsSent(t *testing.T) {
 func TestExpectContinueIsAnsweredWith100(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	conn, answers := serveUploads(t, storing(&got, &seen), Config{})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n", uploadPath)
 	if res := readAnswer(t, answers); res.StatusCode != 100 {
@@ -199,7 +199,7 @@ func TestExpectContinueIsAnsweredWith100(t *testing.T) {
 func TestStalledUpload(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	conn, answers := serveUploads(t, storing(&got, &seen), Config{IdleTimeout: 50 * time.Millisecond})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nonly this", uploadPath)
 	res := readAnswer(t, answers)
@@ -212,7 +212,7 @@ func TestStalledUpload(t *testing.T) {
 func TestSlowButSteadyUploadIsTaken(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	const idle = 400 * time.Millisecond
 	conn, answers := serveUploads(t, storing(&got, &seen), Config{IdleTimeout: idle})
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n", uploadPath)
@@ -243,10 +243,10 @@ func TestStoringMayTakeLongerThanTheIdleTimeout(t *testing.T) {
 func TestInterruptedUpload(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	var seen app.Incoming
+	var seen uploads.Incoming
 	s := storing(&got, &seen)
 	store := s.receive
-	s.receive = func(in app.Incoming) (string, error) {
+	s.receive = func(in uploads.Incoming) (string, error) {
 		_, err := store(in)
 		return "", &video.Error{Kind: video.Invalid, Code: "upload_interrupted", Err: err}
 	}
@@ -264,7 +264,7 @@ func TestInterruptedUpload(t *testing.T) {
 
 func TestStorageErrorsAreInternal(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{receive: func(in app.Incoming) (string, error) { return "", errors.New("the disk is broken") }}
+	f := &fakeService{receive: func(in uploads.Incoming) (string, error) { return "", errors.New("the disk is broken") }}
 	w := do(newHandler(f, Config{}), "PUT", uploadPath)
 	wantProblem(t, w.Code, w.Header(), w.Body, 500, "internal")
 }

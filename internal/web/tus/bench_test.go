@@ -23,10 +23,12 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/engine/probe"
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -41,10 +43,10 @@ const (
 
 // bench is a server for resumable uploads with a real service and storage.
 type bench struct {
-	*app.App
+	*servicetest.Services
 	t      *testing.T
 	blobs  blob.Store
-	by     app.Actor
+	by     auth.Actor
 	url    string
 	faults *faults       // of the bucket
 	parts  func() int    // unfinished multipart uploads of the bucket
@@ -129,34 +131,32 @@ func onBucket(t *testing.T) *bench {
 	return b
 }
 
-// watched tells the bench when an upload lease is acquired, and pretends that the
-// disk is full.
-type watched struct {
-	*app.App
+// watchedLeases tells the bench when an upload lease is acquired, and can lose it.
+type watchedLeases struct {
+	*uploads.Leases
 	bench *bench
 }
 
-func (w watched) HoldUpload(ctx context.Context, id video.ID, stop func()) (app.Hold, error) {
-	h, err := w.App.HoldUpload(ctx, id, stop)
+func (w watchedLeases) Acquire(ctx context.Context, id video.ID, stop func()) (uploads.Lease, error) {
+	l, err := w.Leases.Acquire(ctx, id, stop)
 	if err == nil && w.bench.held != nil {
 		w.bench.held()
 	}
-	h.Lasts = func() bool { return !w.bench.lost.Load() }
-	return h, err
+	l.Valid = func() bool { return !w.bench.lost.Load() }
+	return l, err
 }
 
-func (w watched) RoomForPiece(length int64) error {
-	return cmp.Or(w.bench.full, w.App.RoomForPiece(length))
+// limitedSpace pretends that the disk is full.
+type limitedSpace struct {
+	*diskspace.Reserve
+	bench *bench
 }
 
-func (w watched) RoomBeside(need int64, free uint64) error {
-	return cmp.Or(w.bench.full, w.App.RoomBeside(need, free))
+func (l limitedSpace) Check(need int64) error { return cmp.Or(l.bench.full, l.Reserve.Check(need)) }
+
+func (l limitedSpace) CheckDisk(need int64, free uint64) error {
+	return cmp.Or(l.bench.full, l.Reserve.CheckDisk(need, free))
 }
-
-type noObserver struct{}
-
-func (noObserver) Uploaded(int64)                             {}
-func (noObserver) VideoFinished(video.Status, *video.Failure) {}
 
 // serve starts the server.
 func (b *bench) serve(storage tus.Storage) {
@@ -165,19 +165,17 @@ func (b *bench) serve(storage tus.Storage) {
 	b.must(err)
 	b.t.Cleanup(func() { db.Close() })
 	b.must(db.Migrate(b.t.Context(), "queue", local.Migrations))
-	b.App, err = app.New(b.t.Context(), app.Config{
-		UploadURLTTL: time.Hour, MaxUploadBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit, AbandonedAfter: time.Hour, MinFree: 1,
-	}, app.Parts{
-		Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Admit: probe.Admit,
-		Log: slog.New(slog.DiscardHandler), Observer: noObserver{},
-	})
+	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
+		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
+		AbandonedAfter: time.Hour, MinFree: 1,
+	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs})
 	b.must(err)
-	secret, _, err := b.CreateKey(b.t.Context(), app.Key{})
+	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
 	b.must(err)
-	b.by, err = b.Authenticate(b.t.Context(), secret)
+	b.by, err = b.Keys.Authenticate(b.t.Context(), secret)
 	b.must(err)
 	mux := http.NewServeMux()
-	b.must(tus.Register(mux, watched{b.App, b}, storage, tus.Config{
+	b.must(tus.Register(mux, tus.Services{Uploads: b.Uploads, Leases: watchedLeases{b.Leases, b}, Space: limitedSpace{b.Reserve, b}}, storage, tus.Config{
 		MaxBytes: limit, IdleTimeout: idleTimeout, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
 	}))
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Timeouts{}))
@@ -215,7 +213,7 @@ func content(size int) []byte {
 // create creates a video without starting its upload.
 func (b *bench) create(whole []byte) *upload {
 	b.t.Helper()
-	up, err := b.CreateVideo(b.t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, b.url)
+	up, err := b.Catalog.Create(b.t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, b.url)
 	b.must(err)
 	return &upload{bench: b, id: up.Video.ID, address: up.TusURL, whole: whole}
 }
@@ -316,7 +314,7 @@ func (a reply) wantProblem(t *testing.T, status int, code string) {
 func (u *upload) wantWhole() {
 	u.t.Helper()
 	u.wantOffset(len(u.whole))
-	_, err := u.CompleteUpload(u.t.Context(), u.by, u.id)
+	_, err := u.Uploads.Complete(u.t.Context(), u.by, u.id)
 	u.must(err)
 	keys := u.stored()
 	if len(keys) != 1 || !strings.HasPrefix(keys[0], "source/") || u.parts() != 0 {

@@ -54,7 +54,7 @@ func Bucket(c BucketConfig) (Storage, error) {
 // parts that the bucket has: if parts were sent in parallel, one could be stored
 // without the one before it, and the file would have a gap.
 func (b *bucket) store(ctx context.Context) s3store.S3Store {
-	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, longTimeout: b.LongTimeout, leaseValid: requestOf(ctx).hold.Lasts})
+	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, longTimeout: b.LongTimeout, leaseValid: requestOf(ctx).lease.Valid})
 	s.ObjectPrefix = b.Prefix
 	s.MinPartSize, s.PreferredPartSize, s.MaxMultipartParts = b.partSize, b.partSize, b.MaxParts
 	s.MaxBufferedParts, s.TemporaryDirectory = 1, b.Scratch
@@ -83,13 +83,13 @@ func (b *bucket) open(ctx context.Context, key string) (handler.Upload, error) {
 	return b.store(ctx).GetUpload(ctx, info.ID) // the ID contains that of the multipart upload
 }
 
-// room checks the scratch directory: a bucket is never full.
-func (b *bucket) room(s Service, _ int64) error {
+// checkSpace checks the scratch directory: a bucket is never full.
+func (b *bucket) checkSpace(s Services, _ int64) error {
 	free, err := diskspace.Free(b.Scratch)
 	if err != nil {
 		return err
 	}
-	return s.RoomBeside(bufferedParts*b.partSize, free)
+	return s.Space.CheckDisk(bufferedParts*b.partSize, free)
 }
 
 func (b *bucket) file(handler.FileInfo) string { return "" }

@@ -64,7 +64,7 @@ func isCorrupt(err error) bool {
 	return syntax || kind
 }
 
-func (d *disk) room(s Service, length int64) error { return s.RoomForPiece(length) }
+func (d *disk) checkSpace(s Services, length int64) error { return s.Space.Check(length) }
 
 func (d *disk) file(info handler.FileInfo) string { return info.Storage["Path"] }
 

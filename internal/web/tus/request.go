@@ -8,14 +8,14 @@ import (
 
 	"github.com/tus/tusd/v2/pkg/handler"
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // request is the state of one request while tusd handles it.
 type request struct {
-	right  app.Resumable
-	hold   app.Hold
+	right  uploads.Resumable
+	lease  uploads.Lease
 	length int64 // of the body; -1 if the client does not say
 	err    error // why it failed, unless tusd itself rejected it
 }

@@ -21,8 +21,8 @@ type Storage interface {
 	// open returns an existing upload, or handler.ErrNotFound. An upload whose file
 	// has already been put in place is reported as complete.
 	open(ctx context.Context, key string) (handler.Upload, error)
-	// room returns an error if there is no disk space for a PATCH of length bytes.
-	room(s Service, length int64) error
+	// checkSpace returns an error if there is no disk space for a PATCH of length bytes.
+	checkSpace(s Services, length int64) error
 	// file returns the path of the complete upload, which the service moves into
 	// place, or "" if finishing the upload already created the object.
 	file(info handler.FileInfo) string
@@ -36,8 +36,8 @@ const finishTimeout = 15 * time.Minute
 
 // uploadStore is tusd's data store. Each video has one upload.
 type uploadStore struct {
-	service Service
-	storage Storage
+	services Services
+	storage  Storage
 }
 
 // NewUpload starts the upload of a video. It replaces an earlier one.
@@ -47,13 +47,13 @@ func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (han
 	if info.SizeIsDeferred {
 		length = -1
 	}
-	if err := s.service.BeginResumable(ctx, q.right, length); err != nil {
+	if err := s.services.Uploads.BeginResumable(ctx, q.right, length); err != nil {
 		return nil, q.fail(err)
 	}
 	info.ID, info.MetaData = q.right.Key, nil
 	inner, err := s.storage.create(ctx, info)
 	if err == nil {
-		err = s.service.InTime(ctx, q.right.Video)
+		err = s.services.Uploads.DiscardIfClosed(ctx, q.right.Video)
 	}
 	if err != nil {
 		return nil, q.fail(err)
@@ -66,7 +66,7 @@ func (s *uploadStore) GetUpload(ctx context.Context, _ string) (handler.Upload, 
 	q := requestOf(ctx)
 	inner, err := s.storage.open(ctx, q.right.Key)
 	if err == nil {
-		err = s.service.ContinueResumable(ctx, q.right)
+		err = s.services.Uploads.ContinueResumable(ctx, q.right)
 	}
 	if err != nil {
 		return nil, q.fail(err)
@@ -102,7 +102,7 @@ func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 	if info.SizeIsDeferred || info.Offset < info.Size || info.Size == 0 || u.arrived {
 		return info, nil
 	}
-	size, err := u.service.ArrivedBytes(ctx, u.request.right.Video)
+	size, err := u.services.Uploads.StoredBytes(ctx, u.request.right.Video)
 	if err == nil && size != info.Size {
 		err = u.finish(ctx)
 	}
@@ -118,11 +118,11 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 		return 0, u.request.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
 			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.right.Limit)})
 	}
-	if err := u.storage.room(u.service, u.request.length); err != nil {
+	if err := u.storage.checkSpace(u.services, u.request.length); err != nil {
 		return 0, u.request.fail(err)
 	}
-	n, err := u.Upload.WriteChunk(ctx, offset, u.service.WhileRoom(src))
-	return n, u.request.fail(cmp.Or(u.service.InTime(ctx, u.request.right.Video), err))
+	n, err := u.Upload.WriteChunk(ctx, offset, u.services.Space.Reader(src))
+	return n, u.request.fail(cmp.Or(u.services.Uploads.DiscardIfClosed(ctx, u.request.right.Video), err))
 }
 
 // FinishUpload puts the file in place.
@@ -134,14 +134,14 @@ func (u *upload) finish(ctx context.Context) error {
 	info, err := u.join(ctx)
 	if u.storage.isMissing(err) { // an earlier attempt may have succeeded, with its response lost
 		var size int64
-		if size, err = u.service.ArrivedBytes(ctx, u.request.right.Video); err == nil && size != info.Size {
+		if size, err = u.services.Uploads.StoredBytes(ctx, u.request.right.Video); err == nil && size != info.Size {
 			return handler.ErrNotFound
 		}
 	}
 	if err != nil {
 		return err
 	}
-	err = u.service.FinishResumable(ctx, u.request.right.Video, u.storage.file(info))
+	err = u.services.Uploads.FinishResumable(ctx, u.request.right.Video, u.storage.file(info))
 	if u.storage.isMissing(err) {
 		return handler.ErrNotFound
 	}
@@ -172,7 +172,7 @@ func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
 
 // Terminate discards the upload.
 func (u *upload) Terminate(ctx context.Context) error {
-	return u.request.fail(u.service.DiscardUpload(ctx, u.request.right.Video))
+	return u.request.fail(u.services.Uploads.Discard(ctx, u.request.right.Video))
 }
 
 // DeclareLength sets the length of a file that was unknown when the upload began.

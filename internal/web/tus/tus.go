@@ -34,25 +34,43 @@ import (
 	"github.com/tus/tusd/v2/pkg/handler"
 	"golang.org/x/exp/slog" // tusd is older than log/slog
 
-	"github.com/spool-video/spool/internal/service/app"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// Service is what tus asks of package app.
-type Service interface {
-	OpenResumable(ctx context.Context, token string, id video.ID) (app.Resumable, error)
-	HoldUpload(ctx context.Context, id video.ID, stop func()) (app.Hold, error)
-	BeginResumable(ctx context.Context, r app.Resumable, length int64) error
-	ContinueResumable(ctx context.Context, r app.Resumable) error
-	RoomForPiece(length int64) error
-	RoomBeside(need int64, free uint64) error
-	WhileRoom(src io.Reader) io.Reader
-	ArrivedBytes(ctx context.Context, id video.ID) (int64, error)
-	InTime(ctx context.Context, id video.ID) error
+// Services are the parts of the service that tus calls.
+type Services struct {
+	Uploads Uploads
+	Leases  Leases
+	Space   Space
+}
+
+// Uploads decides about resumable uploads.
+type Uploads interface {
+	OpenResumable(ctx context.Context, token string, id video.ID) (uploads.Resumable, error)
+	BeginResumable(ctx context.Context, r uploads.Resumable, length int64) error
+	ContinueResumable(ctx context.Context, r uploads.Resumable) error
+	StoredBytes(ctx context.Context, id video.ID) (int64, error)
 	FinishResumable(ctx context.Context, id video.ID, file string) error
-	DiscardUpload(ctx context.Context, id video.ID) error
+	DiscardIfClosed(ctx context.Context, id video.ID) error
+	Discard(ctx context.Context, id video.ID) error
+}
+
+// Leases lets one request at a time write to an upload.
+type Leases interface {
+	Acquire(ctx context.Context, id video.ID, stop func()) (uploads.Lease, error)
+}
+
+// Space checks that there is enough disk space.
+type Space interface {
+	// Check returns an error while the storage has no space for so many bytes.
+	Check(need int64) error
+	// CheckDisk returns an error while a disk with so many free bytes has no space for need more.
+	CheckDisk(need int64, free uint64) error
+	// Reader reads from src as long as there is space.
+	Reader(src io.Reader) io.Reader
 }
 
 // Config holds the settings.
@@ -75,21 +93,21 @@ const (
 )
 
 type server struct {
-	service Service
-	storage Storage
-	config  Config
-	tusd    *handler.UnroutedHandler
-	next    http.Handler
+	services Services
+	storage  Storage
+	config   Config
+	tusd     *handler.UnroutedHandler
+	next     http.Handler
 }
 
 // Register adds the routes of resumable uploads to mux. The whole server must be
 // wrapped in delivery.Guard.
-func Register(mux *http.ServeMux, service Service, storage Storage, config Config) error {
+func Register(mux *http.ServeMux, services Services, storage Storage, config Config) error {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = time.Minute
 	}
-	s := &server{service: service, storage: storage, config: config}
-	store := &uploadStore{service: service, storage: storage}
+	s := &server{services: services, storage: storage, config: config}
+	store := &uploadStore{services: services, storage: storage}
 	tusd, err := handler.NewUnroutedHandler(handler.Config{
 		// No locker is needed: every request, also POST, holds the upload lease.
 		StoreComposer: &handler.StoreComposer{
@@ -143,7 +161,7 @@ func allowOrigins(h http.Header) {
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	allowOrigins(w.Header())
 	token, id := r.PathValue("token"), delivery.SignedID(r)
-	right, err := s.service.OpenResumable(r.Context(), token, id)
+	right, err := s.services.Uploads.OpenResumable(r.Context(), token, id)
 	if err == nil {
 		err = checkHeaders(r, right)
 	}
@@ -152,25 +170,25 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := newBody(w, r, s.config.IdleTimeout)
-	hold, err := s.service.HoldUpload(r.Context(), id, in.stop)
+	lease, err := s.services.Leases.Acquire(r.Context(), id, in.stop)
 	if err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	defer hold.Release()
+	defer lease.Release()
 	// While this request waited for the lease, another one may have completed or
 	// deleted the video.
-	if right, err = s.service.OpenResumable(r.Context(), token, id); err != nil {
+	if right, err = s.services.Uploads.OpenResumable(r.Context(), token, id); err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	s.handle(w, r, in, &request{right: right, hold: hold, length: r.ContentLength})
+	s.handle(w, r, in, &request{right: right, lease: lease, length: r.ContentLength})
 }
 
 // checkHeaders rejects what tusd would misunderstand: it would store a part of a
 // concatenation as the whole file, and call a file that is too large a malformed
 // request.
-func checkHeaders(r *http.Request, right app.Resumable) error {
+func checkHeaders(r *http.Request, right uploads.Resumable) error {
 	if r.Header.Get("Upload-Concat") != "" {
 		return &video.Error{Kind: video.Invalid, Code: "concatenation_unsupported",
 			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, part by part."}

@@ -101,7 +101,7 @@ func TestAnUploadCanBeRestarted(t *testing.T) {
 		}
 		u.post()
 		u.patch(0, 5000)
-		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.Unprocessable {
+		if _, err := b.Uploads.Complete(t.Context(), b.by, u.id); video.KindOf(err) != video.Unprocessable {
 			t.Errorf("completing a file that is not a video: %v", err)
 		}
 		u.wantGone() // otherwise a client would believe that the next file is already sent
@@ -127,7 +127,7 @@ func TestAResumableUploadMayBeLargerThanAPUT(t *testing.T) {
 		_, err := b.blobs.Put(t.Context(), "upload/"+string(u.id)+"/file", bytes.NewReader(content(2001)))
 		b.must(err)
 		u.wantGone()
-		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); video.KindOf(err) != video.TooLarge {
+		if _, err := b.Uploads.Complete(t.Context(), b.by, u.id); video.KindOf(err) != video.TooLarge {
 			t.Errorf("completing a PUT that is too large: %v", err)
 		}
 	})
@@ -138,7 +138,7 @@ func TestAnEmptyUploadIsAnEmptyFile(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		u := b.begin(nil)
 		u.wantOffset(0)
-		_, err := b.CompleteUpload(t.Context(), b.by, u.id)
+		_, err := b.Uploads.Complete(t.Context(), b.by, u.id)
 		if err == nil || !strings.Contains(err.Error(), "upload_empty") {
 			t.Errorf("completing an empty upload: %v; want upload_empty", err)
 		}
@@ -158,7 +158,7 @@ func TestTheLengthMayBeDeclaredWithTheLastPatch(t *testing.T) {
 		if a := u.send("HEAD", nil); a.Get("Upload-Defer-Length") != "1" || a.Get("Upload-Offset") != strconv.Itoa(7*mib) {
 			t.Errorf("HEAD answers %d %v", a.status, a.Header)
 		}
-		if _, err := b.CompleteUpload(t.Context(), b.by, u.id); err == nil || !strings.Contains(err.Error(), "upload_missing") {
+		if _, err := b.Uploads.Complete(t.Context(), b.by, u.id); err == nil || !strings.Contains(err.Error(), "upload_missing") {
 			t.Errorf("completing half an upload: %v; want upload_missing", err)
 		}
 		long := append(patchHeaders(7*mib), "Upload-Length", strconv.Itoa(limit+1))

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/clock"
+	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// observer is told what an operator wants to count.
+type observer interface {
+	Uploaded(bytes int64)
+	VideoFinished(s video.Status, f *video.Failure)
+}
+
+// services are the services of package service, each for one actor.
+type services struct {
+	clock       *clock.Database
+	keys        *auth.Keys
+	signing     *auth.SigningKeys
+	reserve     *diskspace.Reserve
+	tasks       *pipeline.Tasks
+	files       *pipeline.Files
+	player      *playback.Player
+	uploads     *uploads.Service
+	leases      *uploads.Leases
+	catalog     *catalog.Catalog
+	cleaner     *janitor.Cleaner
+	deleter     *janitor.Deleter
+	maintenance *janitor.Maintenance
+}
+
+// buildServices builds the services on the database, the queue and the storage, and marks the storage
+// as that of this database.
+func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, o observer) (err error) {
+	hook := crashPoint()
+	if p.clock, err = clock.NewDatabase(ctx, p.store.Now); err != nil {
+		return err
+	}
+	now := p.clock.Now
+	if p.signing, err = auth.LoadSigningKeys(ctx, p.store, now); err != nil {
+		return err
+	}
+	p.keys = auth.NewKeys(p.store, now, log)
+	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
+	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality}, p.store, p.queue, p.blobs, now, log, o)
+	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
+	p.files = pipeline.NewFiles(p.store, p.blobs)
+	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.Playback == "redirect")
+	p.leases = uploads.NewLeases(p.store, log)
+	p.uploads = uploads.New(c.uploadConfig(), uploads.Parts{
+		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Keys: p.signing, Passes: passes, Admit: probe.Admit,
+		Now: now, Log: log, Observer: o, Hook: hook,
+	})
+	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, c.Upscale)
+	marker := janitor.NewMarker(p.store, p.blobs)
+	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
+		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
+	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases)
+	p.maintenance = &janitor.Maintenance{
+		Store: p.store, Clock: p.clock, Keys: p.signing, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Log: log,
+	}
+	return marker.Write(ctx)
+}
+
+func (c *Config) uploadConfig() uploads.Config {
+	return uploads.Config{
+		URLTTL: c.UploadURLTTL, MaxBytes: int64(c.MaxUploadBytes),
+		ResumableURLTTL: c.ResumableURLTTL, MaxResumableBytes: int64(c.MaxResumableBytes),
+	}
+}
+
+// ready reports whether the database and the storage answer.
+func (p *parts) ready(ctx context.Context) error {
+	if err := p.store.Ping(ctx); err != nil {
+		return err
+	}
+	if err := p.blobs.Ping(ctx); err != nil {
+		return blob.ServiceError("check storage", err)
+	}
+	return nil
+}

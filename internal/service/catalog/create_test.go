@@ -1,0 +1,34 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func TestAClientMayRefuseUpscaling(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	for _, want := range []bool{true, false} {
+		if got := b.Create(video.Draft{Upscale: &want}).Video.Upscale; got != want {
+			t.Errorf("upscale asked for as %t is %t", want, got)
+		}
+	}
+	if b.Create(video.Draft{}).Video.Upscale {
+		t.Error("upscaling without anybody asking for it")
+	}
+}
+
+func TestContentTypeFollowsTheExtension(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	for name, want := range map[string]string{
+		"a.mp4": "video/mp4", "HOLIDAY.MOV": "video/quicktime", "x.MkV": "video/x-matroska", "clip.m2ts": "video/mp2t",
+		"noextension": "application/octet-stream", "odd.xyz": "application/octet-stream", "../../etc/passwd": "application/octet-stream",
+	} {
+		if got := b.Create(video.Draft{Filename: name}).Video.ContentType; got != want {
+			t.Errorf("%s: %s; want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Every row of the table says all that others rely on.
+func TestTheTableOfKindsIsComplete(t *testing.T) {
+	t.Parallel()
+	seen := map[queue.Kind]bool{}
+	var starts, assembles int
+	for _, k := range kinds {
+		if k.Name == "" || seen[k.Name] {
+			t.Errorf("%q has no name of its own", k.Name)
+		}
+		seen[k.Name] = true
+		if k.Priority == nil {
+			t.Errorf("%s has no priority", k.Name)
+		}
+		if planned := k.Numbers != nil; planned != (k.Weight != nil) || planned != (k.Blocks || k.PerRendition) {
+			t.Errorf("%s: the tasks of a plan have numbers, a weight, and a place in the pass", k.Name)
+		}
+		if k.KeepsWork && !k.KeepsSource {
+			t.Errorf("%s keeps chunk files without their source", k.Name)
+		}
+		if k.Optional && !k.Blocks && !k.AfterPass {
+			t.Errorf("%s is optional, but nothing goes on when it is skipped", k.Name)
+		}
+		starts += oneIf(k.StartsPass)
+		assembles += oneIf(k.PerRendition)
+	}
+	if starts != 1 || assembles != 1 {
+		t.Errorf("%d kinds start a pass and %d assemble renditions; want one of each", starts, assembles)
+	}
+}
+
+// What a kind means must not change by accident: the database of an older version has such steps.
+func TestKindsKeepTheirMeaning(t *testing.T) {
+	t.Parallel()
+	all := []queue.Kind{queue.Inspect, queue.Encode, queue.Audio, queue.Thumbnails, queue.Assemble, queue.Measure, queue.Purge}
+	if got := Kinds(); !slices.Equal(got, all) {
+		t.Errorf("kinds are %v; want %v", got, all)
+	}
+	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
+		t.Errorf("%v survive a cancelled pass; want the purge alone", got)
+	}
+	if got := DelayNoPurge(); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Purge}) {
+		t.Errorf("a purge does not wait for %v; want measure and purge", got)
+	}
+	if got := PerRendition(); got != string(queue.Assemble) {
+		t.Errorf("%s has a step for each rendition", got)
+	}
+	for kind, want := range map[queue.Kind][2]bool{
+		queue.Inspect: {true, true}, queue.Encode: {true, true}, queue.Assemble: {true, true},
+		queue.Measure: {false, true}, queue.Purge: {false, false}, "of a newer version": {true, true},
+	} {
+		work, source := Keeps([]store.Step{{Kind: string(kind)}, {Kind: string(queue.Encode), Done: true}})
+		if [2]bool{work, source} != want {
+			t.Errorf("an open step %s keeps work and source: %t, %t; want %v", kind, work, source, want)
+		}
+	}
+}
+
+func TestExpandPlan(t *testing.T) {
+	t.Parallel()
+	p := &video.Plan{
+		Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1000}}, Duration: 40 * time.Second, First: 1,
+		Chunks: []video.Chunk{{Start: 0, End: 20000}, {Start: 20000, End: video.Forever}},
+		Audio:  &video.Audio{}, Thumbnails: []video.Thumbnail{{}}, Renditions: make([]video.Rendition, 3),
+	}
+	steps, tasks := expand(video.Video{ID: "v", Tenant: "t"}, p)
+	var numbers []string
+	for _, s := range steps {
+		if s.Weight <= 0 {
+			t.Errorf("%+v has no weight", s)
+		}
+		numbers = append(numbers, queue.Task{Kind: queue.Kind(s.Kind), Number: s.Number}.String())
+	}
+	if want := []string{"encode//0", "encode//1", "audio//0", "thumbnails//0", "assemble//1", "assemble//2"}; !slices.Equal(numbers, want) {
+		t.Errorf("steps are %v; want %v", numbers, want)
+	}
+	want := []queue.Task{
+		{Kind: queue.Encode, Video: "v", Tenant: "t", Priority: 10}, {Kind: queue.Encode, Video: "v", Tenant: "t", Number: 1, Priority: 11},
+		{Kind: queue.Audio, Video: "v", Tenant: "t", Priority: 3}, {Kind: queue.Thumbnails, Video: "v", Tenant: "t", Priority: 2},
+	}
+	if !slices.Equal(tasks, want) {
+		t.Errorf("tasks are %v; want %v", tasks, want)
+	}
+}

@@ -1,0 +1,111 @@
+// Package servicetest builds all services for tests, on a real database, a real queue and a real
+// object store, wired as cmd/spool does.
+package servicetest
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/clock"
+	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Config is what an operator may choose.
+type Config struct {
+	Uploads        uploads.Config
+	AbandonedAfter time.Duration
+	MinFree        int64
+	KeepSource     bool
+	MeasureQuality bool
+	Upscale        bool
+	Redirect       bool
+}
+
+// Observer ignores what an operator wants to count.
+type Observer struct{}
+
+func (Observer) Uploaded(int64)                             {}
+func (Observer) VideoFinished(video.Status, *video.Failure) {}
+
+// Parts are what the services stand on.
+type Parts struct {
+	Store    *store.Store
+	Queue    queue.Queue
+	Blobs    blob.Store
+	Log      *slog.Logger     // nil: nothing is logged
+	Observer uploads.Observer // nil: nothing is counted
+	Now      func() time.Time // nil: the clock of the database
+	Hook     failpoint.Hook
+}
+
+// Services are all services. Tests call the methods of the embedded ones directly.
+type Services struct {
+	*pipeline.Tasks
+	*pipeline.Files
+	*playback.Player
+	*janitor.Cleaner
+	*janitor.Deleter
+
+	Keys    *auth.Keys
+	Signing *auth.SigningKeys
+	Reserve *diskspace.Reserve
+	Passes  *pipeline.Passes
+	Uploads *uploads.Service
+	Leases  *uploads.Leases
+	Catalog *catalog.Catalog
+	Marker  *janitor.Marker
+	Clock   *clock.Clock
+}
+
+// Wire builds the services.
+func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.Observer == nil {
+		p.Observer = Observer{}
+	}
+	s := &Services{Clock: &clock.Clock{Local: p.Now}}
+	if p.Now == nil {
+		database, err := clock.NewDatabase(ctx, p.Store.Now)
+		if err != nil {
+			return nil, err
+		}
+		s.Clock = &database.Clock
+	}
+	now := s.Clock.Now
+	var err error
+	if s.Signing, err = auth.LoadSigningKeys(ctx, p.Store, now); err != nil {
+		return nil, err
+	}
+	s.Keys = auth.NewKeys(p.Store, now, p.Log)
+	s.Reserve = diskspace.NewReserve(p.Blobs, c.MinFree)
+	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer)
+	s.Tasks = pipeline.NewTasks(s.Passes, s.Reserve, s.Clock, p.Hook)
+	s.Files = pipeline.NewFiles(p.Store, p.Blobs)
+	s.Player = playback.NewPlayer(p.Store, p.Blobs, s.Signing, now, c.Redirect)
+	s.Leases = uploads.NewLeases(p.Store, p.Log)
+	s.Uploads = uploads.New(c.Uploads, uploads.Parts{
+		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
+		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
+	})
+	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, c.Upscale)
+	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
+	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
+		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases)
+	return s, nil
+}

@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	names := v.Unplanned()
+	if len(names) == 0 {
+		return pipeline.NoResolutionLeft()
+	}
+	job, err := w.newJob(ctx, t, v, dir, nil)
+	if err != nil {
+		return err
+	}
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale})
+	if err != nil {
+		return conversion(err)
+	}
+	return w.Tasks.StorePlan(ctx, v.ID, plan)
+}
+
+func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	var outputs []encode.Output
+	began := time.Now()
+	err := w.withSource(ctx, t, v, dir, plan.ChunkSpans(v.Plan, t.Number), func(job ffmpeg.Job) (err error) {
+		began = time.Now()
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		outputs, err = w.engine.EncodeChunk(run, job, v.Plan.Pass(), t.Number, report)
+		return conversion(err)
+	})
+	if err != nil {
+		return err
+	}
+	w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
+	chunks := make([]pipeline.ChunkFile, len(outputs))
+	for i, o := range outputs {
+		chunks[i] = pipeline.ChunkFile{Rendition: v.Plan.First + o.Rendition, Path: o.Path, Frames: o.Frames}
+	}
+	return w.Tasks.FinishChunk(ctx, v.ID, t.Number, chunks)
+}
+
+func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	job, err := w.newJob(ctx, t, v, dir, nil)
+	if err != nil {
+		return err
+	}
+	run, report, stop := w.heartbeat(ctx, t)
+	output, err := w.engine.EncodeAudio(run, job, v.Plan, report)
+	stop()
+	if errors.Is(err, encode.ErrNoAudio) {
+		return w.Tasks.Skip(ctx, t)
+	}
+	if err != nil {
+		return conversion(err)
+	}
+	return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
+}
+
+func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	var outputs []encode.Output
+	err := w.withSource(ctx, t, v, dir, plan.ThumbnailSpans(v.Plan), func(job ffmpeg.Job) (err error) {
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		outputs, err = w.engine.Thumbnails(run, job, v.Plan.Pass(), report)
+		return conversion(err)
+	})
+	if err != nil {
+		return err
+	}
+	files := make([]pipeline.ThumbnailFile, len(outputs))
+	for i, o := range outputs {
+		files[i] = pipeline.ThumbnailFile{Rendition: v.Plan.First + o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
+	}
+	return w.Tasks.PublishThumbnails(ctx, v.ID, files)
+}
+
+func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	parts, err := w.Files.OpenChunkFiles(ctx, v, t.Number)
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	if len(parts.Chunks) == 0 {
+		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
+	}
+	path := filepath.Join(dir, "rendition.mp4")
+	sum, err := join(ctx, path, parts, v.Plan.Duration)
+	if errors.Is(err, mp4.ErrTimes) {
+		w.log.InfoContext(ctx, "the chunk files cannot be joined", "task", t.String(), "err", err)
+		return video.Failf(video.Corrupt, "The file's timestamps make no sense: its pictures overlap in time.")
+	}
+	if err != nil {
+		return conversion(err)
+	}
+	if int64(sum.Frames) != parts.Frames {
+		return conversion(fmt.Errorf("the rendition has %d frames, its chunk files %d", sum.Frames, parts.Frames))
+	}
+	if limit := v.Plan.Duration + v.Plan.Duration/10 + 5*time.Second; sum.Duration > limit {
+		return video.Failf(video.Corrupt, "The file's timestamps make no sense: it claims to last %s, but would play for %s.",
+			v.Plan.Duration.Round(time.Second), sum.Duration.Round(time.Second))
+	}
+	return w.Tasks.PublishRendition(ctx, v.ID, t.Number, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+}
+
+// join writes the rendition that the chunk files make to path and checks it.
+func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, length time.Duration) (mp4.Summary, error) {
+	chunks := make([]mp4.Input, len(parts.Chunks))
+	for i, o := range parts.Chunks {
+		chunks[i] = mp4.Input{ReaderAt: storedFile{o}, Size: o.Info().Size}
+	}
+	var audio *mp4.Input
+	if parts.Audio != nil {
+		audio = &mp4.Input{ReaderAt: storedFile{parts.Audio}, Size: parts.Audio.Info().Size}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
+	}
+	defer f.Close()
+	sum, err := mp4.Assemble(cancellableFile{ctx, f}, chunks, audio, length)
+	if err != nil {
+		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
+	}
+	return sum, mp4.Verify(mp4.Input{ReaderAt: f, Size: sum.Size}, sum)
+}
+
+// storedFile is an object that is read in the middle of a conversion. It tells errors of the storage
+// from those of the conversion.
+type storedFile struct{ io.ReaderAt }
+
+func (f storedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = storageError{err}
+	}
+	return n, err
+}
+
+// cancellableFile is a file whose writing ends with the task.
+type cancellableFile struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (f cancellableFile) Write(p []byte) (int, error) {
+	if f.ctx.Err() != nil {
+		return 0, context.Cause(f.ctx)
+	}
+	return f.file.Write(p)
+}
