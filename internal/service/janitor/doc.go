@@ -25,7 +25,8 @@
 //
 // A process may be killed between any two writes. What is left is one of these, and each has somebody
 // who removes it:
-//   - a copy of a source without a row, because Complete was killed: the next purge, or a sweep
+//   - a copy of a source without a row, because Complete was killed: the next purge, or a sweep a day
+//     later (copyGrace)
 //   - a chunk file whose step is not done: the task runs again and writes the same key
 //   - a rendition file published before the commit: the task runs again and replaces it; if the video
 //     is gone, a sweep

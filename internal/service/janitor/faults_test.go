@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +14,12 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -27,13 +31,15 @@ const abandonedAfter = time.Hour
 type cleanerRig struct {
 	*janitor.Cleaner
 	*testing.T
-	store *store.Store
-	blobs *disk.Store
-	now   time.Time
+	store   *store.Store
+	blobs   *disk.Store
+	uploads *uploads.Service
+	now     time.Time
 
 	stuck    video.ID // whose objects cannot be listed
 	finished []string // the codes that the observer was told
 	onFinish func()
+	onPoint  func(failpoint.Point)
 }
 
 func newCleanerRig(t *testing.T) *cleanerRig {
@@ -49,11 +55,24 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	}
 	t.Cleanup(func() { r.blobs.Close() })
 	blobs := stuckStore{r.blobs, r}
-	clock := func() time.Time { return r.now }
-	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, nil, blobs,
-		uploads.New(uploads.Config{}, uploads.Parts{Store: r.store, Blobs: blobs, Now: clock, Observer: r}),
+	if err := r.store.Migrate(t.Context(), "queue", local.Migrations); err != nil {
+		t.Fatal(err)
+	}
+	tasks := local.New(r.store.Writer(), local.Options{})
+	clock, log := func() time.Time { return r.now }, slog.New(slog.DiscardHandler)
+	r.uploads = uploads.New(uploads.Config{MaxBytes: 1 << 20}, uploads.Parts{
+		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r),
+		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Observer: r, Hook: r.reach,
+	})
+	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, tasks, blobs, r.uploads,
 		janitor.NewMarker(r.store, blobs), clock, r, nil)
 	return r
+}
+
+func (r *cleanerRig) reach(p failpoint.Point) {
+	if r.onPoint != nil {
+		r.onPoint(p)
+	}
 }
 
 func (r *cleanerRig) Uploaded(int64) {}

@@ -7,6 +7,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -46,6 +47,16 @@ func loadOwner(ctx context.Context, db database, id video.ID) (owner, error) {
 	return o, err
 }
 
+// copyGrace is the age at which a copy of a source that no video has recorded is removed.
+//
+// A completion copies the file, which may take hours, and then records the copy. The upload window may
+// end in between, so it is not enough to keep copies until then: the accepted video would have no
+// source. A completion does not record a copy older than uploads.CompletionLimit. The rest of the
+// grace is for clocks that differ, and for a transaction that waits. The age is that in the key, by
+// the same clock as the limit: a storage has a clock of its own, and on a disk, where a copy is a
+// link, the time of the upload.
+const copyGrace = 2 * uploads.CompletionLimit
+
 // rules say which objects are kept.
 type rules struct {
 	config Config
@@ -67,11 +78,19 @@ func (r rules) keeps(o owner, key string) bool {
 		return open
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
-		return open || key == v.Source.Key && (working || o.keepsSource || r.config.KeepSource)
+		return open || v.CompletedAt.IsZero() && r.young(key) ||
+			key == v.Source.Key && (working || o.keepsSource || r.config.KeepSource)
 	case objects.Work:
 		return working
 	}
 	name, thumbnail, ok := objects.ParsePlaybackFile(rest)
 	res, has := v.Resolution(name)
 	return ok && has && res.Status != video.Fail && thumbnail < len(v.Thumbnails) && objects.PlaybackArea(v) == area
+}
+
+// young reports whether a completion may still record this copy of a source. A time far in the future
+// is one of a wrong clock.
+func (r rules) young(key string) bool {
+	begun, ok := objects.SourceBegun(key)
+	return ok && r.now().Sub(begun).Abs() < copyGrace
 }

@@ -19,10 +19,14 @@
 package objects
 
 import (
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -66,6 +70,24 @@ func UploadKeys(id video.ID) []string {
 
 // Source is the key of a verified file. unique tells it from other copies.
 func Source(id video.ID, unique string) string { return Sources.Prefix(id) + unique }
+
+// NewSource is the key of a new copy of a video's file. It contains the time at which the copy begins,
+// by the clock of the caller (a UUID of version 7).
+func NewSource(id video.ID, begun time.Time) string {
+	unique := uuid.New()
+	binary.BigEndian.PutUint64(unique[:8], uint64(begun.UnixMilli())<<16|uint64(unique[6]&0x0f|7<<4)<<8|uint64(unique[7]))
+	return Source(id, unique.String())
+}
+
+// SourceBegun returns when the copy of a source began.
+func SourceBegun(key string) (begun time.Time, ok bool) {
+	area, _, rest, _ := Parse(key)
+	unique, err := uuid.Parse(rest)
+	if area != Sources || err != nil || unique.Version() != 7 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(unique[:8]) >> 16)), true
+}
 
 // Chunk is the key of the file of one chunk at one rendition.
 func Chunk(id video.ID, chunk, rendition int) string {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -53,6 +51,12 @@ func processing(v video.Video) video.Video {
 	return v
 }
 
+// CompletionLimit is how long after the beginning of its copy a source may still be recorded. Copies
+// that are not recorded are swept when they are much older than that.
+const CompletionLimit = 12 * time.Hour
+
+var errTooSlow = errors.New("copying the uploaded file took too long")
+
 // accept verifies the uploaded file, pins it under a key that no upload address reaches, and turns the
 // video to processing. A file that does not pass is a *video.Failure. It reports false when another
 // call accepted a file before.
@@ -64,13 +68,17 @@ func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) 
 	// The copy may take minutes. A client or a proxy that does not wait for it calls again, and must
 	// find the result of this call instead of starting another copy.
 	ctx = context.WithoutCancel(ctx)
-	pinned, err := s.blobs.Copy(ctx, objects.Upload(id), objects.Source(id, uuid.Must(uuid.NewV7()).String()), info.ETag)
+	begun := s.now()
+	pinned, err := s.blobs.Copy(ctx, objects.Upload(id), objects.NewSource(id, begun), info.ETag)
 	if err != nil {
 		return false, err
 	}
 	s.hook.Reach(failpoint.SourcePinned)
 	var accepted bool
 	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		if s.now().Sub(begun) > CompletionLimit {
+			return errTooSlow
+		}
 		source := video.Source{Key: pinned.Key, Size: pinned.Size, ETag: pinned.ETag}
 		if accepted, err = tx.AcceptUpload(ctx, id, source, s.now()); err != nil || !accepted {
 			return err
