@@ -5,13 +5,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 func TestOneOfManyTakesATurn(t *testing.T) {
 	t.Parallel()
-	st := openPostgres(t, pgtest.Fresh(t))
+	st := openPostgres(t, migrated.Fresh(t))
 	now := time.UnixMilli(1_900_000_000_000)
 	for _, round := range []struct {
 		name string
@@ -50,7 +48,7 @@ func TestOneOfManyTakesATurn(t *testing.T) {
 
 func TestPostgresTellsTheTime(t *testing.T) {
 	t.Parallel()
-	st := openPostgres(t, pgtest.Fresh(t))
+	st := openPostgres(t, migrated.Fresh(t))
 	now, err := st.Now(t.Context())
 	if d := time.Since(now).Abs(); err != nil || d > 10*time.Second {
 		t.Errorf("Now = %v, %v; want the time of this machine, on which the server runs", now, err)

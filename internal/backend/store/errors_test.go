@@ -11,8 +11,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// wantTrouble checks that err is trouble that passes, of this kind.
-func wantTrouble(t *testing.T, err error, kind video.Kind, code string) {
+// wantError checks that err is trouble that passes, of this kind.
+func wantError(t *testing.T, err error, kind video.Kind, code string) {
 	t.Helper()
 	e, ok := errors.AsType[*video.Error](err)
 	if !ok || e.Kind != kind || e.Code != code {
@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			return tx.InsertVideo(ctx, large)
 		})
-		wantTrouble(t, err, video.InsufficientStorage, "insufficient_storage")
+		wantError(t, err, video.InsufficientStorage, "insufficient_storage")
 		if v, err := st.Video(ctx, "before"); err != nil || v.Status != video.Processing {
 			t.Errorf("what was changed before the disk was full: %s, %v; want it undone", v.Status, err)
 		}
@@ -59,7 +59,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	ctx, st := t.Context(), open(t, fresh(t))
 	run(t, st, `PRAGMA query_only = 1`)
-	wantTrouble(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
+	wantError(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
 	run(t, st, `PRAGMA query_only = 0`)
 	if err := insert(ctx, st, someVideo("a")); err != nil {
 		t.Errorf("when it can be written again: %v", err)
@@ -72,7 +72,7 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 	st, other := open(t, path), open(t, path)
 	run(t, st, `PRAGMA busy_timeout = 1`)
 	err := other.InTx(ctx, func(tx *store.Tx) error {
-		wantTrouble(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
+		wantError(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
 		return tx.InsertVideo(ctx, someVideo("b"))
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -14,7 +13,7 @@ import (
 // video, however many they are, keep nobody else waiting.
 func TestPostgresManyWaitForOneVideo(t *testing.T) {
 	t.Parallel()
-	ctx, st := t.Context(), openPostgres(t, pgtest.Fresh(t))
+	ctx, st := t.Context(), openPostgres(t, migrated.Fresh(t))
 	for _, id := range []video.ID{"locked", "other"} {
 		if err := insert(ctx, st, someVideo(id)); err != nil {
 			t.Fatal(err)

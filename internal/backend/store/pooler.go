@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -15,7 +16,7 @@ var errShared = errors.New("a pooler gives each transaction another connection: 
 
 // checkSessions fails with errShared if two of our connections share a process of
 // the server, or if one connection changes its process.
-func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
+func checkSessions(ctx context.Context, config *pgx.ConnConfig, timeout time.Duration) (err error) {
 	var conns [2]*pgx.Conn
 	for i := range conns {
 		if conns[i], err = pgx.ConnectConfig(ctx, config.Copy()); err != nil {
@@ -26,7 +27,7 @@ func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	var seen [2]string
 	for range 3 { // with other clients on the pooler, one try may succeed by chance
 		for i, conn := range conns {
-			process, err := processOf(ctx, conn)
+			process, err := processOf(ctx, conn, timeout)
 			if err != nil {
 				return fmt.Errorf("check that the connection is not shared: %w", err)
 			}
@@ -41,8 +42,8 @@ func checkSessions(ctx context.Context, config *pgx.ConnConfig) (err error) {
 
 // processOf returns which process of the server answers. The statement is not
 // prepared, because poolers confuse prepared statements.
-func processOf(ctx context.Context, conn *pgx.Conn) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
+func processOf(ctx context.Context, conn *pgx.Conn, timeout time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	answers, err := conn.PgConn().Exec(ctx, `SELECT pg_backend_pid()`).ReadAll()
 	if err != nil {

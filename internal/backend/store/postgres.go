@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -17,13 +16,15 @@ import (
 	"github.com/spool-video/spool/internal/backend/store/migrate"
 )
 
-// Timeouts of PostgreSQL. A server that vanishes without closing its connections
-// must not hold a request for longer than a person waits.
-const (
-	connectTimeout   = 2 * time.Second // to get a connection from the pool, or to make one
-	lockTimeout      = 3 * time.Second // for a lock that another transaction holds
-	statementTimeout = 5 * time.Second // for the answer to one statement
-)
+// timeouts bound what PostgreSQL is waited for. A server that vanishes without
+// closing its connections must not hold a request for longer than a person waits.
+type timeouts struct {
+	connect   time.Duration // to get a connection from the pool, or to make one
+	lock      time.Duration // for a lock that another transaction holds
+	statement time.Duration // for the answer to one statement
+}
+
+var defaultTimeouts = timeouts{connect: 2 * time.Second, lock: 3 * time.Second, statement: 5 * time.Second}
 
 // keepAliveInterval is how often KeepAliveWhile sends a statement.
 const keepAliveInterval = 15 * time.Second
@@ -39,14 +40,16 @@ const maxConnections = 16
 // client is gone, and must not wait for ever for a process that was stopped in the
 // middle of a transaction. A live transaction sends something more often than
 // every five minutes: see Tx.KeepAliveWhile.
-var sessionSettings = map[string]string{
-	"lock_timeout":                        milliseconds(lockTimeout),
-	"statement_timeout":                   milliseconds(statementTimeout),
-	"idle_in_transaction_session_timeout": milliseconds(5 * time.Minute),
-	"tcp_keepalives_idle":                 "10", // seconds
-	"tcp_keepalives_interval":             "5",
-	"tcp_keepalives_count":                "3",
-	"default_transaction_isolation":       "read committed",
+func (t timeouts) sessionSettings() map[string]string {
+	return map[string]string{
+		"lock_timeout":                        milliseconds(t.lock),
+		"statement_timeout":                   milliseconds(t.statement),
+		"idle_in_transaction_session_timeout": milliseconds(5 * time.Minute),
+		"tcp_keepalives_idle":                 "10", // seconds
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+		"default_transaction_isolation":       "read committed",
+	}
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
@@ -58,20 +61,24 @@ func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) 
 // by the WHERE of its statement or by Tx.Lock, never by the order in which two
 // transactions happen to run.
 func OpenPostgres(ctx context.Context, address string) (*Store, error) {
-	config, err := postgresConfig(address)
+	return openPostgres(ctx, address, defaultTimeouts)
+}
+
+func openPostgres(ctx context.Context, address string, t timeouts) (*Store, error) {
+	config, err := postgresConfig(address, t)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := checkSessions(ctx, config.ConnConfig); err != nil {
+	if err := checkSessions(ctx, config.ConnConfig, t.statement); err != nil {
 		return nil, diagnose(config.ConnConfig, err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool)})
+	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool), t.connect})
 	db.SetMaxIdleConns(0) // the pool keeps idle connections
-	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, keepAlive: keepAliveInterval}
+	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
 	if err := s.checkPostgres(ctx); err != nil {
 		return nil, errors.Join(diagnose(config.ConnConfig, err), s.Close())
 	}
@@ -84,7 +91,7 @@ func CheckURL(address string) error {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return errors.New(`must be like "postgres://user:password@host:5432/spool"; empty means SQLite`)
 	}
-	config, err := postgresConfig(address)
+	config, err := postgresConfig(address, defaultTimeouts)
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
@@ -95,7 +102,7 @@ func CheckURL(address string) error {
 	return nil
 }
 
-func postgresConfig(address string) (*pgxpool.Config, error) {
+func postgresConfig(address string, t timeouts) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, err // without the password
@@ -103,10 +110,10 @@ func postgresConfig(address string) (*pgxpool.Config, error) {
 	if !strings.Contains(address, "pool_max_conns") {
 		config.MaxConns = maxConnections
 	}
-	config.ConnConfig.ConnectTimeout = connectTimeout
-	config.PingTimeout = connectTimeout / 2
-	config.ConnConfig.Tracer = tracer{}
-	config.AfterConnect = withSettings(sessionSettings)
+	config.ConnConfig.ConnectTimeout = t.connect
+	config.PingTimeout = t.connect / 2
+	config.ConnConfig.Tracer = tracer{t.statement}
+	config.AfterConnect = withSettings(t.sessionSettings())
 	config.PrepareConn = canWrite
 	if params := config.ConnConfig.RuntimeParams; params["application_name"] == "" {
 		params["application_name"] = "spool"
@@ -153,7 +160,7 @@ func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpo
 	config := s.pool.Config() // a copy
 	config.MaxConns, config.MinConns, config.MinIdleConns = 3, 0, 0
 	config.ConnConfig.Tracer = nil
-	settings := maps.Clone(sessionSettings)
+	settings := s.timeouts.sessionSettings()
 	settings["lock_timeout"], settings["statement_timeout"] = "0", "0"
 	config.AfterConnect = withSettings(settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -176,10 +183,13 @@ func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpo
 }
 
 // limitedConnector gives up if the pool has no connection in time.
-type limitedConnector struct{ driver.Connector }
+type limitedConnector struct {
+	driver.Connector
+	timeout time.Duration
+}
 
 func (c limitedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	return c.Connector.Connect(ctx)
 }

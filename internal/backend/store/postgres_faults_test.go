@@ -14,19 +14,19 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// impatience is how long anybody may be kept waiting by a server that is gone,
-// and a bit for a busy machine.
-const impatience = 5*time.Second + 2*time.Second
+// impatience is how long a server that is gone may delay a caller of OpenImpatient,
+// with some reserve for a busy machine.
+const impatience = 1500*time.Millisecond + 2*time.Second
 
-// What PostgreSQL says is turned into what a client is told.
-func TestPostgresTrouble(t *testing.T) {
+// The errors of PostgreSQL are turned into what a client is told.
+func TestPostgresErrors(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	ctx, st := t.Context(), openPostgres(t, address)
 	pgtest.Exec(t, address, `
-		CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			RAISE EXCEPTION 'meant by the test' USING ERRCODE = NEW.filename; END $$;
-		CREATE TRIGGER trouble BEFORE INSERT ON video FOR EACH ROW EXECUTE FUNCTION trouble()`)
+		CREATE TRIGGER fail BEFORE INSERT ON video FOR EACH ROW EXECUTE FUNCTION fail()`)
 	tests := []struct {
 		name, code string
 		kind       video.Kind
@@ -61,7 +61,7 @@ func TestPostgresTrouble(t *testing.T) {
 				t.Errorf("tried %d times, want %d", tries, tt.tries)
 			}
 			if tt.kind != video.Internal {
-				wantTrouble(t, err, tt.kind, tt.says)
+				wantError(t, err, tt.kind, tt.says)
 			} else if err == nil || video.KindOf(err) != video.Internal {
 				t.Errorf("error = %v (%s), want it internal", err, video.KindOf(err))
 			}
@@ -72,7 +72,7 @@ func TestPostgresTrouble(t *testing.T) {
 // Two that lock the same videos in opposite order both get through.
 func TestPostgresDeadlock(t *testing.T) {
 	t.Parallel()
-	ctx, st := t.Context(), openPostgres(t, pgtest.Fresh(t))
+	ctx, st := t.Context(), openPostgres(t, migrated.Fresh(t))
 	for _, id := range []video.ID{"a", "b"} {
 		if err := insert(ctx, st, someVideo(id)); err != nil {
 			t.Fatal(err)
@@ -107,14 +107,11 @@ func TestPostgresDeadlock(t *testing.T) {
 	}
 }
 
-// Publishing a large film keeps its video locked for minutes. Whoever needs the
+// Publishing a large file keeps its video locked for minutes. Whoever needs the
 // lock waits for it, longer than any single statement may take.
 func TestPostgresLockIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits longer than a lock may take")
-	}
-	ctx, st := t.Context(), openPostgres(t, pgtest.Fresh(t))
+	ctx, st := t.Context(), opened(t, store.OpenImpatient, migrated.Fresh(t))
 	if err := insert(ctx, st, someVideo("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +130,7 @@ func TestPostgresLockIsWaitedFor(t *testing.T) {
 				return err
 			})
 		}()
-		time.Sleep(7 * time.Second)
+		time.Sleep(2 * time.Second)
 		released.Store(true)
 		return nil
 	})
@@ -157,8 +154,8 @@ func calls(ctx context.Context, st *store.Store) map[string]func() error {
 	}
 }
 
-// wantAllTrouble checks that whoever asks is told so, and soon.
-func wantAllTrouble(t *testing.T, st *store.Store) {
+// wantAllUnavailable checks that every call fails with Unavailable, and soon.
+func wantAllUnavailable(t *testing.T, st *store.Store) {
 	t.Helper()
 	var asking sync.WaitGroup
 	for name, call := range calls(t.Context(), st) {
@@ -179,14 +176,14 @@ func wantAllTrouble(t *testing.T, st *store.Store) {
 func TestPostgresServerIsGone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	st := openPostgres(t, server.Fresh(t))
+	st := opened(t, store.OpenImpatient, server.Fresh(t))
 	if err := insert(t.Context(), st, someVideo("a")); err != nil {
 		t.Fatal(err)
 	}
 	for name, stop := range map[string]func(){"stopped": server.Stop, "crashed": server.Crash} {
 		t.Run(name, func(t *testing.T) {
 			stop()
-			wantAllTrouble(t, st)
+			wantAllUnavailable(t, st)
 			server.Start(t)
 			if err := insert(t.Context(), st, someVideo(video.ID(name))); err != nil {
 				t.Errorf("when it is back: %v", err)
@@ -198,13 +195,13 @@ func TestPostgresServerIsGone(t *testing.T) {
 // A server can be there and not answer: its machine is gone, or hangs.
 func TestPostgresServerIsSilent(t *testing.T) {
 	t.Parallel()
-	proxy := pgtest.NewProxy(t, pgtest.Fresh(t))
-	st := openPostgres(t, proxy.URL())
+	proxy := pgtest.NewProxy(t, migrated.Fresh(t))
+	st := opened(t, store.OpenImpatient, proxy.URL())
 	if err := insert(t.Context(), st, someVideo("a")); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Freeze()
-	wantAllTrouble(t, st)
+	wantAllUnavailable(t, st)
 	proxy.Thaw()
 	proxy.Drop()
 	if err := insert(t.Context(), st, someVideo("b")); err != nil {
@@ -212,10 +209,10 @@ func TestPostgresServerIsSilent(t *testing.T) {
 	}
 }
 
-// Connections that died in the pool are nobody's trouble.
+// Connections that died in the pool are replaced without an error.
 func TestPostgresConnectionsAreRenewed(t *testing.T) {
 	t.Parallel()
-	proxy := pgtest.NewProxy(t, pgtest.Fresh(t))
+	proxy := pgtest.NewProxy(t, migrated.Fresh(t))
 	st := openPostgres(t, proxy.URL())
 	for i := range 5 {
 		if err := insert(t.Context(), st, someVideo(video.ID(fmt.Sprint(i)))); err != nil {
@@ -229,8 +226,8 @@ func TestPostgresConnectionsAreRenewed(t *testing.T) {
 // happened, and nobody is told that it did.
 func TestPostgresLostCommit(t *testing.T) {
 	t.Parallel()
-	proxy := pgtest.NewProxy(t, pgtest.Fresh(t))
-	ctx, st := t.Context(), openPostgres(t, proxy.URL())
+	proxy := pgtest.NewProxy(t, migrated.Fresh(t))
+	ctx, st := t.Context(), opened(t, store.OpenImpatient, proxy.URL())
 	for name, lose := range map[string]func(){"silent": proxy.Freeze, "broken": proxy.Drop} {
 		err := st.InTx(ctx, func(tx *store.Tx) error {
 			tx.OnCommit(func() { t.Error("a function ran though nobody knows about the commit") })
@@ -238,7 +235,7 @@ func TestPostgresLostCommit(t *testing.T) {
 			lose()
 			return err
 		})
-		wantTrouble(t, err, video.Unavailable, "database_unavailable")
+		wantError(t, err, video.Unavailable, "database_unavailable")
 		proxy.Thaw()
 	}
 }

@@ -19,21 +19,17 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	fresh := pgtest.Copies(t, func(address string) { migrated(t, address) })
-	storetest.Run(t, func(t *testing.T) *store.Store { return openPostgres(t, fresh(t)) })
+	storetest.Run(t, func(t *testing.T) *store.Store { return openPostgres(t, migrated.Fresh(t)) })
 }
 
-// migrated brings the schema of a database up to date.
-func migrated(t testing.TB, address string) {
-	t.Helper()
-	st, err := store.OpenPostgres(t.Context(), address)
+// migrated is a database with an up-to-date schema.
+var migrated = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+	st, err := store.OpenPostgres(ctx, url)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
+	return st.Close()
+}}
 
 func openPostgres(t testing.TB, address string) *store.Store {
 	t.Helper()
@@ -49,33 +45,30 @@ func TestPostgresManyStartersAtOnce(t *testing.T) {
 // statement of a request would.
 func TestPostgresStarterWaits(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits longer than a lock may take")
-	}
 	address := pgtest.Fresh(t)
-	first := openPostgres(t, address)
-	locked, opened := make(chan struct{}), make(chan error, 1)
+	first := opened(t, store.OpenImpatient, address)
+	locked, done := make(chan struct{}), make(chan error, 1)
 	slow := func(context.Context, *pgxpool.Pool) error {
 		close(locked)
 		select {
-		case err := <-opened:
+		case err := <-done:
 			t.Errorf("another starter did not wait: %v", err)
-		case <-time.After(6 * time.Second):
+		case <-time.After(2 * time.Second):
 		}
 		return nil
 	}
 	go func() {
 		<-locked
-		st, err := store.OpenPostgres(t.Context(), address)
+		st, err := store.OpenImpatient(t.Context(), address)
 		if err == nil {
 			err = st.Close()
 		}
-		opened <- err
+		done <- err
 	}()
 	if err := first.ChangeSchema(t.Context(), slow); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-opened; err != nil {
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }

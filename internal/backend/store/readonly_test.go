@@ -15,7 +15,7 @@ import (
 // connections would be made to the right one by then.
 func TestConnectionsThatOnlyReadAreNotKept(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	ctx, st := t.Context(), openPostgres(t, address)
 	u, err := url.Parse(address)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestConnectionsThatOnlyReadAreNotKept(t *testing.T) {
 	}
 	set("on")
 	pgtest.Exec(t, address, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-	wantTrouble(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
+	wantError(t, insert(ctx, st, someVideo("a")), video.Unavailable, "database_unavailable")
 	set("off")
 	for try := 1; ; try++ { // as clients do; each connection fails once, at worst
 		err := insert(ctx, st, someVideo("a"))

@@ -62,6 +62,7 @@ type Store struct {
 	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
 	newer []string      // migrations that this binary does not know
 
+	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -9,15 +10,15 @@ import (
 // tracer sees every statement, including commits and rollbacks. It ends a statement
 // that is not answered in time: the server's own statement_timeout does not help if
 // the server is gone. It also marks connections to a read-only server.
-type tracer struct{}
+type tracer struct{ timeout time.Duration }
 
 var _ pgx.QueryTracer = tracer{}
 
 type cancelKey struct{}
 
 // TraceQueryStart returns the context that the statement runs with.
-func (tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
+func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	return context.WithValue(ctx, cancelKey{}, cancel)
 }
 

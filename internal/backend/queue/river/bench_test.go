@@ -73,7 +73,7 @@ func BenchmarkBacklog(b *testing.B) {
 				return nil
 			})
 			for i := 0; b.Loop(); i++ {
-				small := queue.Task{Kind: queue.Audio, Video: film, Number: i, Tenant: "small"}
+				small := queue.Task{Kind: queue.Audio, Video: someVideo, Number: i, Tenant: "small"}
 				m.enqueue(append(large(waiting+i, 1), small)...)
 				<-done
 			}
@@ -92,7 +92,7 @@ func large(first, n int) []queue.Task {
 	return tasks
 }
 
-// BenchmarkEnqueue measures a transaction that enqueues the chunks of a film.
+// BenchmarkEnqueue measures a transaction that enqueues the chunks of a someVideo.
 func BenchmarkEnqueue(b *testing.B) {
 	m := newMachine(b, pgtest.Fresh(b), river.Options{})
 	for i := 0; b.Loop(); i++ {

@@ -22,7 +22,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 
 	t.Run("under tasks of a dead worker", func(t *testing.T) {
 		t.Parallel()
-		address := pgtest.Fresh(t)
+		address := migrated.Fresh(t)
 		dead, alive := newMachine(t, address, river.Options{Heartbeat: time.Hour}), newMachine(t, address, o)
 		dead.work(1)
 		alive.enqueue(encode(0))
@@ -35,7 +35,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 	})
 	t.Run("under a living worker", func(t *testing.T) {
 		t.Parallel()
-		address := pgtest.Fresh(t)
+		address := migrated.Fresh(t)
 		a, b := newMachine(t, address, o), newMachine(t, address, o)
 		a.work(1)
 		a.enqueue(encode(0))
@@ -51,7 +51,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 	})
 	t.Run("under a task that waits after a failure", func(t *testing.T) {
 		t.Parallel()
-		address := pgtest.Fresh(t)
+		address := migrated.Fresh(t)
 		m := newMachine(t, address, o)
 		m.work(1)
 		m.enqueue(encode(0))

@@ -92,7 +92,7 @@ func (m *machine) plan(n int) {
 	m.Helper()
 	ctx := m.Context()
 	m.tx(func(tx *store.Tx) error {
-		v := video.Video{ID: film, Tenant: video.DefaultTenant, Filename: "film.mp4", ContentType: "video/mp4",
+		v := video.Video{ID: someVideo, Tenant: video.DefaultTenant, Filename: "someVideo.mp4", ContentType: "video/mp4",
 			Status: video.Processing, CreatedAt: time.Now(), UploadExpiresAt: time.Now()}
 		if err := tx.InsertVideo(ctx, v); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (m *machine) plan(n int) {
 		for i := range n {
 			steps = append(steps, store.Step{Kind: string(queue.Encode), Number: i})
 		}
-		return tx.InsertSteps(ctx, film, steps)
+		return tx.InsertSteps(ctx, someVideo, steps)
 	})
 }
 
@@ -192,7 +192,7 @@ func rescueFrom(t *testing.T, beat time.Duration) (*machine, *process) {
 	if testing.Short() {
 		t.Skip("takes as long as a worker may be silent")
 	}
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: beat})
 	m.plan(1)
 	p := startProcess(t, address, beat)

@@ -90,7 +90,7 @@ func (c *tally) reach(t testing.TB, n int) {
 // whose answer was lost may have counted without its worker knowing.
 func (c *tally) check(t testing.TB, total int, st *store.Store) {
 	t.Helper()
-	steps, err := st.Steps(t.Context(), film)
+	steps, err := st.Steps(t.Context(), someVideo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (c *tally) check(t testing.TB, total int, st *store.Store) {
 // alive, and does not know that it has the task.
 func TestLostFetchIsGivenBack(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second})
 	m.work(1)
 	pgtest.Exec(t, address, `CREATE FUNCTION lost_fetch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -135,7 +135,7 @@ func TestSilenceOfAllIsNoDeath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as a worker may be silent")
 	}
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	o := river.Options{Heartbeat: 2 * time.Second, LostAfter: 3 * time.Second}
 	late, early := pgtest.NewProxy(t, address), pgtest.NewProxy(t, address)
 	a, b := newMachine(t, late.URL(), o), newMachine(t, early.URL(), o)
@@ -161,7 +161,7 @@ func TestSilenceOfAllIsNoDeath(t *testing.T) {
 // and the notification be lost. It is not begun.
 func TestTaskCancelledAfterItsFetchIsNotBegun(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: time.Hour})
 	m.work(1)
 	pgtest.Exec(t, address, `CREATE FUNCTION cancel_fetched() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -170,7 +170,7 @@ func TestTaskCancelledAfterItsFetchIsNotBegun(t *testing.T) {
 			WHEN (OLD.state = 'available' AND NEW.state = 'running') EXECUTE FUNCTION cancel_fetched()`)
 	m.enqueue(encode(0))
 	m.drained()
-	m.quiet(film)
+	m.quiet(someVideo)
 	if len(m.begun) > 0 {
 		t.Errorf("%s was begun though it was cancelled", <-m.begun)
 	}
@@ -178,7 +178,7 @@ func TestTaskCancelledAfterItsFetchIsNotBegun(t *testing.T) {
 
 func TestStopWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	proxy := pgtest.NewProxy(t, address)
 	m := newMachine(t, proxy.URL(), river.Options{})
 	begun := make(chan struct{})
@@ -208,7 +208,7 @@ func TestStopWithoutADatabase(t *testing.T) {
 
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	tests := []struct {
 		name    string
 		prepare func(*machine, *pgtest.Proxy)
@@ -249,11 +249,11 @@ func TestSQLiteIsRefused(t *testing.T) {
 // client is asked to try again.
 func TestTroubleWhileEnqueuingPasses(t *testing.T) {
 	t.Parallel()
-	proxy := pgtest.NewProxy(t, pgtest.Fresh(t))
+	proxy := pgtest.NewProxy(t, migrated.Fresh(t))
 	m := newMachine(t, proxy.URL(), river.Options{})
 	for name, work := range map[string]func(*store.Tx) error{
 		"enqueue": func(tx *store.Tx) error { return m.Enqueue(t.Context(), tx, encode(0)) },
-		"cancel":  func(tx *store.Tx) error { return m.Cancel(t.Context(), tx, film) },
+		"cancel":  func(tx *store.Tx) error { return m.Cancel(t.Context(), tx, someVideo) },
 	} {
 		err := m.store.InTx(t.Context(), func(tx *store.Tx) error {
 			proxy.Drop()

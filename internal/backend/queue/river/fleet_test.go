@@ -16,7 +16,7 @@ import (
 
 func TestWorkersAreListed(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	o := river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second}
 	api, busy, idle := newMachine(t, address, o), newMachine(t, address, o), newMachine(t, address, o)
 	busy.work(3)
@@ -35,7 +35,7 @@ func TestWorkersAreListed(t *testing.T) {
 		t.Errorf("the idle worker is %+v", second)
 	}
 	for _, r := range first.Running {
-		if r.Kind != queue.Encode || r.Video != film || r.Attempt != 1 || r.For <= 0 || r.For > first.Age {
+		if r.Kind != queue.Encode || r.Video != someVideo || r.Attempt != 1 || r.For <= 0 || r.For > first.Age {
 			t.Errorf("it runs %+v", r)
 		}
 	}
@@ -70,7 +70,7 @@ func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
 func TestExchangesLoseNothing(t *testing.T) {
 	t.Parallel()
 	const rounds, perRound = 20, 12
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	var mu sync.Mutex
 	ended, failed := map[string]int{}, map[string]bool{}
 	var machines []*machine
@@ -93,7 +93,7 @@ func TestExchangesLoseNothing(t *testing.T) {
 		var tasks []queue.Task
 		for i := range perRound {
 			tasks = append(tasks, queue.Task{
-				Kind: queue.Encode, Video: film, Number: round*perRound + i,
+				Kind: queue.Encode, Video: someVideo, Number: round*perRound + i,
 				Tenant: video.Tenant("abc"[i%3 : i%3+1]), Priority: random.IntN(20),
 			})
 		}
@@ -117,7 +117,7 @@ func TestExchangesLoseNothing(t *testing.T) {
 // else would remove it.
 func TestClosedJobsAreRemoved(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.enqueue(encode(0))
 	pgtest.Exec(t, address, `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
@@ -129,7 +129,7 @@ func TestClosedJobsAreRemoved(t *testing.T) {
 // could not write. A clock that is ahead must not keep the task waiting.
 func TestClockOfAStoppedWorkerIsNoMatter(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{})
 	m.enqueue(encode(0))
 	pgtest.Exec(t, address, `UPDATE river_job SET scheduled_at = now() + interval '7 minutes'`)

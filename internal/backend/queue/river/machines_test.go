@@ -141,7 +141,7 @@ func (m *machine) drained() {
 }
 
 func encode(number int) queue.Task {
-	return queue.Task{Kind: queue.Encode, Video: film, Number: number}
+	return queue.Task{Kind: queue.Encode, Video: someVideo, Number: number}
 }
 
 func encodes(n int) []queue.Task {
@@ -155,7 +155,7 @@ func encodes(n int) []queue.Task {
 func TestMachinesShareTheWork(t *testing.T) {
 	t.Parallel()
 	const total = 120
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	var mu sync.Mutex
 	runs, byMachine := map[string]int{}, [3]int{}
 	var machines []*machine
@@ -189,7 +189,7 @@ func TestMachinesShareTheWork(t *testing.T) {
 // enqueue, cancel, wait and count what runs elsewhere.
 func TestAnotherMachineDoesTheWork(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	api, worker := newMachine(t, address, river.Options{}), newMachine(t, address, river.Options{})
 	worker.work(1)
 	api.enqueue(encode(0), encode(1))
@@ -197,22 +197,22 @@ func TestAnotherMachineDoesTheWork(t *testing.T) {
 	if stats, err := api.Stats(t.Context()); err != nil || stats[queue.Encode].Waiting != 1 || stats[queue.Encode].Running != 1 {
 		t.Errorf("stats %+v, %v; want one that waits and one that runs", stats, err)
 	}
-	api.cancel(film)
+	api.cancel(someVideo)
 	worker.stopped(a, queue.ErrCancelled)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := api.WaitIdle(short, film); !errors.Is(err, context.DeadlineExceeded) {
+	if err := api.WaitIdle(short, someVideo); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("quiet returned %v while the handler had not, want it to wait", err)
 	}
 	a.end <- nil
-	api.quiet(film)
+	api.quiet(someVideo)
 	api.drained()
 }
 
 // The notification of a cancellation can be lost. The next beat finds the mark.
 func TestCancellationIsFoundWithoutItsNotification(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.work(1)
 	m.enqueue(encode(0))
@@ -230,7 +230,7 @@ func TestOldRunCannotEndTheNewOne(t *testing.T) {
 	for name, result := range map[string]error{"with success": nil, "with an error": errors.New("sad")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := pgtest.Fresh(t)
+			address := migrated.Fresh(t)
 			silent := newMachine(t, address, river.Options{Heartbeat: time.Hour})
 			silent.work(1)
 			silent.enqueue(encode(0))
@@ -257,7 +257,7 @@ func TestOldRunCannotEndTheNewOne(t *testing.T) {
 // The worker itself notices that it was given up, and stops in vain work.
 func TestWorkerNoticesThatItWasGivenUp(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
 	m.work(1)
 	m.enqueue(encode(0))

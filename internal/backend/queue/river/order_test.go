@@ -15,9 +15,9 @@ import (
 // inspection that met a full disk would wait for all films of the day.
 func TestRetryKeepsItsPriority(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, pgtest.Fresh(t), river.Options{})
+	m := newMachine(t, migrated.Fresh(t), river.Options{})
 	m.work(1)
-	urgent := queue.Task{Kind: queue.Inspect, Video: film, Priority: 1}
+	urgent := queue.Task{Kind: queue.Inspect, Video: someVideo, Priority: 1}
 	later := encodes(3)
 	for i := range later {
 		later[i].Priority = 5
@@ -53,7 +53,7 @@ func (m *machine) waitFor(question string) {
 // Each task is picked up at once all the same.
 func TestTasksInQuickSuccessionArePickedUpAtOnce(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, pgtest.Fresh(t), river.Options{})
+	m := newMachine(t, migrated.Fresh(t), river.Options{})
 	begun := make(chan time.Time, 1)
 	m.run(4, func(context.Context, queue.Task) error { begun <- time.Now(); return nil })
 	var late int
@@ -76,7 +76,7 @@ func TestTasksInQuickSuccessionArePickedUpAtOnce(t *testing.T) {
 
 func TestAttemptsNeverOverflow(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{})
 	m.enqueue(encode(0))
 	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31999`)

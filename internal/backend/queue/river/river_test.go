@@ -2,6 +2,7 @@ package river_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -14,17 +15,22 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-const film video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
+const someVideo video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	fresh := pgtest.Copies(t, func(address string) {
-		st := openStore(t, address)
-		open(t, st, river.Options{}) // which makes the schema
-		st.Close()
-	})
-	queuetest.Run(t, func(t testing.TB) queuetest.Harness { return harness(t, fresh(t)) })
+	queuetest.Run(t, func(t testing.TB) queuetest.Harness { return harness(t, migrated.Fresh(t)) })
 }
+
+// migrated is a database with the schemas of the store and the queue.
+var migrated = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+	st, err := store.OpenPostgres(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = river.Open(ctx, st, river.Options{})
+	return errors.Join(err, st.Close())
+}}
 
 // harness opens a queue on the database at address, through a proxy that can cut
 // it off. It looks often for workers that died, which for a worker that is alive

@@ -14,8 +14,8 @@ import (
 // may be ended in the place of the other.
 func TestExchangeWhoseCommitIsLostLosesNoTask(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
-	urgent, later := queue.Task{Kind: queue.Inspect, Video: film}, encode(0)
+	address := migrated.Fresh(t)
+	urgent, later := queue.Task{Kind: queue.Inspect, Video: someVideo}, encode(0)
 	later.Priority = 5
 	api := newMachine(t, address, river.Options{})
 	api.enqueue(later)

@@ -8,7 +8,6 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
 // Tasks that publish large films keep a connection each, and so do those that
@@ -16,7 +15,7 @@ import (
 // process, it is as alive as before.
 func TestWorkerWhoseTasksHaveAllConnectionsIsAlive(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Fresh(t)
+	address := migrated.Fresh(t)
 	o := river.Options{Heartbeat: 300 * time.Millisecond, LostAfter: 1500 * time.Millisecond}
 	busy, idle := newMachine(t, address+"&pool_max_conns=2", o), newMachine(t, address, o)
 	holding, release := make(chan context.Context, 2), make(chan struct{})

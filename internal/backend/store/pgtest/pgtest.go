@@ -88,18 +88,32 @@ func programs() (string, error) {
 	return filepath.Dir(slices.Max(found)), nil
 }
 
-// Copies prepares one database on the shared server and returns a function that
-// makes a copy of it for each call, which is much faster than preparing each.
-// prepare must leave no connection open.
-func Copies(t testing.TB, prepare func(address string)) func(testing.TB) string {
+// Template is a database that is prepared once for all tests of a test binary.
+// Copying it is much faster than migrating an empty database for each test.
+type Template struct {
+	Prepare func(ctx context.Context, url string) error // must leave no connection open
+
+	once sync.Once
+	name string
+	err  error
+}
+
+// Fresh returns the URL of a copy of the template on the shared server. It is
+// dropped when the test ends.
+func (p *Template) Fresh(t testing.TB) string {
 	t.Helper()
 	s := sharedServer(t)
-	template := s.create(t, "template0")
-	prepare(s.url(template))
-	return func(t testing.TB) string {
-		t.Helper()
-		return s.url(s.create(t, template))
+	p.once.Do(func() {
+		ctx := context.WithoutCancel(t.Context()) // other tests use the template, too
+		p.name = "template_" + uuid.NewString()
+		if p.err = s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, p.name)); p.err == nil {
+			p.err = p.Prepare(ctx, s.url(p.name))
+		}
+	})
+	if p.err != nil {
+		t.Fatalf("prepare the template: %v", p.err)
 	}
+	return s.url(s.create(t, p.name))
 }
 
 // Fresh returns the URL of an empty database on s. It is dropped when the test
