@@ -37,7 +37,7 @@ func TestDraftCheck(t *testing.T) {
 			d.Resolutions = []video.Name{"720p", "721p", "4k", ""}
 		}, []string{"resolutions[1] not_allowed", "resolutions[3] not_allowed"}},
 		{"everything at once", func(d *video.Draft) {
-			*d = video.Draft{Resolutions: []video.Name{"5k"}, Thumbnails: []float64{-1}, Metadata: metadata(video.MaxMetadataBytes + 1)}
+			*d = video.Draft{Resolutions: []video.Name{"7k"}, Thumbnails: []float64{-1}, Metadata: metadata(video.MaxMetadataBytes + 1)}
 		}, []string{"filename out_of_range", "resolutions[0] not_allowed",
 			"thumbnailTimestampsSeconds[0] out_of_range", "customMetadata out_of_range"}},
 	}
