@@ -33,10 +33,10 @@ type deletedVideo struct {
 	ID video.ID `json:"id" format:"uuid"`
 }
 
-// FollowVideos polls the videos that have open event streams until ctx ends. Then it
+// PollStreams polls the videos that have open event streams until ctx ends. Then it
 // ends the streams, so that a shutdown does not wait for them. The listener must be
 // closed before: otherwise clients that reconnect could reach the same process.
-func (a *API) FollowVideos(ctx context.Context) { a.subscribers.run(ctx) }
+func (a *API) PollStreams(ctx context.Context) { a.subscribers.run(ctx) }
 
 // OpenStreams returns how many event streams are open.
 func (a *API) OpenStreams() int { return a.subscribers.count() }

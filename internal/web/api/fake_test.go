@@ -27,7 +27,7 @@ const (
 type fakeService struct {
 	err      error // what every method but Authenticate returns
 	playback catalog.PlaybackInfo
-	told     catalog.Report
+	report   catalog.Report
 	state    catalog.State
 	next     video.Cursor
 
@@ -108,7 +108,7 @@ func (f *fakeService) List(_ context.Context, by auth.Actor, filter video.Filter
 
 func (f *fakeService) Report(_ context.Context, by auth.Actor, id video.ID) (catalog.Report, error) {
 	f.actor, f.id, f.calls = by, id, f.calls+1
-	return f.told, f.err
+	return f.report, f.err
 }
 
 func (f *fakeService) DeleteVideo(_ context.Context, by auth.Actor, id video.ID) error {

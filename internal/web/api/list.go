@@ -21,13 +21,13 @@ type videoStateView struct {
 	ID       video.ID `json:"id" format:"uuid"`
 	Filename string   `json:"filename"`
 	VideoBasics[resolutionStateView]
-	VideoCourse
+	VideoDetails
 }
 
 type resolutionStateView struct {
 	ID     video.ResolutionID `json:"id" format:"uuid"`
 	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
-	ResolutionCourse
+	ResolutionDetails
 }
 
 // videoList answers a list request.
@@ -40,11 +40,11 @@ func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoCourse: viewVideoCourse(s),
+		VideoDetails: viewVideoDetails(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
-			ID: r.ID, Status: r.Status, ResolutionCourse: viewResolutionCourse(r),
+			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r),
 		}})
 	}
 	return out

@@ -125,8 +125,8 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
-				{playback: readyPlayback(), told: readyReport(), state: readyState(), next: someCursor},
-				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, told: bare, state: catalog.State{Video: bare.Video}},
+				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor},
+				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
 				at := operations[op.name]

@@ -41,7 +41,7 @@ func readyReport() catalog.Report {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{told: readyReport()}
+	f := &fakeService{report: readyReport()}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
 	body := strings.TrimSpace(w.Body.String())
 	if w.Code != http.StatusOK || f.id != testID {
@@ -72,7 +72,7 @@ func TestReportBeforeInspection(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	w := do(newHandler(t, &fakeService{told: catalog.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
+	w := do(newHandler(t, &fakeService{report: catalog.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
 	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
 		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{}}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {

@@ -38,7 +38,7 @@ type streamRig struct {
 	by       auth.Actor
 	client   *http.Client
 	key      string
-	stop     context.CancelFunc // ends FollowVideos
+	stop     context.CancelFunc // ends PollStreams
 
 	polls atomic.Int64
 	down  atomic.Bool // whether the database fails
@@ -89,7 +89,7 @@ func (r *streamRig) serve() {
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop = cancel
 	polling := make(chan struct{})
-	go func() { defer close(polling); r.api.FollowVideos(ctx) }()
+	go func() { defer close(polling); r.api.PollStreams(ctx) }()
 	listener := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	edge := r.api.InFrontOf(http.NotFoundHandler())
 	server := &http.Server{Handler: delivery.Guard(problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(edge)), delivery.Timeouts{})}

@@ -56,7 +56,7 @@ type videoView struct {
 	VideoBasics[resolutionView]
 	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
 	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
-	VideoCourse
+	VideoDetails
 }
 
 // VideoBasics is common to all views of a video. It is exported because huma ignores
@@ -72,8 +72,8 @@ func viewVideoBasics[R any](v video.Video) VideoBasics[R] {
 	return VideoBasics[R]{Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata)}
 }
 
-// VideoCourse is what every view of a video ends with.
-type VideoCourse struct {
+// VideoDetails are the last members of all views of a video.
+type VideoDetails struct {
 	CreatedAt       time.Time `json:"createdAt"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
 	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
@@ -86,11 +86,11 @@ type resolutionView struct {
 	Status             video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
 	VideoURL           string             `json:"videoUrl" format:"uri" doc:"Answers 404 not_ready until status is ready."`
 	ThumbnailImageURLs []string           `json:"thumbnailImageUrls" nullable:"false" format:"uri" doc:"One for each timestamp, in the order given."`
-	ResolutionCourse
+	ResolutionDetails
 }
 
-// ResolutionCourse is what every view of a resolution ends with.
-type ResolutionCourse struct {
+// ResolutionDetails are the last members of all views of a resolution.
+type ResolutionDetails struct {
 	Width     int      `json:"width,omitempty" doc:"In pixels; known once status is ready."`
 	Height    int      `json:"height,omitempty" doc:"In pixels; known once status is ready."`
 	SizeBytes int64    `json:"sizeBytes,omitempty"`
@@ -125,29 +125,29 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoCourse: viewVideoCourse(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoDetails: viewVideoDetails(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.URLs.Resolutions[r.Name]
 		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
 			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
 			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
-			ResolutionCourse:   viewResolutionCourse(r),
+			ResolutionDetails:  viewResolutionDetails(r),
 		}})
 	}
 	return out
 }
 
-func viewVideoCourse(s catalog.State) VideoCourse {
+func viewVideoDetails(s catalog.State) VideoDetails {
 	v := s.Video
-	return VideoCourse{
+	return VideoDetails{
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
 		Progress: s.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
 	}
 }
 
-func viewResolutionCourse(r catalog.ResolutionState) ResolutionCourse {
-	return ResolutionCourse{
+func viewResolutionDetails(r catalog.ResolutionState) ResolutionDetails {
+	return ResolutionDetails{
 		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
 		Progress: r.Progress, Failure: viewFailure(r.Failure),
 	}

@@ -44,15 +44,15 @@ const (
 // bench is a server for resumable uploads with a real service and storage.
 type bench struct {
 	*servicetest.Services
-	t      *testing.T
-	blobs  blob.Store
-	by     auth.Actor
-	url    string
-	faults *faults       // of the bucket
-	parts  func() int    // unfinished multipart uploads of the bucket
-	held   func()        // called when a request has acquired the lease; may be nil
-	full   error         // while it is not nil, there is no disk space
-	left   func() uint64 // free disk space; nil: the real one
+	t        *testing.T
+	blobs    blob.Store
+	by       auth.Actor
+	url      string
+	faults   *faults       // of the bucket
+	parts    func() int    // unfinished multipart uploads of the bucket
+	acquired func()        // called when a request has acquired the lease; may be nil
+	full     error         // while it is not nil, there is no disk space
+	left     func() uint64 // free disk space; nil: the real one
 
 	lost atomic.Bool // requests lose their lease
 }
@@ -139,8 +139,8 @@ type watchedLeases struct {
 
 func (w watchedLeases) Acquire(ctx context.Context, id video.ID, stop func()) (uploads.Lease, error) {
 	l, err := w.Leases.Acquire(ctx, id, stop)
-	if err == nil && w.bench.held != nil {
-		w.bench.held()
+	if err == nil && w.bench.acquired != nil {
+		w.bench.acquired()
 	}
 	l.Valid = func() bool { return !w.bench.lost.Load() }
 	return l, err

@@ -14,10 +14,10 @@ import (
 
 // request is the state of one request while tusd handles it.
 type request struct {
-	right  uploads.Resumable
-	lease  uploads.Lease
-	length int64 // of the body; -1 if the client does not say
-	err    error // why it failed, unless tusd itself rejected it
+	resumable uploads.Resumable
+	lease     uploads.Lease
+	length    int64 // of the body; -1 if the client does not say
+	err       error // why it failed, unless tusd itself rejected it
 }
 
 type requestKey struct{}

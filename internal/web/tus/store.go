@@ -47,13 +47,13 @@ func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (han
 	if info.SizeIsDeferred {
 		length = -1
 	}
-	if err := s.services.Uploads.BeginResumable(ctx, q.right, length); err != nil {
+	if err := s.services.Uploads.BeginResumable(ctx, q.resumable, length); err != nil {
 		return nil, q.fail(err)
 	}
-	info.ID, info.MetaData = q.right.Key, nil
+	info.ID, info.MetaData = q.resumable.Key, nil
 	inner, err := s.storage.create(ctx, info)
 	if err == nil {
-		err = s.services.Uploads.DiscardIfClosed(ctx, q.right.Video)
+		err = s.services.Uploads.DiscardIfClosed(ctx, q.resumable.Video)
 	}
 	if err != nil {
 		return nil, q.fail(err)
@@ -64,9 +64,9 @@ func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (han
 // GetUpload returns the upload that the URL of the request is for.
 func (s *uploadStore) GetUpload(ctx context.Context, _ string) (handler.Upload, error) {
 	q := requestOf(ctx)
-	inner, err := s.storage.open(ctx, q.right.Key)
+	inner, err := s.storage.open(ctx, q.resumable.Key)
 	if err == nil {
-		err = s.services.Uploads.ContinueResumable(ctx, q.right)
+		err = s.services.Uploads.ContinueResumable(ctx, q.resumable)
 	}
 	if err != nil {
 		return nil, q.fail(err)
@@ -102,7 +102,7 @@ func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 	if info.SizeIsDeferred || info.Offset < info.Size || info.Size == 0 || u.arrived {
 		return info, nil
 	}
-	size, err := u.services.Uploads.StoredBytes(ctx, u.request.right.Video)
+	size, err := u.services.Uploads.StoredBytes(ctx, u.request.resumable.Video)
 	if err == nil && size != info.Size {
 		err = u.finish(ctx)
 	}
@@ -114,15 +114,15 @@ func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 // while the length of the file is unknown, tusd accepts any Content-Length. It also
 // adds that to the offset, and a sum that overflows passes its own check.
 func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (int64, error) {
-	if u.request.length > u.request.right.Limit-offset {
+	if u.request.length > u.request.resumable.Limit-offset {
 		return 0, u.request.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.right.Limit)})
+			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.resumable.Limit)})
 	}
 	if err := u.storage.checkSpace(u.services, u.request.length); err != nil {
 		return 0, u.request.fail(err)
 	}
 	n, err := u.Upload.WriteChunk(ctx, offset, u.services.Space.Reader(src))
-	return n, u.request.fail(cmp.Or(u.services.Uploads.DiscardIfClosed(ctx, u.request.right.Video), err))
+	return n, u.request.fail(cmp.Or(u.services.Uploads.DiscardIfClosed(ctx, u.request.resumable.Video), err))
 }
 
 // FinishUpload puts the file in place.
@@ -134,14 +134,14 @@ func (u *upload) finish(ctx context.Context) error {
 	info, err := u.join(ctx)
 	if u.storage.isMissing(err) { // an earlier attempt may have succeeded, with its response lost
 		var size int64
-		if size, err = u.services.Uploads.StoredBytes(ctx, u.request.right.Video); err == nil && size != info.Size {
+		if size, err = u.services.Uploads.StoredBytes(ctx, u.request.resumable.Video); err == nil && size != info.Size {
 			return handler.ErrNotFound
 		}
 	}
 	if err != nil {
 		return err
 	}
-	err = u.services.Uploads.FinishResumable(ctx, u.request.right.Video, u.storage.file(info))
+	err = u.services.Uploads.FinishResumable(ctx, u.request.resumable.Video, u.storage.file(info))
 	if u.storage.isMissing(err) {
 		return handler.ErrNotFound
 	}
@@ -153,7 +153,7 @@ func (u *upload) finish(ctx context.Context) error {
 // is for buckets: an incomplete part is uploaded as a part by the next write only,
 // and if the length was declared in a request without a body, there is no other.
 func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
-	inner, err := u.storage.open(ctx, u.request.right.Key)
+	inner, err := u.storage.open(ctx, u.request.resumable.Key)
 	if err != nil {
 		return handler.FileInfo{}, err
 	}
@@ -172,7 +172,7 @@ func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
 
 // Terminate discards the upload.
 func (u *upload) Terminate(ctx context.Context) error {
-	return u.request.fail(u.services.Uploads.Discard(ctx, u.request.right.Video))
+	return u.request.fail(u.services.Uploads.Discard(ctx, u.request.resumable.Video))
 }
 
 // DeclareLength sets the length of a file that was unknown when the upload began.

@@ -161,9 +161,9 @@ func allowOrigins(h http.Header) {
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	allowOrigins(w.Header())
 	token, id := r.PathValue("token"), delivery.SignedID(r)
-	right, err := s.services.Uploads.OpenResumable(r.Context(), token, id)
+	resumable, err := s.services.Uploads.OpenResumable(r.Context(), token, id)
 	if err == nil {
-		err = checkHeaders(r, right)
+		err = checkHeaders(r, resumable)
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -178,25 +178,25 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	defer lease.Release()
 	// While this request waited for the lease, another one may have completed or
 	// deleted the video.
-	if right, err = s.services.Uploads.OpenResumable(r.Context(), token, id); err != nil {
+	if resumable, err = s.services.Uploads.OpenResumable(r.Context(), token, id); err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	s.handle(w, r, in, &request{right: right, lease: lease, length: r.ContentLength})
+	s.handle(w, r, in, &request{resumable: resumable, lease: lease, length: r.ContentLength})
 }
 
 // checkHeaders rejects what tusd would misunderstand: it would store a part of a
 // concatenation as the whole file, and call a file that is too large a malformed
 // request.
-func checkHeaders(r *http.Request, right uploads.Resumable) error {
+func checkHeaders(r *http.Request, resumable uploads.Resumable) error {
 	if r.Header.Get("Upload-Concat") != "" {
 		return &video.Error{Kind: video.Invalid, Code: "concatenation_unsupported",
 			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, part by part."}
 	}
 	length, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
-	if err == nil && length > right.Limit {
+	if err == nil && length > resumable.Limit {
 		return &video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file has %d bytes; at most %d are accepted.", length, right.Limit)}
+			Msg: fmt.Sprintf("The file has %d bytes; at most %d are accepted.", length, resumable.Limit)}
 	}
 	return nil
 }
@@ -208,9 +208,9 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request, in *body, q *req
 		problem.Write(w, r, err)
 		return
 	}
-	out := &response{ResponseWriter: w, location: base + r.URL.EscapedPath(), expires: q.right.Expires}
+	out := &response{ResponseWriter: w, location: base + r.URL.EscapedPath(), expires: q.resumable.Expires}
 	inner := r.Clone(context.WithValue(r.Context(), requestKey{}, q))
-	inner.URL.Path, inner.Body = "/"+string(q.right.Video), in
+	inner.URL.Path, inner.Body = "/"+string(q.resumable.Video), in
 	inner.Header.Del("Upload-Metadata") // the video has its own
 	s.next.ServeHTTP(out, inner)
 	if out.rejected != 0 {

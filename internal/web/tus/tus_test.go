@@ -180,7 +180,7 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 		body, connection := io.Pipe()
 		defer connection.Close()
 		began, ended := make(chan struct{}), make(chan struct{})
-		b.held = func() { close(began) }
+		b.acquired = func() { close(began) }
 		go func() {
 			defer close(ended)
 			defer body.Close()
@@ -192,7 +192,7 @@ func TestALaterRequestEndsAnEarlierOne(t *testing.T) {
 		<-began
 		_, err := connection.Write(u.whole[:mib])
 		b.must(err)
-		b.held = nil
+		b.acquired = nil
 		asked := time.Now()
 		at, err := strconv.Atoi(u.send("HEAD", nil).Get("Upload-Offset"))
 		if took := time.Since(asked); err != nil || at > mib || took >= idleTimeout {
