@@ -12,8 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// access logs and counts every request. It tells the pattern of a route, never
-// its path or query: those may carry a signature.
+// access logs and counts every request. It records the pattern of the route, never the
+// path or the query: those may contain a signature.
 type access struct {
 	next    http.Handler
 	log     *slog.Logger
@@ -25,7 +25,7 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := a.now()
 	out := &countingWriter{ResponseWriter: w}
 	a.metrics.RequestBegan()
-	// Deferred, because a handler that cuts off an answer does so by a panic.
+	// Deferred, because a handler aborts a response with a panic.
 	defer func() { a.record(r, out, a.now().Sub(start)) }()
 	a.next.ServeHTTP(out, r)
 }
@@ -41,9 +41,9 @@ func (a *access) record(r *http.Request, out *countingWriter, took time.Duration
 		"duration", took.Round(time.Microsecond).String(), "request", problem.ID(r.Context()))
 }
 
-// routeOf returns the pattern that the request matched, without its method. The
-// mux writes it into the very request it is given, so no handler between here
-// and there may pass on a copy.
+// routeOf returns the pattern that the request matched, without its method. The mux
+// writes it into the request that it is given, so no handler between here and the mux
+// may pass on a copy.
 func routeOf(r *http.Request) string {
 	pattern := r.Pattern
 	if _, path, found := strings.Cut(pattern, " "); found {
@@ -55,10 +55,10 @@ func routeOf(r *http.Request) string {
 	return pattern
 }
 
-// isPlayback reports whether a route serves films and pictures.
+// isPlayback reports whether a route serves videos and thumbnails.
 func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
 
-// isPartOfPage reports whether a route serves what the pages for people load.
+// isPartOfPage reports whether a route serves the assets of the console or the docs.
 func isPartOfPage(route string) bool {
 	return strings.HasPrefix(route, "/console/") || strings.HasPrefix(route, "/docs/")
 }
@@ -66,8 +66,8 @@ func isPartOfPage(route string) bool {
 // isStream reports whether a route serves events.
 func isStream(route string) bool { return strings.HasSuffix(route, "/events") }
 
-// levelOf keeps playback, health checks, streams and parts of pages out of an
-// ordinary log: they come by the thousand and say nothing, as long as they work.
+// levelOf keeps playback, probes, event streams and page assets out of the log unless
+// it is verbose or they fail: there are thousands of them.
 func levelOf(route string, status int) slog.Level {
 	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isStream(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
@@ -75,8 +75,8 @@ func levelOf(route string, status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// countingWriter remembers what a handler answered. It keeps the ReadFrom of
-// the writer below, without which the kernel cannot send files by itself.
+// countingWriter records the status and size of a response. It keeps the ReadFrom of the
+// writer below, without which the kernel could not send files by itself.
 type countingWriter struct {
 	http.ResponseWriter
 	status int
@@ -99,7 +99,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom hands src to the writer below, whose own ReadFrom io.Copy finds.
+// ReadFrom passes src to the writer below; io.Copy uses its ReadFrom.
 func (w *countingWriter) ReadFrom(src io.Reader) (int64, error) {
 	n, err := io.Copy(w.ResponseWriter, src)
 	w.wrote(n)

@@ -28,8 +28,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.`
 
-// newParser builds the command line for c, with s as the source of what is not
-// on it.
+// newParser builds the parser of the command line. Flags that are not on it come from s.
 func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(c, append(options,
 		kong.Name("spool"),
@@ -44,8 +43,8 @@ func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) 
 	)...)
 }
 
-// help returns the help text of a flag: for a setting, with its default and the
-// environment variable that stands for it.
+// help returns the help text of a flag: for a setting, with its default and its
+// environment variable.
 func (s *settings) help(value *kong.Value) string {
 	text := value.Help
 	if value.Flag == nil || !slices.Contains(append(s.names, "config"), value.Name) {

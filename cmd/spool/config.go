@@ -14,15 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Location says where the service keeps its things. Every command that touches
-// them needs it, not only serve.
+// Location says where the service keeps its data. Commands other than serve need it, too.
 type Location struct {
 	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, if it exists)."`
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Directory for the database, the videos and the scratch files. Spool writes nowhere else."`
@@ -92,7 +90,7 @@ func (l *Location) faults() []string {
 	return faults
 }
 
-// readDatabaseURL takes the URL out of the file that holds it, if one does.
+// readDatabaseURL reads the URL from its file, if one is set.
 func (l *Location) readDatabaseURL() error {
 	if l.DatabaseURLFile == "" {
 		return nil
@@ -129,21 +127,10 @@ func (c *Config) addressFaults() []string {
 	return faults
 }
 
-// fleetFaults finds what is wrong with the settings of many machines. A role of
-// its own needs a database and a storage that others reach, too.
+// fleetFaults finds what is wrong with the settings for several machines. A process
+// with a single role needs a database and a storage that it shares with others.
 func (c *Config) fleetFaults() []string {
-	var faults []string
-	if c.StorageURL != "" {
-		if err := s3.CheckURL(c.StorageURL); err != nil {
-			faults = append(faults, fmt.Sprintf("storage_url: %v.", err))
-		}
-		if c.MaxUploadBytes > s3.MaxPut {
-			faults = append(faults, fmt.Sprintf("max_upload_bytes is %d: object storage takes at most %d in one upload.", c.MaxUploadBytes, int64(s3.MaxPut)))
-		}
-		if c.MaxResumableBytes > s3.MaxObject {
-			faults = append(faults, fmt.Sprintf("max_resumable_bytes is %d: object storage takes at most %d as one object.", c.MaxResumableBytes, int64(s3.MaxObject)))
-		}
-	}
+	faults := c.storageFaults()
 	faults = append(faults, oneOf("role", c.Role, []string{"all", "api", "worker"})...)
 	faults = append(faults, oneOf("playback", c.Playback, []string{"redirect", "proxy"})...)
 	if (c.Role == "api" || c.Role == "worker") && (c.DatabaseURL == "" || c.StorageURL == "") {
@@ -152,7 +139,7 @@ func (c *Config) fleetFaults() []string {
 	return faults
 }
 
-// works and answers say what this process does.
+// works and answers report whether this process runs tasks and serves requests.
 func (c *Config) works() bool   { return c.Role != "api" }
 func (c *Config) answers() bool { return c.Role != "worker" }
 
@@ -242,18 +229,17 @@ func (c *Config) workers() int {
 	if c.Workers > 0 {
 		return c.Workers
 	}
-	return runtime.GOMAXPROCS(0) // unlike NumCPU it knows a container's limit
+	return runtime.GOMAXPROCS(0) // unlike NumCPU, it respects the limit of a container
 }
 
-// maxThreads is enough for the decoder and for each of six encoders of one task
-// to keep some ten cores busy. More would only cost memory: where there are more
-// cores, more tasks run at once.
+// maxThreads is enough for the decoder and the six encoders of one task to keep about
+// ten cores busy. More would only cost memory: a machine with more cores runs more tasks.
 const maxThreads = 4
 
 // threads returns how many threads the decoder and each encoder of a task get.
-// With as many tasks as cores, one thread would be enough and save a twentieth of
-// the CPU time. But the last task of a video, or the only one of a clip, would
-// leave all other cores idle and take twice as long.
+// With as many tasks as cores, one thread would be enough and would save 5 % of the CPU
+// time. But the last task of a video, or the only one of a clip, would leave all other
+// cores idle and take twice as long.
 func (c *Config) threads() int {
 	if c.Threads > 0 {
 		return c.Threads
@@ -261,8 +247,8 @@ func (c *Config) threads() int {
 	return min(runtime.GOMAXPROCS(0), maxThreads)
 }
 
-// tools returns the absolute paths of ffmpeg and ffprobe: what is run later
-// must not depend on PATH or on the working directory.
+// tools returns the absolute paths of ffmpeg and ffprobe. Later runs must not depend on
+// PATH or on the working directory.
 func (c *Config) tools() (ffmpeg, ffprobe string, err error) {
 	var faults []string
 	find := func(setting, name string) string {
@@ -282,7 +268,7 @@ func (c *Config) tools() (ffmpeg, ffprobe string, err error) {
 	return ffmpeg, ffprobe, nil
 }
 
-// configError lists everything that is wrong with the settings.
+// configError lists all faults of the settings.
 type configError struct{ faults []string }
 
 func (e *configError) Error() string {

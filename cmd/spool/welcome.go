@@ -9,16 +9,16 @@ import (
 	"text/template"
 )
 
-// welcomeText is what the operator reads at the start. Its walk-through is
-// pasted into shells: it uses curl, grep and cut only, and neither comments nor
-// the name "status", which an interactive zsh does not accept.
+// welcomeText is printed at the start. People paste its commands into a shell, so they
+// use curl, grep and cut only, and have no comments and no variable called "status",
+// which an interactive zsh does not accept.
 //
 //go:embed welcome.txt
 var welcomeText string
 
 var welcomeTemplate = template.Must(template.New("welcome").Parse(welcomeText))
 
-// welcome tells where the service is and, when key is new, how to use it.
+// welcome prints where the service is and, if key is new, how to use it.
 func welcome(w io.Writer, address, key string) error {
 	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key})
 }

@@ -42,7 +42,7 @@ func (c *workersCommand) Run(ctx context.Context, p *process) error {
 		views[i] = viewWorker(w)
 		rows = append(rows, []string{
 			w.ID, w.Age.Round(time.Second).String(), w.Silent.Round(100*time.Millisecond).String() + " ago",
-			fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%d/%d", len(w.Running), w.Slots), strings.Join(views[i].works(), ", "),
+			fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%d/%d", len(w.Running), w.Slots), strings.Join(views[i].taskNames(), ", "),
 		})
 	}
 	if c.JSON {
@@ -95,11 +95,11 @@ func viewWorker(w queue.Worker) workerView {
 	return v
 }
 
-// works names the tasks of a worker for people.
-func (v workerView) works() []string {
+// taskNames describes the tasks of a worker in the table.
+func (v workerView) taskNames() []string {
 	var words []string
 	for _, t := range v.Tasks {
-		// The whole id: the beginning of one is the minute in which it was made.
+		// The whole ID: the first part of it is only the minute in which it was made.
 		words = append(words, fmt.Sprintf("%s %d of %s (%.0f s)", t.Kind, t.Number, t.Video, t.Seconds))
 	}
 	return words

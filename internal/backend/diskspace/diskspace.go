@@ -1,4 +1,4 @@
-// Package diskspace tells how much a disk still holds.
+// Package diskspace measures the free space of a disk.
 package diskspace
 
 import (
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Free returns how many bytes an ordinary user can still write below a folder.
+// Free returns how many bytes a user without privileges can still write below a folder.
 func Free(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
