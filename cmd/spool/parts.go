@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/disk"
-	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
@@ -94,12 +92,12 @@ func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
 	return store.OpenSQLite(ctx, filepath.Join(l.DataDir, databaseFile))
 }
 
-// databasePatience is how long a start waits for a database that does not answer:
-// it may be starting as well, or have its hands full.
-const databasePatience = 15 * time.Second
+// databaseTimeout is how long a start waits for a database that does not respond: it may
+// be starting as well, or be overloaded.
+const databaseTimeout = 15 * time.Second
 
 func openPostgres(ctx context.Context, address string) (*store.Store, error) {
-	deadline := time.Now().Add(databasePatience)
+	deadline := time.Now().Add(databaseTimeout)
 	for {
 		st, err := store.OpenPostgres(ctx, address)
 		if !store.MayAnswerSoon(err) || ctx.Err() != nil || time.Now().After(deadline) {
@@ -107,57 +105,6 @@ func openPostgres(ctx context.Context, address string) (*store.Store, error) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-}
-
-func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) error {
-	if c.StorageURL != "" {
-		bucket, err := openBucket(ctx, c.StorageURL, storagePatience, log)
-		if err != nil {
-			return err
-		}
-		if p.origin, err = bucket.Capabilities().Presign.Origin(ctx); err != nil {
-			return err
-		}
-		p.blobs, p.tidy = bucket, func(ctx context.Context) { p.maintenance.AbortUploads(ctx) }
-		p.pieces = func() (tus.Storage, error) { return c.piecesInBucket(bucket.Access()) }
-		return nil
-	}
-	if c.DatabaseURL != "" {
-		log.WarnContext(ctx, "the films are on the disk of this machine: no other machine may share its database without a storage_url")
-	}
-	dir := filepath.Join(c.DataDir, objectsFolder)
-	files, err := disk.Open(dir, disk.Options{})
-	if err != nil {
-		return err
-	}
-	p.closes = append(p.closes, files.Close)
-	p.blobs, p.tidy = files, func(ctx context.Context) { clearTemp(ctx, files, log) }
-	p.pieces = func() (tus.Storage, error) { return tus.Disk(dir) }
-	return nil
-}
-
-// storagePatience is how long a start waits for a storage that does not answer.
-// Requests that are part of the work are tried for longer.
-const storagePatience = 25 * time.Second
-
-// openBucket opens the storage, and says so in the log when it has to wait for it.
-func openBucket(ctx context.Context, url string, patience time.Duration, log *slog.Logger) (*s3.Store, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	slow := time.AfterFunc(patience/5, func() {
-		log.WarnContext(ctx, "the start waits for the storage, which does not answer", "patience", patience.String())
-	})
-	defer slow.Stop()
-	return s3.Open(ctx, url, s3.Options{})
-}
-
-// piecesInBucket puts the pieces of resumable uploads together in the bucket itself. The tus
-// library speaks S3, so it gets the client of the store.
-func (c *Config) piecesInBucket(at s3.Access) (tus.Storage, error) {
-	return tus.Bucket(tus.BucketConfig{
-		Client: at.Client, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
-		MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),
-	})
 }
 
 // Close closes everything, the last one first.
@@ -175,12 +122,4 @@ func (p *parts) maintain(ctx context.Context) {
 	both.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	both.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	both.Wait()
-}
-
-func clearTemp(ctx context.Context, files *disk.Store, log *slog.Logger) {
-	if n, err := files.CleanTemp(ctx); err != nil {
-		log.WarnContext(ctx, "could not clear temporary files", "err", err)
-	} else if n > 0 {
-		log.InfoContext(ctx, "temporary files of an earlier run removed", "files", n)
-	}
 }

@@ -18,15 +18,15 @@ import (
 
 // service is what wire returns: the parts of the program, ready to run.
 type service struct {
-	handler  http.Handler                // API, uploads and playback
-	ready    func(context.Context) error // whether the database and the storage respond
-	follow   func(context.Context)       // feeds event streams; nil: there are none
-	hurry    func()                      // interrupts requests that may take hours and can be resumed; nil: there are none
-	start    func(context.Context) error // begins to take tasks
-	stop     func(context.Context) error // returns running tasks to the queue
-	close    func() error                // after stop: nothing may be used afterwards
-	sandbox  string                      // how ffmpeg is confined
-	firstKey string                      // the API key that this start made, or ""
+	handler   http.Handler                // API, uploads and playback
+	ready     func(context.Context) error // whether the database and the storage respond
+	follow    func(context.Context)       // feeds event streams; nil: there are none
+	interrupt func()                      // interrupts requests that may take hours and can be resumed; nil: there are none
+	start     func(context.Context) error // begins to take tasks
+	stop      func(context.Context) error // returns running tasks to the queue
+	close     func() error                // after stop: nothing may be used afterwards
+	sandbox   string                      // how ffmpeg is confined
+	firstKey  string                      // the API key that this start made, or ""
 }
 
 // server runs a service behind HTTP until it is told to stop.
@@ -86,8 +86,8 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	if err := s.service.start(ctx); err != nil {
 		return errors.Join(fmt.Errorf("start the queue: %w", err), ln.Close(), s.service.close())
 	}
-	if s.service.hurry != nil {
-		s.http.RegisterOnShutdown(s.service.hurry)
+	if s.service.interrupt != nil {
+		s.http.RegisterOnShutdown(s.service.interrupt)
 	}
 	unfollow := s.follow(ctx)
 	broken := make(chan error, 1)

@@ -105,7 +105,7 @@ func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log
 		return err
 	}
 	m.WatchStreams(edge.OpenStreams)
-	svc.follow, svc.hurry = edge.PollStreams, p.leases.InterruptAll
+	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll
 	svc.handler, err = newHandler(edge, p, c)
 	return err
 }

@@ -28,7 +28,7 @@ func TestAStartDoesNotWaitLongForAStorageThatIsSilent(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the server does not answer: is the endpoint right") {
 		t.Errorf("the start ends with %v", err)
 	}
-	if line := <-log; !strings.Contains(line, "the start waits for the storage") || len(log) > 0 {
+	if line := <-log; !strings.Contains(line, "waiting for the storage") || len(log) > 0 {
 		t.Errorf("the log says %q, and %d lines more", line, len(log))
 	}
 }
