@@ -26,9 +26,9 @@ const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
 // labelled [v0], [v1] and so on. Every size is scaled from the next larger one:
 // scaling each from the source costs far more, and looks the same.
 //
-// stretch are the filters that choose the frames.
-func graph(p *video.Plan, stretch []string, to target) string {
-	filters := append([]string(nil), stretch...)
+// selection are the filters that choose the frames.
+func graph(p *video.Plan, selection []string, to target) string {
+	filters := append([]string(nil), selection...)
 	if p.Deinterlace {
 		filters = append(filters, deinterlace)
 	}

@@ -138,12 +138,12 @@ func sourceGraph(p *video.Plan, files []RenditionFile, s video.Chunk) string {
 	for _, f := range files {
 		q.Renditions = append(q.Renditions, p.Renditions[f.Rendition])
 	}
-	stretch := chunkFilters(&q, 0)
+	selection := chunkFilters(&q, 0)
 	if !ffmpeg.HasTimestamps(p.Input) { // all frames pass; times count from the first
 		tb := p.Input.TimeBase
-		stretch = append(stretch, "setpts=PTS-STARTPTS", fmt.Sprintf("trim=start=%.6f:end=%.6f", tb.Seconds(s.Start-p.FirstPTS), tb.Seconds(s.End-p.FirstPTS)))
+		selection = append(selection, "setpts=PTS-STARTPTS", fmt.Sprintf("trim=start=%.6f:end=%.6f", tb.Seconds(s.Start-p.FirstPTS), tb.Seconds(s.End-p.FirstPTS)))
 	}
-	return graph(&q, stretch, toVideo)
+	return graph(&q, selection, toVideo)
 }
 
 // statsFile names the file of a filter's numbers. It is relative to ffmpeg's

@@ -176,7 +176,7 @@ func TestChunkFilesEncodedDifferentlyStillPlay(t *testing.T) {
 		encode(t, source, 4*scale, end),
 	}
 	film, _ := write(t, openAll(t, paths), nil)
-	// ffmpeg decodes it rightly, but its parser grumbles: it knows the first configuration only.
+	// ffmpeg decodes it correctly, but its parser warns: it knows the first configuration only.
 	checkFrames(t, film, paths, "-v", "fatal")
 
 	if n := setups(t, film); n != 2 {

@@ -116,7 +116,7 @@ func TestASegmentMayNeedTwoSetups(t *testing.T) {
 	if n := bytes.Count(raw, []byte("moof")); n != 2 || len(x.Video.List()) != 1 || int64(len(raw)) != x.Video.List()[0].Size {
 		t.Errorf("%d segments with %d fragments have %d bytes, announced are %d", len(x.Video.List()), n, len(raw), x.Video.List()[0].Size)
 	}
-	// Of the rendition, ffmpeg's parser grumbles; see TestChunkFilesEncodedDifferentlyStillPlay.
+	// Of the rendition, ffmpeg's parser warns; see TestChunkFilesEncodedDifferentlyStillPlay.
 	got, want := frameHashes(t, fragmented(t, film, x.Video)), frameHashes(t, film, "-v", "fatal")
 	if !maps.Equal(got, want) {
 		t.Errorf("the segment shows %d frames, the rendition %d, or others", len(got), len(want))

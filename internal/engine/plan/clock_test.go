@@ -24,7 +24,7 @@ func TestContinuousClock(t *testing.T) {
 	for i := range int64(3) {
 		add(5000+40*i, 5000+40*i, i == 0)
 	}
-	add(5110, 5110, false) // trembles
+	add(5110, 5110, false) // jitter
 	for i := range int64(3) {
 		add(40*i, 40*i, i == 0)
 	}

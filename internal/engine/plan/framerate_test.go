@@ -33,8 +33,8 @@ func steady(rate float64, n int) []float64 {
 	return out
 }
 
-// tremble moves every frame by up to so many seconds.
-func tremble(times []float64, by float64) []float64 {
+// jitter moves every frame by up to that many seconds.
+func jitter(times []float64, by float64) []float64 {
 	out := slices.Clone(times)
 	for i := range out {
 		out[i] += by * float64(i*7%11-5) / 5
@@ -53,8 +53,8 @@ func TestFrameLimit(t *testing.T) {
 	}{
 		{"25 frames a second", steady(25, 250), 0, 0},
 		{"60 frames a second", steady(60, 600), 0, 0},
-		{"60 frames a second, rounded to milliseconds", tremble(steady(60, 600), 0.0005), 0, 0},
-		{"59.94 frames a second of a trembling camera", tremble(steady(59.94, 600), 0.004), 0, 0},
+		{"60 frames a second, rounded to milliseconds", jitter(steady(60, 600), 0.0005), 0, 0},
+		{"59.94 frames a second of a jittery camera", jitter(steady(59.94, 600), 0.004), 0, 0},
 		{"60.06 frames a second for a minute", steady(60.06, 3604), 3595, 3601},
 		{"120 frames a second", steady(120, 1200), 600, 600},
 		{"90 frames a second", steady(90, 900), 599, 601},
@@ -85,7 +85,7 @@ func TestFrameLimitIsTheSameInChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(60.5, 1000).Draw(t, "rate")
-		line := timelineAt(tremble(steady(rate, 1000), rapid.Float64Range(0, 0.4/rate).Draw(t, "tremble"))...)
+		line := timelineAt(jitter(steady(rate, 1000), rapid.Float64Range(0, 0.4/rate).Draw(t, "jitter"))...)
 		paced := frameLimit{tb: us, limit: maxRate}
 		var passing []int64
 		for _, pts := range line.Shown {

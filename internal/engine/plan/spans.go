@@ -45,15 +45,15 @@ func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 		n.back = 1
 	}
 	gain := false
-	stretch := func(c *video.Chunk) {
+	note := func(c *video.Chunk) {
 		c.Spans = n.spans(c.Seek, c.End)
 		gain = gain || c.Spans != nil
 	}
 	for i := range p.Chunks {
-		stretch(&p.Chunks[i])
+		note(&p.Chunks[i])
 	}
 	for i := range p.Samples {
-		stretch(&p.Samples[i])
+		note(&p.Samples[i])
 	}
 	for _, b := range Batches(p) {
 		spans := n.spans(b.Seek, b.Shots[len(b.Shots)-1].PTS+1)
