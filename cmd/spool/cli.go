@@ -17,6 +17,8 @@ type cli struct {
 	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback URLs."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 }
 
 const description = `Spool receives video uploads and transcodes them to MP4 files for every screen.
@@ -76,7 +78,18 @@ func (versionCommand) Help() string {
 }
 
 // Run prints the version.
-func (versionCommand) Run(p *process) error {
-	_, err := io.WriteString(p.stdout, "spool "+strings.TrimPrefix(buildVersion(), "v")+"\n")
+func (versionCommand) Run(p *process) error { return printVersion(p.stdout) }
+
+// versionFlag is --version, which most programs have instead of a command.
+type versionFlag bool
+
+// BeforeReset prints the version before kong asks for a command.
+func (versionFlag) BeforeReset(parser *kong.Kong) error {
+	defer parser.Exit(exitOK)
+	return printVersion(parser.Stdout)
+}
+
+func printVersion(w io.Writer) error {
+	_, err := io.WriteString(w, "spool "+strings.TrimPrefix(buildVersion(), "v")+"\n")
 	return err
 }

@@ -104,8 +104,11 @@ func TestWrongCommandLines(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	p, stdout, _ := newProcess(nil, nil)
-	if code := p.run(t.Context(), []string{"version"}); code != exitOK || !strings.HasPrefix(stdout.String(), "spool ") {
-		t.Errorf("spool version exits with %d and prints %q", code, stdout)
+	for _, arg := range []string{"version", "--version"} {
+		p, stdout, stderr := newProcess(nil, nil)
+		code := p.run(t.Context(), []string{arg})
+		if out := stdout.String(); code != exitOK || !strings.HasPrefix(out, "spool ") || strings.Count(out, "\n") != 1 || stderr.Len() > 0 {
+			t.Errorf("spool %s exits with %d and prints %q, %q; want one line with the version", arg, code, out, stderr)
+		}
 	}
 }
