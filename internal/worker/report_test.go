@@ -86,14 +86,14 @@ func (b *bench) must(err error) {
 // process takes a short clip through all tasks and returns the report.
 func (b *bench) process() catalog.Report {
 	b.t.Helper()
-	ctx, film := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
-	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", film).CombinedOutput()
+	ctx, clip := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
+	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", clip).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("make clip: %v\n%s", err, out)
 	}
 	up, err := b.Catalog.Create(ctx, b.by, video.Draft{Filename: "clip.mp4", Resolutions: []video.Name{"144p"}, IsPublic: true}, "http://spool.test")
 	b.must(err)
-	f, err := os.Open(film)
+	f, err := os.Open(clip)
 	b.must(err)
 	defer f.Close()
 	token := strings.Split(strings.TrimPrefix(up.URL, "http://spool.test/upload/"), "/")[0]
@@ -116,7 +116,7 @@ func (b *bench) process() catalog.Report {
 	return r
 }
 
-func TestAReadyVideoIsMeasuredAndItsRunsAreRecorded(t *testing.T) {
+func TestAReadyVideoIsMeasuredAndItsExecutionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	r := b.process()
@@ -133,7 +133,7 @@ func TestAReadyVideoIsMeasuredAndItsRunsAreRecorded(t *testing.T) {
 	}
 	l := r.Video.Resolutions[0].Quality
 	if r.Video.Status != video.Ready || l == nil || l.SSIM < 0.8 || l.SSIM > 1 {
-		t.Errorf("video is %s, its likeness %+v", r.Video.Status, l)
+		t.Errorf("video is %s, its quality score %+v", r.Video.Status, l)
 	}
 	if left, err := os.ReadDir(filepath.Join(b.dir, "objects", "source", string(r.Video.ID))); err == nil && len(left) > 0 {
 		t.Error("the source is still there, though it shall not be kept")
@@ -154,7 +154,7 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	b := newBench(t, broken)
 	r := b.process()
 	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Quality != nil {
-		t.Errorf("video is %s, its likeness %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Quality)
+		t.Errorf("video is %s, its quality score %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Quality)
 	}
 	tries := 0
 	for _, run := range r.Executions {
@@ -169,7 +169,7 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	}
 }
 
-func TestARunIsRecordedThoughItsTaskWasStopped(t *testing.T) {
+func TestAnExecutionIsRecordedThoughItsTaskWasStopped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	up, err := b.Catalog.Create(t.Context(), b.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}}, "http://spool.test")

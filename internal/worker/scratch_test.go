@@ -25,7 +25,7 @@ func clearing(t *testing.T) (program, order string) {
 }
 
 // Somebody clears up what looks like old files, before a task and in the middle
-// of one. That is no fault of the film.
+// of one. That is no fault of the clip.
 func TestScratchFolderThatGoesAway(t *testing.T) {
 	t.Parallel()
 	ffmpeg, order := clearing(t)
@@ -37,7 +37,7 @@ func TestScratchFolderThatGoesAway(t *testing.T) {
 	b.must(os.WriteFile(order, []byte(b.work.scratch), 0o600))
 	for range maxFailures + 1 {
 		if err := b.do(queue.Encode, v, 0); !errors.Is(err, queue.ErrWorkerUnhealthy) {
-			t.Errorf("a task whose folder went away ends with %v; want trouble of ours", err)
+			t.Errorf("a task whose folder went away ends with %v; want a transient error", err)
 		}
 	}
 	b.must(os.Remove(order))

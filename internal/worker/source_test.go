@@ -59,9 +59,9 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestAChunkIsReadWithoutTheRestOfItsFilm counts what each task reads of a film
+// TestAChunkIsReadWithoutTheRestOfItsSource counts what each task reads of a clip
 // in a bucket.
-func TestAChunkIsReadWithoutTheRestOfItsFilm(t *testing.T) {
+func TestAChunkIsReadWithoutTheRestOfItsSource(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
 	c := newCounter(t, server)
@@ -102,29 +102,29 @@ func TestAChunkIsReadWithoutTheRestOfItsFilm(t *testing.T) {
 	}
 }
 
-// longClip makes a film of some chunks that is large enough to be read in parts.
+// longClip makes a clip of some chunks that is large enough to be read in parts.
 func longClip(t *testing.T) string {
 	t.Helper()
-	film := filepath.Join(t.TempDir(), "film.mp4")
+	clip := filepath.Join(t.TempDir(), "film.mp4")
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x72:r=50:d=5,noise=alls=100:allf=t",
-		"-c:v", "libx264", "-preset", "ultrafast", "-qp", "0", "-g", "100", film+".mp4").CombinedOutput()
+		"-c:v", "libx264", "-preset", "ultrafast", "-qp", "0", "-g", "100", clip+".mp4").CombinedOutput()
 	if err != nil {
 		t.Fatalf("make clip: %v\n%s", err, out)
 	}
-	out, err = exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-stream_loop", "21", "-i", film+".mp4", "-c", "copy", film).CombinedOutput()
+	out, err = exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-stream_loop", "21", "-i", clip+".mp4", "-c", "copy", clip).CombinedOutput()
 	if err != nil {
-		t.Fatalf("make film: %v\n%s", err, out)
+		t.Fatalf("make clip: %v\n%s", err, out)
 	}
-	return film
+	return clip
 }
 
 // uploaded makes a video whose file is in the storage.
-func (b *bench) uploaded(film string) video.Video {
+func (b *bench) uploaded(clip string) video.Video {
 	b.t.Helper()
 	ctx := b.t.Context()
 	up, err := b.Catalog.Create(ctx, b.by, video.Draft{Filename: "film.mp4", Resolutions: []video.Name{"144p"}, Thumbnails: []float64{50}}, "http://spool.test")
 	b.must(err)
-	_, err = b.blobs.PutFile(ctx, "upload/"+string(up.Video.ID)+"/file", film)
+	_, err = b.blobs.PutFile(ctx, "upload/"+string(up.Video.ID)+"/file", clip)
 	b.must(err)
 	_, err = b.Uploads.Complete(ctx, b.by, up.Video.ID)
 	b.must(err)

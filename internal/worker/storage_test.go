@@ -54,23 +54,23 @@ func (g *gate) refuse(f func(*http.Request) (status int, code string)) {
 	g.refuses.Store(&f)
 }
 
-// noise makes a short film that does not compress well, so that its pieces are
+// noise makes a short clip that does not compress well, so that its chunk files are
 // larger than what comes along when they are opened.
 func noise(t *testing.T) string {
 	t.Helper()
-	film := filepath.Join(t.TempDir(), "noise.mp4")
+	clip := filepath.Join(t.TempDir(), "noise.mp4")
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x144:r=25:d=2,noise=alls=100:allf=t",
-		"-f", "lavfi", "-i", "sine=d=2", film).CombinedOutput()
+		"-f", "lavfi", "-i", "sine=d=2", clip).CombinedOutput()
 	if err != nil {
 		t.Fatalf("make clip: %v\n%s", err, out)
 	}
-	return film
+	return clip
 }
 
-// parts takes a film through all tasks before its assembly.
-func (b *bench) parts(film string) video.Video {
+// parts takes a clip through all tasks before its assembly.
+func (b *bench) parts(clip string) video.Video {
 	b.t.Helper()
-	v := b.uploaded(film)
+	v := b.uploaded(clip)
 	b.must(b.do(queue.Inspect, v, 0))
 	b.must(b.do(queue.Encode, v, 0))
 	b.must(b.do(queue.Audio, v, 0))
@@ -78,10 +78,10 @@ func (b *bench) parts(film string) video.Video {
 	return b.video(v.ID)
 }
 
-// A storage that answers some requests and refuses others is trouble of ours,
-// also where it is read in the middle of joining pieces: it may last as long as
+// A storage that answers some requests and refuses others is a transient error,
+// also where it is read in the middle of joining chunk files: it may last as long as
 // it likes.
-func TestPiecesThatCannotBeReadAreNoFaultOfTheFilm(t *testing.T) {
+func TestChunkFilesThatCannotBeReadAreRetried(t *testing.T) {
 	t.Parallel()
 	b, g := newGate(t)
 	v := b.parts(noise(t))
@@ -93,7 +93,7 @@ func TestPiecesThatCannotBeReadAreNoFaultOfTheFilm(t *testing.T) {
 	})
 	for range maxFailures + 1 {
 		if err := b.do(queue.Assemble, v, 0); err == nil {
-			t.Fatal("a film was assembled, or given up, though its pieces cannot be read")
+			t.Fatal("a rendition was assembled, or given up, though its chunk files cannot be read")
 		}
 	}
 	if got := b.video(v.ID); got.Status != video.Processing {
@@ -106,9 +106,9 @@ func TestPiecesThatCannotBeReadAreNoFaultOfTheFilm(t *testing.T) {
 	}
 }
 
-// A storage that does not find the sound of a film, which is there, must not make
+// A storage that does not find the audio of a video, which is there, must not make
 // it a silent one.
-func TestSoundThatIsNotFoundDoesNotMakeASilentFilm(t *testing.T) {
+func TestMissingAudioDoesNotMakeASilentVideo(t *testing.T) {
 	t.Parallel()
 	b, g := newGate(t)
 	v := b.parts(noise(t))
@@ -119,14 +119,14 @@ func TestSoundThatIsNotFoundDoesNotMakeASilentFilm(t *testing.T) {
 		return 0, ""
 	})
 	if err := b.do(queue.Assemble, v, 0); err == nil {
-		t.Errorf("the film was assembled without its sound, and the video is %s", b.video(v.ID).Status)
+		t.Errorf("the rendition was assembled without its audio, and the video is %s", b.video(v.ID).Status)
 	}
 }
 
 // A storage may deny an object that it has: one that is not consistent at once
 // soon after it was written, or one that has just changed machines. Half a minute
 // of that costs nothing.
-func TestSourceThatIsNotFoundForAWhileIsNotGone(t *testing.T) {
+func TestASourceThatIsMissingForAWhileIsNotGone(t *testing.T) {
 	t.Parallel()
 	b, g := newGate(t)
 	v := b.uploaded(noise(t))

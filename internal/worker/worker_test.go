@@ -16,7 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func TestWhoIsToBlame(t *testing.T) {
+func TestTransientErrors(t *testing.T) {
 	t.Parallel()
 	exit := exec.Command("false").Run()
 	_, missing := os.Open("/nonexistent/source")
@@ -36,14 +36,14 @@ func TestWhoIsToBlame(t *testing.T) {
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
 		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
 		{"the source is gone", fmt.Errorf("fetch source: %w", pipeline.ErrSourceGone), false},
-		{"a piece is gone", fmt.Errorf("open piece: %w", missing), false},
-		{"a piece was deleted while it was read", conversion(fmt.Errorf("assemble: %w", storageError{fs.ErrNotExist})), false},
-		{"the storage breaks while pieces are joined", conversion(fmt.Errorf("assemble: %w", storageError{errors.New("503 SlowDown")})), true},
-		{"a piece was replaced while it was read", conversion(fmt.Errorf("assemble: %w", storageError{blob.ErrChanged})), true},
+		{"a chunk file is gone", fmt.Errorf("open chunk file: %w", missing), false},
+		{"a chunk file was deleted while it was read", conversion(fmt.Errorf("assemble: %w", storageError{fs.ErrNotExist})), false},
+		{"the storage breaks while chunk files are joined", conversion(fmt.Errorf("assemble: %w", storageError{errors.New("503 SlowDown")})), true},
+		{"a chunk file was replaced while it was read", conversion(fmt.Errorf("assemble: %w", storageError{blob.ErrChanged})), true},
 		{"ffmpeg was killed by somebody else", conversion(ffmpeg.ErrKilled), false},
-		{"the storage is full", fmt.Errorf("keep piece: %w", blob.ErrFull), true},
+		{"the storage is full", fmt.Errorf("store chunk file: %w", blob.ErrFull), true},
 		{"the database is locked", &video.Error{Kind: video.Unavailable, Code: "database_unavailable"}, true},
-		{"the pieces do not fit together", conversion(errors.New("assemble: piece 2: frames at the same moment")), false},
+		{"the chunk files do not fit together", conversion(errors.New("assemble: chunk file 2: frames at the same moment")), false},
 		{"something new in our own code", errors.New("no idea"), true},
 	}
 	for _, tt := range tests {

@@ -47,7 +47,7 @@ func TestReportFollowsAVideo(t *testing.T) {
 	r := report(b, v.ID)
 	want := video.Cost{Executions: 1, Wall: time.Second, CPU: 2 * time.Second, BeganAt: completed.Add(time.Second), EndedAt: completed.Add(61 * time.Second)}
 	if diff := cmp.Diff(want, r.Cost); diff != "" {
-		t.Errorf("effort (-want +got):\n%s", diff)
+		t.Errorf("cost (-want +got):\n%s", diff)
 	}
 	if len(r.Executions) != 1 || r.Executions[0].Task != "inspect" || r.Executions[0].Attempt != 2 || r.Video.Plan == nil {
 		t.Errorf("report of a ready video: %+v", r)
@@ -55,7 +55,7 @@ func TestReportFollowsAVideo(t *testing.T) {
 	b.Must(b.StoreQuality(t.Context(), v.ID, map[int]video.QualityScore{1: {SSIM: 0.9, PSNR: 40}}))
 	r = report(b, v.ID)
 	if r.Video.Resolutions[0].Quality != nil || *r.Video.Resolutions[1].Quality != (video.QualityScore{SSIM: 0.9, PSNR: 40}) {
-		t.Errorf("likenesses: %v, %v; want one of 240p alone", r.Video.Resolutions[0].Quality, r.Video.Resolutions[1].Quality)
+		t.Errorf("quality scores: %v, %v; want one of 240p alone", r.Video.Resolutions[0].Quality, r.Video.Resolutions[1].Quality)
 	}
 }
 

@@ -94,10 +94,10 @@ func TestDeletionBeatsPublication(t *testing.T) {
 	for range 20 {
 		v := b.Processing(video.Draft{IsPublic: true})
 		b.Transcode(v.ID, servicetest.Plan("720p", "240p"))
-		film := pipeline.RenditionFile{Path: b.File(servicetest.Rendition)}
+		rendition := pipeline.RenditionFile{Path: b.File(servicetest.Rendition)}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := b.PublishRendition(t.Context(), v.ID, 0, film); err != nil && !strings.Contains(err.Error(), "no such file") {
+			if err := b.PublishRendition(t.Context(), v.ID, 0, rendition); err != nil && !strings.Contains(err.Error(), "no such file") {
 				t.Error(err)
 			}
 		})
@@ -107,7 +107,7 @@ func TestDeletionBeatsPublication(t *testing.T) {
 			}
 			if o, err := b.OpenPublic(t.Context(), v.ID, "720p.mp4"); err == nil {
 				o.Close()
-				t.Error("the film can be played after its deletion")
+				t.Error("the rendition can be played after its deletion")
 			}
 		})
 		wg.Wait()

@@ -43,8 +43,8 @@ func (s *slowStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info
 	}
 }
 
-// A purge, or a sweep, that looked at a video before another round began knows
-// nothing of the objects of that round.
+// A purge, or a sweep, that looked at a video before another pass began knows
+// nothing of the objects of that pass.
 func TestALatePurgeLeavesTheNextPassAlone(t *testing.T) {
 	t.Parallel()
 	for name, purge := range map[string]func(*servicetest.Rig, video.ID) error{
@@ -74,7 +74,7 @@ func TestALatePurgeLeavesTheNextPassAlone(t *testing.T) {
 			b.Publish(v.ID, 1)
 			b.Must(purge(b, v.ID))
 			if slices.ContainsFunc(b.Objects(), func(key string) bool { return strings.HasPrefix(key, "work/") }) {
-				t.Errorf("objects = %v; want no pieces when all is done", b.Objects())
+				t.Errorf("objects = %v; want no chunk files when all is done", b.Objects())
 			}
 		})
 	}
@@ -95,12 +95,12 @@ func TestALateDeletionLeavesWhatWasAddedAgain(t *testing.T) {
 	}
 	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[1].ID))
 	b.WantStatuses(v.ID, "ready: 720p ready, 240p ready")
-	if film := "public/" + string(v.ID) + "/240p.mp4"; !slices.Contains(b.Objects(), film) {
-		t.Errorf("objects = %v; want %s, which is ready", b.Objects(), film)
+	if rendition := "public/" + string(v.ID) + "/240p.mp4"; !slices.Contains(b.Objects(), rendition) {
+		t.Errorf("objects = %v; want %s, which is ready", b.Objects(), rendition)
 	}
 }
 
-// Between the look for the source and the next round the source may be removed.
+// The source may be removed between the check for it and the next pass.
 func TestAPurgeInTheLastMomentIsNoticed(t *testing.T) {
 	t.Parallel()
 	slow := new(slowStore)

@@ -12,7 +12,7 @@ import (
 )
 
 // Beside a database that is not theirs, all objects are left-overs. A forgotten
-// setting must not cost a film.
+// setting must not cost a rendition.
 func TestVideosOfAnotherDatabaseAreNotSwept(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
@@ -29,7 +29,7 @@ func TestVideosOfAnotherDatabaseAreNotSwept(t *testing.T) {
 	}
 	keys := b.Objects()
 	if len(keys) != 3 || !slices.Contains(keys, source) {
-		t.Fatalf("objects = %v; want the source and two marks", keys)
+		t.Fatalf("objects = %v; want the source and two markers", keys)
 	}
 
 	id, err := other.Store.Identity(t.Context(), "")
@@ -39,6 +39,6 @@ func TestVideosOfAnotherDatabaseAreNotSwept(t *testing.T) {
 		t.Errorf("the first database, alone again, does not sweep: %v", err)
 	}
 	if _, err := other.Sweep(t.Context()); err == nil {
-		t.Error("a database without a mark sweeps another one's films")
+		t.Error("a database without a marker sweeps another one's renditions")
 	}
 }

@@ -17,8 +17,8 @@ func TestAPurgeRemovesWhatATaskLeftAfterTheDeletion(t *testing.T) {
 	b := servicetest.New(t)
 	v := b.Processing(video.Draft{IsPublic: true})
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
-	piece := "work/" + string(v.ID) + "/chunk-0-0.mp4"
-	if _, err := b.Blobs.Put(t.Context(), piece, strings.NewReader("late")); err != nil {
+	chunk := "work/" + string(v.ID) + "/chunk-0-0.mp4"
+	if _, err := b.Blobs.Put(t.Context(), chunk, strings.NewReader("late")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -75,14 +75,14 @@ func TestTheFileOfAFailedResolutionIsRemoved(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
 	v := b.Processing(video.Draft{IsPublic: true})
-	film := "public/" + string(v.ID) + "/720p.mp4"
-	if _, err := b.Blobs.Put(t.Context(), film, strings.NewReader("published, but not recorded")); err != nil {
+	rendition := "public/" + string(v.ID) + "/720p.mp4"
+	if _, err := b.Blobs.Put(t.Context(), rendition, strings.NewReader("published, but not recorded")); err != nil {
 		t.Fatal(err)
 	}
 	b.Must(b.GiveUpVideo(t.Context(), v.ID, video.Failf(video.Corrupt, "Broken.")))
 	b.Must(b.Purge(t.Context(), v.ID))
-	if slices.Contains(b.Objects(), film) {
-		t.Error("the film of a failed resolution can be played")
+	if slices.Contains(b.Objects(), rendition) {
+		t.Error("the rendition of a failed resolution can be played")
 	}
 }
 

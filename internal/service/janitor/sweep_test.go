@@ -75,15 +75,15 @@ func TestPartsOfUploadsLiveAsLongAsTheirVideoWaits(t *testing.T) {
 	b.Must(b.Marker.Write(t.Context()))
 	up := b.Create(video.Draft{})
 	b.BeginUpload(up)
-	mine, stranger, film := "upload/"+string(up.Video.ID)+"/file", "upload/01a1e15d-3d49-796c-86d0-1f68082947f4/file", "public/x/720p.mp4"
-	p.parts = map[string]time.Time{mine: b.Now(), stranger: b.Now(), film: b.Now()}
+	mine, stranger, rendition := "upload/"+string(up.Video.ID)+"/file", "upload/01a1e15d-3d49-796c-86d0-1f68082947f4/file", "public/x/720p.mp4"
+	p.parts = map[string]time.Time{mine: b.Now(), stranger: b.Now(), rendition: b.Now()}
 	for _, step := range []struct {
 		after   time.Duration
 		aborted int
 		left    string
 	}{
-		{time.Minute, 1, mine + " " + film},
-		{50 * time.Hour, 1, mine}, // a film takes no two days
+		{time.Minute, 1, mine + " " + rendition},
+		{50 * time.Hour, 1, mine}, // a rendition takes no two days
 		{24 * time.Hour, 1, ""},
 	} {
 		b.Advance(step.after)

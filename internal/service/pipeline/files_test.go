@@ -44,20 +44,20 @@ func TestFetchRenditionFiles(t *testing.T) {
 	p.Renditions[0].Names = []video.Name{"1080p", "720p"} // the first was never asked for, or is deleted
 	v := b.Ready(p)
 	dir := t.TempDir()
-	films, err := b.FetchRenditionFiles(t.Context(), v, dir)
+	renditions, err := b.FetchRenditionFiles(t.Context(), v, dir)
 	b.Must(err)
 	want := []pipeline.FetchedRendition{{Rendition: 0, Path: filepath.Join(dir, "720p.mp4")}, {Rendition: 1, Path: filepath.Join(dir, "240p.mp4")}}
-	if diff := cmp.Diff(want, films); diff != "" {
-		t.Errorf("films (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, renditions); diff != "" {
+		t.Errorf("renditions (-want +got):\n%s", diff)
 	}
-	if text, err := os.ReadFile(films[0].Path); err != nil || string(text) != servicetest.Rendition {
-		t.Errorf("film = %q, %v", text, err)
+	if text, err := os.ReadFile(renditions[0].Path); err != nil || string(text) != servicetest.Rendition {
+		t.Errorf("rendition = %q, %v", text, err)
 	}
 
 	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[0].ID))
-	films, err = b.FetchRenditionFiles(t.Context(), v, t.TempDir()) // v does not know of it yet
-	if b.Must(err); len(films) != 1 || films[0].Rendition != 1 {
-		t.Errorf("films after a deletion = %v; want 240p alone", films)
+	renditions, err = b.FetchRenditionFiles(t.Context(), v, t.TempDir()) // v does not know of it yet
+	if b.Must(err); len(renditions) != 1 || renditions[0].Rendition != 1 {
+		t.Errorf("renditions after a deletion = %v; want 240p alone", renditions)
 	}
 	b.Must(b.Blobs.Close())
 	_, err = b.FetchRenditionFiles(t.Context(), v, t.TempDir())

@@ -10,8 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// What waits for its own round was not tried yet, so it does not fail with the
-// round under way.
+// A resolution that waits for its own pass was not tried yet, so it does not fail with the current one.
 func TestAWaitingResolutionOutlivesThePassBefore(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
@@ -34,20 +33,20 @@ func TestAWaitingResolutionOutlivesThePassBefore(t *testing.T) {
 	b.WantStatuses(v.ID, "ready: 8k fail, 240p ready")
 }
 
-// A later round takes back nothing of what is known about the films of the first.
+// A later pass keeps the warnings about the renditions of the first.
 func TestWarningsOutliveTheirPass(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
 	v := b.Processing(video.Draft{Resolutions: []video.Name{"720p"}})
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("720p")))
 	for chunk := range 2 {
-		b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("piece"), Frames: 5}}))
+		b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}}))
 	}
 	b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: v.ID}))
 	b.Publish(v.ID, 0)
 	silent := b.Video(v.ID).Warnings
 	if len(silent) != 1 {
-		t.Fatalf("warnings = %v; want that the film is silent", silent)
+		t.Fatalf("warnings = %v; want that the rendition is silent", silent)
 	}
 	b.Add(v.ID, "240p")
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("240p")))
@@ -56,13 +55,13 @@ func TestWarningsOutliveTheirPass(t *testing.T) {
 		t.Errorf("warnings = %v; want %v as before", got, silent)
 	}
 	b.Add(v.ID, "144p")
-	b.Finish(v.ID) // with sound
+	b.Finish(v.ID) // with audio
 	if got := b.Video(v.ID).Warnings; !slices.Equal(got, silent) {
-		t.Errorf("warnings = %v; want %v, which is still true of one film", got, silent)
+		t.Errorf("warnings = %v; want %v, which is still true of one rendition", got, silent)
 	}
 }
 
-// Nobody waits for a round all of whose resolutions were deleted.
+// Nobody waits for a pass all of whose resolutions were deleted.
 func TestDeletingAllOfAPassStartsTheNext(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
@@ -71,17 +70,17 @@ func TestDeletingAllOfAPassStartsTheNext(t *testing.T) {
 	b.Add(v.ID, "240p")
 	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[0].ID))
 	if n := b.Waiting(); n[queue.Encode] != 2 {
-		t.Errorf("tasks = %v; want the round to go on for 720p", n)
+		t.Errorf("tasks = %v; want the pass to go on for 720p", n)
 	}
 	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[1].ID))
 	if n := b.Waiting(); n[queue.Encode] != 0 || n[queue.Inspect] != 1 {
-		t.Errorf("tasks = %v; want the round of 240p to begin", n)
+		t.Errorf("tasks = %v; want the pass of 240p to begin", n)
 	}
 	b.Finish(v.ID)
 	b.WantStatuses(v.ID, "ready: 240p ready")
 }
 
-// A worker that slept through the end of a round does not end a step of the next.
+// A worker that slept through the end of a pass does not end a step of the next.
 func TestStaleWorkDoesNotCount(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// heldThumbnails is a store in which copies of stills take until they are let go. As
+// heldThumbnails is a store in which copies of thumbnails take until they are let go. As
 // on S3, such a copy has read what it needs when it begins.
 type heldThumbnails struct {
 	blob.Store
@@ -25,15 +25,15 @@ func (s heldThumbnails) Copy(ctx context.Context, from, to, etag string) (blob.I
 	if !strings.HasSuffix(to, ".jpg") {
 		return s.Store.Copy(ctx, from, to, etag)
 	}
-	still, err := s.Open(ctx, from)
+	thumbnail, err := s.Open(ctx, from)
 	if err != nil {
 		return blob.Info{}, err
 	}
-	defer still.Close()
+	defer thumbnail.Close()
 	s.began <- struct{}{}
 	select {
 	case <-s.goOn:
-		return s.Put(ctx, to, still)
+		return s.Put(ctx, to, thumbnail)
 	case <-ctx.Done():
 		return blob.Info{}, ctx.Err()
 	}
@@ -53,8 +53,8 @@ func TestThumbnailsAreCancelledWhenTheLockIsLost(t *testing.T) {
 	v := b.Processing(video.Draft{IsPublic: true, Resolutions: []video.Name{"240p"}, Thumbnails: []float64{1}})
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("240p")))
 	published := make(chan error, 1)
-	still := pipeline.ThumbnailFile{Path: b.File("a still")}
-	go func() { published <- b.PublishThumbnails(t.Context(), v.ID, []pipeline.ThumbnailFile{still}) }()
+	thumbnail := pipeline.ThumbnailFile{Path: b.File("a thumbnail")}
+	go func() { published <- b.PublishThumbnails(t.Context(), v.ID, []pipeline.ThumbnailFile{thumbnail}) }()
 	<-held.began
 	pgtest.Exec(t, address, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND state = 'idle in transaction'`)
@@ -62,7 +62,7 @@ func TestThumbnailsAreCancelledWhenTheLockIsLost(t *testing.T) {
 	select {
 	case err := <-published:
 		if err == nil {
-			t.Error("stills were published without the lock")
+			t.Error("thumbnails were published without the lock")
 		}
 	case <-time.After(time.Minute):
 		close(held.goOn)

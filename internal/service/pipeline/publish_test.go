@@ -41,7 +41,7 @@ func (c *slowCopy) Publish(ctx context.Context) (blob.Info, error) {
 
 func (*slowCopy) Discard() {}
 
-// slowRig returns a bench with slow copies, and a video whose first film is
+// slowRig returns a rig with slow copies, and a video whose first rendition is
 // just being copied.
 func slowRig(t *testing.T) (b *servicetest.Rig, id video.ID, copies *slowCopies, published <-chan error) {
 	t.Helper()
@@ -49,8 +49,8 @@ func slowRig(t *testing.T) (b *servicetest.Rig, id video.ID, copies *slowCopies,
 	b = servicetest.NewOn(t, func(s *disk.Store) blob.Store { copies.Store = s; return copies })
 	id = b.Processing(video.Draft{IsPublic: true}).ID
 	b.Transcode(id, servicetest.Plan("720p", "240p"))
-	film, err := pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second}, make(chan error, 1)
-	go func() { err <- b.PublishRendition(t.Context(), id, 0, film) }()
+	rendition, err := pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second}, make(chan error, 1)
+	go func() { err <- b.PublishRendition(t.Context(), id, 0, rendition) }()
 	if to := <-copies.begun; to != "public/"+string(id)+"/720p.mp4" {
 		t.Fatalf("%s is being copied", to)
 	}
@@ -64,14 +64,14 @@ func TestOthersGoOnWhileARenditionIsCopied(t *testing.T) {
 	b, id, copies, published := slowRig(t)
 	b.Create(video.Draft{})
 	if _, err := b.OpenPublic(t.Context(), id, "720p.mp4"); video.KindOf(err) != video.NotFound {
-		t.Errorf("a film that is being copied can be played: %v", err)
+		t.Errorf("a rendition that is being copied can be played: %v", err)
 	}
 	copies.done <- struct{}{}
 	b.Must(<-published)
 	o, err := b.OpenPublic(t.Context(), id, "720p.mp4")
 	b.Must(err)
 	if got := servicetest.ReadAll(t, o); got != servicetest.Rendition {
-		t.Errorf("the film reads %q", got)
+		t.Errorf("the rendition reads %q", got)
 	}
 }
 

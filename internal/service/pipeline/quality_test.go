@@ -17,7 +17,7 @@ func TestWhatIsMeasured(t *testing.T) {
 		end  func(b *servicetest.Rig, v video.Video)
 		want int
 	}{
-		{"a film that is ready", func(b *servicetest.Rig, v video.Video) { b.Publish(v.ID, 0); b.Publish(v.ID, 1) }, 1},
+		{"a rendition that is ready", func(b *servicetest.Rig, v video.Video) { b.Publish(v.ID, 0); b.Publish(v.ID, 1) }, 1},
 		{"not one that is half ready", func(b *servicetest.Rig, v video.Video) { b.Publish(v.ID, 0) }, 0},
 		{"one of which a part was given up", func(b *servicetest.Rig, v video.Video) {
 			b.Publish(v.ID, 0)
@@ -69,8 +69,8 @@ func TestTheSourceIsKeptUntilItWasMeasured(t *testing.T) {
 		ctx := t.Context()
 		v := b.Ready(servicetest.MeasuredPlan("720p", "240p"))
 		b.Must(b.Purge(ctx, v.ID))
-		films := []string{"public/" + string(v.ID) + "/240p.mp4", "public/" + string(v.ID) + "/720p.mp4"}
-		if keys, want := b.Objects(), append(slices.Clone(films), v.Source.Key); !slices.Equal(keys, want) {
+		renditions := []string{"public/" + string(v.ID) + "/240p.mp4", "public/" + string(v.ID) + "/720p.mp4"}
+		if keys, want := b.Objects(), append(slices.Clone(renditions), v.Source.Key); !slices.Equal(keys, want) {
 			t.Fatalf("objects before measuring are %v; want %v", keys, want)
 		}
 		before := b.Waiting()[queue.Purge]
@@ -84,8 +84,8 @@ func TestTheSourceIsKeptUntilItWasMeasured(t *testing.T) {
 			t.Errorf("%d purges queued by measuring; want 1", n-before)
 		}
 		b.Must(b.Purge(ctx, v.ID))
-		if keys := b.Objects(); !slices.Equal(keys, films) {
-			t.Errorf("objects after measuring are %v; want %v", keys, films)
+		if keys := b.Objects(); !slices.Equal(keys, renditions) {
+			t.Errorf("objects after measuring are %v; want %v", keys, renditions)
 		}
 	}
 }

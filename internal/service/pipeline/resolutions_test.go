@@ -27,7 +27,7 @@ func TestAddResolution(t *testing.T) {
 	if n := b.Waiting(); n[queue.Inspect] != 1 || n[queue.Measure] != 0 {
 		t.Errorf("tasks = %v; want one inspection", n)
 	}
-	b.Must(b.Purge(t.Context(), v.ID)) // that of the first round comes late
+	b.Must(b.Purge(t.Context(), v.ID)) // that of the first pass comes late
 	b.Finish(v.ID)
 	b.WantStatuses(v.ID, "ready: 720p ready, 240p ready, 480p ready")
 	b.Must(b.Purge(t.Context(), v.ID))
@@ -58,7 +58,7 @@ func TestAddResolutionBeforeTheUpload(t *testing.T) {
 	b.WantStatuses(up.Video.ID, "ready: 720p ready, 240p ready, 144p ready")
 }
 
-// A round that is under way is not disturbed. The next begins at its end.
+// A running pass is not disturbed. The next begins at its end.
 func TestAddResolutionToAVideoAtWork(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
@@ -70,13 +70,13 @@ func TestAddResolutionToAVideoAtWork(t *testing.T) {
 	}
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("240p"))) // by an inspection that nobody asked for
 	if n := b.Waiting(); n[queue.Inspect] != 1 || n[queue.Assemble] != 1 || n[queue.Encode] != 2 {
-		t.Errorf("tasks = %v; want those of the first round only", n)
+		t.Errorf("tasks = %v; want those of the first pass only", n)
 	}
 	b.Must(b.Purge(t.Context(), v.ID))
 	b.Publish(v.ID, 0)
 	b.WantStatuses(v.ID, "processing: 720p ready, 240p processing")
 	if n := b.Waiting(); n[queue.Inspect] != 1 || n[queue.Encode] != 0 {
-		t.Errorf("tasks = %v; want the inspection of the second round", n)
+		t.Errorf("tasks = %v; want the inspection of the second pass", n)
 	}
 	wantReconciled(b, map[queue.Kind]int{queue.Inspect: 1})
 	b.Finish(v.ID)

@@ -28,11 +28,11 @@ func TestNothingIsWrittenToAFinishedVideo(t *testing.T) {
 }
 
 // A worker that slept, or just lost a race with somebody who wants more of a video,
-// tells of trouble with a task that nobody wants any more. That must not keep the
+// reports a failure of a task that nobody wants any more. That must not keep the
 // video at work for ever.
 func TestFailuresOfStaleTasksAreNotCounted(t *testing.T) {
 	t.Parallel()
-	trouble := func(b *servicetest.Rig, id video.ID, k queue.Kind) {
+	failure := func(b *servicetest.Rig, id video.ID, k queue.Kind) {
 		b.T.Helper()
 		if giveUp, err := b.CountFailure(b.T.Context(), queue.Task{Kind: k, Video: id, Number: 0}, 1); giveUp || err != nil {
 			b.T.Errorf("the fault of a stale task = %t, %v; want it not to count", giveUp, err)
@@ -43,7 +43,7 @@ func TestFailuresOfStaleTasksAreNotCounted(t *testing.T) {
 		b := servicetest.New(t, servicetest.Measuring)
 		v := b.Ready(servicetest.MeasuredPlan("720p", "240p"))
 		b.Add(v.ID, "480p")
-		trouble(b, v.ID, queue.Measure)
+		failure(b, v.ID, queue.Measure)
 		b.Finish(v.ID)
 		b.WantStatuses(v.ID, "ready: 720p ready, 240p ready, 480p ready")
 	})
@@ -55,7 +55,7 @@ func TestFailuresOfStaleTasksAreNotCounted(t *testing.T) {
 		b.Must(b.GiveUpVideo(t.Context(), v.ID, video.Failf(video.LimitTime, "It took too long.")))
 		_, err := b.Catalog.RetryResolution(t.Context(), b.By, v.Resolutions[0].ID)
 		b.Must(err)
-		trouble(b, v.ID, queue.Encode)
+		failure(b, v.ID, queue.Encode)
 		b.Finish(v.ID)
 		b.WantStatuses(v.ID, "ready: 720p ready")
 	})
@@ -64,10 +64,10 @@ func TestFailuresOfStaleTasksAreNotCounted(t *testing.T) {
 		b := servicetest.New(t)
 		v := b.Processing(video.Draft{Resolutions: []video.Name{"720p"}})
 		b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("720p")))
-		trouble(b, v.ID, queue.Inspect)
+		failure(b, v.ID, queue.Inspect)
 		b.Transcode(v.ID, servicetest.Plan("720p"))
 		if n := b.Waiting(); n[queue.Assemble] != 1 {
-			t.Errorf("tasks = %v; want the film to be assembled", n)
+			t.Errorf("tasks = %v; want the rendition to be assembled", n)
 		}
 	})
 }

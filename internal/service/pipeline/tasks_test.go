@@ -20,16 +20,16 @@ func TestFromPlanToReady(t *testing.T) {
 	b.Must(b.StorePlan(ctx, v.ID, servicetest.Plan("720p", "240p")))
 	b.Must(b.StorePlan(ctx, v.ID, servicetest.Plan("720p", "240p"))) // the same task, delivered twice
 	if n := b.Waiting(); n[queue.Encode] != 2 || n[queue.Audio] != 1 || n[queue.Assemble] != 0 {
-		t.Fatalf("tasks = %v; want 2 encodes and the sound", n)
+		t.Fatalf("tasks = %v; want 2 encodes and the audio", n)
 	}
 
 	for chunk := range 2 {
 		b.Must(b.FinishChunk(ctx, v.ID, chunk, []pipeline.ChunkFile{{Rendition: 0, Path: b.File("a"), Frames: 7}, {Rendition: 1, Path: b.File("b"), Frames: 7}}))
 	}
 	if n := b.Waiting()[queue.Assemble]; n != 0 {
-		t.Fatalf("%d assemblies queued before the sound was there", n)
+		t.Fatalf("%d assemblies queued before the audio was there", n)
 	}
-	b.Must(b.FinishAudio(ctx, v.ID, b.File("sound")))
+	b.Must(b.FinishAudio(ctx, v.ID, b.File("audio")))
 	if n := b.Waiting()[queue.Assemble]; n != 2 {
 		t.Fatalf("%d assemblies queued, want 2", n)
 	}
@@ -91,12 +91,12 @@ func TestWarnings(t *testing.T) {
 	tests := []struct {
 		name   string
 		frames int  // that each chunk announces; 5 are decoded
-		sound  bool // can be decoded
+		audio  bool // can be decoded
 		found  []video.Warning
 		want   []video.FailureCode
 	}{
-		{"a good film", 5, true, nil, nil},
-		{"a film that was cut off", 5, true, []video.Warning{cut}, []video.FailureCode{video.Truncated}},
+		{"a good rendition", 5, true, nil, nil},
+		{"a rendition that was cut off", 5, true, []video.Warning{cut}, []video.FailureCode{video.Truncated}},
 		{"pictures that cannot be decoded", 9, true, nil, []video.FailureCode{video.Corrupt}},
 		{"everything at once", 9, false, []video.Warning{cut}, []video.FailureCode{video.Truncated, video.Corrupt, video.Corrupt}},
 	}
@@ -113,10 +113,10 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("after the inspection the warnings are %v; want %v", got, tt.found)
 			}
 			for chunk := range p.Chunks {
-				b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("piece"), Frames: 5}}))
+				b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}}))
 			}
-			if tt.sound {
-				b.Must(b.FinishAudio(t.Context(), v.ID, b.File("sound")))
+			if tt.audio {
+				b.Must(b.FinishAudio(t.Context(), v.ID, b.File("audio")))
 			} else {
 				b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: v.ID}))
 			}
@@ -156,7 +156,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 			t.Errorf("task %d is of video %s of tenant %q; want %s of %q", i, got.Video, got.Tenant, w.Video, w.Tenant)
 		}
 	}
-	for range 3*4 + 1 - 2 { // the inspection, two chunks and the sound of each, and the late one's inspection
+	for range 3*4 + 1 - 2 { // the inspection, two chunks and the audio of each, and the late one's inspection
 		if got := <-ran; got.Tenant == "" {
 			t.Errorf("%v has no tenant", got)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// makeRendition has ffmpeg make a small film with its tables first.
+// makeRendition has ffmpeg make a small rendition with its tables first.
 func makeRendition(t *testing.T) []byte {
 	return runFFmpeg(t, "-f lavfi -i testsrc2=s=64x36:r=25:d=5 -f lavfi -i sine=r=48000:d=5 -c:a aac")
 }
@@ -36,16 +36,16 @@ func runFFmpeg(t *testing.T, args string) []byte {
 	if out, err := exec.CommandContext(t.Context(), "ffmpeg", append(strings.Fields(args), path)...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, out)
 	}
-	film, err := os.ReadFile(path)
+	rendition, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return film
+	return rendition
 }
 
-func putFile(b *servicetest.Rig, key string, film []byte) {
+func putFile(b *servicetest.Rig, key string, rendition []byte) {
 	b.T.Helper()
-	if _, err := b.Blobs.Put(b.T.Context(), key, bytes.NewReader(film)); err != nil {
+	if _, err := b.Blobs.Put(b.T.Context(), key, bytes.NewReader(rendition)); err != nil {
 		b.T.Fatal(err)
 	}
 }
@@ -53,7 +53,7 @@ func putFile(b *servicetest.Rig, key string, film []byte) {
 func TestAStreamExistsAsLongAsItsRendition(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	film := makeRendition(t)
+	rendition := makeRendition(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
 	key := "public/" + string(id) + "/720p.mp4"
 	names := []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "720p-1.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
@@ -62,7 +62,7 @@ func TestAStreamExistsAsLongAsItsRendition(t *testing.T) {
 			_, err := b.OpenPublic(t.Context(), id, name)
 			servicetest.WantCode(t, err, video.NotFound, "not_ready")
 		}
-		putFile(b, key, film)
+		putFile(b, key, rendition)
 		for _, name := range names {
 			o, err := b.OpenPublic(t.Context(), id, name)
 			if err != nil {
@@ -92,7 +92,7 @@ func TestAStreamExistsAsLongAsItsRendition(t *testing.T) {
 func TestAReplacedRenditionHasAnotherStream(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	film := makeRendition(t)
+	rendition := makeRendition(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
 	key := "public/" + string(id) + "/720p.mp4"
 	open := func() (text, etag string) {
@@ -103,26 +103,26 @@ func TestAReplacedRenditionHasAnotherStream(t *testing.T) {
 		}
 		return servicetest.ReadAll(t, o), o.Info().ETag
 	}
-	putFile(b, key, film)
+	putFile(b, key, rendition)
 	first, etag := open()
-	second := bytes.Clone(film)
+	second := bytes.Clone(rendition)
 	second[len(second)-1]++ // in the last segment
 	putFile(b, key, second)
 	if again, other := open(); again != first || other == etag {
-		t.Errorf("the segment of another film has the ETag %s, that of the first %s", other, etag)
+		t.Errorf("the segment of another rendition has the ETag %s, that of the first %s", other, etag)
 	}
 }
 
 func TestADamagedRenditionIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	film := makeRendition(t)
+	rendition := makeRendition(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
-	for _, broken := range [][]byte{nil, film[:20], film[:2000], bytes.Repeat([]byte("moov"), 1000)} {
+	for _, broken := range [][]byte{nil, rendition[:20], rendition[:2000], bytes.Repeat([]byte("moov"), 1000)} {
 		putFile(b, "public/"+string(id)+"/720p.mp4", broken)
 		for _, name := range []string{"master.m3u8", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "audio-0.m4s"} {
 			if _, err := b.OpenPublic(t.Context(), id, name); video.KindOf(err) != video.Internal {
-				t.Errorf("%s of a film of %d bytes: %v; want an internal error", name, len(broken), err)
+				t.Errorf("%s of a rendition of %d bytes: %v; want an internal error", name, len(broken), err)
 			}
 		}
 	}
@@ -131,10 +131,10 @@ func TestADamagedRenditionIsAnInternalError(t *testing.T) {
 func TestOneSignatureOpensTheStreamAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	film := makeRendition(t)
+	rendition := makeRendition(t)
 	v, other := b.Create(video.Draft{}).Video, b.Create(video.Draft{}).Video
 	for _, id := range []video.ID{v.ID, other.ID} {
-		putFile(b, "private/"+string(id)+"/720p.mp4", film)
+		putFile(b, "private/"+string(id)+"/720p.mp4", rendition)
 	}
 	w, err := b.Catalog.Private(t.Context(), b.By, v.ID, time.Hour, servicetest.Base)
 	if err != nil {
@@ -158,8 +158,8 @@ func TestOneSignatureOpensTheStreamAndNothingElse(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 		for name, open := range map[string]func() error{
-			"with the film's signature": func() error { _, err := b.OpenSigned(t.Context(), single, v.ID, file); return err },
-			"of another video":          func() error { _, err := b.OpenSigned(t.Context(), stream, other.ID, file); return err },
+			"with the rendition's signature": func() error { _, err := b.OpenSigned(t.Context(), single, v.ID, file); return err },
+			"of another video":               func() error { _, err := b.OpenSigned(t.Context(), stream, other.ID, file); return err },
 		} {
 			if err := open(); video.KindOf(err) != video.Forbidden {
 				t.Errorf("%s %s: %v; want it to be refused", file, name, err)
@@ -177,7 +177,7 @@ func TestOneSignatureOpensTheStreamAndNothingElse(t *testing.T) {
 	servicetest.WantCode(t, err, video.Forbidden, "url_expired")
 }
 
-// The sound of one round may be damaged by bad luck, and that of another not.
+// The audio of one pass may be damaged by bad luck, and that of another not.
 func TestOneSilentRenditionDoesNotMakeTheStreamSilent(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
@@ -196,12 +196,12 @@ func TestOneSilentRenditionDoesNotMakeTheStreamSilent(t *testing.T) {
 		o, err := b.OpenPublic(t.Context(), id, "master.m3u8")
 		b.Must(err)
 		if text := servicetest.ReadAll(t, o); !strings.Contains(text, `URI="audio.m3u8"`) {
-			t.Errorf("the list has no sound:\n%s", text)
+			t.Errorf("the list has no audio:\n%s", text)
 		}
 	}
 }
 
-// muteStore opens films, and is silent when they are read.
+// muteStore opens renditions, and is silent when they are read.
 type muteStore struct{ *disk.Store }
 
 func (m muteStore) Open(ctx context.Context, key string) (blob.Object, error) {

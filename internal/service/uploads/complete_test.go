@@ -139,7 +139,7 @@ func (l *leaving) Copy(ctx context.Context, from, to, etag string) (blob.Info, e
 	return l.Store.Copy(ctx, from, to, etag)
 }
 
-// Copying a large film takes minutes in some storages, and a proxy cuts the
+// Copying a large rendition takes minutes in some storages, and a proxy cuts the
 // request off: without this no call would ever come to an end.
 func TestACompleteGoesOnWithoutItsClient(t *testing.T) {
 	t.Parallel()

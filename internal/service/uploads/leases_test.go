@@ -23,7 +23,7 @@ func TestLeasesAmongProcesses(t *testing.T) {
 	lease, err := first.Leases.Acquire(t.Context(), id, func() { close(stopped) })
 	first.Must(err)
 	if !lease.Valid() {
-		t.Error("a hold that was just taken does not last")
+		t.Error("a lease that was just acquired is not valid")
 	}
 	go func() {
 		<-stopped
@@ -44,7 +44,7 @@ func TestLeasesAmongProcesses(t *testing.T) {
 	second.Must(err)
 	defer next.Release()
 	if lease.Valid() {
-		t.Error("two processes believe to hold the upload")
+		t.Error("two processes have a valid lease")
 	}
 	<-lost
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// tend does what a server does now and then.
+// maintain does what a server does regularly.
 func maintain(b *servicetest.Rig) {
 	b.T.Helper()
 	_, err := b.ExpireUploads(b.T.Context())
@@ -99,10 +99,10 @@ func TestAddressesOfOneKindAreNoneOfTheOther(t *testing.T) {
 	b := servicetest.New(t, servicetest.Resumable)
 	up := b.Create(video.Draft{})
 	if _, err := b.Uploads.OpenResumable(t.Context(), path.Base(path.Dir(up.URL)), up.Video.ID); servicetest.CodeOf(err) != "url_invalid" {
-		t.Errorf("the address of a PUT is taken for one in pieces: %v", err)
+		t.Errorf("the address of a PUT is taken for a resumable one: %v", err)
 	}
 	_, err := b.Uploads.Receive(t.Context(), uploads.Incoming{Token: servicetest.TusToken(up), Video: up.Video.ID, ContentType: "video/mp4", Body: strings.NewReader("x")})
 	if servicetest.CodeOf(err) != "url_invalid" {
-		t.Errorf("the address of an upload in pieces is taken for a PUT's: %v", err)
+		t.Errorf("the address of a resumable upload is taken for a PUT's: %v", err)
 	}
 }
