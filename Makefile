@@ -53,10 +53,10 @@ race: ## Run the tests of concurrent packages under the race detector
 crash: deps ## Kill the server 50 times at random moments and look for losses
 	SPOOL_TEST_ROUNDS=50 $(GO) test -count=1 -timeout 20m -run RandomKills -v ./test/e2e
 
-chaos: deps-test ## 100 rounds of random kills, stops and cuts over a fleet with 20 films in work
+chaos: deps-test ## 100 rounds of random kills, stops and cuts over a fleet with 20 videos in work
 	SPOOL_TEST_ROUNDS=100 $(GO) test -count=1 -timeout 60m -run TestChaos -v ./test/cluster
 
-mutants: deps-test ## Send 2,000 damaged films and every bomb through the engine; keeps those that make trouble in bin/mutants
+mutants: deps-test ## Send 2,000 damaged videos and every bomb through the engine; keeps those that cause errors in bin/mutants
 	mkdir -p bin/mutants
 	SPOOL_TEST_MUTANTS=$(MUTANTS) $(GO) test -count=1 -timeout 2h -v -artifacts -outputdir $(CURDIR)/bin/mutants ./test/hostile
 

@@ -17,10 +17,10 @@ import (
 	"github.com/spool-video/spool/test/rig"
 )
 
-// TestChaos lets films through a fleet that is never left in peace: each round
+// TestChaos lets videos through a fleet that is never left in peace: each round
 // one part of it is killed, stopped, frozen or cut off, chosen at random, and
 // comes back after a while. SPOOL_TEST_ROUNDS says how often, SPOOL_TEST_VIDEOS
-// how many films are always in work, and SPOOL_TEST_SEED repeats the choices of
+// how many videos are always in work, and SPOOL_TEST_SEED repeats the choices of
 // an earlier run.
 func TestChaos(t *testing.T) {
 	leaveOut(t, "chance chooses what it finds")
@@ -28,10 +28,10 @@ func TestChaos(t *testing.T) {
 	rounds := rig.Setting(t, "SPOOL_TEST_ROUNDS", 6)
 	seed := rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	videos := rig.Setting(t, "SPOOL_TEST_VIDEOS", min(20, max(4, rounds/5)))
-	t.Logf("%d rounds with %d films in work; repeat the choices with SPOOL_TEST_SEED=%d", rounds, videos, seed)
+	t.Logf("%d rounds with %d videos in work; repeat the choices with SPOOL_TEST_SEED=%d", rounds, videos, seed)
 
 	c := newChaos(t, seed)
-	films := []film{feature, short, clip, short}
+	films := []sourceVideo{feature, short, clip, short}
 	ctx, over := c.enjoy(patience+time.Duration(rounds)*time.Minute), make(chan struct{})
 	for i := range int(videos) {
 		first := c.newOrder(films[i%len(films)])
@@ -48,12 +48,12 @@ func TestChaos(t *testing.T) {
 	}
 	c.wantRest(c.kept)
 	c.wantVideos(c.kept)
-	c.wantFilms(c.kept)
+	c.wantWholeVideos(c.kept)
 	c.report()
 }
 
 // patronise sends an order, and the same again and again until it is over. A
-// fickle customer deletes every other film, half of them while they are in work,
+// fickle customer deletes every other video, half of them while they are in work,
 // and wants one more resolution of the rest, before or after they are ready.
 func (c *chaos) patronise(ctx context.Context, first *order, fickle bool, over <-chan struct{}) {
 	for n := 0; n == 0 || !closed(over); n++ {
@@ -90,7 +90,7 @@ func (c *chaos) patronise(ctx context.Context, first *order, fickle bool, over <
 	}
 }
 
-// oneMore is a resolution that no film is ordered with.
+// oneMore is a resolution that no video is ordered with.
 const oneMore = "360p"
 
 func closed(c <-chan struct{}) bool {
@@ -112,8 +112,8 @@ type chaos struct {
 
 	busy    sync.WaitGroup // customers
 	mu      sync.Mutex
-	kept    []*order // films that are still wanted
-	deleted int      // films that are not
+	kept    []*order // videos that are still wanted
+	deleted int      // videos that are not
 	faults  []error
 }
 
@@ -290,7 +290,7 @@ func (c *chaos) report() {
 	for _, l := range c.losses {
 		// Not all have to run again: a video may have been deleted, and the end of
 		// a task may have been its worker's last word, or another's, who had it
-		// while this one was frozen. That the films are whole is checked before.
+		// while this one was frozen. That the videos are whole is checked before.
 		if ran, ok := c.after(l, "running"); ok {
 			again++
 			worst = max(worst, ran)
@@ -304,5 +304,5 @@ func (c *chaos) report() {
 		done = append(done, fmt.Sprintf("%s: %d", name, n))
 	}
 	slices.Sort(done)
-	c.t.Logf("%d films are whole, %d were deleted; what was done: %s", len(c.kept), c.deleted, strings.Join(done, ", "))
+	c.t.Logf("%d videos are whole, %d were deleted; what was done: %s", len(c.kept), c.deleted, strings.Join(done, ", "))
 }

@@ -12,31 +12,31 @@ import (
 	"testing"
 )
 
-// film is what a customer uploads and what must come out of it.
-type film struct {
+// sourceVideo is what a customer uploads and what must come out of it.
+type sourceVideo struct {
 	Filename    string    `json:"filename"`
 	Resolutions []string  `json:"resolutions"`
 	IsPublic    bool      `json:"isPublic"`
 	Thumbnails  []float64 `json:"thumbnailTimestampsSeconds,omitempty"`
 
-	seconds, rate int // of the pictures
+	seconds, rate int // of the frames
 	size          string
-	gop           int // pictures from one keyframe to the next; 0: two seconds
+	gop           int // frames from one keyframe to the next; 0: two seconds
 }
 
 var (
-	// feature is a film of several chunks, with two renditions.
-	feature = film{Filename: "feature.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{1, 40},
+	// feature is a video of several chunks, with two renditions.
+	feature = sourceVideo{Filename: "feature.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{1, 40},
 		seconds: 65, rate: 8, size: "320x180"}
-	// short is a private film of three chunks, with one.
-	short = film{Filename: "short.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{50},
+	// short is a private video of three chunks, with one.
+	short = sourceVideo{Filename: "short.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{50},
 		seconds: 55, rate: 5, size: "256x144"}
 	// clip is done in a moment.
-	clip = film{Filename: "clip.mp4", Resolutions: []string{"144p"}, IsPublic: true, seconds: 2, rate: 5, size: "256x144"}
+	clip = sourceVideo{Filename: "clip.mp4", Resolutions: []string{"144p"}, IsPublic: true, seconds: 2, rate: 5, size: "256x144"}
 )
 
-// file returns the path of the film, which is made when it is needed first.
-func (f film) file(t testing.TB) string {
+// file returns the path of the video, which is made when it is needed first.
+func (f sourceVideo) file(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(lab.dir, f.Filename)
 	if err := lab.clips.Once(path, func() error { return f.shoot(path) }); err != nil {
@@ -45,8 +45,8 @@ func (f film) file(t testing.TB) string {
 	return path
 }
 
-// shoot makes a film with B-frames.
-func (f film) shoot(path string) error {
+// shoot makes a video with B-frames.
+func (f sourceVideo) shoot(path string) error {
 	picture := fmt.Sprintf("testsrc2=size=%s:rate=%d", f.size, f.rate)
 	_, err := run("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", picture,
 		"-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000", "-t", fmt.Sprint(f.seconds),
@@ -54,10 +54,10 @@ func (f film) shoot(path string) error {
 	return err
 }
 
-// check wants a file to hold every picture of the film, each at the time at
-// which it is shown when one machine makes the film in one piece, and sound of
+// check wants a file to hold every picture of the video, each at the time at
+// which it is shown when one machine makes the video in one piece, and audio of
 // the same length, and to be decoded without a complaint.
-func (f film) check(file string) error {
+func (f sourceVideo) check(file string) error {
 	if _, err := run("ffmpeg", "-nostdin", "-v", "error", "-i", file, "-map", "0", "-f", "null", "-"); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (f film) check(file string) error {
 }
 
 // inspect decodes a file and returns when each picture is shown, in seconds, and
-// how many seconds of sound there are.
+// how many seconds of audio there are.
 func inspect(file string) (times []float64, sound float64, err error) {
 	out, err := run("ffprobe", "-v", "error", "-of", "json",
 		"-show_entries", "frame=media_type,best_effort_timestamp,nb_samples:stream=codec_type,time_base,sample_rate", "-show_frames", file)

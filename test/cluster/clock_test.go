@@ -37,8 +37,8 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// private returns the film as one that a signature opens.
-func private(f film) film {
+// private returns the video as one that a signature opens.
+func private(f sourceVideo) sourceVideo {
 	f.IsPublic = false
 	return f
 }
@@ -52,8 +52,8 @@ func (f *fleet) wantSkew(ahead time.Duration) {
 	}
 }
 
-// pending brings films and does not complete their uploads.
-func (f *fleet) pending(films ...film) []*order {
+// pending brings videos and does not complete their uploads.
+func (f *fleet) pending(films ...sourceVideo) []*order {
 	f.t.Helper()
 	var all []*order
 	for _, film := range films {
@@ -69,7 +69,7 @@ func (f *fleet) pending(films ...film) []*order {
 	return all
 }
 
-// losesAWorker has two workers make a film and kills the one that hands in its
+// losesAWorker has two workers make a video and kills the one that hands in its
 // part. It wants the task to be given back in the usual time: 20 s, and some for
 // a busy machine.
 func (f *fleet) losesAWorker() *orders {
@@ -150,7 +150,7 @@ func (f *fleet) keepHouse() {
 	})
 }
 
-// wantCompleted completes an upload that waited, and awaits the film.
+// wantCompleted completes an upload that waited, and awaits the video.
 func (f *fleet) wantCompleted(o *order) {
 	f.t.Helper()
 	ctx := f.enjoy(patience)
@@ -200,7 +200,7 @@ func (f *fleet) wantExpiry(o *order, seconds int) {
 			return
 		}
 		if sent.Sub(answered) > life+3*time.Second {
-			f.t.Fatalf("an address of %s still opens the film after %s", life, sent.Sub(answered))
+			f.t.Fatalf("an address of %s still opens the video after %s", life, sent.Sub(answered))
 		}
 		time.Sleep(2 * pause)
 	}

@@ -1,7 +1,7 @@
 // Package cluster tests Spool as a fleet: the built program as several API and
 // worker processes on one PostgreSQL and one S3 server, while the tests kill,
 // stop, freeze and cut off whichever part they like. However bad the weather,
-// every film that was accepted must come out whole, no answer may lie about it,
+// every video that was accepted must come out whole, no answer may lie about it,
 // and nothing may be left behind.
 //
 // With -short, as every change is tested, a few of them stand for all: a killed

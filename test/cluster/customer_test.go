@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// order is one film on its way, as its customer knows it.
+// order is one video on its way, as its customer knows it.
 type order struct {
-	film
+	sourceVideo
 	fleet *fleet
 	file  []byte
 	key   string // of the request that creates the video
@@ -47,21 +47,21 @@ type resolution struct {
 type failure struct{ Code, Message string }
 
 // newOrder returns an order that has not been sent.
-func (f *fleet) newOrder(film film) *order {
+func (f *fleet) newOrder(film sourceVideo) *order {
 	f.t.Helper()
 	content, err := os.ReadFile(film.file(f.t))
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return &order{film: film, fleet: f, file: content, key: rand.Text(), seen: map[string]string{}}
+	return &order{sourceVideo: film, fleet: f, file: content, key: rand.Text(), seen: map[string]string{}}
 }
 
-// again returns an order of the same film that has not been sent.
+// again returns an order of the same video that has not been sent.
 func (o *order) again() *order {
-	return &order{film: o.film, fleet: o.fleet, file: o.file, key: rand.Text(), seen: map[string]string{}}
+	return &order{sourceVideo: o.sourceVideo, fleet: o.fleet, file: o.file, key: rand.Text(), seen: map[string]string{}}
 }
 
-// submit brings a film until the fleet has accepted it. A request without an
+// submit brings a video until the fleet has accepted it. A request without an
 // answer, and one that is answered with "not now", is sent again; any other
 // answer than success is an error.
 func (o *order) submit(ctx context.Context) error {
@@ -82,7 +82,7 @@ func (o *order) submit(ctx context.Context) error {
 // create asks for the video. Answers get lost on the way, and the request that is
 // sent again must not make a second one.
 func (o *order) create(ctx context.Context) error {
-	r, err := o.insist(ctx, http.MethodPost, "/api/video", o.film, header{"Idempotency-Key", o.key})
+	r, err := o.insist(ctx, http.MethodPost, "/api/video", o.sourceVideo, header{"Idempotency-Key", o.key})
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -142,7 +142,7 @@ func (o *order) extend(ctx context.Context, name string) error {
 	return nil
 }
 
-// route is where the film is read.
+// route is where the video is read.
 func (o *order) route() string {
 	if o.IsPublic {
 		return "/api/video/" + o.upload.ID + "/public"
@@ -150,7 +150,7 @@ func (o *order) route() string {
 	return o.signed(3600)
 }
 
-// signed is where a private film is read with addresses that live so long.
+// signed is where a private video is read with addresses that live so long.
 func (o *order) signed(seconds int) string {
 	return fmt.Sprintf("/api/video/%s/private/%d", o.upload.ID, seconds)
 }
@@ -171,7 +171,7 @@ func (o *order) read(ctx context.Context) (watch, error) {
 	return w, nil
 }
 
-// judge compares an answer with the ones before it. A good film never fails, no
+// judge compares an answer with the ones before it. A good video never fails, no
 // status goes back, and what is ready can be played at once.
 func (o *order) judge(ctx context.Context, w watch) error {
 	ready := 0
@@ -253,7 +253,7 @@ func (o *order) remove(ctx context.Context) error {
 	return nil
 }
 
-// orders are films that are on their way at the same time.
+// orders are videos that are on their way at the same time.
 type orders struct {
 	all  []*order
 	busy sync.WaitGroup
@@ -261,8 +261,8 @@ type orders struct {
 	errs []error
 }
 
-// begin has each film brought and awaited by a customer of its own.
-func (f *fleet) begin(ctx context.Context, films ...film) *orders {
+// begin has each video brought and awaited by a customer of its own.
+func (f *fleet) begin(ctx context.Context, films ...sourceVideo) *orders {
 	f.t.Helper()
 	os := new(orders)
 	for _, film := range films {
@@ -281,13 +281,13 @@ func (f *fleet) begin(ctx context.Context, films ...film) *orders {
 	return os
 }
 
-// wait returns when every customer has its film, or knows why not.
+// wait returns when every customer has its video, or knows why not.
 func (os *orders) wait() error {
 	os.busy.Wait()
 	return errors.Join(os.errs...)
 }
 
-// finish waits for the films, and wants each to be whole and the fleet to be at
+// finish waits for the videos, and wants each to be whole and the fleet to be at
 // rest afterwards.
 func (f *fleet) finish(os *orders) {
 	f.t.Helper()
@@ -295,10 +295,10 @@ func (f *fleet) finish(os *orders) {
 		f.t.Fatal(err)
 	}
 	f.wantRest(os.all)
-	f.wantFilms(os.all)
+	f.wantWholeVideos(os.all)
 }
 
-// enjoy gives a test the time that its films may take.
+// enjoy gives a test the time that its videos may take.
 func (f *fleet) enjoy(limit time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
 	f.t.Cleanup(cancel)

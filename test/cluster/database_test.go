@@ -88,7 +88,7 @@ func (f *fleet) note() {
 			WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION test_note()`)
 }
 
-// steps counts the finished parts of a film in work.
+// steps counts the finished parts of a video in work.
 func (f *fleet) steps(kind string) int {
 	n, _ := ask[int](f, `SELECT count(*) FROM step WHERE kind = $1 AND done_at IS NOT NULL`, kind)
 	return n

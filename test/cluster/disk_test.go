@@ -26,7 +26,7 @@ func TestDiskOfAWorkerIsFull(t *testing.T) {
 	})
 	time.Sleep(2 * time.Second)
 	if n := f.count(`SELECT count(*) FROM video WHERE status = 'ready'`); n > 0 {
-		t.Fatalf("%d films are ready; the disk is not full", n)
+		t.Fatalf("%d videos are ready; the disk is not full", n)
 	}
 	f.worker()
 	began := time.Now()

@@ -106,12 +106,12 @@ func flaky(share float64) manner {
 	}
 }
 
-// writes reports whether a request stores bytes of a film at work.
+// writes reports whether a request stores bytes of a video at work.
 func writes(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/work/") && r.Header.Get("X-Amz-Copy-Source") == ""
 }
 
-// publishes reports whether a request makes a film visible.
+// publishes reports whether a request makes a video visible.
 func publishes(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/public/") && strings.HasSuffix(r.URL.Path, ".mp4")
 }

@@ -24,7 +24,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 	if err := films.wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s was held; the film is ready %.1f s after its worker froze", held, time.Since(frozen).Seconds())
+	t.Logf("%s was held; the video is ready %.1f s after its worker froze", held, time.Since(frozen).Seconds())
 	before := f.state(films.all)
 
 	time.Sleep(time.Until(frozen.Add(byLength(25*time.Second, 60*time.Second))))
@@ -39,9 +39,9 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 	f.wantWork(sleeper)
 }
 
-// TestFrozenWorkerHoldsALock stops a worker in the middle of publishing a film,
+// TestFrozenWorkerHoldsALock stops a worker in the middle of publishing a video,
 // while it has the video locked. Nobody else can publish it, so all wait; what
-// customers may ask meanwhile is answered, and the film is there when the worker
+// customers may ask meanwhile is answered, and the video is there when the worker
 // goes on.
 func TestFrozenWorkerHoldsALock(t *testing.T) {
 	leaveOut(t, "another test freezes a worker")
@@ -66,17 +66,17 @@ func TestFrozenWorkerHoldsALock(t *testing.T) {
 	if err := films.wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the film is ready %.1f s after its worker went on", time.Since(woken).Seconds())
+	t.Logf("the video is ready %.1f s after its worker went on", time.Since(woken).Seconds())
 	f.finish(films)
 }
 
-// public returns the film as one that everybody may see.
-func public(f film) film {
+// public returns the video as one that everybody may see.
+func public(f sourceVideo) sourceVideo {
 	f.IsPublic = true
 	return f
 }
 
-// TestKilledWhilePublishing kills a worker whose copy of a film into its place
+// TestKilledWhilePublishing kills a worker whose copy of a video into its place
 // is still under way, and lets that copy come through afterwards.
 func TestKilledWhilePublishing(t *testing.T) {
 	t.Parallel()
@@ -94,12 +94,12 @@ func TestKilledWhilePublishing(t *testing.T) {
 	if err := films.wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the film is ready %.1f s after its worker was killed", time.Since(killed).Seconds())
+	t.Logf("the video is ready %.1f s after its worker was killed", time.Since(killed).Seconds())
 	victim.start()
 	f.finish(films)
 }
 
-// wantWork wants a worker to be good for another film, alone.
+// wantWork wants a worker to be good for another video, alone.
 func (f *fleet) wantWork(n *node) {
 	f.t.Helper()
 	for _, other := range f.workers {
@@ -112,7 +112,7 @@ func (f *fleet) wantWork(n *node) {
 	}
 }
 
-// state describes what customers can see of the films, and the objects behind
+// state describes what customers can see of the videos, and the objects behind
 // it.
 func (f *fleet) state(live []*order) string {
 	f.t.Helper()

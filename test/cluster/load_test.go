@@ -135,7 +135,7 @@ func TestRequestsWhilePostgresRestarts(t *testing.T) {
 }
 
 // TestRollingRestart stops one process after the other, and starts it again,
-// while requests come and films are in work. No request fails, and no task is
+// while requests come and videos are in work. No request fails, and no task is
 // lost. The load balancer asks /readyz, and sends a request elsewhere only when
 // the connection is refused.
 func TestRollingRestart(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestLostTasksAreFound takes tasks out of the queue, before anybody works on the
-// film and in the middle of it, as a hand in the database might. The film is made
+// video and in the middle of it, as a hand in the database might. The video is made
 // all the same.
 func TestLostTasksAreFound(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestLostTasksAreFound(t *testing.T) {
 		t.Errorf("the log tells of %d lost tasks; want those of both times", n)
 	}
 	f.wantRest([]*order{o})
-	f.wantFilms([]*order{o})
+	f.wantWholeVideos([]*order{o})
 }
 
 // rescue has the fleet look after the videos at work now rather than within ten

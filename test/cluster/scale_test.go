@@ -22,11 +22,11 @@ import (
 	"github.com/spool-video/spool/test/rig"
 )
 
-// epic is a film of three minutes with a keyframe every five seconds.
-var epic = film{Filename: "epic.mp4", Resolutions: []string{"480p"}, IsPublic: true, seconds: 180, rate: 24, size: "854x480", gop: 120}
+// epic is a video of three minutes with a keyframe every five seconds.
+var epic = sourceVideo{Filename: "epic.mp4", Resolutions: []string{"480p"}, IsPublic: true, seconds: 180, rate: 24, size: "854x480", gop: 120}
 
-// TestScaleOut makes the same film with one and with two workers, each of which
-// uses one core. It must be the film that one chunk makes: the same frames at
+// TestScaleOut makes the same video with one and with two workers, each of which
+// uses one core. It must be the video that one chunk makes: the same frames at
 // the same times. The two are measured in turns, because a machine's speed varies.
 func TestScaleOut(t *testing.T) {
 	need.TimeFor(t, "takes minutes on an idle machine")
@@ -36,7 +36,7 @@ func TestScaleOut(t *testing.T) {
 	for round := range rig.Setting(t, "SPOOL_TEST_ROUNDS", 3) {
 		took := map[int]effort{}
 		for _, workers := range [][]int{{1, 2}, {2, 1}}[round%2] {
-			took[workers] = filmWith(t, workers, whole)
+			took[workers] = videoWith(t, workers, whole)
 		}
 		gains = append(gains, took[1].wall.Seconds()/took[2].wall.Seconds())
 		limits = append(limits, machineLimit(t, source))
@@ -50,7 +50,7 @@ func TestScaleOut(t *testing.T) {
 	}
 }
 
-// effort is what a film took.
+// effort is what a video took.
 type effort struct{ wall, cpu time.Duration }
 
 func (e effort) String() string {
@@ -60,10 +60,10 @@ func (e effort) String() string {
 // median returns the middle of an odd number of values.
 func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
-// filmWith has a fleet of so many workers make the film, wants it to equal the
+// videoWith has a fleet of so many workers make the video, wants it to equal the
 // one that was made in one chunk, and returns how long it took from the end of
 // the upload.
-func filmWith(t *testing.T, workers int, whole string) effort {
+func videoWith(t *testing.T, workers int, whole string) effort {
 	t.Helper()
 	f := newFleet(t)
 	f.api()
@@ -81,7 +81,7 @@ func filmWith(t *testing.T, workers int, whole string) effort {
 	}
 	took := effort{wall: time.Since(began)}
 	f.wantRest([]*order{o})
-	f.wantFilms([]*order{o})
+	f.wantWholeVideos([]*order{o})
 	for _, n := range f.nodes() {
 		n.stop() // what comes next wants the cores
 	}
@@ -89,13 +89,13 @@ func filmWith(t *testing.T, workers int, whole string) effort {
 		took.cpu += n.cmd.ProcessState.UserTime() + n.cmd.ProcessState.SystemTime()
 	}
 	made := filepath.Join(f.objects, "public", o.upload.ID, "480p.mp4")
-	if err := sameFilm(made, whole); err != nil {
-		t.Errorf("the film of %d workers against that of one chunk: %v", workers, err)
+	if err := sameVideo(made, whole); err != nil {
+		t.Errorf("the video of %d workers against that of one chunk: %v", workers, err)
 	}
 	return took
 }
 
-// oneChunk makes the film without cutting it, and returns its pictures.
+// oneChunk makes the video without cutting it, and returns its frames.
 func oneChunk(t *testing.T, source string) string {
 	t.Helper()
 	tools, err := worker.OpenEngine(t.Context(), ffmpeg.Config{}, encode.Config{Threads: 2, Quality: video.Fast})
@@ -108,7 +108,7 @@ func oneChunk(t *testing.T, source string) string {
 		t.Fatal(err)
 	}
 	if len(plan.Chunks) < 8 {
-		t.Errorf("the film has %d chunks; want enough for two workers", len(plan.Chunks))
+		t.Errorf("the video has %d chunks; want enough for two workers", len(plan.Chunks))
 	}
 	plan.Chunks = []video.Chunk{{Start: plan.Chunks[0].Start, End: video.Forever, Seek: video.NoSeek}}
 	job.OutDir = t.TempDir()
@@ -119,10 +119,10 @@ func oneChunk(t *testing.T, source string) string {
 	return outputs[0].Path
 }
 
-// sameFilm wants two files to show the same pictures at the same times. Chunks
-// begin with keyframes of their own, so the pictures differ a little in quality;
+// sameVideo wants two files to show the same frames at the same times. Chunks
+// begin with keyframes of their own, so the frames differ a little in quality;
 // a picture that is missing, doubled or out of place differs a lot.
-func sameFilm(made, whole string) error {
+func sameVideo(made, whole string) error {
 	times, _, err := inspect(made)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func sameFilm(made, whole string) error {
 	return err
 }
 
-// leastLikeness compares two films picture by picture and returns the smallest
+// leastLikeness compares two videos picture by picture and returns the smallest
 // SSIM.
 func leastLikeness(a, b string) (float64, error) {
 	out, err := run("ffmpeg", "-nostdin", "-v", "error", "-i", a, "-i", b, "-lavfi", "ssim=stats_file=-", "-f", "null", os.DevNull)

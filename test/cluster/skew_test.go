@@ -70,13 +70,13 @@ func (n *node) wantClock(ahead time.Duration) {
 	}
 }
 
-// handedOver brings a private film: one process makes the address of its upload,
+// handedOver brings a private video: one process makes the address of its upload,
 // which must be good at once and for its five minutes, the other completes it.
 func (f *fleet) handedOver(creates, completes *node) *order {
 	f.t.Helper()
 	o := f.newOrder(private(feature))
 	var made struct{ UploadExpiresAt, CreatedAt time.Time }
-	r := creates.must(http.MethodPost, "/api/video", http.StatusCreated, o.film)
+	r := creates.must(http.MethodPost, "/api/video", http.StatusCreated, o.sourceVideo)
 	decode(f.t, r, &o.upload)
 	decode(f.t, r, &made)
 	signed, expires := lifeOf(f.t, o.upload.UploadURL)
@@ -96,7 +96,7 @@ func (f *fleet) handedOver(creates, completes *node) *order {
 	o.status = "processing"
 	decode(f.t, completes.must(http.MethodGet, "/api/video/"+o.upload.ID, http.StatusOK, nil), &made)
 	if age := time.Since(made.CreatedAt); age.Abs() > near {
-		f.t.Errorf("%s: a film of this moment is %s old", completes.name, age)
+		f.t.Errorf("%s: a video of this moment is %s old", completes.name, age)
 	}
 	return o
 }
@@ -128,7 +128,7 @@ func (o *order) wantPlayed(signs, plays *node) {
 	plays.must(http.MethodGet, address.RequestURI(), http.StatusOK, nil)
 }
 
-// wantReport wants the programs that the workers ran to have run since the film
+// wantReport wants the programs that the workers ran to have run since the video
 // came.
 func (o *order) wantReport() {
 	t := o.fleet.t
@@ -141,7 +141,7 @@ func (o *order) wantReport() {
 	decode(t, o.fleet.apis[0].must(http.MethodGet, "/api/video/"+o.upload.ID+"/report", http.StatusOK, nil), &report)
 	for _, r := range report.Runs {
 		if r.StartedAt.Before(made.CreatedAt) || time.Until(r.StartedAt) > near {
-			t.Errorf("a program ran at %s for a film of %s; it is %s", r.StartedAt, made.CreatedAt, time.Now())
+			t.Errorf("a program ran at %s for a video of %s; it is %s", r.StartedAt, made.CreatedAt, time.Now())
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (f *fleet) wantPromises(makes, repeats *node) {
 	for _, both := range [][2]*node{{makes, repeats}, {repeats, makes}} {
 		o := f.newOrder(clip)
 		ask := func(n *node) (id string) {
-			r := n.must(http.MethodPost, "/api/video", http.StatusCreated, o.film, header{"Idempotency-Key", o.key})
+			r := n.must(http.MethodPost, "/api/video", http.StatusCreated, o.sourceVideo, header{"Idempotency-Key", o.key})
 			decode(f.t, r, &o.upload)
 			return o.upload.ID
 		}

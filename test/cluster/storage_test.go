@@ -12,7 +12,7 @@ func TestStorageInTrouble(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]struct {
 		begin func(*fleet)
-		lasts time.Duration // 0: until the films are ready
+		lasts time.Duration // 0: until the videos are ready
 	}{
 		"gone":                {func(f *fleet) { f.cutStorage(); f.wantReadsRefused() }, byLength(12*time.Second, 20*time.Second)},
 		"silent":              {func(f *fleet) { f.weather(silent) }, byLength(5*time.Second, time.Minute)},
@@ -54,9 +54,9 @@ func (f *fleet) wantReadsRefused() {
 	r, err := f.call(f.t.Context(), http.MethodGet, "/v/00000000-0000-4000-8000-000000000000/144p.mp4", nil)
 	took := time.Since(began)
 	if err != nil || !r.passing() {
-		f.t.Errorf("without storage a film answers %d %.200s, %v, after %s; want 503 with Retry-After", r.status, r.body, err, took)
+		f.t.Errorf("without storage a video answers %d %.200s, %v, after %s; want 503 with Retry-After", r.status, r.body, err, took)
 	}
-	f.t.Logf("without storage a film is refused after %s", took.Round(time.Millisecond))
+	f.t.Logf("without storage a video is refused after %s", took.Round(time.Millisecond))
 }
 
 // TestWriteIsCutInTheMiddle breaks the connection between one worker and the

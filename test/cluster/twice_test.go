@@ -90,7 +90,7 @@ func (m *meeting) arrive(path string) <-chan struct{} {
 	return m.waiting[path]
 }
 
-// TestTasksThatEndedAreDeliveredAgain puts every task of finished films back
+// TestTasksThatEndedAreDeliveredAgain puts every task of finished videos back
 // into the queue. That changes nothing that anybody can see.
 func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 	leaveOut(t, "another test delivers every task twice")
@@ -124,7 +124,7 @@ func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 	t.Logf("%d tasks were delivered again", f.count(`SELECT count(*) FROM test_ended`))
 }
 
-// describe tells what is visible of a film: its statuses, and what is in its
+// describe tells what is visible of a video: its statuses, and what is in its
 // objects.
 func (o *order) describe(w watch) string {
 	lines := []string{o.upload.ID + " " + w.Status}

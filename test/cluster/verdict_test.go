@@ -12,7 +12,7 @@ import (
 )
 
 // wantRest waits until the fleet has nothing to do, and then wants it to keep
-// the given films and nothing else: no task, no video in work, no object without
+// the given videos and nothing else: no task, no video in work, no object without
 // an owner, no scratch file.
 func (f *fleet) wantRest(live []*order) {
 	f.t.Helper()
@@ -38,7 +38,7 @@ func (f *fleet) wantVideos(live []*order) {
 	}
 }
 
-// wantObjects wants the bucket to hold the films and nothing else. What a dead
+// wantObjects wants the bucket to hold the videos and nothing else. What a dead
 // or a late worker has left is removed by the hourly sweep, which is told to
 // come now.
 func (f *fleet) wantObjects(live []*order) {
@@ -54,7 +54,7 @@ func (f *fleet) wantObjects(live []*order) {
 	for deadline := time.Now().Add(time.Minute); !slices.Equal(f.listObjects(), wanted); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			found := f.listObjects()
-			f.t.Fatalf("the bucket holds, beside the films, %v, and lacks %v", without(found, wanted), without(wanted, found))
+			f.t.Fatalf("the bucket holds, beside the videos, %v, and lacks %v", without(found, wanted), without(wanted, found))
 		}
 	}
 }
@@ -64,7 +64,7 @@ func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// wantedObjects lists what belongs to the films. Sources have random names, so
+// wantedObjects lists what belongs to the videos. Sources have random names, so
 // their last part is a star.
 func wantedObjects(live []*order) []string {
 	var all []string
@@ -111,8 +111,8 @@ func (f *fleet) listObjects() []string {
 	return all
 }
 
-// wantFilms wants every resolution of the films to be whole.
-func (f *fleet) wantFilms(live []*order) {
+// wantWholeVideos wants every resolution of the videos to be whole.
+func (f *fleet) wantWholeVideos(live []*order) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()

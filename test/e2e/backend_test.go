@@ -52,7 +52,7 @@ func byBackend[T any](oneMachine, fleet T) T {
 	return oneMachine
 }
 
-// proxied has films served by the server itself, on both back ends.
+// proxied has videos served by the server itself, on both back ends.
 func proxied() option { return withEnv("SPOOL_PLAYBACK", "proxy") }
 
 // bucket is where the objects of a server on S3 lie.

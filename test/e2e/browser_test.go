@@ -24,7 +24,7 @@ func findBrowser(t testing.TB) string {
 	return need.Program(t, "chromium", "chromium-browser", "google-chrome", "chrome")
 }
 
-// browserFlags keep a browser to itself: no window, no sound, no requests of its
+// browserFlags keep a browser to itself: no window, no audio, no requests of its
 // own.
 func browserFlags(t testing.TB) []string {
 	return []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",

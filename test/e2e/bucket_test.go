@@ -39,7 +39,7 @@ func TestALateUploadComesToNothing(t *testing.T) {
 		t.Errorf("the sources are %q, they were %q", got, sources)
 	}
 	if again := s.get(s.read(kept).Resolutions["144p"].VideoURL); !bytes.Equal(again.body, film.body) {
-		t.Errorf("the film has %d bytes and differs from before, when it had %d", len(again.body), len(film.body))
+		t.Errorf("the video has %d bytes and differs from before, when it had %d", len(again.body), len(film.body))
 	}
 }
 
@@ -128,7 +128,7 @@ func TestAnUploadOutlivesItsServer(t *testing.T) {
 	}
 	s.restart()
 	s.complete(u.ID)
-	s.wantFilm(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), tinyFrames)
 	s.wantTidy(u)
 }
 

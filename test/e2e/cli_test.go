@@ -37,9 +37,9 @@ func TestASecondServerIsKeptOut(t *testing.T) {
 	}
 }
 
-// A database that was lost, or a setting that was: the films must be there when
+// A database that was lost, or a setting that was: the videos must be there when
 // it is found again.
-func TestAnotherDatabaseDoesNotCostTheFilms(t *testing.T) {
+func TestAnotherDatabaseDoesNotCostTheVideos(t *testing.T) {
 	oneMachineOnly(t, "the same rule holds for a bucket, which has no database beside it to lose")
 	t.Parallel()
 	s := start(t)

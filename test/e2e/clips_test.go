@@ -9,21 +9,21 @@ import (
 
 // Sources that ffmpeg makes up: a moving picture with a clock in it, and a tone.
 const (
-	miniClip   = "mini.mp4"   // 160x120, half a second, with sound: for tests that are not about pictures
-	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with sound
-	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with sound
-	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with sound: several chunks
+	miniClip   = "mini.mp4"   // 160x120, half a second, with audio: for tests that are not about frames
+	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
+	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
+	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with audio: several chunks
 
 	rotatedClip    = "rotated.mp4"    // the fast one, held upright: to be turned by 90 degrees
 	anamorphicClip = "anamorphic.mp4" // 720x576 pixels that show as 16:9
-	variableClip   = "variable.mkv"   // pictures at uneven times
-	fastClip       = "fast.mp4"       // 50 pictures a second
-	silentClip     = "silent.mp4"     // without sound
-	ladenClip      = "laden.mov"      // with timecode, place, title, cover picture and mono sound
+	variableClip   = "variable.mkv"   // frames at uneven times
+	fastClip       = "fast.mp4"       // 50 frames a second
+	silentClip     = "silent.mp4"     // without audio
+	ladenClip      = "laden.mov"      // with timecode, place, title, cover picture and mono audio
 	clapClip       = "clap.mp4"       // black and silent, until at second 1 it is neither
-	lateClip       = "late.mkv"       // the same, with sound that exists only from second 0.5
-	stillClip      = "still.mp4"      // a single picture, without sound
-	cutClip        = "cut.mp4"        // begins in the middle by its edit list, and has more sound than pictures
+	lateClip       = "late.mkv"       // the same, with audio that exists only from second 0.5
+	stillClip      = "still.mp4"      // a single picture, without audio
+	cutClip        = "cut.mp4"        // begins in the middle by its edit list, and has more audio than frames
 	streamClip     = "stream.ts"      // the same as a transport stream, whose clock does not begin at 0
 )
 

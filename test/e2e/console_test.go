@@ -180,7 +180,7 @@ func (c *console) wantPlayable() {
 	c.click(".resolution button", "Play")
 	c.wait("the film to play", `(() => { const v = document.querySelector("video"); return v.videoWidth > 0 && v.currentTime > 0.2; })()`)
 	if got := eval[int](c.tab, `document.querySelector("video").videoHeight`); got != 144 {
-		c.t.Errorf("the film is %d pixels high, want the 144 of the first resolution", got)
+		c.t.Errorf("the video is %d pixels high, want the 144 of the first resolution", got)
 	}
 	c.waitText(".resolution .meta", "256 × 144")
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// customer wants a film transcoded, again and again, from a server that keeps
+// customer wants a video transcoded, again and again, from a server that keeps
 // dying. It does what any careful client does: a request without an answer is
 // sent again, an answer is believed.
 type customer struct {

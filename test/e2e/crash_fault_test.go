@@ -90,7 +90,7 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }
 
-func TestSoundAndThumbnailsThatFailDoNotCostTheFilm(t *testing.T) {
+func TestAudioAndThumbnailsThatFailDoNotCostTheVideo(t *testing.T) {
 	oneBackend(t, "the same rules give up there, and TestAnEncoderThatFailsForNoKnownReasonIsGivenUp gives up")
 	t.Parallel()
 	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun} {

@@ -152,9 +152,9 @@ func (s *server) wantNoChildren(limit time.Duration) {
 	s.until("the children of the dead server to die", limit, func() bool { return len(children(s.dataDir)) == 0 })
 }
 
-// wantFilm wants every resolution of a ready video to have so many frames, and
-// its thumbnails, which may come later than the film, to be pictures.
-func (s *server) wantFilm(w watch, frames int) {
+// wantVideo wants every resolution of a ready video to have so many frames, and
+// its thumbnails, which may come later than the video, to be frames.
+func (s *server) wantVideo(w watch, frames int) {
 	s.t.Helper()
 	s.until("all work to be done", readyTimeout, s.idle)
 	if len(w.Resolutions) == 0 {
@@ -172,7 +172,7 @@ func (s *server) wantFilm(w watch, frames int) {
 	}
 }
 
-// frameCount lets ffprobe count the pictures of a film.
+// frameCount lets ffprobe count the frames of a video.
 func frameCount(t testing.TB, file string) int {
 	t.Helper()
 	out, err := output("ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0",

@@ -18,6 +18,9 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun,
 	} {
 		t.Run(kind, func(t *testing.T) {
+			if kind != "inspect" && kind != "encode" {
+				oneBackend(t, "the queue of a fleet treats all kinds alike, and two of them run there")
+			}
 			t.Parallel()
 			g := newGate(t, pattern, hold)
 			s := start(t, g.tools())
@@ -39,7 +42,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 				t.Errorf("%s ran again after %s; want %s at the very most", kind, took, limit)
 			}
 			s.waitReadyz()
-			s.wantFilm(s.waitReady(u), tinyFrames)
+			s.wantVideo(s.waitReady(u), tinyFrames)
 			s.wantTidy(u)
 		})
 	}
@@ -74,7 +77,7 @@ func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
 	s.until("the half file to be removed", tidyTimeout, func() bool { return len(s.files()) == 0 })
 	s.putBody(u, bytes.NewReader([]byte(whole)))
 	s.complete(u.ID)
-	s.wantFilm(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), tinyFrames)
 	s.wantTidy(u)
 }
 
@@ -93,10 +96,11 @@ func objectBytes(dir string) int64 {
 	return sum
 }
 
-// longFrames is how many pictures longClip has.
+// longFrames is how many frames longClip has.
 const longFrames = 65 * 25
 
-func TestAStopInTheMiddleOfAFilmKeepsItsFinishedChunks(t *testing.T) {
+func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
+	oneBackend(t, "TestRollingRestart of test/cluster stops workers of a fleet in the middle of videos")
 	t.Parallel()
 	g := newGate(t, laterChunkRun, hold)
 	const grace = 10 * time.Second
@@ -112,7 +116,7 @@ func TestAStopInTheMiddleOfAFilmKeepsItsFinishedChunks(t *testing.T) {
 	s.wantNoChildren(time.Second)
 	g.open()
 	s.restart()
-	s.wantFilm(s.waitReady(u), longFrames)
+	s.wantVideo(s.waitReady(u), longFrames)
 	s.wantTidy(u)
 
 	ends := s.taskEnds(u.ID)
@@ -127,7 +131,7 @@ func TestAStopInTheMiddleOfAFilmKeepsItsFinishedChunks(t *testing.T) {
 		}
 	}
 	if chunks < 3 {
-		t.Errorf("the film has %d chunks; want at least 3", chunks)
+		t.Errorf("the video has %d chunks; want at least 3", chunks)
 	}
 	if ends["encode/1"]["stopped"] != 1 {
 		t.Errorf("the second chunk ended like this: %v; want it to be stopped once", ends["encode/1"])

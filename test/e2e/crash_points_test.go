@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/failpoint"
 )
 
-// tinyFrames is how many pictures tinyClip has.
+// tinyFrames is how many frames tinyClip has.
 const tinyFrames = 50
 
 var tinyVideo = newVideo{Filename: "tiny.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{0, 1}}
@@ -99,12 +99,12 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 		s.wantTidy()
 	case "ready":
 		w := s.waitReady(u)
-		s.wantFilm(w, tinyFrames)
+		s.wantVideo(w, tinyFrames)
 		s.wantTidy(u)
 	default:
 		s.wantTidy(u)
 		w := s.waitReady(u)
-		s.wantFilm(w, tinyFrames)
+		s.wantVideo(w, tinyFrames)
 		if names := slices.Collect(maps.Keys(w.Resolutions)); !slices.Equal(names, []string{c.want}) {
 			t.Errorf("resolutions are %v; want %s alone", names, c.want)
 		}

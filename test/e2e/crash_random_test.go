@@ -9,7 +9,7 @@ import (
 	"github.com/spool-video/spool/test/rig"
 )
 
-// middleFrames is how many pictures middleClip has.
+// middleFrames is how many frames middleClip has.
 const middleFrames = 8 * 25
 
 // A server lives so long between two kills: from before it listens until some
@@ -19,7 +19,7 @@ const (
 	longestLife  = 1500 * time.Millisecond
 )
 
-// TestRandomKills kills the server at random moments while three films are
+// TestRandomKills kills the server at random moments while three videos are
 // always in work. SPOOL_TEST_ROUNDS says how often, SPOOL_TEST_SEED repeats the
 // moments of an earlier run.
 func TestRandomKills(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRandomKills(t *testing.T) {
 }
 
 // serve lets the customers go on, all at once, until the server dies or, if it
-// is the last time, each has the film that it is waiting for.
+// is the last time, each has the video that it is waiting for.
 func serve(s *server, customers []*customer, last bool) *sync.WaitGroup {
 	var busy sync.WaitGroup
 	for _, c := range customers {
@@ -60,7 +60,7 @@ func serve(s *server, customers []*customer, last bool) *sync.WaitGroup {
 	return &busy
 }
 
-// wantContent wants every film that was ever asked for to be there, whole, and
+// wantContent wants every video that was ever asked for to be there, whole, and
 // nothing else.
 func wantContent(s *server, customers []*customer) {
 	s.t.Helper()
@@ -71,7 +71,7 @@ func wantContent(s *server, customers []*customer) {
 		}
 		s.t.Logf("%s was finished %d times", c.film.Filename, len(c.finished))
 		for _, u := range c.finished {
-			s.wantFilm(s.waitReady(u), c.frames)
+			s.wantVideo(s.waitReady(u), c.frames)
 		}
 		all = append(all, c.finished...)
 	}

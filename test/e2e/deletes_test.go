@@ -117,7 +117,7 @@ func TestDeletingResolutions(t *testing.T) {
 	s.getReady(ready.Resolutions["144p"].ThumbnailImageURLs[0])
 	s.call("DELETE", "/api/video/resolution/"+u.ID, nil).problem(t, http.StatusNotFound, "resolution_not_found")
 
-	// 720p and 1080p are the same film: one must survive the other.
+	// 720p and 1080p are the same video: one must survive the other.
 	left := []string{"144p", "720p", "1080p"}
 	for len(left) > 0 {
 		gone := ready.Resolutions[left[0]]

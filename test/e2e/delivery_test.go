@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPlayback asks for one film in all the ways that players do.
+// TestPlayback asks for one video in all the ways that players do.
 func TestPlayback(t *testing.T) {
 	t.Parallel()
 	s := start(t, proxied())

@@ -16,7 +16,7 @@ import (
 	"github.com/spool-video/spool/test/hostile"
 )
 
-// TestHostileListsReachNothing uploads lists that name somebody else's film in
+// TestHostileListsReachNothing uploads lists that name somebody else's video in
 // the folder of the server's own data, and an address of this machine.
 func TestHostileListsReachNothing(t *testing.T) {
 	oneBackend(t, "the same engine reads local files there")
@@ -45,10 +45,10 @@ func TestHostileListsReachNothing(t *testing.T) {
 		s.wantEnd(t, d, uploads[d.Name])
 	}
 	if touched() {
-		t.Error("a list has opened somebody else's film")
+		t.Error("a list has opened somebody else's video")
 	}
 	if _, err := os.ReadFile(bait.File); err != nil || !touched() {
-		t.Errorf("whoever reads the film is not noticed (%v)", err)
+		t.Errorf("whoever reads the video is not noticed (%v)", err)
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 	w := s.waitFinished(u)
 	if w.Status == "ready" {
 		if !slices.Contains(h.Ends, hostile.Converted) {
-			t.Errorf("%s became a film; want one of %q", h.Name, h.Ends)
+			t.Errorf("%s became a video; want one of %q", h.Name, h.Ends)
 		}
 		return
 	}
@@ -122,7 +122,7 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 	checkFailed(t, w, w.Failure.Code)
 }
 
-// TestHostileBombsDisturbNobody uploads ten bombs at once, and two films among them.
+// TestHostileBombsDisturbNobody uploads ten bombs at once, and two videos among them.
 func TestHostileBombsDisturbNobody(t *testing.T) {
 	oneBackend(t, "the same engine reads local files there")
 	t.Parallel()

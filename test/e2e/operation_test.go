@@ -76,7 +76,7 @@ func TestMetricsAfterOneVideo(t *testing.T) {
 }
 
 // byteMetrics is what a server shows that has received one upload and played one
-// film of this size. On a fleet the bytes of both go past it.
+// video of this size. On a fleet the bytes of both go past it.
 func byteMetrics(size int) map[string]float64 {
 	if onFleet() {
 		return map[string]float64{

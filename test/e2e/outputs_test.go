@@ -59,8 +59,8 @@ func TestOutputs(t *testing.T) {
 }
 
 // checkStreams checks what a file holds: a picture every device can show, the
-// sound if there was some, and nothing else.
-func checkStreams(t testing.TB, f film, want frameSize, sound bool) {
+// audio if there was some, and nothing else.
+func checkStreams(t testing.TB, f probedFile, want frameSize, sound bool) {
 	t.Helper()
 	v := f.video(t)
 	if v.Codec != "h264" || v.Profile != "High" || v.PixelFormat != "yuv420p" || v.PixelShape != "1:1" {
@@ -74,21 +74,21 @@ func checkStreams(t testing.TB, f film, want frameSize, sound bool) {
 	}
 	sounds := f.of("audio")
 	if len(sounds) > 1 || sound != (len(sounds) == 1) || len(f.Streams) != 1+len(sounds) {
-		t.Fatalf("the file has %d streams, %d of them sound; want one picture and sound: %v", len(f.Streams), len(sounds), sound)
+		t.Fatalf("the file has %d streams, %d of them audio; want one picture and audio: %v", len(f.Streams), len(sounds), sound)
 	}
 	for _, a := range sounds {
 		if a.Codec != "aac" || a.Profile != "LC" || a.SampleRate != "48000" || a.Channels != 2 {
-			t.Errorf("the sound is %s %s %s Hz, %d channels; want AAC LC 48000 Hz stereo", a.Codec, a.Profile, a.SampleRate, a.Channels)
+			t.Errorf("the audio is %s %s %s Hz, %d channels; want AAC LC 48000 Hz stereo", a.Codec, a.Profile, a.SampleRate, a.Channels)
 		}
 		if delay := number(t, a.StartTime) - number(t, v.StartTime); !near(delay, 0, 0.02) {
-			t.Errorf("the sound begins %.3f s after the picture", delay)
+			t.Errorf("the audio begins %.3f s after the picture", delay)
 		}
 	}
 	checkNoLuggage(t, f)
 }
 
 // checkNoLuggage wants no word in the file but those that the format demands.
-func checkNoLuggage(t testing.TB, f film) {
+func checkNoLuggage(t testing.TB, f probedFile) {
 	t.Helper()
 	harmless := []string{"major_brand", "minor_version", "compatible_brands", "language", "handler_name", "vendor_id"}
 	tags := []map[string]string{f.Format.Tags}
@@ -112,7 +112,7 @@ func checkTimes(t testing.TB, file, source string) {
 	t.Helper()
 	got, want := times(t, file), times(t, source)
 	if len(got) != len(want) {
-		t.Fatalf("the file has %d pictures, the source %d", len(got), len(want))
+		t.Fatalf("the file has %d frames, the source %d", len(got), len(want))
 	}
 	for i := range want {
 		if !near(got[i], want[i], 20e-6) {
@@ -138,7 +138,7 @@ func longestStep(times []float64) float64 {
 	return longest
 }
 
-// checkLayout wants the index before the pictures, so that playing can begin
+// checkLayout wants the index before the frames, so that playing can begin
 // before everything has been loaded.
 func checkLayout(t testing.TB, file string) {
 	t.Helper()
@@ -171,7 +171,7 @@ func checkDecodes(t testing.TB, file string) {
 }
 
 // leastAlike is how much an output must be like its source. They measure 0.98
-// and more; pictures of the source that follow each other about 0.92.
+// and more; frames of the source that follow each other about 0.92.
 const leastAlike = 0.96
 
 // checkPicture compares with the source, which ffmpeg turns upright by itself.
@@ -183,9 +183,9 @@ func checkPicture(t testing.TB, file, source string, s frameSize) {
 	}
 }
 
-// TestSoundAndPictureStayTogether uses films in which a tone begins at the very
+// TestAudioStaysWithTheVideo uses videos in which a tone begins at the very
 // second at which the picture turns from black to white.
-func TestSoundAndPictureStayTogether(t *testing.T) {
+func TestAudioStaysWithTheVideo(t *testing.T) {
 	oneBackend(t, "the same engine reads and writes local files there")
 	t.Parallel()
 	s := shared(t)
@@ -201,7 +201,7 @@ func TestSoundAndPictureStayTogether(t *testing.T) {
 			picture := detected(t, file, "-vf", "blackdetect=d=0.1:pix_th=0.2", "black_end")
 			sound := detected(t, file, "-af", "silencedetect=n=-30dB:d=0.1", "silence_end")
 			if !near(picture, 1, 0.001) || !near(sound, 1, 0.02) {
-				t.Errorf("the picture changes at %.3f s and the sound at %.3f s, want both at 1", picture, sound)
+				t.Errorf("the picture changes at %.3f s and the audio at %.3f s, want both at 1", picture, sound)
 			}
 		})
 	}

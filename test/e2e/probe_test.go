@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// film is what ffprobe tells about a file.
-type film struct {
+// probedFile is what ffprobe tells about a file.
+type probedFile struct {
 	Streams []stream `json:"streams"`
 	Format  struct {
 		Duration string            `json:"duration"`
@@ -38,9 +38,9 @@ type stream struct {
 }
 
 // probe asks ffprobe about a file.
-func probe(t testing.TB, file string) film {
+func probe(t testing.TB, file string) probedFile {
 	t.Helper()
-	return ask[film](t, "-show_streams", "-show_format", "-show_chapters", file)
+	return ask[probedFile](t, "-show_streams", "-show_format", "-show_chapters", file)
 }
 
 func ask[T any](t testing.TB, args ...string) T {
@@ -57,7 +57,7 @@ func ask[T any](t testing.TB, args ...string) T {
 }
 
 // of returns the streams of one kind.
-func (f film) of(kind string) []stream {
+func (f probedFile) of(kind string) []stream {
 	var all []stream
 	for _, s := range f.Streams {
 		if s.Kind == kind {
@@ -67,8 +67,8 @@ func (f film) of(kind string) []stream {
 	return all
 }
 
-// video returns the only picture stream.
-func (f film) video(t testing.TB) stream {
+// video returns the only video stream.
+func (f probedFile) video(t testing.TB) stream {
 	t.Helper()
 	all := f.of("video")
 	if len(all) != 1 {
@@ -108,7 +108,7 @@ func times(t testing.TB, file string) []float64 {
 	return all
 }
 
-// keyframes returns when the pictures are shown at which a player can begin.
+// keyframes returns when the frames are shown at which a player can begin.
 func keyframes(t testing.TB, file string) []float64 {
 	t.Helper()
 	type packets struct {

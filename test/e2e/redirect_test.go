@@ -42,7 +42,7 @@ func (s *server) sentTo(url string) string {
 	return r.header.Get("Location")
 }
 
-// TestPlayersAreSentToTheBucket follows the addresses of a film and a picture.
+// TestPlayersAreSentToTheBucket follows the addresses of a video and a picture.
 func TestPlayersAreSentToTheBucket(t *testing.T) {
 	fleetOnly(t)
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestPlayersAreSentToTheBucket(t *testing.T) {
 			s := s.in(t)
 			ask.IsPublic = visibility == "public"
 			w := s.publish(ask, clip(t, miniClip))
-			s.waitIdle() // thumbnails may come later than the film
+			s.waitIdle() // thumbnails may come later than the video
 			film := w.Resolutions["144p"]
 			place := s.bucket.url + visibility + "/" + w.ID + "/"
 			checkRedirect(t, s.hop(film.VideoURL), place+"144p.mp4", visibility)
@@ -89,7 +89,7 @@ func checkRedirect(t testing.TB, r reply, object, visibility string) {
 }
 
 // checkBehindRedirect wants the bucket to play like the server: a player sees
-// the same film, whichever of them answers.
+// the same video, whichever of them answers.
 func checkBehindRedirect(t testing.TB, s *server, film resolution) {
 	t.Helper()
 	whole := s.get(film.VideoURL)
@@ -151,7 +151,7 @@ func TestABucketsAddressDiesWithThePrivateOne(t *testing.T) {
 			t.Fatalf("after %s the address leads to one that ends in %s, before a player is there", time.Since(before), time.Until(expiry(t, to)))
 		}
 		if r := s.get(url); r.status != http.StatusOK && time.Since(before) < life*time.Second {
-			t.Fatalf("after %s the address answers %d %s, want it to lead to the film for %d s", time.Since(before), r.status, r.body, life)
+			t.Fatalf("after %s the address answers %d %s, want it to lead to the video for %d s", time.Since(before), r.status, r.body, life)
 		}
 	}
 	time.Sleep(time.Until(end.Add(time.Millisecond)))
@@ -161,7 +161,7 @@ func TestABucketsAddressDiesWithThePrivateOne(t *testing.T) {
 	}
 }
 
-// TestADeletionReachesAddressesThatWereGivenOut deletes films whose addresses in
+// TestADeletionReachesAddressesThatWereGivenOut deletes videos whose addresses in
 // the bucket are known to a player.
 func TestADeletionReachesAddressesThatWereGivenOut(t *testing.T) {
 	fleetOnly(t)
@@ -172,14 +172,14 @@ func TestADeletionReachesAddressesThatWereGivenOut(t *testing.T) {
 	first, second := s.sentTo(w.Resolutions["144p"].VideoURL), s.sentTo(w.Resolutions["240p"].VideoURL)
 	s.deleteResolution(w.Resolutions["144p"].ID)
 	if r := s.get(first); r.status != http.StatusNotFound {
-		t.Errorf("the film of a deleted resolution answers %d in the bucket", r.status)
+		t.Errorf("the file of a deleted resolution answers %d in the bucket", r.status)
 	}
 	if r := s.get(second); r.status != http.StatusOK {
-		t.Errorf("the film that is left answers %d in the bucket", r.status)
+		t.Errorf("the video that is left answers %d in the bucket", r.status)
 	}
 	s.deleteVideo(w.ID)
 	if r := s.get(second); r.status != http.StatusNotFound {
-		t.Errorf("the film of a deleted video answers %d in the bucket", r.status)
+		t.Errorf("a rendition of a deleted video answers %d in the bucket", r.status)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // TestFilesThatAreNoVideoAreRefused uploads things that people upload by
-// mistake, or not by mistake. Each is refused, and a film sent to the same
+// mistake, or not by mistake. Each is refused, and a video sent to the same
 // address afterwards is taken.
 func TestFilesThatAreNoVideoAreRefused(t *testing.T) {
 	t.Parallel()
@@ -62,9 +62,9 @@ func TestCompletingTooEarlyCanBeMended(t *testing.T) {
 	}
 }
 
-// TestFilesThatTurnOutToBeNoFilm uploads files whose beginning is that of a
+// TestFilesThatTurnOutToBeNoVideo uploads files whose beginning is that of a
 // video: only looking at the whole tells that they are none.
-func TestFilesThatTurnOutToBeNoFilm(t *testing.T) {
+func TestFilesThatTurnOutToBeNoVideo(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
 	tests := []struct {
@@ -97,9 +97,9 @@ func TestFilesThatTurnOutToBeNoFilm(t *testing.T) {
 	}
 }
 
-// TestAFilmThatIsCutOffIsConvertedAsFarAsItGoes uploads a film whose index
+// TestAVideoThatIsCutOffIsConvertedAsFarAsItGoes uploads a video whose index
 // comes first and whose second half is missing.
-func TestAFilmThatIsCutOffIsConvertedAsFarAsItGoes(t *testing.T) {
+func TestAVideoThatIsCutOffIsConvertedAsFarAsItGoes(t *testing.T) {
 	oneBackend(t, "the engine decides")
 	t.Parallel()
 	s := shared(t)
@@ -115,7 +115,7 @@ func TestAFilmThatIsCutOffIsConvertedAsFarAsItGoes(t *testing.T) {
 		t.Fatalf("the warnings are %+v; want that the file is cut off", w.Warnings)
 	}
 	if n := len(times(t, s.download(w.Resolutions["144p"].VideoURL))); n < 50 || n > 150 {
-		t.Errorf("the film has %d frames; want about half of 200", n)
+		t.Errorf("the video has %d frames; want about half of 200", n)
 	}
 }
 
@@ -136,7 +136,7 @@ func checkFailed(t testing.TB, w watch, code string) {
 	}
 }
 
-// checkSecondChance uploads a film to the address of a video that failed.
+// checkSecondChance uploads a video to the address of a video that failed.
 func checkSecondChance(t testing.TB, s *server, u upload) {
 	t.Helper()
 	s.put(u, clip(t, miniClip))

@@ -9,7 +9,7 @@ import (
 )
 
 // Runs are told from others by what they make: a chunk, or numbers that compare
-// a film with its source.
+// a video with its source.
 const (
 	chunkRun   = "/v0.mp4"
 	measureRun = "ssim="
@@ -144,7 +144,7 @@ func checkFound(t testing.TB, r report) {
 		t.Fatalf("found %+v", f)
 	}
 	if v := f.Video; v.Codec != "h264" || v.Width != 640 || v.Height != 360 || v.FrameRate != 25 || f.Audio == nil || f.Audio.Codec != "aac" {
-		t.Errorf("found %+v with sound %+v", v, f.Audio)
+		t.Errorf("found %+v with audio %+v", v, f.Audio)
 	}
 	if len(r.Decisions) < 5 || !strings.HasSuffix(r.Decisions[0].Decision, ".") || !strings.HasSuffix(r.Decisions[0].Reason, ".") {
 		t.Errorf("decisions are %+v; want sentences", r.Decisions)
@@ -238,7 +238,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 	s.until("the source to be removed", tidyTimeout, func() bool {
 		return s.idle() && !slices.ContainsFunc(s.files(), func(f string) bool { return strings.HasPrefix(f, "objects/source/") })
 	})
-	s.wantFilm(s.read(u), tinyFrames)
+	s.wantVideo(s.read(u), tinyFrames)
 }
 
 func TestADeletionStopsMeasuring(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-func TestThumbnailsShowTheRightPicture(t *testing.T) {
+func TestThumbnailsShowTheRightFrame(t *testing.T) {
 	oneBackend(t, "the same engine reads and writes local files there")
 	t.Parallel()
 	s := shared(t)
-	source := clip(t, tinyClip) // 50 pictures, one every 40 ms
+	source := clip(t, tinyClip) // 50 frames, one every 40 ms
 	stills := []struct {
 		second float64
 		frame  int

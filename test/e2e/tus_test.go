@@ -135,7 +135,7 @@ func (r *resumable) received(to int) bool {
 	})
 }
 
-// finish completes the upload and wants the film, the very bytes that were sent,
+// finish completes the upload and wants the video, the very bytes that were sent,
 // and nothing else.
 func (r *resumable) finish() {
 	r.s.t.Helper()
@@ -143,7 +143,7 @@ func (r *resumable) finish() {
 		r.s.t.Fatalf("the offset at the end is %d; want %d", got, len(r.whole))
 	}
 	r.s.complete(r.u.ID)
-	r.s.wantFilm(r.s.waitReady(r.u), tinyFrames)
+	r.s.wantVideo(r.s.waitReady(r.u), tinyFrames)
 	for _, name := range r.s.objects("source/" + r.u.ID) {
 		if stored, err := os.ReadFile(filepath.Join(r.s.objectsDir, name)); err != nil || !bytes.Equal(stored, r.whole) {
 			r.s.t.Errorf("the source has %d bytes and differs from the %d that were sent (%v)", len(stored), len(r.whole), err)
@@ -205,9 +205,9 @@ func TestAResumableUploadSurvives(t *testing.T) {
 	r.finish()
 }
 
-// TestAnyProcessTakesTheNextPiece of a fleet, also while another believes to be
+// TestAnyProcessTakesTheNextPart of a fleet, also while another believes to be
 // in the middle of the one before.
-func TestAnyProcessTakesTheNextPiece(t *testing.T) {
+func TestAnyProcessTakesTheNextPart(t *testing.T) {
 	fleetOnly(t)
 	t.Parallel()
 	a := start(t)

@@ -98,7 +98,7 @@ func shown(t testing.TB, url string) []string {
 	return all
 }
 
-// played returns time and hash of each packet of sound.
+// played returns time and hash of each packet of audio.
 func played(t testing.TB, url string) []string {
 	t.Helper()
 	out, err := output("ffprobe", "-v", "error", "-select_streams", "a:0", "-show_data_hash", "crc32",
@@ -121,13 +121,13 @@ func perform(t testing.TB, pictures, sound string, heard bool) performance {
 	return p
 }
 
-// check compares a stream with its film.
+// check compares a stream with its video.
 func (p performance) check(t testing.TB, name string, got performance) {
 	t.Helper()
 	if len(p.pictures) == 0 || !slices.Equal(got.pictures, p.pictures) {
-		t.Errorf("%s shows %d pictures, the film %d, or at other times:\n%v\n%v", name, len(got.pictures), len(p.pictures), got.pictures, p.pictures)
+		t.Errorf("%s shows %d frames, the video %d, or at other times:\n%v\n%v", name, len(got.pictures), len(p.pictures), got.pictures, p.pictures)
 	}
 	if !slices.Equal(got.sound, p.sound) {
-		t.Errorf("%s has %d packets of sound, the film %d, or at other times:\n%v\n%v", name, len(got.sound)/2, len(p.sound)/2, got.sound, p.sound)
+		t.Errorf("%s has %d packets of audio, the video %d, or at other times:\n%v\n%v", name, len(got.sound)/2, len(p.sound)/2, got.sound, p.sound)
 	}
 }

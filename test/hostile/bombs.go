@@ -20,7 +20,7 @@ const (
 
 const million = 1_000_000
 
-// Bombs are small files that want to be large: in memory, in pictures, in
+// Bombs are small files that want to be large: in memory, in frames, in
 // tracks or in time.
 func Bombs() []Sample {
 	return slices.Concat(tableBombs(), shapeBombs(), pictureBombs(), timeBombs(), matroskaBombs(), transportBombs())
@@ -72,7 +72,7 @@ func shapeBombs() []Sample {
 	}
 }
 
-// pictureBombs are pictures that take far more memory than bytes.
+// pictureBombs are frames that take far more memory than bytes.
 func pictureBombs() []Sample {
 	claim := func(width, height uint16, stills ...[]byte) []byte {
 		var sizes []byte
@@ -106,7 +106,7 @@ func pictureBombs() []Sample {
 	}
 }
 
-// timeBombs are films of a few pictures that last for ever, or no time at all.
+// timeBombs are videos of a few frames that last for ever, or no time at all.
 func timeBombs() []Sample {
 	still := PNG(64, 64)
 	film := func(timescale uint32, durations ...run) func() []byte {

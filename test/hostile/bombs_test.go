@@ -12,15 +12,15 @@ import (
 
 const (
 	// bombTime is a little more than the time that looking into a small file
-	// may take, and slowTime is for films of hours, if only of silence.
+	// may take, and slowTime is for videos of hours, if only of silence.
 	bombTime = 40 * time.Second
 	slowTime = 8 * time.Minute
 	// bombMemory is what looking into a file may take, and slowMemory what
-	// encoding small pictures may, with the code of the libraries.
+	// encoding small frames may, with the code of the libraries.
 	bombMemory = 600 << 20
 	slowMemory = 1200 << 20
 	// ownMemory is what this program itself may take to look into a file, and
-	// longMemory when that file has millions of pictures.
+	// longMemory when that file has millions of frames.
 	ownMemory  = 96 << 20
 	longMemory = 512 << 20
 )

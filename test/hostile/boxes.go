@@ -22,12 +22,12 @@ func fullBox(name string, parts ...[]byte) []byte {
 	return box(name, append([][]byte{make([]byte, 4)}, parts...)...)
 }
 
-// track is one track of pictures in an MP4 file, as its tables describe it. What
+// track is one track of frames in an MP4 file, as its tables describe it. What
 // is left zero gets a harmless value.
 type track struct {
 	codec         string // default "png "
 	width, height uint16
-	extensions    []byte // boxes behind the description of the pictures
+	extensions    []byte // boxes behind the description of the frames
 	timescale     uint32
 	count         uint32 // of samples
 	size          uint32 // of each sample

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canary is what nobody may reach: a film of somebody else and an address on
-// which somebody listens. It notices every open of the film, by whatever name,
+// canary is what nobody may reach: a video of somebody else and an address on
+// which somebody listens. It notices every open of the video, by whatever name,
 // and every connection.
 type canary struct {
 	Bait
@@ -45,7 +45,7 @@ func newCanary(t *testing.T) *canary {
 	return c
 }
 
-// sitBeside gives the film a second name, in the folder of a job's source.
+// sitBeside gives the video a second name, in the folder of a job's source.
 func (c *canary) sitBeside(o order) error {
 	return os.Link(c.File, filepath.Join(filepath.Dir(o.Source), c.Neighbour))
 }
@@ -89,7 +89,7 @@ func (c *canary) touched() string {
 	return strings.Join(how, ", ")
 }
 
-// paintedOnce makes the film: magenta on the left, green on the right.
+// paintedOnce makes the video: magenta on the left, green on the right.
 var paintedOnce = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "spool-canary-")
 	if err != nil {
@@ -118,13 +118,13 @@ func play(file string, output ...string) ([]byte, error) {
 	return printed, err
 }
 
-// hear plays the sound of a film.
+// hear plays the audio of a video.
 func hear(film string) error {
 	_, err := play(film, "-map", "0:a", "-f", "null", "-")
 	return err
 }
 
-// view plays the pictures of a file. It reports whether the film of the canary is
+// view plays the frames of a file. It reports whether the video of the canary is
 // to be seen among them.
 func view(file string) (stolen bool, err error) {
 	pixels, err := play(file, "-map", "0:v", "-vf", "format=rgb24,scale=2:1:flags=area",

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// mutantTime is how long a damaged film may occupy a worker: until an
+	// mutantTime is how long a damaged video may occupy a worker: until an
 	// ffprobe that goes in circles is stopped, and a few runs that stall.
 	mutantTime = 30*time.Second + 5*stall
-	// stillAt is when a picture of each film is taken, in seconds.
+	// stillAt is when a picture of each video is taken, in seconds.
 	stillAt = 0.5
 )
 
-// census counts what became of the films.
+// census counts what became of the videos.
 type census struct {
 	t     *testing.T
 	run   uint64
 	seeds []seed
-	dir   string // with a folder for each film
+	dir   string // with a folder for each video
 
 	mu               sync.Mutex
 	films            int
@@ -48,7 +48,7 @@ func newCensus(t *testing.T) *census {
 		dir: t.TempDir(), ends: map[string]int{}, codes: map[string]int{}, sounds: map[string]int{}, faults: map[string]int{}}
 }
 
-// examineMutants examines films until there are no more. An examiner that
+// examineMutants examines videos until there are no more. An examiner that
 // crashed or hangs is replaced.
 func (c *census) examineMutants(numbers <-chan int, canary *canary) {
 	var e *examiner
@@ -77,7 +77,7 @@ func (c *census) examineMutants(numbers <-chan int, canary *canary) {
 	}
 }
 
-// examine has one film examined and returns what is wrong with the verdict.
+// examine has one video examined and returns what is wrong with the verdict.
 func (c *census) examine(e *examiner, canary *canary, film []byte) (v verdict, fault error) {
 	dir, err := os.MkdirTemp(c.dir, "")
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *census) count(v verdict, fault error, film string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.films++; c.films%250 == 0 {
-		c.t.Logf("%d films are examined", c.films)
+		c.t.Logf("%d videos are examined", c.films)
 	}
 	if fault != nil {
 		c.faults[kindOfFault(fault)]++
@@ -163,7 +163,7 @@ func kindOfFault(err error) string {
 	return "other"
 }
 
-// report tells about a film that is our fault, and about those that met a limit,
+// report tells about a video that is our fault, and about those that met a limit,
 // which is as it should be, but worth to know.
 func (c *census) report(n int, film []byte, how string, v verdict, fault error) {
 	_, limited := kinds[v.End]
@@ -177,7 +177,7 @@ func (c *census) report(n int, film []byte, how string, v verdict, fault error) 
 	}
 }
 
-// keep stores a film for a person to look at, which go test removes at its end
+// keep stores a video for a person to look at, which go test removes at its end
 // without -artifacts.
 func (c *census) keep(n int, film []byte) string {
 	path := filepath.Join(c.t.ArtifactDir(), fmt.Sprintf("mutant-%d-%d", c.run, n))
@@ -187,15 +187,15 @@ func (c *census) keep(n int, film []byte) string {
 	return path
 }
 
-// checkSpread wants all films to have been judged, and to be neither hardly
-// damaged nor damaged beyond all use: such films would prove little.
+// checkSpread wants all videos to have been judged, and to be neither hardly
+// damaged nor damaged beyond all use: such videos would prove little.
 func (c *census) checkSpread(films int) {
 	c.t.Helper()
 	if c.films != films {
-		c.t.Errorf("%d films of %d were examined", c.films, films)
+		c.t.Errorf("%d videos of %d were examined", c.films, films)
 	}
 	if converted := c.codes[Converted]; converted < films/5 || converted > films*4/5 {
-		c.t.Errorf("%d films of %d were converted; want a fifth to four fifths", converted, films)
+		c.t.Errorf("%d videos of %d were converted; want a fifth to four fifths", converted, films)
 	}
 }
 

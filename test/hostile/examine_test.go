@@ -64,7 +64,7 @@ func (v *verdict) convert(ctx context.Context, tools worker.Engine, o order) err
 	return nil
 }
 
-// encode makes the pieces of a film. A chunk without pictures has none.
+// encode makes the pieces of a video. A chunk without frames has none.
 func encodeAll(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (pieces []string, err error) {
 	for n := range plan.Chunks {
 		own := job
@@ -83,8 +83,8 @@ func encodeAll(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *v
 	return pieces, nil
 }
 
-// extras makes what a film can go without: its sound, whose path it returns, and
-// its stills.
+// extras makes what a video can go without: its audio, whose path it returns, and
+// its thumbnails.
 func (v *verdict) extras(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (sound string) {
 	if plan.Audio != nil {
 		output, err := tools.EncodeAudio(ctx, job, plan, nil)
@@ -106,8 +106,8 @@ func (v *verdict) extras(ctx context.Context, tools worker.Engine, job ffmpeg.Jo
 	return sound
 }
 
-// assemble makes a film of its pieces, and of sound unless that is "". It returns
-// how long the film is.
+// assemble makes a video of its pieces, and of audio unless that is "". It returns
+// how long the video is.
 func assemble(film string, pictures []string, sound string) (time.Duration, error) {
 	var pieces []mp4.Input
 	var heard *mp4.Input

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a file may occupy an examiner. It is longer than any
-// limit that a run of a short film can reach.
+// limit that a run of a short video can reach.
 const patience = 10 * time.Minute
 
 // Ways in which an examiner ends that are our fault, whatever the file.

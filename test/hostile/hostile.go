@@ -1,6 +1,6 @@
 // Package hostile makes files that attack whoever transcodes them: playlists
 // that name files and addresses of the server, and small files that claim to be
-// enormous. Its tests send them, and thousands of films that were damaged at
+// enormous. Its tests send them, and thousands of videos that were damaged at
 // random, through the engine; the tests of the whole program send some of them
 // through its interface. No such file is stored: each is made when it is needed.
 package hostile
@@ -14,18 +14,18 @@ type Sample struct {
 	Ends []string
 	// Slow files take until the limit of time to find out about.
 	Slow bool
-	// Long files hold as many pictures as the longest film that is accepted,
+	// Long files hold as many frames as the longest video that is accepted,
 	// and the times of all of them have to be kept.
 	Long bool
 }
 
-// Converted as an end means that the file became a film: it only looked worse
+// Converted as an end means that the file became a video: it only looked worse
 // than it was.
 const Converted = "converted"
 
 // Bait is what a hostile file tries to reach.
 type Bait struct {
-	File      string // the path of somebody else's film
-	Neighbour string // the name of a film in the folder of the hostile file itself
+	File      string // the path of somebody else's video
+	Neighbour string // the name of a video in the folder of the hostile file itself
 	Address   string // where somebody listens: host and port
 }

@@ -9,8 +9,8 @@ import (
 // NotAVideo is the end of everything in Lists.
 const NotAVideo = "not_a_video"
 
-// Lists are texts that ffmpeg takes for films and that name other files. None
-// of them looks like a film at its beginning.
+// Lists are texts that ffmpeg takes for videos and that name other files. None
+// of them looks like a video at its beginning.
 func Lists(b Bait) []Sample {
 	web := "http://" + b.Address + "/segment.mp4"
 	texts := []struct{ name, text string }{
@@ -51,7 +51,7 @@ func dash(segment string) string {
 		`<BaseURL>` + segment + `</BaseURL></Representation></AdaptationSet></Period></MPD>` + "\n"
 }
 
-// Dressed are lists and references in the clothes of a film: the beginning of
+// Dressed are lists and references in the clothes of a video: the beginning of
 // each is one that is accepted.
 func Dressed(b Bait) []Sample {
 	web := "http://" + b.Address + "/segment.mp4"
@@ -117,7 +117,7 @@ func subtitledAVI(subtitle string) []byte {
 		chunk("LIST", []byte("movi"), text))
 }
 
-// elsewhere is a film of ten pictures that are said to lie in another file.
+// elsewhere is a video of ten frames that are said to lie in another file.
 func elsewhere(reference []byte) []byte {
 	still := PNG(64, 64)
 	return movie(still, track{width: 64, height: 64, count: 10, size: uint32(len(still)) / 10, reference: reference})

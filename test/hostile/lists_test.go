@@ -80,7 +80,7 @@ func TestListsWorkElsewhere(t *testing.T) {
 		as       string // the name of the file; newer versions of ffmpeg go by it
 		options  []string
 		anywhere bool // works with every version; otherwise with 5.1
-		films    bool // the film of the canary is stolen, not only touched
+		films    bool // the video of the canary is stolen, not only touched
 	}{
 		{"HLS with the path of another film", "a.m3u8", nil, false, true},
 		{"HLS with a web address", "a.m3u8", web, false, false},

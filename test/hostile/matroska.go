@@ -73,26 +73,26 @@ const (
 	soundTrack    = 2
 )
 
-// pictures is a track of pictures of 64 × 64 pixels.
-func pictures(codec string, private []byte) []byte {
+// videoTrack is a track of frames of 64 × 64 pixels.
+func videoTrack(codec string, private []byte) []byte {
 	video := element(idVideo, element(idWidth, be16(64)), element(idHeight, be16(64)))
 	return element(idTrackEntry, element(idTrackNumber, []byte{picturesTrack}), element(idTrackUID, []byte{picturesTrack}), element(idTrackType, []byte{1}),
 		element(idCodec, []byte(codec)), element(idPrivate, private), video)
 }
 
-// stills is a track of pictures that are stored as PNG, in the way of AVI.
-func stills() []byte {
-	return pictures("V_MS/VFW/FOURCC", slices.Concat(le32(40), le32(64), le32(64), le16(1), le16(24), []byte("MPNG"), make([]byte, 20)))
+// pngTrack is a track of frames that are stored as PNG, in the way of AVI.
+func pngTrack() []byte {
+	return videoTrack("V_MS/VFW/FOURCC", slices.Concat(le32(40), le32(64), le32(64), le16(1), le16(24), []byte("MPNG"), make([]byte, 20)))
 }
 
-// sound is a track of sound, one byte for each of 8000 moments a second.
-func sound() []byte {
+// audioTrack is a track of audio, one byte for each of 8000 moments a second.
+func audioTrack() []byte {
 	audio := element(idAudio, element(idFrequency, binary.BigEndian.AppendUint64(nil, math.Float64bits(8000))), element(idChannels, []byte{1}), element(idBitDepth, []byte{8}))
 	return element(idTrackEntry, element(idTrackNumber, []byte{soundTrack}), element(idTrackUID, []byte{soundTrack}), element(idTrackType, []byte{2}),
 		element(idCodec, []byte("A_PCM/INT/LIT")), audio)
 }
 
-// simpleBlock is one picture or some sound, or several of them in a lace.
+// simpleBlock is one picture or some audio, or several of them in a lace.
 func simpleBlock(track, flags byte, body ...[]byte) []byte {
 	return element(idSimpleBlock, append([][]byte{{0x80 | track, 0, 0, 0x80 | flags}}, body...)...)
 }
@@ -107,7 +107,7 @@ const millisecond = 1_000_000 // in nanoseconds
 // elements, laces, and sizes of up to eight bytes.
 func matroskaBombs() []Sample {
 	still := simpleBlock(picturesTrack, 0, PNG(64, 64))
-	film := func(parts ...[]byte) []byte { return matroska(millisecond, stills(), parts...) }
+	film := func(parts ...[]byte) []byte { return matroska(millisecond, pngTrack(), parts...) }
 	return []Sample{
 		{Name: "2.5 million pictures in laces", Ends: []string{corrupt, tooLong, limitTime, limitMemory}, Slow: true, Make: func() []byte { return laces(10_000) }},
 		{Name: "250,000 pictures in laces", Ends: []string{corrupt, limitTime}, Make: func() []byte { return laces(1000) }},
@@ -130,7 +130,7 @@ func matroskaBombs() []Sample {
 			return film(element(idChapters, element(idEdition, chapters)), cluster(0, still))
 		}},
 		{Name: "a tick of 4 seconds and the latest time there is", Ends: []string{tooLong}, Make: func() []byte {
-			return matroska(4_000_000_000, stills(), cluster(0, still), cluster(math.MaxUint32, still))
+			return matroska(4_000_000_000, pngTrack(), cluster(0, still), cluster(math.MaxUint32, still))
 		}},
 		{Name: "sound with a gap of 10 minutes", Ends: []string{Converted}, Make: func() []byte { return gap(10) }},
 		{Name: "sound with a gap of 4 hours", Ends: []string{Converted}, Slow: true, Make: func() []byte { return gap(4 * 60) }},
@@ -142,17 +142,17 @@ func matroskaBombs() []Sample {
 	}
 }
 
-// gap makes a film that is silent for minutes between two noises.
+// gap makes a video that is silent for minutes between two noises.
 func gap(minutes uint32) []byte {
 	still, noise := simpleBlock(picturesTrack, 0, PNG(64, 64)), simpleBlock(soundTrack, 0, bytes.Repeat([]byte{0, 255}, 400))
-	return matroska(millisecond, append(stills(), sound()...), cluster(0, still, noise), cluster(minutes*60*1000, still, noise))
+	return matroska(millisecond, append(pngTrack(), audioTrack()...), cluster(0, still, noise), cluster(minutes*60*1000, still, noise))
 }
 
-// laces makes n laces of 256 pictures of one byte each.
+// laces makes n laces of 256 frames of one byte each.
 func laces(n int) []byte {
 	const fixed, frames = 0x04, 256
 	lace := simpleBlock(picturesTrack, fixed, []byte{frames - 1}, make([]byte, frames))
-	return matroska(millisecond, stills(), cluster(0, bytes.Repeat(lace, n)))
+	return matroska(millisecond, pngTrack(), cluster(0, bytes.Repeat(lace, n)))
 }
 
 // nestedTags makes a tag in a tag in a tag, from the innermost outwards.

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// mutantsVariable is how many damaged films to make. Who sets it has time,
+	// mutantsVariable is how many damaged videos to make. Who sets it has time,
 	// also for the bombs that take long.
 	mutantsVariable = "SPOOL_TEST_MUTANTS"
 	fewMutants      = 60
 	manyMutants     = 500 // when there is time
-	// runVariable chooses other films; the same number makes the same ones.
+	// runVariable chooses other videos; the same number makes the same ones.
 	runVariable = "SPOOL_TEST_MUTANTS_RUN"
-	// fileVariable names a film that a run has kept, to look at it alone.
+	// fileVariable names a video that a run has kept, to look at it alone.
 	fileVariable = "SPOOL_TEST_MUTANT"
 )
 
@@ -37,7 +37,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// TestMutants sends films that were damaged at random through the engine. What
+// TestMutants sends videos that were damaged at random through the engine. What
 // becomes of each is an end that a worker knows, and soon.
 func TestMutants(t *testing.T) {
 	needTools(t)
@@ -62,7 +62,7 @@ func TestMutants(t *testing.T) {
 	c.checkSpread(films)
 }
 
-// TestSeeds has the films examined before they are damaged. An engine that
+// TestSeeds has the videos examined before they are damaged. An engine that
 // refuses them all would do very well with the damaged ones.
 func TestSeeds(t *testing.T) {
 	needTools(t)
@@ -76,10 +76,10 @@ func TestSeeds(t *testing.T) {
 		o.Thumbnails = []float64{stillAt}
 		v := e.mustExamine(t, o)
 		if v.End != Converted || len(v.Files) != 2 {
-			t.Errorf("%s ends with %s (%s) at %s and %q; want a film and a still", s.name, v.End, v.Err, v.Step, v.Files)
+			t.Errorf("%s ends with %s (%s) at %s and %q; want a video and a still", s.name, v.End, v.Err, v.Step, v.Files)
 		}
 		if s.sound != (v.Sound == Converted) {
-			t.Errorf("the sound of %s ends with %q; it has some: %v", s.name, v.Sound, s.sound)
+			t.Errorf("the audio of %s ends with %q; it has some: %v", s.name, v.Sound, s.sound)
 		}
 		if err := v.checkOutputs(); err != nil {
 			t.Errorf("%s: %v", s.name, err)
@@ -87,7 +87,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestOneMutant examines a film that made trouble in a run before.
+// TestOneMutant examines a video that made trouble in a run before.
 func TestOneMutant(t *testing.T) {
 	path := os.Getenv(fileVariable)
 	if path == "" {
@@ -116,7 +116,7 @@ func TestMutantsCanBeMadeAgain(t *testing.T) {
 		film, how := mutant(1, n, seeds, lists)
 		again, howAgain := mutant(1, n, seeds, lists)
 		if !bytes.Equal(film, again) || how != howAgain {
-			t.Fatalf("mutant %d is another film the second time: %s, %s", n, how, howAgain)
+			t.Fatalf("mutant %d is another video the second time: %s, %s", n, how, howAgain)
 		}
 		if len(film) == 0 {
 			t.Errorf("mutant %d (%s) is empty", n, how)
@@ -124,7 +124,7 @@ func TestMutantsCanBeMadeAgain(t *testing.T) {
 		different[string(film)] = true
 	}
 	if len(different) < films/2 {
-		t.Errorf("%d films are %d different ones", films, len(different))
+		t.Errorf("%d videos are %d different ones", films, len(different))
 	}
 	same := 0
 	for n := range uint64(films) {
@@ -133,7 +133,7 @@ func TestMutantsCanBeMadeAgain(t *testing.T) {
 		}
 	}
 	if same > films/10 {
-		t.Errorf("%d of %d films of another run are the same", same, films)
+		t.Errorf("%d of %d videos of another run are the same", same, films)
 	}
 }
 

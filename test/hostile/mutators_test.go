@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// mutator damages a film. other is a film of another kind, list a text that
-// leads to the bait. It may change what it is given, and it gets no empty film.
+// mutator damages a video. other is a video of another kind, list a text that
+// leads to the bait. It may change what it is given, and it gets no empty video.
 type mutator struct {
 	name string
 	do   func(r *rand.Rand, film, other, list []byte) []byte
@@ -74,7 +74,7 @@ func flip(r *rand.Rand, b []byte, n int) []byte {
 	return b
 }
 
-// borders chooses a stretch of at most a quarter of a film.
+// borders chooses a stretch of at most a quarter of a video.
 func borders(r *rand.Rand, film []byte) (from, to int) {
 	from = r.IntN(len(film))
 	return from, min(len(film), from+1+r.IntN(1+len(film)/4))
@@ -106,7 +106,7 @@ func exaggerate(r *rand.Rand, film []byte) {
 
 func notLowerCase(c rune) bool { return c < 'a' || c > 'z' }
 
-// mutant makes film number n of a run: what it is depends on these numbers, on
+// mutant makes video number n of a run: what it is depends on these numbers, on
 // the seeds and on the lists only. how says what was done to which seed.
 func mutant(run, n uint64, seeds []seed, lists [][]byte) (film []byte, how string) {
 	r := rand.New(rand.NewPCG(run, n))
@@ -124,7 +124,7 @@ func mutant(run, n uint64, seeds []seed, lists [][]byte) (film []byte, how strin
 const listLength = 2 << 10
 
 // temptations returns the texts of all lists, each filled up with empty lines to
-// the same length: what is done to a film must not depend on how long the name of
+// the same length: what is done to a video must not depend on how long the name of
 // a temporary folder is.
 func temptations(b Bait) [][]byte {
 	var texts [][]byte

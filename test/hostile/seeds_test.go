@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
-// recipes are the kinds of films that are damaged: each container with codecs
+// recipes are the kinds of videos that are damaged: each container with codecs
 // that are usual in it. The name of the file chooses the container.
 var recipes = []struct{ file, codecs string }{
 	{"h264.mp4", "-c:v libx264 -bf 2 -c:a aac"},
@@ -38,17 +38,17 @@ var recipes = []struct{ file, codecs string }{
 	{"mpeg2.mxf", "-c:v mpeg2video -r 25 -frames:v 8 -c:a pcm_s16le -ar 48000 -frames:a 8"},
 }
 
-// maxSeed is how large a seed may be: small films are damaged where it hurts.
+// maxSeed is how large a seed may be: small videos are damaged where it hurts.
 const maxSeed = 256 << 10
 
-// seed is a film to be damaged.
+// seed is a video to be damaged.
 type seed struct {
 	name  string
 	film  []byte
 	sound bool // it is to be heard
 }
 
-// makeSeeds returns the films. A codec that this ffmpeg lacks is left out.
+// makeSeeds returns the videos. A codec that this ffmpeg lacks is left out.
 func makeSeeds(t *testing.T) []seed {
 	t.Helper()
 	seeds, err := filmedOnce()
@@ -56,7 +56,7 @@ func makeSeeds(t *testing.T) []seed {
 		t.Fatal(err)
 	}
 	if len(seeds) < len(recipes)/2 {
-		t.Fatalf("only %d of %d films could be made", len(seeds), len(recipes))
+		t.Fatalf("only %d of %d videos could be made", len(seeds), len(recipes))
 	}
 	for _, s := range seeds {
 		if len(s.film) > maxSeed {
@@ -88,7 +88,7 @@ var filmedOnce = sync.OnceValues(func() ([]seed, error) {
 	return seeds, nil
 })
 
-// foundSeeds returns the small films of the collection of real ones, where it is
+// foundSeeds returns the small videos of the collection of real ones, where it is
 // there.
 func foundSeeds(t *testing.T) []seed {
 	t.Helper()

@@ -51,7 +51,7 @@ const (
 type order struct {
 	Source     string    // the file to examine
 	Out        string    // an empty folder
-	Thumbnails []float64 // stills to make, if any
+	Thumbnails []float64 // thumbnails to make, if any
 }
 
 // verdict is what became of a file.
@@ -61,7 +61,7 @@ type verdict struct {
 	Message string // for the person who uploaded it
 	Err     string // for the operator
 	Took    time.Duration
-	Sound   string   // likewise End, of the sound; "" when there is none
+	Sound   string   // likewise End, of the audio; "" when there is none
 	Stills  string   // likewise
 	Files   []string // that a person could watch
 

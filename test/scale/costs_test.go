@@ -80,7 +80,7 @@ func newYard(t testing.TB, st *store.Store, q queue.Queue, n int) *yard {
 	for len(y.videos) < n {
 		y.fill(1_000, n/failed)
 	}
-	// Fifty tenants have ten films each. So in both databases the same share of
+	// Fifty tenants have ten videos each. So in both databases the same share of
 	// the turns has to be exchanged for that of a more urgent task.
 	for i := range 10 * tenants {
 		var chunks []queue.Task

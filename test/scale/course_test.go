@@ -27,7 +27,7 @@ const base = "http://spool.test"
 // course is what a video goes through: the tasks that the services enqueue for
 // it, stage by stage. A stage begins when all tasks of the one before have ended.
 type course struct {
-	length time.Duration // of the film
+	length time.Duration // of the video
 	stages [][]queue.Task
 }
 
@@ -140,10 +140,10 @@ func (b *bench) file() string {
 	return f.Name()
 }
 
-// chunkLength is about what package media cuts films into.
+// chunkLength is about what package media cuts videos into.
 const chunkLength = 20 * time.Second
 
-// planOf is the plan of a film in two sizes, with sound and two stills.
+// planOf is the plan of a video in two sizes, with audio and two thumbnails.
 func planOf(length time.Duration) *video.Plan {
 	p := &video.Plan{
 		Input: video.Input{
@@ -186,7 +186,7 @@ func (b *bench) work(ctx context.Context, t queue.Task, p *video.Plan) error {
 	return b.Purge(ctx, t.Video)
 }
 
-// learn sends one film of a length through the app and notes what it enqueues.
+// learn sends one video of a length through the app and notes what it enqueues.
 func learn(t testing.TB, length time.Duration) course {
 	t.Helper()
 	st := openSQLite(t)

@@ -42,17 +42,17 @@ const (
 // load is all that is uploaded in a simulation.
 type load struct {
 	size
-	films  []*film // of the large tenant, at the beginning
-	clips  []*film // of many small ones
-	single *film   // the only clip of its tenant
-	videos map[video.ID]*film
+	films  []*simVideo // of the large tenant, at the beginning
+	clips  []*simVideo // of many small ones
+	single *simVideo   // the only clip of its tenant
+	videos map[video.ID]*simVideo
 }
 
 func newLoad(s size, long, clip course) *load {
-	l := &load{size: s, videos: map[video.ID]*film{}}
-	add := func(c course, tenant string, at time.Duration) *film {
+	l := &load{size: s, videos: map[video.ID]*simVideo{}}
+	add := func(c course, tenant string, at time.Duration) *simVideo {
 		id := video.ID(uuid.NewSHA1(uuid.Nil, fmt.Append(nil, len(l.videos))).String())
-		l.videos[id] = &film{course: c, id: id, tenant: video.Tenant(tenant), comes: at.Truncate(s.tick)}
+		l.videos[id] = &simVideo{course: c, id: id, tenant: video.Tenant(tenant), comes: at.Truncate(s.tick)}
 		return l.videos[id]
 	}
 	for range s.films {
@@ -70,8 +70,8 @@ func newLoad(s size, long, clip course) *load {
 
 // arrivals are all videos by when they are uploaded, and those of one moment in
 // the same order every time.
-func (l *load) arrivals() []*film {
-	return slices.SortedFunc(maps.Values(l.videos), func(a, b *film) int {
+func (l *load) arrivals() []*simVideo {
+	return slices.SortedFunc(maps.Values(l.videos), func(a, b *simVideo) int {
 		return cmp.Or(cmp.Compare(a.comes, b.comes), cmp.Compare(a.id, b.id))
 	})
 }
@@ -107,8 +107,8 @@ func (l *load) takes(t queue.Task) time.Duration {
 	return max(l.tick, (usual*8/10 + usual*4/10*time.Duration(h.Sum64()%1000)/1000).Round(l.tick))
 }
 
-// usually is the time that a task of a film takes. The figures are round ones,
-// of a core that encodes as fast as the film plays.
+// usually is the time that a task of a video takes. The figures are round ones,
+// of a core that encodes as fast as the video plays.
 func usually(k queue.Kind, length time.Duration) time.Duration {
 	switch k {
 	case queue.Encode:
@@ -124,7 +124,7 @@ func usually(k queue.Kind, length time.Duration) time.Duration {
 }
 
 // unhindered is how long a video takes when no task of it ever waits.
-func (l *load) unhindered(f *film) time.Duration {
+func (l *load) unhindered(f *simVideo) time.Duration {
 	var sum time.Duration
 	for stage := range f.stages[:watchable] {
 		var longest time.Duration
@@ -167,8 +167,8 @@ func (l *load) firstCome() (end time.Duration) {
 	return end
 }
 
-// film is a video in the simulation.
-type film struct {
+// simVideo is a video in the simulation.
+type simVideo struct {
 	course
 	id     video.ID
 	tenant video.Tenant
@@ -180,7 +180,7 @@ type film struct {
 }
 
 // enter begins a stage and returns its tasks.
-func (f *film) enter(stage int) []queue.Task {
+func (f *simVideo) enter(stage int) []queue.Task {
 	f.stage = stage
 	if stage == len(f.stages) {
 		return nil
@@ -191,7 +191,7 @@ func (f *film) enter(stage int) []queue.Task {
 }
 
 // tasksOf returns the tasks of a stage.
-func (f *film) tasksOf(stage int) []queue.Task {
+func (f *simVideo) tasksOf(stage int) []queue.Task {
 	tasks := slices.Clone(f.stages[stage])
 	for i := range tasks {
 		tasks[i].Video = f.id
@@ -203,7 +203,7 @@ func (f *film) tasksOf(stage int) []queue.Task {
 }
 
 // ended notes the end of a task and returns those that follow from it.
-func (f *film) ended(t queue.Task, now time.Duration) []queue.Task {
+func (f *simVideo) ended(t queue.Task, now time.Duration) []queue.Task {
 	switch t.Kind {
 	case queue.Thumbnails:
 		f.stills = now

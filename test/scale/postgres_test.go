@@ -100,7 +100,7 @@ func (p process) run(t testing.TB, n int, h queue.Handler) {
 	})
 }
 
-// batch returns tasks of one film.
+// batch returns tasks of one video.
 func batch(n int) []queue.Task {
 	id := video.ID(readyVideo(n).ID)
 	var tasks []queue.Task
@@ -110,7 +110,7 @@ func batch(n int) []queue.Task {
 	return tasks
 }
 
-// measureRates enqueues the chunks of films, single tasks from eight at a time,
+// measureRates enqueues the chunks of videos, single tasks from eight at a time,
 // and then lets three processes end all of them.
 func measureRates(t *testing.T, address string) {
 	p := newProcess(t, address)
@@ -149,7 +149,7 @@ func measureRates(t *testing.T, address string) {
 	t.Logf("tasks claimed and ended, 3 processes with 16 workers: %.0f a second", (films*500+clips)/time.Since(began).Seconds())
 }
 
-// measureVideo sends films through the app and one process, once with few chunks
+// measureVideo sends videos through the app and one process, once with few chunks
 // and once with many.
 func measureVideo(t *testing.T, address string) {
 	p := newProcess(t, address)
@@ -190,7 +190,7 @@ func measureVideo(t *testing.T, address string) {
 	t.Logf("each chunk, progress not counted: %.1f statements, %.2f commits, %v in the server",
 		float64(each.statements)/100, float64(each.commits)/100, each.server/100)
 	film := pass(540)
-	t.Logf("each chunk of a film of three hours: %.1f statements, %v in the server", float64(film.statements)/540, film.server/540)
+	t.Logf("each chunk of a video of three hours: %.1f statements, %v in the server", float64(film.statements)/540, film.server/540)
 
 	b.measureProgress(address, plan, ended)
 }
@@ -203,7 +203,7 @@ func (b *bench) measureProgress(address string, plan chan<- *video.Plan, ended <
 	plan <- planOf(clients * chunkLength)
 	id := b.upload()
 	for kind := range ended {
-		if kind == queue.Thumbnails { // sound is next, and then the chunks
+		if kind == queue.Thumbnails { // audio is next, and then the chunks
 			break
 		}
 	}

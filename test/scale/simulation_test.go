@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// sizeOf is the size for a number of workers in ten processes. The films keep
+// sizeOf is the size for a number of workers in ten processes. The videos keep
 // them busy for four minutes, or for eighteen if there are many.
 func sizeOf(workers int) size {
 	s := size{tick: time.Second, machines: 10, slots: workers / 10, films: workers / 5, length: 20 * time.Minute,
@@ -26,7 +26,7 @@ func sizeOf(workers int) size {
 //
 //	SPOOL_SCALE_WORKERS=1000 go test -count=1 -timeout 1h -run TestFleet -v ./test/scale
 //
-// One tenant uploads many films at once, others a clip now and then, and one of
+// One tenant uploads many videos at once, others a clip now and then, and one of
 // them a single clip. On PostgreSQL one process in ten dies.
 func TestFleet(t *testing.T) {
 	workers := 40
@@ -113,7 +113,7 @@ func (w *world) check(death bool) {
 }
 
 // delays are how much longer clips took than when nothing ever waits.
-func (l *load) delays(videos ...*film) []time.Duration {
+func (l *load) delays(videos ...*simVideo) []time.Duration {
 	var all []time.Duration
 	for _, f := range videos {
 		all = append(all, f.ready-f.comes-l.unhindered(f))
@@ -122,7 +122,7 @@ func (l *load) delays(videos ...*film) []time.Duration {
 }
 
 // stillsOf is how long after their upload videos had their thumbnails.
-func stillsOf(videos []*film) []time.Duration {
+func stillsOf(videos []*simVideo) []time.Duration {
 	var all []time.Duration
 	for _, f := range videos {
 		all = append(all, f.stills-f.comes)
@@ -132,14 +132,14 @@ func stillsOf(videos []*film) []time.Duration {
 
 func (l *load) report(t *testing.T, name string, end time.Duration) {
 	t.Helper()
-	t.Logf("%s, %d workers: %d films of %v, %d clips of %d tenants, one single clip; %d tasks",
+	t.Logf("%s, %d workers: %d videos of %v, %d clips of %d tenants, one single clip; %d tasks",
 		name, l.workers(), len(l.films), l.length, len(l.clips), l.tenants, l.tasks())
 	t.Logf("all done after %v; the work is %v for each worker", end, (l.work() / time.Duration(l.workers())).Round(time.Second/10))
 	t.Logf("delay of the clips: %s; of the single one: %v", spread(l.delays(l.clips...)), l.delays(l.single)[0])
-	t.Logf("thumbnails of the clips after %s; of the films after %s", spread(stillsOf(l.clips)), spread(stillsOf(l.films)))
+	t.Logf("thumbnails of the clips after %s; of the videos after %s", spread(stillsOf(l.clips)), spread(stillsOf(l.films)))
 }
 
-// checkFair looks whether the films of one hold up the clips of others.
+// checkFair looks whether the videos of one hold up the clips of others.
 func (l *load) checkFair(t *testing.T, plain *load) {
 	t.Helper()
 	delays := l.delays(append(l.clips, l.single)...)

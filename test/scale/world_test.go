@@ -192,7 +192,7 @@ func (w *world) turn(now time.Duration) {
 }
 
 // arrive lets videos be uploaded now.
-func (w *world) arrive(videos ...*film) {
+func (w *world) arrive(videos ...*simVideo) {
 	w.Helper()
 	var tasks []queue.Task
 	w.mu.Lock()
