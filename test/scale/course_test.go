@@ -140,7 +140,7 @@ func (b *bench) file() string {
 	return f.Name()
 }
 
-// chunkLength is about what package media cuts videos into.
+// chunkLength is about what the engine cuts videos into.
 const chunkLength = 20 * time.Second
 
 // planOf is the plan of a video in two sizes, with audio and two thumbnails.
