@@ -16,7 +16,7 @@ func cancelCases() []testCase {
 		{"a task that waits for its retry is dropped", testCancelRetry},
 		{"tasks of the kinds to keep are kept", testCancelKeep},
 		{"nothing is stopped or dropped when the transaction is rolled back", testCancelRolledBack},
-		{"a video without tasks is no error", func(l *lab) { l.cancel(film) }},
+		{"a video without tasks is no error", func(l *lab) { l.cancel(someVideo) }},
 		{"a handler may cancel its own video", testCancelSelf},
 	}
 }
@@ -25,7 +25,7 @@ func testCancelWaiting(l *lab) {
 	l.start(1)
 	l.enqueue(marker(1), task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Audio, 0), marker(2))
 	first := l.next(marker(1))
-	l.cancel(film)
+	l.cancel(someVideo)
 	l.counts(1, 1)
 	first.end <- nil
 	l.finish(l.next(marker(2)), nil)
@@ -37,7 +37,7 @@ func testCancelRunning(l *lab) {
 	l.enqueue(task(queue.Encode, 0), marker(1))
 	acts := l.together(task(queue.Encode, 0), marker(1))
 	a, m := acts[0], acts[1]
-	l.cancel(film)
+	l.cancel(someVideo)
 	l.stopped(a, queue.ErrCancelled)
 	l.goesOn(m)
 	l.finish(a, nil)
@@ -49,7 +49,7 @@ func testCancelFailing(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0))
 	a := l.next(task(queue.Encode, 0))
-	l.cancel(film)
+	l.cancel(someVideo)
 	l.stopped(a, queue.ErrCancelled)
 	l.finish(a, errTask)
 	l.counts(0, 0)
@@ -63,8 +63,8 @@ func testCancelRetry(l *lab) {
 	})
 	l.enqueue(task(queue.Encode, 0))
 	<-failed
-	l.cancel(film)
-	l.quiet(film)
+	l.cancel(someVideo)
+	l.waitIdle(someVideo)
 	l.counts(0, 0)
 }
 
@@ -73,7 +73,7 @@ func testCancelKeep(l *lab) {
 	l.enqueue(task(queue.Purge, 0), task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Purge, 1), task(queue.Audio, 0))
 	acts := l.together(task(queue.Purge, 0), task(queue.Encode, 0))
 	p, e := acts[0], acts[1]
-	l.cancel(film, queue.Purge, queue.Audio)
+	l.cancel(someVideo, queue.Purge, queue.Audio)
 	l.stopped(e, queue.ErrCancelled)
 	l.goesOn(p)
 	l.finish(e, nil)
@@ -88,7 +88,7 @@ func testCancelRolledBack(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1))
 	a := l.next(task(queue.Encode, 0))
-	l.rollback(func(tx queue.Tx) error { return l.Queue.Cancel(l.Context(), tx, film) })
+	l.rollback(func(tx queue.Tx) error { return l.Queue.Cancel(l.Context(), tx, someVideo) })
 	l.counts(1, 1)
 	l.goesOn(a)
 	a.end <- errTask // still wanted: comes back
@@ -117,27 +117,27 @@ func testCancelSelf(l *lab) {
 	case <-time.After(testTimeout):
 		l.Fatal("the handler was not stopped")
 	}
-	l.quiet(film)
+	l.waitIdle(someVideo)
 	l.counts(0, 0)
 }
 
 // againCases are about a name that is enqueued again in the transaction that
-// cancels it, while its old run has not ended.
+// cancels it, while its old attempt has not ended.
 func againCases() []testCase {
 	return []testCase{
-		{"the new task survives when the old run succeeds", func(l *lab) { testAgain(l, nil) }},
-		{"the new task survives when the old run fails", func(l *lab) { testAgain(l, errTask) }},
-		{"the new task survives when the old run ends before the commit", testAgainInside},
-		{"the new task survives a stop before the old run has ended", testAgainStop},
+		{"the new task survives when the old attempt succeeds", func(l *lab) { testAgain(l, nil) }},
+		{"the new task survives when the old attempt fails", func(l *lab) { testAgain(l, errTask) }},
+		{"the new task survives when the old attempt ends before the commit", testAgainInside},
+		{"the new task survives a stop before the old attempt has ended", testAgainStop},
 		{"the new task is dropped by a second cancel", testAgainCancel},
 	}
 }
 
-// replace cancels the film and enqueues tasks in the same transaction.
+// replace cancels the video and enqueues tasks in the same transaction.
 func (l *lab) replace(tasks ...queue.Task) {
 	l.Helper()
 	l.tx(func(tx queue.Tx) error {
-		if err := l.Queue.Cancel(l.Context(), tx, film); err != nil {
+		if err := l.Queue.Cancel(l.Context(), tx, someVideo); err != nil {
 			return err
 		}
 		return l.Queue.Enqueue(l.Context(), tx, tasks...)
@@ -161,14 +161,14 @@ func testAgain(l *lab, ends error) {
 	l.counts(0, 0)
 }
 
-// testAgainInside lets the old run end while the transaction is open, so that
+// testAgainInside lets the old attempt end while the transaction is open, so that
 // its end is recorded after its row has been replaced.
 func testAgainInside(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0))
 	old := l.next(task(queue.Encode, 0))
 	l.tx(func(tx queue.Tx) error {
-		if err := l.Queue.Cancel(l.Context(), tx, film); err != nil {
+		if err := l.Queue.Cancel(l.Context(), tx, someVideo); err != nil {
 			return err
 		}
 		old.end <- nil
@@ -203,7 +203,7 @@ func testAgainCancel(l *lab) {
 	l.enqueue(task(queue.Encode, 0))
 	old := l.next(task(queue.Encode, 0))
 	l.replace(task(queue.Encode, 0))
-	l.cancel(film)
+	l.cancel(someVideo)
 	l.stopped(old, queue.ErrCancelled)
 	l.finish(old, nil)
 	l.counts(0, 0)

@@ -24,7 +24,7 @@ func enqueueCases() []testCase {
 
 func testCommitted(l *lab) {
 	l.start(2)
-	want := queue.Task{Kind: queue.Encode, Video: film, Number: 7, Tenant: "acme", Priority: 3}
+	want := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 7, Tenant: "acme", Priority: 3}
 	l.enqueue(want)
 	a := l.nextAttempt(want, 1)
 	if a.Tenant != want.Tenant || a.Priority != want.Priority {
@@ -83,9 +83,9 @@ func testNameAgain(l *lab) {
 
 func testNames(l *lab) {
 	names := []queue.Task{
-		{Kind: queue.Encode, Video: film, Number: 0},
-		{Kind: queue.Encode, Video: film, Number: 1},
-		{Kind: queue.Audio, Video: film, Number: 0},
+		{Kind: queue.Encode, Video: someVideo, Number: 0},
+		{Kind: queue.Encode, Video: someVideo, Number: 1},
+		{Kind: queue.Audio, Video: someVideo, Number: 0},
 		{Kind: queue.Encode, Video: other, Number: 0},
 	}
 	l.enqueue(names...)
@@ -96,7 +96,7 @@ func testNames(l *lab) {
 
 func testPriority(l *lab) {
 	for i, p := range []int{5, -1, 3, 5, 3} {
-		l.enqueue(queue.Task{Kind: queue.Encode, Video: film, Number: i, Priority: p})
+		l.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo, Number: i, Priority: p})
 	}
 	l.start(1)
 	for _, i := range []int{1, 2, 4, 0, 3} {

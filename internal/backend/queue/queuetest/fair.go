@@ -9,15 +9,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// fairCases are about the order that the package comment of queue promises.
+// fairCases are about the order that the package comment of queue describes.
 func fairCases() []testCase {
 	return []testCase{
 		{"a tenant with one task does not wait for another's thousand", testFairOne},
 		{"tenants get fair-share slots in turn", testFairSlots},
 		{"in its slot a tenant runs what is most urgent, not what came first", testFairUrgent},
 		{"a tenant's slots do not grow with urgent tasks that come later", testFairLater},
-		{"a tenant that was away has saved up no slots", testFairAway},
-		{"a clip does not wait for a film of the same tenant", testFairClip},
+		{"an idle tenant saves up no slots", testFairAway},
+		{"a short video does not wait for a long one of the same tenant", testFairShort},
 		{"a task that was stopped takes the next slot", testFairStopped},
 		{"a task keeps its tenant when it is retried", testFairRetry},
 		{"two transactions enqueue the same names in opposite order", testOpposite},
@@ -109,18 +109,18 @@ func testFairAway(l *lab) {
 	l.runs(of("a", 4, 0), of("b", 0, 0), of("a", 5, 0), of("b", 1, 0), of("b", 2, 0))
 }
 
-func testFairClip(l *lab) {
+func testFairShort(l *lab) {
 	l.start(1)
-	var film []queue.Task
+	var someVideo []queue.Task
 	for i := range 100 {
-		film = append(film, of("a", i, 10+i))
+		someVideo = append(someVideo, of("a", i, 10+i))
 	}
-	l.enqueue(film...)
-	first := l.next(film[0])
+	l.enqueue(someVideo...)
+	first := l.next(someVideo[0])
 	clip := queue.Task{Kind: queue.Encode, Video: other, Tenant: "a", Priority: 10}
 	l.enqueue(clip)
 	first.end <- nil
-	l.runs(clip, film[1], film[2])
+	l.runs(clip, someVideo[1], someVideo[2])
 }
 
 func testFairStopped(l *lab) {

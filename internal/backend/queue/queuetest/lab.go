@@ -18,14 +18,14 @@ import (
 const testTimeout = 20 * time.Second
 
 const (
-	film  video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
-	other video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000002"
+	someVideo video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000001"
+	other     video.ID = "0198c5b6-7d5e-7c3a-9b1e-000000000002"
 )
 
-// errRollback is what a transaction fails with that is meant to.
+// errRollback is the error of a transaction that fails on purpose.
 var errRollback = errors.New("rolled back by the test")
 
-// errTask is what a task fails with that is meant to.
+// errTask is the error of a task that fails on purpose.
 var errTask = errors.New("failed by the test")
 
 // lab is a queue whose tasks the test directs: each task that begins is
@@ -40,7 +40,7 @@ type lab struct {
 	running, peak atomic.Int32
 }
 
-// act is one run of a task.
+// act is one attempt at a task.
 type act struct {
 	queue.Task
 	ctx      context.Context
@@ -105,7 +105,7 @@ func (l *lab) startWith(n int, h queue.Handler) {
 }
 
 // restart goes on with a new queue on the same database. The old one, whether
-// it was stopped or is to be thought dead, cannot write any more, so that
+// it was stopped or is taken for dead, cannot write any more, so that
 // nobody waits for it.
 func (l *lab) restart() {
 	l.Helper()
@@ -164,7 +164,7 @@ func (l *lab) next(want queue.Task) *act {
 	}
 }
 
-// together returns the runs of tasks that begin at the same time, so that their
+// together returns the attempts at tasks that begin at the same time, so that their
 // order is not known.
 func (l *lab) together(tasks ...queue.Task) []*act {
 	l.Helper()
@@ -194,16 +194,16 @@ func (l *lab) nextAttempt(want queue.Task, attempt int) *act {
 	return a
 }
 
-// finish ends a's run with err and waits until the queue knows. Use it where no
-// other task of the same kind and video can begin meanwhile: Quiet would wait
+// finish ends a with err and waits until the queue knows. Use it where no
+// other task of the same kind and video can begin meanwhile: WaitIdle would wait
 // for that one, too.
 func (l *lab) finish(a *act, err error) {
 	l.Helper()
 	a.end <- err
-	l.quiet(a.Video, except(a.Kind)...)
+	l.waitIdle(a.Video, except(a.Kind)...)
 }
 
-func (l *lab) quiet(id video.ID, keep ...queue.Kind) {
+func (l *lab) waitIdle(id video.ID, keep ...queue.Kind) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), testTimeout)
 	defer cancel()
@@ -283,18 +283,18 @@ func (l *lab) succeeds(result <-chan error) {
 	}
 }
 
-// task returns a task of the film.
+// task returns a task of someVideo.
 func task(k queue.Kind, number int) queue.Task {
-	return queue.Task{Kind: k, Video: film, Number: number}
+	return queue.Task{Kind: k, Video: someVideo, Number: number}
 }
 
-// marker returns a task that has nothing to do with the film. Tasks begin in
+// marker returns a task that has nothing to do with the video. Tasks begin in
 // the order enqueued, so one that begins proves that nothing before it could.
 func marker(number int) queue.Task {
 	return queue.Task{Kind: queue.Inspect, Video: other, Number: number}
 }
 
-// except lists all kinds but one.
+// except lists the kinds that this suite uses, but one.
 func except(k queue.Kind) []queue.Kind {
 	var kinds []queue.Kind
 	for _, other := range []queue.Kind{queue.Inspect, queue.Encode, queue.Audio, queue.Thumbnails, queue.Assemble, queue.Purge} {

@@ -39,7 +39,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		"Work":    workCases(),
 		"Cancel":  cancelCases(),
 		"Again":   againCases(),
-		"Quiet":   quietCases(),
+		"Quiet":   idleCases(),
 		"Stop":    stopCases(),
 		"Crash":   crashCases(),
 		"Stats":   statsCases(),

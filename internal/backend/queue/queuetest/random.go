@@ -32,10 +32,10 @@ func (s step) GoString() string {
 }
 
 // names are few, so that steps meet. Each video has one task of a kind: then
-// Quiet can wait for exactly one task.
+// WaitIdle can wait for exactly one task.
 func names() []queue.Task {
 	var tasks []queue.Task
-	for _, id := range []video.ID{film, other} {
+	for _, id := range []video.ID{someVideo, other} {
 		for _, kind := range []queue.Kind{queue.Encode, queue.Audio, queue.Purge} {
 			tasks = append(tasks, queue.Task{Kind: kind, Video: id})
 		}
@@ -49,7 +49,7 @@ func drawStep(rt *rapid.T) step {
 			"enqueue", "enqueue", "enqueue", "cancel", "replace", "succeed", "succeed", "succeed", "fail", "stop", "crash",
 		}).Draw(rt, "do"),
 		tasks:  rapid.SliceOfN(rapid.SampledFrom(names()), 1, 4).Draw(rt, "tasks"),
-		video:  rapid.SampledFrom([]video.ID{film, other}).Draw(rt, "video"),
+		video:  rapid.SampledFrom([]video.ID{someVideo, other}).Draw(rt, "video"),
 		keep:   rapid.SampledFrom([][]queue.Kind{nil, nil, {queue.Purge}, {queue.Purge, queue.Audio}}).Draw(rt, "keep"),
 		commit: rapid.IntRange(0, 3).Draw(rt, "commit") > 0,
 		pick:   rapid.IntRange(0, 9).Draw(rt, "pick"),
@@ -98,7 +98,7 @@ type wish struct {
 	failed bool // it waits for its retry
 }
 
-// process is one process: after a crash its handlers are of no interest.
+// process is one process: after a crash its handlers are ignored.
 type process struct {
 	begun  chan *act
 	acting map[string]bool
@@ -231,7 +231,7 @@ func (w *world) drop(id video.ID, keep []queue.Kind, again []queue.Task) {
 // endOne ends a running task. If none runs though one is due, it waits for that.
 func (w *world) endOne(pick int, result error) {
 	w.Helper()
-	w.watch()
+	w.collect()
 	if len(w.running) == 0 && w.anyDue() {
 		select {
 		case a := <-w.process.begun:
@@ -265,8 +265,8 @@ func (w *world) endOne(pick int, result error) {
 	}
 }
 
-// watch takes note of the tasks that have begun.
-func (w *world) watch() {
+// collect records the tasks that have begun.
+func (w *world) collect() {
 	for len(w.process.begun) > 0 {
 		w.began(<-w.process.begun)
 	}

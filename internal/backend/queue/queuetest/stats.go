@@ -51,7 +51,7 @@ func testNamesOfAVideo(l *lab) {
 
 	var names []queue.Name
 	l.tx(func(tx queue.Tx) (err error) {
-		names, err = l.Queue.Names(l.Context(), tx, film)
+		names, err = l.Queue.Names(l.Context(), tx, someVideo)
 		return err
 	})
 	got := map[queue.Name]int{}

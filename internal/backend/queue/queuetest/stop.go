@@ -12,7 +12,7 @@ func stopCases() []testCase {
 	return []testCase{
 		{"it may be called before the start", testStopBeforeStart},
 		{"it may be called twice", testStopTwice},
-		{"a running task is handed back and runs first after the restart", testStopHandsBack},
+		{"a running task is requeued and runs first after the restart", testStopRequeues},
 		{"a handler's success after it was told to stop does not count", func(l *lab) { testStopResult(l, nil) }},
 		{"a handler's error after it was told to stop does not count", func(l *lab) { testStopResult(l, errTask) }},
 		{"an attempt before the stop still counts", testStopAfterFailure},
@@ -44,7 +44,7 @@ func testStopTwice(l *lab) {
 	l.succeeds(l.stop())
 }
 
-func testStopHandsBack(l *lab) {
+func testStopRequeues(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1))
 	a := l.next(task(queue.Encode, 0))
@@ -126,7 +126,7 @@ func testStopThenCancel(l *lab) {
 	a := l.next(task(queue.Encode, 0))
 	result := l.stop()
 	l.stopped(a, queue.ErrStopping)
-	l.cancel(film)
+	l.cancel(someVideo)
 	a.end <- nil
 	l.succeeds(result)
 	l.counts(0, 0)
@@ -168,7 +168,7 @@ func testCrashCancelled(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1))
 	l.next(task(queue.Encode, 0))
-	l.cancel(film)
+	l.cancel(someVideo)
 	l.restart()
 	l.start(1)
 	l.enqueue(marker(1))

@@ -82,7 +82,7 @@ func testAtMost(l *lab) {
 	l.start(n)
 	var acts []*act
 	for i := range total {
-		if len(acts) == n { // all places are taken: the next begins when one is freed
+		if len(acts) == n { // all workers are busy: the next begins when one is freed
 			acts[0].end <- nil
 			acts = acts[1:]
 		}
@@ -124,7 +124,7 @@ func testEachOnce(l *lab) {
 			l.Fatalf("%d of %d tasks ran", i, total)
 		}
 	}
-	l.quiet(film)
+	l.waitIdle(someVideo)
 	l.counts(0, 0)
 	mu.Lock()
 	defer mu.Unlock()

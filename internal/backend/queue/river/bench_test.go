@@ -92,7 +92,7 @@ func large(first, n int) []queue.Task {
 	return tasks
 }
 
-// BenchmarkEnqueue measures a transaction that enqueues the chunks of a someVideo.
+// BenchmarkEnqueue measures a transaction that enqueues the chunks of a video.
 func BenchmarkEnqueue(b *testing.B) {
 	m := newMachine(b, pgtest.Fresh(b), river.Options{})
 	for i := 0; b.Loop(); i++ {

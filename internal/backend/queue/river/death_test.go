@@ -23,8 +23,7 @@ import (
 // workerVariable makes this test binary a worker on the database it names.
 const workerVariable = "SPOOL_TEST_RIVER_WORKER"
 
-// beatVariable is how often such a worker says that it is alive; empty: as often
-// as in earnest.
+// beatVariable is the heartbeat interval of such a worker.
 const beatVariable = "SPOOL_TEST_RIVER_BEAT"
 
 // workTime is how long a task takes on such a worker.
@@ -186,12 +185,9 @@ func (m *machine) rescued(left time.Time, limit time.Duration) *act {
 }
 
 // rescueFrom returns another process that works on a task, and a machine that is
-// ready to take it over. Beats of zero are those in earnest.
+// ready to take it over.
 func rescueFrom(t *testing.T, beat time.Duration) (*machine, *process) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes as long as a worker may be silent")
-	}
 	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: beat})
 	m.plan(1)
@@ -204,9 +200,9 @@ func rescueFrom(t *testing.T, beat time.Duration) (*machine, *process) {
 
 func TestTaskOfAKilledWorkerRunsAgain(t *testing.T) {
 	t.Parallel()
-	m, p := rescueFrom(t, 0)
+	m, p := rescueFrom(t, 500*time.Millisecond)
 	p.signal(syscall.SIGKILL)
-	a := m.rescued(time.Now(), 20*time.Second)
+	a := m.rescued(time.Now(), 10*time.Second)
 	if counted, err := finish(t.Context(), m.store, a.Task); !counted || err != nil {
 		t.Errorf("the result counts: %t, %v", counted, err)
 	}
@@ -229,7 +225,7 @@ func TestStoppedWorkerComesBack(t *testing.T) {
 	p.says("counted true")
 	time.Sleep(time.Second) // for whatever River may write about its end
 	if stats, err := m.Stats(t.Context()); err != nil || stats[queue.Encode].Running != 1 {
-		t.Errorf("stats %+v, %v; want the new run untouched by the end of the old", stats, err)
+		t.Errorf("stats %+v, %v; want the new attempt untouched by the end of the old one", stats, err)
 	}
 	if counted, err := finish(t.Context(), m.store, a.Task); counted || err != nil {
 		t.Errorf("the second result counts: %t, %v; want one only", counted, err)

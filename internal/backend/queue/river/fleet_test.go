@@ -67,7 +67,7 @@ func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
 
 // Slots are swapped between machines while tasks of all urgencies come in,
 // fail and are cancelled. Each task that is left ends once.
-func TestExchangesLoseNothing(t *testing.T) {
+func TestSwapsLoseNothing(t *testing.T) {
 	t.Parallel()
 	const rounds, perRound = 20, 12
 	address := migrated.Fresh(t)

@@ -26,7 +26,7 @@ type machine struct {
 	begun chan *act
 }
 
-// act is one run of a task that the test directs.
+// act is one attempt at a task that the test directs.
 type act struct {
 	queue.Task
 	ctx context.Context
@@ -89,7 +89,7 @@ func (m *machine) cancel(id video.ID) {
 	m.tx(func(tx *store.Tx) error { return m.Cancel(m.Context(), tx, id) })
 }
 
-// next returns the next run that begins on this machine.
+// next returns the next attempt that begins on this machine.
 func (m *machine) next(want queue.Task, attempt int) *act {
 	m.Helper()
 	select {
@@ -117,7 +117,7 @@ func (m *machine) stopped(a *act, want error) {
 	}
 }
 
-func (m *machine) quiet(id video.ID) {
+func (m *machine) waitIdle(id video.ID) {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(m.Context(), testTimeout)
 	defer cancel()
@@ -202,14 +202,14 @@ func TestAnotherMachineDoesTheWork(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := api.WaitIdle(short, someVideo); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("quiet returned %v while the handler had not, want it to wait", err)
+		t.Errorf("WaitIdle returned %v while the handler had not, want it to wait", err)
 	}
 	a.end <- nil
-	api.quiet(someVideo)
+	api.waitIdle(someVideo)
 	api.drained()
 }
 
-// The notification of a cancellation can be lost. The next beat finds the mark.
+// The notification of a cancellation can be lost. The next heartbeat finds the mark.
 func TestCancellationIsFoundWithoutItsNotification(t *testing.T) {
 	t.Parallel()
 	address := migrated.Fresh(t)
@@ -223,9 +223,9 @@ func TestCancellationIsFoundWithoutItsNotification(t *testing.T) {
 	m.drained()
 }
 
-// A worker that was thought dead comes back: nothing that it or River does about
-// its old run touches the run of the worker after it.
-func TestOldRunCannotEndTheNewOne(t *testing.T) {
+// A worker that was taken for dead comes back: nothing that it or River does about
+// its old attempt touches the attempt of its successor.
+func TestOldAttemptCannotEndTheNewOne(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]error{"with success": nil, "with an error": errors.New("sad")} {
 		t.Run(name, func(t *testing.T) {
@@ -254,8 +254,8 @@ func TestOldRunCannotEndTheNewOne(t *testing.T) {
 	}
 }
 
-// The worker itself notices that it was given up, and stops in vain work.
-func TestWorkerNoticesThatItWasGivenUp(t *testing.T) {
+// The worker itself notices that it lost its task, and stops.
+func TestWorkerNoticesThatItLostItsTask(t *testing.T) {
 	t.Parallel()
 	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})

@@ -11,8 +11,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
 
-// A task that failed must not stand behind everything that came meanwhile: an
-// inspection that met a full disk would wait for all films of the day.
+// A task that failed must not wait behind everything that came meanwhile: an
+// inspection that met a full disk would wait for all other videos.
 func TestRetryKeepsItsPriority(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, migrated.Fresh(t), river.Options{})

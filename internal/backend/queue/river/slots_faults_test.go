@@ -11,8 +11,8 @@ import (
 
 // A worker swaps the task that it fetched for a more urgent one, and the
 // answer to the commit is lost: it does not know which of the two it has. Neither
-// may be ended in the place of the other.
-func TestExchangeWhoseCommitIsLostLosesNoTask(t *testing.T) {
+// may be ended instead of the other.
+func TestSwapWhoseCommitIsLostLosesNoTask(t *testing.T) {
 	t.Parallel()
 	address := migrated.Fresh(t)
 	urgent, later := queue.Task{Kind: queue.Inspect, Video: someVideo}, encode(0)

@@ -43,6 +43,9 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if q.heartbeat != 5*time.Second || q.lostAfter != 15*time.Second {
+		t.Errorf("by default a worker is lost after %v with heartbeats every %v, want 15s and 5s", q.lostAfter, q.heartbeat)
+	}
 	fill(t, st, q, 5000)
 	const head = `SELECT id FROM river_job WHERE state = 'available' AND queue = 'spool'
 		AND scheduled_at <= now() ORDER BY priority, scheduled_at, id LIMIT 4 FOR UPDATE SKIP LOCKED` // as River has it

@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
-// Tasks that publish large films keep a connection each, and so do those that
+// Tasks that publish large files keep a connection each, and so do those that
 // wait for the lock of such a video. When they have all connections of the
 // process, it is as alive as before.
 func TestWorkerWhoseTasksHaveAllConnectionsIsAlive(t *testing.T) {
