@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestOneOfManyTakesATurn(t *testing.T) {
+func TestOneOfManyAcquiresTheRunOnceLock(t *testing.T) {
 	t.Parallel()
 	st := openPostgres(t, migrated.Fresh(t))
 	now := time.UnixMilli(1_900_000_000_000)
@@ -38,11 +38,11 @@ func TestOneOfManyTakesATurn(t *testing.T) {
 		}
 		asking.Wait()
 		if mine.Load() != round.want {
-			t.Errorf("%s: %d of 8 take the turn; want %d", round.name, mine.Load(), round.want)
+			t.Errorf("%s: %d of 8 acquire the lock; want %d", round.name, mine.Load(), round.want)
 		}
 	}
-	if ok, err := st.AcquireRunOnce(t.Context(), "another chore", time.Hour, now); err != nil || !ok {
-		t.Errorf("another chore: %v, %v; want a turn of its own", ok, err)
+	if ok, err := st.AcquireRunOnce(t.Context(), "another job", time.Hour, now); err != nil || !ok {
+		t.Errorf("another job: %v, %v; want a lock of its own", ok, err)
 	}
 }
 

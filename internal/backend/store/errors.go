@@ -41,7 +41,7 @@ func wrap(op string, err error) error {
 	err = fmt.Errorf("%s: %w", op, err)
 	switch {
 	case isFull(err):
-		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "The server has no room left.", RetryAfter: time.Minute, Err: err}
+		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "The server has no disk space left.", RetryAfter: time.Minute, Err: err}
 	case isTransient(err):
 		return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database does not answer. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// wantError checks that err is trouble that passes, of this kind.
+// wantError checks that err is a transient error of this kind.
 func wantError(t *testing.T, err error, kind video.Kind, code string) {
 	t.Helper()
 	e, ok := errors.AsType[*video.Error](err)
@@ -51,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	run(t, st, `PRAGMA max_page_count = 1000000`)
 	if err := insert(ctx, st, large); err != nil {
-		t.Errorf("with room again: %v", err)
+		t.Errorf("with disk space again: %v", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestMistakesAreInternal(t *testing.T) {
 	}
 }
 
-func TestCancelledRequestIsNoTrouble(t *testing.T) {
+func TestCancelledRequestIsNoDatabaseError(t *testing.T) {
 	t.Parallel()
 	st := open(t, fresh(t))
 	ctx, cancel := context.WithCancel(t.Context())

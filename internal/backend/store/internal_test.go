@@ -69,7 +69,7 @@ type explain struct {
 	scans *[]string
 }
 
-func (e explain) look(ctx context.Context, query string, args []any) {
+func (e explain) examine(ctx context.Context, query string, args []any) {
 	e.t.Helper()
 	rows, err := e.querier.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
@@ -91,23 +91,23 @@ func (e explain) look(ctx context.Context, query string, args []any) {
 }
 
 func (e explain) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	e.look(ctx, query, args)
+	e.examine(ctx, query, args)
 	return e.querier.ExecContext(ctx, query, args...)
 }
 
 func (e explain) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	e.look(ctx, query, args)
+	e.examine(ctx, query, args)
 	return e.querier.QueryContext(ctx, query, args...)
 }
 
 func (e explain) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	e.look(ctx, query, args)
+	e.examine(ctx, query, args)
 	return e.querier.QueryRowContext(ctx, query, args...)
 }
 
 // Whatever runs for each request or each task has to cost the same with ten
 // videos and with ten million: it finds its rows by an index. Lists of keys and
-// of doomed videos may look at everything; they are short or rare.
+// of deleted videos may read everything; they are short or rare.
 func TestNoStatementReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHere(t), t.Context()

@@ -9,8 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// A film that is being published keeps its video locked. Those who wait for that
-// video, however many they are, keep nobody else waiting.
+// A file that is being published keeps its video locked. Transactions that wait for that
+// video do not block those for other videos.
 func TestPostgresManyWaitForOneVideo(t *testing.T) {
 	t.Parallel()
 	ctx, st := t.Context(), openPostgres(t, migrated.Fresh(t))

@@ -66,7 +66,7 @@ func oneMakesTheRecord(t *testing.T, st *store.Store) {
 	wantOne(t, won)
 	for i, id := range seen {
 		if id != seen[0] {
-			t.Errorf("racer %d was promised %s, racer 0 %s", i, id, seen[0])
+			t.Errorf("racer %d got %s, racer 0 %s", i, id, seen[0])
 		}
 	}
 }

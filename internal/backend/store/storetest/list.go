@@ -119,7 +119,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 		})
 		change(t, st, func(tx *store.Tx) error {
 			if i%3 == 0 {
-				return tx.SetWarnings(ctx, id, []video.Warning{video.Warnf(video.Truncated, "The film is cut off.")})
+				return tx.SetWarnings(ctx, id, []video.Warning{video.Warnf(video.Truncated, "The video is cut off.")})
 			}
 			_, err := tx.RefuseUpload(ctx, id, video.Failf(video.NotAVideo, "It is a text."))
 			return err

@@ -46,7 +46,7 @@ func listOfLabels(t *testing.T, st *store.Store) {
 }
 
 // searchGivesUp has a video that is found only by the second page, because so
-// many others are looked at before.
+// many others are examined before.
 func searchGivesUp(t *testing.T, st *store.Store) {
 	const others = 2_500
 	change(t, st, func(tx *store.Tx) error {

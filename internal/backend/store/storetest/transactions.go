@@ -152,8 +152,8 @@ func transactionAfterCommit(t *testing.T, st *store.Store) {
 	wantVideo(t, st, v)
 }
 
-// patience is how long a test waits for what must not happen.
-const patience = 50 * time.Millisecond
+// quietTime is how long a test waits for what must not happen.
+const quietTime = 50 * time.Millisecond
 
 func lockWaits(t *testing.T, st *store.Store) {
 	ctx := t.Context()
@@ -179,7 +179,7 @@ func lockWaits(t *testing.T, st *store.Store) {
 		select {
 		case <-locked:
 			t.Error("two transactions hold the lock of one video")
-		case <-time.After(patience):
+		case <-time.After(quietTime):
 		}
 		return tx.InsertSteps(ctx, v.ID, encodeSteps(1))
 	})

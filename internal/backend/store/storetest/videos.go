@@ -59,7 +59,7 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		Chunks:     []video.Chunk{{Start: -512, End: video.Forever, Seek: video.NoSeek}},
 	}
 	v.Duration = v.Plan.Duration
-	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The film is cut off."), video.Warnf(video.Corrupt, "So is its sound.")}
+	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The video is cut off."), video.Warnf(video.Corrupt, "So is its audio.")}
 	r := &v.Resolutions[1]
 	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
 	change(t, st, func(tx *store.Tx) error {
