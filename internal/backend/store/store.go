@@ -179,6 +179,10 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 // know. This one can work with them, but the operator should be told.
 func (s *Store) Newer() []string { return s.newer }
 
+// SingleWriter reports whether only one transaction at a time can write. What takes
+// long should then happen outside of transactions.
+func (s *Store) SingleWriter() bool { return s.pool == nil }
+
 // Writer returns the pool that writes, for a queue that keeps its tasks in the
 // same database. On SQLite it has one connection: never use it inside InTx.
 func (s *Store) Writer() *sql.DB { return s.write }

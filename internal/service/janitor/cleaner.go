@@ -112,6 +112,9 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		}
 		return len(keys), nil
 	}
+	if err := pipeline.CheckStorage(ctx, c.store, c.blobs); err != nil {
+		return 0, err
+	}
 	removed := 0
 	err := c.store.WithVideoLock(ctx, o.id, func(tx *store.Tx) error {
 		now, err := loadOwner(ctx, tx, o.id)

@@ -100,6 +100,9 @@ func (d *Deleter) removeFiles(ctx context.Context, v video.Video, id video.Resol
 	if i < 0 {
 		return nil
 	}
+	if err := pipeline.CheckStorage(ctx, d.cleaner.store, d.cleaner.blobs); err != nil {
+		return err
+	}
 	name, deleted := v.Resolutions[i].Name, true
 	err := d.cleaner.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
 		deleted = false

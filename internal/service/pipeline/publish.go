@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -25,8 +23,8 @@ type RenditionFile struct {
 // PublishRendition makes a rendition playable under each name that it serves and turns those
 // resolutions ready.
 //
-// Copying a large file takes minutes on S3, so it is prepared first, invisibly. The objects appear
-// inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
+// Copying a large file takes minutes on S3, so it is prepared first, invisibly: SQLite has one writer,
+// and everyone who writes would wait for the copy. The objects appear inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
 // either the deletion comes first and nothing appears, or it comes later and finds what it has to
 // remove. A file that can be played after its deletion was confirmed cannot happen.
 func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int, f RenditionFile) error {
@@ -50,7 +48,7 @@ func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int
 		if !done { // another was first: nobody may need the staged file
 			return t.passes.enqueuePurge(ctx, tx, id, AfterPass)
 		}
-		return t.publish(ctx, tx, id, rendition, f, staged.Size, copies)
+		return t.publish(ctx, tx, id, rendition, f, staged, copies)
 	})
 	if err == nil && !locked {
 		return t.removeWork(ctx, id)
@@ -59,7 +57,7 @@ func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int
 }
 
 // publish publishes a rendition under all its names.
-func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, rendition int, f RenditionFile, size int64, c *copies) error {
+func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, rendition int, f RenditionFile, staged blob.Info, c *copies) error {
 	v, err := tx.Video(ctx, id)
 	if err != nil {
 		return err
@@ -68,8 +66,8 @@ func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, renditio
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
 		}
-		r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, size, bitrate(size, f.Duration)
-		if err := publishResolution(ctx, tx, v, r, c); err != nil {
+		r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, staged.Size, bitrate(staged.Size, f.Duration)
+		if err := publishResolution(ctx, tx, v, r, staged.Key, c); err != nil {
 			return err
 		}
 		v.Resolutions[i].Status = video.Ready
@@ -81,8 +79,10 @@ func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, renditio
 	return t.passes.endIfDone(ctx, tx, id)
 }
 
-func publishResolution(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, c *copies) error {
-	err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return c.publish(ctx, v, r.Name) })
+func publishResolution(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution, staged string, c *copies) error {
+	err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+		return c.publish(ctx, staged, objects.Playback(v, objects.RenditionFile(r.Name)))
+	})
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", r.Name, err)
 	}
@@ -99,18 +99,11 @@ func bitrate(size int64, d time.Duration) int64 {
 	return int64(float64(size) * 8 / d.Seconds())
 }
 
-// copies are the copies of a rendition file under the names that it serves.
-type copies struct {
-	blobs    blob.Store
-	staged   string
-	prepared map[video.Name]blob.Prepared // not yet published; a name that is missing is copied when it is published
-}
-
-// prepareCopies has a rendition file copied where that takes long. It returns copies also with an
-// error, to be discarded.
+// prepareCopies has a rendition file copied for each resolution that it serves. It returns copies also
+// with an error, to be discarded.
 func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
-	c := &copies{blobs: t.blobs, staged: staged, prepared: map[video.Name]blob.Prepared{}}
-	v, err := t.store.VideoWithPlan(ctx, id)
+	c := newCopies(t.blobs)
+	v, err := t.store.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
 		return c, nil // nobody wants it any more
 	}
@@ -121,33 +114,9 @@ func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, s
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
 		}
-		p, err := t.blobs.Prepare(ctx, staged, objects.Playback(v, objects.RenditionFile(r.Name)))
-		if errors.Is(err, fs.ErrNotExist) {
-			return c, nil // another was first, and the file was purged: the transaction will tell
-		}
-		if err != nil {
+		if err := c.prepare(ctx, staged, objects.Playback(v, objects.RenditionFile(r.Name))); err != nil {
 			return c, fmt.Errorf("publish %s: %w", r.Name, err)
 		}
-		c.prepared[r.Name] = p
 	}
 	return c, nil
-}
-
-// publish makes the rendition file visible under a name.
-func (c *copies) publish(ctx context.Context, v video.Video, n video.Name) error {
-	p, ok := c.prepared[n]
-	if !ok {
-		_, err := c.blobs.Copy(ctx, c.staged, objects.Playback(v, objects.RenditionFile(n)), "")
-		return err
-	}
-	delete(c.prepared, n) // if the transaction collides and runs again, it is copied again
-	defer p.Discard()
-	_, err := p.Publish(ctx)
-	return err
-}
-
-func (c *copies) discard() {
-	for _, p := range c.prepared {
-		p.Discard()
-	}
 }

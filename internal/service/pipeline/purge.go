@@ -45,6 +45,22 @@ func (p *Passes) enqueuePurge(ctx context.Context, tx *store.Tx, id video.ID, wh
 // removalTimeout is how long a video stays locked for a storage that does not remove objects.
 const removalTimeout = 10 * time.Second
 
+// CheckStorage fails if the storage does not answer. It comes before a lock under which objects are
+// removed: on SQLite that lock is the only write transaction, and every write of the service would
+// wait for a silent storage. What remains is a storage that falls silent in between; then the writes
+// wait for removalTimeout. Elsewhere only the video is locked, and nothing is checked.
+func CheckStorage(ctx context.Context, s *store.Store, blobs blob.Store) error {
+	if !s.SingleWriter() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
+	defer cancel()
+	if err := blobs.Ping(ctx); err != nil {
+		return blob.ServiceError("remove objects", err)
+	}
+	return nil
+}
+
 // RemoveLocked removes objects of a video that tx has locked.
 func RemoveLocked(ctx context.Context, tx *store.Tx, blobs blob.Store, keys []string) error {
 	ctx, cancel := context.WithTimeout(ctx, removalTimeout)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -32,33 +33,52 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 		return err
 	}
 	for _, r := range v.Resolutions {
-		err := t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
-			v, err := tx.Video(ctx, id)
-			if err != nil || v.Status.Finished() { // another was first, long ago
-				return err
-			}
-			return tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return t.copyThumbnails(ctx, v, r.Name, files) })
-		})
-		if err != nil {
+		if err := t.publishThumbnails(ctx, v, r.Name, files); err != nil {
 			return err
 		}
 	}
 	return t.finishPart(ctx, id, queue.Thumbnails, 0, 0, renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition }))
 }
 
-// copyThumbnails copies the thumbnails of a resolution to where they are played.
-func (t *Tasks) copyThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
-	if _, ok := v.Resolution(name); !ok {
-		return nil
-	}
-	for _, f := range files {
-		if f.Rendition != v.Plan.RenditionOf(name) {
-			continue
-		}
-		from, to := objects.StagedThumbnail(v.ID, f.Rendition, f.Thumbnail), objects.Playback(v, objects.ThumbnailFile(name, f.Thumbnail))
-		if _, err := t.blobs.Copy(ctx, from, to, ""); err != nil {
-			return fmt.Errorf("publish thumbnail: %w", err)
+// publishThumbnails publishes the thumbnails of one resolution. v is the video before the lock.
+func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
+	c := newCopies(t.blobs)
+	defer c.discard()
+	if t.store.SingleWriter() { // elsewhere only this video waits, and a small copy is as fast as a prepared one
+		for from, to := range thumbnailCopies(v, name, files) {
+			if err := c.prepare(ctx, from, to); err != nil {
+				return fmt.Errorf("publish thumbnail: %w", err)
+			}
 		}
 	}
-	return nil
+	return t.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, v.ID)
+		if err != nil || v.Status.Finished() { // another was first, long ago
+			return err
+		}
+		return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+			for from, to := range thumbnailCopies(v, name, files) {
+				if err := c.publish(ctx, from, to); err != nil {
+					return fmt.Errorf("publish thumbnail: %w", err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// thumbnailCopies yields where each thumbnail of a resolution is staged and where it is played. There
+// are none for a resolution that was deleted.
+func thumbnailCopies(v video.Video, name video.Name, files []ThumbnailFile) iter.Seq2[string, string] {
+	return func(yield func(from, to string) bool) {
+		if _, ok := v.Resolution(name); !ok || v.Plan == nil {
+			return
+		}
+		for _, f := range files {
+			from, to := objects.StagedThumbnail(v.ID, f.Rendition, f.Thumbnail), objects.Playback(v, objects.ThumbnailFile(name, f.Thumbnail))
+			if f.Rendition == v.Plan.RenditionOf(name) && !yield(from, to) {
+				return
+			}
+		}
+	}
 }

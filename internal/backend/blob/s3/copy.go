@@ -72,11 +72,14 @@ func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (
 	part := partSizeFor(source.Size, s.copyPart)
 	for off := int64(0); off < source.Size; off += part {
 		end := min(off+part, source.Size)
+		var span *string // S3 takes no range of an object of less than 5 MB
+		if end-off < source.Size {
+			span = aws.String(remote.ByteRange(off, end))
+		}
 		u.add(end-off, func() {}, func(ctx context.Context, number int32) (*string, error) {
 			out, err := s.client.UploadPartCopy(ctx, &sdk.UploadPartCopyInput{
-				Bucket: &s.bucket, Key: s.full(to), UploadId: u.id, PartNumber: &number,
+				Bucket: &s.bucket, Key: s.full(to), UploadId: u.id, PartNumber: &number, CopySourceRange: span,
 				CopySource: s.copySource(source.Key), CopySourceIfMatch: quoted(source.ETag),
-				CopySourceRange: aws.String(remote.ByteRange(off, end)),
 			}, s.slow)
 			if err != nil {
 				return nil, err

@@ -7,16 +7,16 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
-// prepared is a copy of which the server has all parts. A small one is copied as a
-// whole by Publish.
+// prepared is a copy of which the server has all parts.
 type prepared struct {
 	store    *rawStore
 	from, to string
-	parts    *multipart // nil for a small one
+	parts    *multipart // nil: Publish copies the object as a whole
 }
 
-// Prepare has the server copy the object as parts of a multipart upload. An object
-// that fits into one part is not worth it: copying it takes no longer than preparing.
+// Prepare has the server copy the object as parts of a multipart upload, also one that
+// fits into a single part: whoever publishes it may hold a lock, and then one request
+// that takes a moment is better than one that copies half a gigabyte.
 func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
 	p, err := remote.RetryChanged(func() (*prepared, error) { return s.prepareVersion(ctx, from, to) })
 	if err != nil {
@@ -28,17 +28,21 @@ func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared,
 func (s *rawStore) prepareVersion(ctx context.Context, from, to string) (*prepared, error) {
 	p := &prepared{store: s, from: from, to: to}
 	source, err := s.Stat(ctx, from)
-	if err != nil || source.Size <= s.copyPart {
+	if err != nil || source.Size == 0 { // there is no part of nothing
 		return p, err
 	}
 	if p.parts, err = s.beginCopy(ctx, source, to); err != nil {
 		return nil, err
 	}
-	if err := p.parts.Wait(); err != nil {
-		p.Discard()
-		return nil, err
+	err = p.parts.Wait()
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	p.Discard()
+	if codeOf(err) == "NotImplemented" && source.Size <= s.maxCopy {
+		return &prepared{store: s, from: from, to: to}, nil // a server that cannot copy parts
+	}
+	return nil, err
 }
 
 // Publish makes the copy visible.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,9 @@ func TestPreparedCopyIsUnseenUntilPublished(t *testing.T) {
 		before, inside map[string]int // requests
 	}{
 		{"several parts", 2*part + 1, map[string]int{"head": 1, "begin": 1, "copy": 3}, map[string]int{"complete": 1}},
-		{"a single part", part, map[string]int{"head": 1}, map[string]int{"head": 1, "copy": 1}},
+		{"a single part", part, map[string]int{"head": 1, "begin": 1, "copy": 1}, map[string]int{"complete": 1}},
+		{"a small object", 1, map[string]int{"head": 1, "begin": 1, "copy": 1}, map[string]int{"complete": 1}},
+		{"an empty object", 0, map[string]int{"head": 1}, map[string]int{"head": 1, "copy": 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,4 +124,31 @@ func TestPreparedCopyIsOfOneVersion(t *testing.T) {
 	if n := unfinished(t, server, bucket); n != 0 {
 		t.Errorf("%d unfinished uploads are left", n)
 	}
+}
+
+// A server that cannot copy parts copies the object as a whole.
+func TestPreparedCopyWhereNoPartsAreCopied(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	bucket := server.Bucket(t)
+	p := newProxy(t, server)
+	s := open(t, server, through(p, server.URL(bucket, "spool"), server))
+	content := noise(part)
+	put(t, s, "source", content)
+	p.spoilWith(func(op string, n int) spoiler {
+		if op == "copy" && n == 1 {
+			return answer(http.StatusNotImplemented, "NotImplemented")
+		}
+		return nil
+	})
+	c := prepare(t, s, "source", "film.mp4")
+	defer c.Discard()
+	wantNoObject(t, s, "film.mp4")
+	if n := unfinished(t, server, bucket); n != 0 {
+		t.Errorf("%d unfinished uploads are left", n)
+	}
+	if _, err := c.Publish(t.Context()); err != nil {
+		t.Fatalf("Publish = %v", err)
+	}
+	wantObject(t, s, "film.mp4", content)
 }
