@@ -73,6 +73,10 @@ func withEnv(name, value string) option {
 	return func(s *server) { s.env[name] = value }
 }
 
+// measured has outputs compared with their sources, as a server does unless it is
+// told otherwise.
+func measured() option { return withEnv("SPOOL_MEASURE_QUALITY", "") }
+
 // withDataDir lets the server work on a data directory of the caller's.
 func withDataDir(dir string) option {
 	return func(s *server) { s.dataDir = dir }
@@ -95,6 +99,9 @@ func prepare(t testing.TB, options ...option) *server {
 		"SPOOL_LISTEN":    "127.0.0.1:0",
 		"SPOOL_API_KEY":   apiKey,
 		"SPOOL_LOG_LEVEL": "debug",
+		// Comparing every output with its source takes a third of the work. Tests
+		// that want it say so.
+		"SPOOL_MEASURE_QUALITY": "false",
 	}}
 	for _, o := range options {
 		o(s)

@@ -16,7 +16,7 @@ var benchReport = flag.String("report", "", "file to append the short clip's fig
 // from complete-upload to ready for a clip of two seconds at 240p, against one
 // ffmpeg command that makes the same file. The two take turns.
 func BenchmarkShortClip(b *testing.B) {
-	s := start(b)
+	s := start(b, measured())
 	source := clip(b, tinyClip)
 	made := filepath.Join(b.TempDir(), "bare.mp4")
 	var service, bare []time.Duration

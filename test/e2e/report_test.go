@@ -110,7 +110,7 @@ func (s *server) waitMeasured(id string) report {
 
 func TestReportOfAReadyVideo(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, measured())
 	for _, public := range []bool{true, false} {
 		v := tinyVideo
 		v.IsPublic = public
@@ -195,7 +195,7 @@ func TestReportOfAPendingVideo(t *testing.T) {
 func TestReportOfAFailedVideo(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, chunkRun, exitOne)
-	s := start(t, g.tools())
+	s := start(t, g.tools(), measured())
 	u := s.submit(tinyVideo, clip(t, tinyClip))
 	s.wantFailure(u, "internal", "failed several times")
 	r := s.report(u.ID)
@@ -223,7 +223,7 @@ func TestReportOfAFailedVideo(t *testing.T) {
 func TestMeasuringSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, measureRun, hold)
-	s := start(t, g.tools(), withEnv("SPOOL_KEEP_SOURCE", "false"))
+	s := start(t, g.tools(), measured(), withEnv("SPOOL_KEEP_SOURCE", "false"))
 	u := s.submit(tinyVideo, clip(t, tinyClip))
 	s.waitReady(u)
 	s.until("measuring to begin", readyTimeout, func() bool { return g.runs() == 1 })
@@ -244,7 +244,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 func TestADeletionStopsMeasuring(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, measureRun, hold)
-	s := start(t, g.tools())
+	s := start(t, g.tools(), measured())
 	whole, half := s.submit(tinyVideo, clip(t, tinyClip)), s.submit(tinyVideo, clip(t, tinyClip))
 	s.waitReady(whole)
 	s.waitReady(half)

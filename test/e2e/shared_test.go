@@ -59,9 +59,7 @@ func (o *once[T]) close() {
 // settings, or look at everything it has: its log, files, metrics or queue.
 func shared(t testing.TB) *server {
 	t.Helper()
-	s := *together.server.get(t, func(t testing.TB) *server {
-		return start(t, withEnv("SPOOL_MEASURE_QUALITY", "false")) // which no test here looks at
-	})
+	s := *together.server.get(t, func(t testing.TB) *server { return start(t) })
 	s.t = t
 	s.tenant = fmt.Sprintf("tenant-%d", together.tenants.Add(1))
 	s.key = s.newKey().Secret

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,12 +18,25 @@ import (
 
 func newEngine(t testing.TB) *engine {
 	t.Helper()
-	run := enginetest.NewRunner(t)
-	e, err := New(t.Context(), run, Config{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
+	proven.Lock()
+	defer proven.Unlock()
+	if proven.encoder == nil {
+		run := enginetest.NewRunner(t)
+		e, err := New(t.Context(), run, Config{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		proven.run, proven.encoder = run, e
 	}
-	return &engine{plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{}), e, run}
+	e := *proven.encoder // the caller's: some tests change it
+	return &engine{plan.NewInspector(probe.New(proven.run, probe.Config{}), plan.Config{}), &e, proven.run}
+}
+
+// proven is an encoder that has proved itself. One proof is enough for all tests.
+var proven struct {
+	sync.Mutex
+	run     *ffmpeg.Runner
+	encoder *Encoder
 }
 
 // probed is what ffprobe sees in a file that we made.

@@ -105,7 +105,7 @@ func readerBesideWriters(t *testing.T, s blob.Store) {
 func writeDeleteFolder(t *testing.T, s blob.Store) {
 	together(writers, func(i int) {
 		key := fmt.Sprintf("deep/%d/%d", i/2, i)
-		for range 20 {
+		for range 8 {
 			if _, err := s.Put(t.Context(), key, strings.NewReader(key)); err != nil {
 				t.Errorf("Put(%q) = %v", key, err)
 				return
