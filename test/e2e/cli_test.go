@@ -37,29 +37,29 @@ func TestASecondServerIsKeptOut(t *testing.T) {
 	}
 }
 
-// A database that was lost, or a setting that was: the videos must be there when
-// it is found again.
+// A database, or a setting, that was lost: the videos must be there when it is found again.
 func TestAnotherDatabaseDoesNotCostTheVideos(t *testing.T) {
 	oneMachineOnly(t, "the same rule holds for a bucket, which has no database beside it to lose")
 	t.Parallel()
 	s := start(t)
 	u := s.submit(tinyVideo, clip(t, tinyClip))
 	s.waitReady(u)
+	s.until("the chunk files to be purged", readyTimeout, s.idle)
 	s.stop()
-	films := s.filesOf(u.ID)
+	files := s.filesOf(u.ID)
 	hidden := filepath.Join(t.TempDir(), "spool.db")
 	if err := os.Rename(filepath.Join(s.dataDir, "spool.db"), hidden); err != nil {
 		t.Fatal(err)
 	}
 	s.restart()
-	s.until("the server to say that the films are another's", readyTimeout, func() bool { return strings.Contains(s.log.String(), "videos of another database") })
+	s.until("the server to say that the videos are another's", readyTimeout, func() bool { return strings.Contains(s.log.String(), "videos of another database") })
 	s.stop()
 	if err := os.Rename(hidden, filepath.Join(s.dataDir, "spool.db")); err != nil {
 		t.Fatal(err)
 	}
 	s.restart()
-	if got := s.filesOf(u.ID); len(films) == 0 || !slices.Equal(got, films) {
-		t.Errorf("objects = %v; want %v", got, films)
+	if got := s.filesOf(u.ID); len(files) == 0 || !slices.Equal(got, files) {
+		t.Errorf("objects = %v; want %v", got, files)
 	}
 }
 
