@@ -5,7 +5,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Runs checks and tests side by side; see test/run.
-RUN      = GO='$(GO)' $(GO) run -trimpath ./test/run
+RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 
 MUTANTS ?= 2000
 
