@@ -139,9 +139,9 @@ func (c *Config) fleetFaults() []string {
 	return faults
 }
 
-// works and answers report whether this process runs tasks and serves requests.
-func (c *Config) works() bool   { return c.Role != "api" }
-func (c *Config) answers() bool { return c.Role != "worker" }
+// runsTasks and answers report whether this process runs tasks and serves requests.
+func (c *Config) runsTasks() bool   { return c.Role != "api" }
+func (c *Config) servesRequests() bool { return c.Role != "worker" }
 
 func (c *Config) choiceFaults() []string {
 	return slices.Concat(

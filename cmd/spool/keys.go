@@ -140,7 +140,7 @@ func (c *listKeys) Run(ctx context.Context, p *process, parent *keysCommand) err
 		}
 		rows := [][]string{{"ID", "NAME", "TENANT", "SCOPES", "CREATED", "EXPIRES", "STATE"}}
 		for _, v := range views {
-			rows = append(rows, []string{v.ID, v.Name, v.Tenant, strings.Join(v.Scopes, ","), day(&v.CreatedAt), day(v.ExpiresAt), v.State})
+			rows = append(rows, []string{v.ID, v.Name, v.Tenant, strings.Join(v.Scopes, ","), formatDate(&v.CreatedAt), formatDate(v.ExpiresAt), v.State})
 		}
 		return printTable(p.stdout, rows)
 	})
@@ -218,8 +218,8 @@ func allScopes() string {
 	return strings.Join(names, ",")
 }
 
-// day prints a date, or "never".
-func day(t *time.Time) string {
+// formatDate prints a date, or "never".
+func formatDate(t *time.Time) string {
 	if t == nil {
 		return "never"
 	}

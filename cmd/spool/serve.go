@@ -63,7 +63,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	log.Info("started", c.startAttributes(ln.Addr(), svc)...)
-	if c.answers() { // the welcome is for people who use the API
+	if c.servesRequests() { // the welcome is for people who use the API
 		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
 			log.Warn("the start-up text could not be printed", "err", err)
 		}
@@ -78,7 +78,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 // startAttributes describe a start in the log.
 func (c *Config) startAttributes(at net.Addr, svc *service) []any {
 	attrs := []any{"version", buildVersion(), "listen", at.String(), "role", c.Role, "dataDir", c.DataDir}
-	if c.works() {
+	if c.runsTasks() {
 		attrs = append(attrs, "workers", c.workers(), "sandbox", svc.sandbox)
 	}
 	return attrs

@@ -59,7 +59,7 @@ func (c *listSigningKeys) Run(ctx context.Context, p *process, parent *signingKe
 		rows := [][]string{{"ID", "CREATED", "SIGNS"}}
 		for i, k := range all {
 			views[i] = signingKeyView{ID: k.ID, CreatedAt: k.CreatedAt, Signs: i == 0}
-			rows = append(rows, []string{k.ID, day(&k.CreatedAt), yesNo(views[i].Signs)})
+			rows = append(rows, []string{k.ID, formatDate(&k.CreatedAt), yesNo(views[i].Signs)})
 		}
 		if c.JSON {
 			return printJSON(p.stdout, views)

@@ -28,7 +28,7 @@ import (
 // the worker with its engine.
 func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (_ *service, err error) {
 	var bench *workbench // before anything is made: a machine that cannot work says so at once
-	if c.works() {
+	if c.runsTasks() {
 		if bench, err = c.prepareWork(ctx, log, m); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 		}
 	}()
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
-	if c.answers() {
+	if c.servesRequests() {
 		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 		m.WatchWorkers(ctx, fleet.Workers)
 	}
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
-	if c.works() {
+	if c.runsTasks() {
 		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)
 		if err != nil {
 			return nil, err

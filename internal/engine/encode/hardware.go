@@ -31,7 +31,7 @@ func nvenc(name string, codec video.Codec) codecEncoder {
 		devices: []string{"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"},
 		args: func(o settings) []string {
 			args := []string{"-c:v", name, "-preset", "p5", "-rc", "vbr", "-cq", constantQuality(codec), "-b:v", "0"}
-			args = append(args, o.cap()...)
+			args = append(args, o.bitrateCap()...)
 			args = append(args, tags[codec]...)
 			return append(args, "-pix_fmt", "yuv420p", "-forced-idr", "1", "-no-scenecut", "1", "-g", "100000")
 		},
@@ -46,7 +46,7 @@ func quickSync(name string, codec video.Codec) codecEncoder {
 		args: func(o settings) []string {
 			// Quality and two rates together select QVBR: constant quality with a cap.
 			args := []string{"-c:v", name, "-preset", "medium", "-global_quality", constantQuality(codec), "-b:v", average(o)}
-			args = append(args, o.cap()...)
+			args = append(args, o.bitrateCap()...)
 			args = append(args, tags[codec]...)
 			return append(args, "-pix_fmt", "nv12", "-forced_idr", "1", "-g", "100000")
 		},
@@ -62,7 +62,7 @@ func vaapi(name string, codec video.Codec) codecEncoder {
 		args: func(o settings) []string {
 			// Not every driver has constant quality with a cap.
 			args := []string{"-c:v", name, "-rc_mode", "VBR", "-b:v", average(o)}
-			args = append(args, o.cap()...)
+			args = append(args, o.bitrateCap()...)
 			args = append(args, tags[codec]...)
 			if codec == video.H264 {
 				args = append(args, "-profile:v", "high")

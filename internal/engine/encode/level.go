@@ -47,7 +47,7 @@ const (
 // frame rate, bitrate and buffer (kbit/s and kbit), and false if there is none.
 func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	for _, l := range levels {
-		if l.holds(width, height) && float64(macroblocks(width, height))*rate <= float64(l.perSec) &&
+		if l.fitsFrame(width, height) && float64(macroblocks(width, height))*rate <= float64(l.perSec) &&
 			kbps <= l.kbps && buffer <= l.buffer {
 			return l, true
 		}
@@ -55,9 +55,9 @@ func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	return level{}, false
 }
 
-// holds reports whether frames of this size are within the level. No side may be
+// fitsFrame reports whether frames of this size are within the level. No side may be
 // longer than the square root of eight times the largest frame.
-func (l level) holds(width, height int) bool {
+func (l level) fitsFrame(width, height int) bool {
 	mbs, side := macroblocks(width, height), blocks(max(width, height))
 	return mbs <= l.frame && side*side <= 8*l.frame && l.references(width, height) >= leastKept
 }

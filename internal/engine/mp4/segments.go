@@ -62,8 +62,8 @@ type mark struct {
 	at      int64 // where it lies in the file
 }
 
-// pass moves m behind the sample that follows it.
-func (s *Segments) pass(m *mark) {
+// advance moves m behind the sample that follows it.
+func (s *Segments) advance(m *mark) {
 	x := s.samples[m.sample]
 	m.sample, m.decoded = m.sample+1, m.decoded+int64(x.duration)
 	m.skipped, m.at = m.skipped+1, m.at+int64(x.size)
@@ -95,7 +95,7 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	if err := s.readSamples(t); err != nil {
 		return nil, err
 	}
-	if err := s.cut(t.pts, t.edit.delay+t.edit.length); err != nil {
+	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length); err != nil {
 		return nil, err
 	}
 	for i := range s.list {
@@ -128,11 +128,11 @@ func (s *Segments) readSamples(t *track) error {
 	return nil
 }
 
-// cut decides where segments begin: at the first keyframe of each segmentLength
+// cutAtKeyframes decides where segments begin: at the first keyframe of each segmentLength
 // of the timeline. All renditions of a video have these keyframes at the same
-// frames, so they are cut at the same times. Encoders put a keyframe at the
+// frames, so they are cutAtKeyframes at the same times. Encoders put a keyframe at the
 // frame nearest to its time, which may be a tick too early.
-func (s *Segments) cut(pts []int64, end int64) error {
+func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
 		return errors.New("the track does not start with a keyframe")
 	}
@@ -149,7 +149,7 @@ func (s *Segments) cut(pts []int64, end int64) error {
 				current = Segment{Start: begins, mark: m}
 			}
 		}
-		s.pass(&m)
+		s.advance(&m)
 	}
 	if end <= current.Start {
 		return errors.New("the track ends before its last segment starts")
@@ -205,7 +205,7 @@ func (s *Segments) fragments(n int) iter.Seq[fragment] {
 				f = fragment{mark: m, entry: entry}
 			}
 			f.add(Range{m.at, m.at + int64(s.samples[m.sample].size)})
-			s.pass(&m)
+			s.advance(&m)
 		}
 		yield(f)
 	}

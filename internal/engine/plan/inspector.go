@@ -59,7 +59,7 @@ func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	i.reading.note(plan, found, found.Timelines[plan.Input.VideoStream])
+	i.reading.recordSpans(plan, found, found.Timelines[plan.Input.VideoStream])
 	plan.Codec, plan.Quality = i.codec, i.quality
 	return plan, nil
 }

@@ -32,7 +32,7 @@ func samples(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 	var out []video.Chunk
 	free := line.First // no sample may begin earlier
 	for _, target := range []int64{line.First, line.First + (line.Last-line.First)/2, s.latest} {
-		at, ok := s.near(target, free)
+		at, ok := s.nearestCandidate(target, free)
 		if !ok {
 			continue
 		}
@@ -91,9 +91,9 @@ type candidate struct {
 	waste      float64 // pixels times ticks that are decoded and not compared
 }
 
-// near finds the cheapest candidate around target, at free or later. If there is
+// nearestCandidate finds the cheapest candidate around target, at free or later. If there is
 // no keyframe around, the last one before is used.
-func (s *sampler) near(target, free int64) (best candidate, ok bool) {
+func (s *sampler) nearestCandidate(target, free int64) (best candidate, ok bool) {
 	before := s.line.First
 	for _, k := range s.keys {
 		if k <= target {
@@ -102,7 +102,7 @@ func (s *sampler) near(target, free int64) (best candidate, ok bool) {
 		if abs(k-target) > s.reach {
 			continue
 		}
-		for _, p := range s.after(k, free) {
+		for _, p := range s.candidatesAfter(k, free) {
 			closer := p.waste == best.waste && abs(p.start-target) < abs(best.start-target)
 			if !ok || p.waste < best.waste || closer {
 				best, ok = p, true
@@ -112,7 +112,7 @@ func (s *sampler) near(target, free int64) (best candidate, ok bool) {
 	if ok {
 		return best, true
 	}
-	for _, p := range s.after(before, free) {
+	for _, p := range s.candidatesAfter(before, free) {
 		return p, true
 	}
 	return candidate{}, false
@@ -120,9 +120,9 @@ func (s *sampler) near(target, free int64) (best candidate, ok bool) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// after returns the candidates that decoding from keyframe k leads to: k itself,
+// candidatesAfter returns the candidates that decoding from keyframe k leads to: k itself,
 // and the next keyframe of the outputs.
-func (s *sampler) after(k, free int64) (all []candidate) {
+func (s *sampler) candidatesAfter(k, free int64) (all []candidate) {
 	starts := []int64{k}
 	if next, found := s.outputKey(max(k, free)); found {
 		starts = append(starts, next)

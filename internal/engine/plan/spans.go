@@ -26,9 +26,9 @@ const (
 	maxSpans = 1000
 )
 
-// note writes into a plan which bytes of the file each task needs. Without them,
+// recordSpans writes into a plan which bytes of the file each task needs. Without them,
 // every task reads the whole file.
-func (r Reading) note(p *video.Plan, f *probe.Result, line *probe.Timeline) {
+func (r Reading) recordSpans(p *video.Plan, f *probe.Result, line *probe.Timeline) {
 	index := f.Index
 	if index == nil || !f.SeeksExactly() || line.Untimed || line.Tangled || line.Layout.Unknown {
 		return

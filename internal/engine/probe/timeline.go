@@ -102,7 +102,7 @@ func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	case key:
 		l.Keys = append(l.Keys, Keyframe{PTS: pts, Border: !discarded && pts > l.Last, packet: int32(l.Layout.Packets - 1)})
 	case len(l.Keys) > 0 && pts < l.Keys[len(l.Keys)-1].PTS:
-		l.lead(pts)
+		l.recordLeadingFrame(pts)
 	}
 	if discarded {
 		return // decoded, because others need it, but not shown
@@ -117,9 +117,9 @@ func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	}
 }
 
-// lead notes that the packet just added is shown before the keyframe that it
+// recordLeadingFrame notes that the packet just added is shown before the keyframe that it
 // follows.
-func (l *Timeline) lead(pts int64) {
+func (l *Timeline) recordLeadingFrame(pts int64) {
 	k := &l.Keys[len(l.Keys)-1]
 	k.Open = true
 	l.leading = max(l.leading, l.Layout.Packets-int(k.packet))

@@ -24,7 +24,7 @@ const grace = 5 * time.Second
 // EnterIfAsked has to be the first call in main. It returns at once, unless this
 // process was started as the helper of a sandbox: then it never returns.
 func EnterIfAsked() {
-	if !asked() {
+	if !isHelperProcess() {
 		return
 	}
 	// Most restrictions apply to one thread, and this is the one that becomes
@@ -35,8 +35,8 @@ func EnterIfAsked() {
 	os.Exit(ExitRefused)
 }
 
-// asked reports whether this process was started as a helper.
-func asked() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
+// isHelperProcess reports whether this process was started as a helper.
+func isHelperProcess() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
 
 // enter gives up all rights that the order does not grant and becomes the
 // program. It returns only if that fails.

@@ -58,7 +58,7 @@ func confine(cmd *exec.Cmd, o order) (err error) {
 
 // available reports what this kernel offers, or why that is not enough.
 func available() (Report, error) {
-	if asked() {
+	if isHelperProcess() {
 		// Otherwise each helper would be one more server that starts helpers.
 		return Report{}, errors.New("the main function does not call EnterIfAsked first")
 	}

@@ -131,14 +131,14 @@ func (k *SigningKeys) shareLoad() (load *keyLoad, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now() // not the clock of the database, which may be set back
-	if k.last != nil && (!k.last.ended() || now.Sub(k.last.begun) < loadPause) {
+	if k.last != nil && (!k.last.isDone() || now.Sub(k.last.begun) < loadPause) {
 		return k.last, false
 	}
 	k.last = &keyLoad{begun: now, done: make(chan struct{})}
 	return k.last, true
 }
 
-func (l *keyLoad) ended() bool {
+func (l *keyLoad) isDone() bool {
 	select {
 	case <-l.done:
 		return true

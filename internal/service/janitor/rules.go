@@ -78,7 +78,7 @@ func (r rules) keeps(o owner, key string) bool {
 		return open
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
-		return open || v.CompletedAt.IsZero() && r.young(key) ||
+		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
 			key == v.Source.Key && (working || o.keepsSource || r.config.KeepSource)
 	case objects.Work:
 		return working
@@ -88,9 +88,9 @@ func (r rules) keeps(o owner, key string) bool {
 	return ok && has && res.Status != video.Fail && thumbnail < len(v.Thumbnails) && objects.PlaybackArea(v) == area
 }
 
-// young reports whether a completion may still record this copy of a source. A time far in the future
+// isRecent reports whether a completion may still record this copy of a source. A time far in the future
 // is one of a wrong clock.
-func (r rules) young(key string) bool {
+func (r rules) isRecent(key string) bool {
 	begun, ok := objects.SourceBegun(key)
 	return ok && r.now().Sub(begun).Abs() < copyGrace
 }

@@ -81,15 +81,15 @@ func (s *rawStore) PutFile(ctx context.Context, key, file string) (blob.Info, er
 	if links(fi) > 1 { // setting its time would change the ETag of its other name
 		return s.putAndRemove(ctx, key, f)
 	}
-	info, err := s.adopt(key, f)
+	info, err := s.takeOver(key, f)
 	if errors.Is(err, syscall.EXDEV) {
 		return s.putAndRemove(ctx, key, f)
 	}
 	return info, err
 }
 
-// adopt moves the file f into place under key.
-func (s *rawStore) adopt(key string, f *os.File) (blob.Info, error) {
+// takeOver moves the file f into place under key.
+func (s *rawStore) takeOver(key string, f *os.File) (blob.Info, error) {
 	now := s.now()
 	if err := errors.Join(f.Chmod(fileMode), os.Chtimes(f.Name(), now, now), f.Sync()); err != nil {
 		return blob.Info{}, explain(err)

@@ -81,7 +81,7 @@ func (v Version) writeRange(ctx context.Context, f io.WriterAt, r blob.Range, bu
 
 // copyTo writes all that is left of r.
 func (r *Reader) copyTo(w io.Writer, buffer []byte) error {
-	want := r.left()
+	want := r.remaining()
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, r, buffer) // w's ReadFrom would not use the buffer
 	if err == nil && n != want {
 		err = fmt.Errorf("%d bytes arrived instead of %d: %w", n, want, io.ErrUnexpectedEOF)

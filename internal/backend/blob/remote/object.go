@@ -150,7 +150,7 @@ func (o *Object) readSequential(p []byte) (int, error) {
 		o.closeSequential()
 		return n, err
 	}
-	if left := r.left(); left > 0 && left <= windowSize {
+	if left := r.remaining(); left > 0 && left <= windowSize {
 		// A reader of the samples of an MP4 file stops before the tables at its end,
 		// and may have a thousand files open.
 		rest, off := make([]byte, left), r.off
@@ -160,7 +160,7 @@ func (o *Object) readSequential(p []byte) (int, error) {
 		}
 		o.window = window{off, rest}
 	}
-	if r.left() == 0 {
+	if r.remaining() == 0 {
 		o.closeSequential()
 	}
 	return n, nil

@@ -124,5 +124,5 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// left returns how many bytes are still to be read.
-func (r *Reader) left() int64 { return r.end - r.off }
+// remaining returns how many bytes are still to be read.
+func (r *Reader) remaining() int64 { return r.end - r.off }

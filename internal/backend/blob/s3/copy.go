@@ -36,7 +36,7 @@ func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob
 	ctx, cancel := remote.CommitContext(ctx)
 	defer cancel()
 	out, err := s.client.CopyObject(ctx, &sdk.CopyObjectInput{
-		Bucket: &s.bucket, Key: s.full(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
+		Bucket: &s.bucket, Key: s.fullKey(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
 		// The type belongs to the new key, which may have another extension.
 		MetadataDirective: types.MetadataDirectiveReplace, ContentType: contentType(to),
 	}, s.slow)
@@ -50,7 +50,7 @@ func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob
 }
 
 // copySource needs no escapes: a key has only characters that mean themselves in a URL.
-func (s *rawStore) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.full(key)) }
+func (s *rawStore) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.fullKey(key)) }
 
 // copyParts copies an object that is too large for one request.
 func (s *rawStore) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
@@ -78,7 +78,7 @@ func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (
 		}
 		u.add(end-off, func() {}, func(ctx context.Context, number int32) (*string, error) {
 			out, err := s.client.UploadPartCopy(ctx, &sdk.UploadPartCopyInput{
-				Bucket: &s.bucket, Key: s.full(to), UploadId: u.id, PartNumber: &number, CopySourceRange: span,
+				Bucket: &s.bucket, Key: s.fullKey(to), UploadId: u.id, PartNumber: &number, CopySourceRange: span,
 				CopySource: s.copySource(source.Key), CopySourceIfMatch: quoted(source.ETag),
 			}, s.slow)
 			if err != nil {

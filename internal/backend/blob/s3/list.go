@@ -14,7 +14,7 @@ import (
 // List reads pages of up to a thousand objects.
 func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
-		pages := sdk.NewListObjectsV2Paginator(s.client, &sdk.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.full(prefix)})
+		pages := sdk.NewListObjectsV2Paginator(s.client, &sdk.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.fullKey(prefix)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {

@@ -41,7 +41,7 @@ type multipart struct {
 // begin starts an object of which at most this many parts are in flight at a time.
 func (s *rawStore) begin(ctx context.Context, key string, parallel int) (*multipart, error) {
 	out, err := s.client.CreateMultipartUpload(ctx, &sdk.CreateMultipartUploadInput{
-		Bucket: &s.bucket, Key: s.full(key), ContentType: contentType(key),
+		Bucket: &s.bucket, Key: s.fullKey(key), ContentType: contentType(key),
 	})
 	if err != nil {
 		return nil, explain(err)
@@ -57,7 +57,7 @@ func (u *multipart) send(size int64, body io.ReadSeeker, release func()) {
 	}
 	u.add(size, release, func(ctx context.Context, number int32) (*string, error) {
 		out, err := u.store.client.UploadPart(ctx, &sdk.UploadPartInput{
-			Bucket: &u.store.bucket, Key: u.store.full(u.key), UploadId: u.id,
+			Bucket: &u.store.bucket, Key: u.store.fullKey(u.key), UploadId: u.id,
 			PartNumber: &number, Body: body, ContentLength: &size,
 		})
 		if err != nil {
@@ -101,7 +101,7 @@ func (u *multipart) publish() (blob.Info, error) {
 	ctx, cancel := remote.CommitContext(u.Context())
 	defer cancel()
 	out, err := u.store.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
-		Bucket: &u.store.bucket, Key: u.store.full(u.key), UploadId: u.id,
+		Bucket: &u.store.bucket, Key: u.store.fullKey(u.key), UploadId: u.id,
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts},
 	}, u.store.slow)
 	if codeOf(err) == "NoSuchUpload" {
@@ -148,7 +148,7 @@ func (u *multipart) end() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), abortTimeout)
 	defer cancel()
-	_ = u.store.abort(ctx, u.store.full(u.key), u.id)
+	_ = u.store.abort(ctx, u.store.fullKey(u.key), u.id)
 }
 
 func (s *rawStore) abort(ctx context.Context, fullKey, id *string) error {
@@ -163,7 +163,7 @@ func (s *rawStore) abort(ctx context.Context, fullKey, id *string) error {
 // process was killed or because a client never sent the rest.
 func (s *rawStore) AbortUnfinished(ctx context.Context, prefix string, drop func(key string, begun time.Time) (bool, error)) (int, error) {
 	count := 0
-	pages := sdk.NewListMultipartUploadsPaginator(s.client, &sdk.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: s.full(prefix)})
+	pages := sdk.NewListMultipartUploadsPaginator(s.client, &sdk.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: s.fullKey(prefix)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -28,7 +28,7 @@ func (s *rawStore) PresignPut(ctx context.Context, key, contentType string, ttl 
 		return "", errors.New("no content type")
 	}
 	req, err := s.presign.PresignPutObject(ctx, &sdk.PutObjectInput{
-		Bucket: &s.bucket, Key: s.full(key), ContentType: &contentType,
+		Bucket: &s.bucket, Key: s.fullKey(key), ContentType: &contentType,
 	}, sdk.WithPresignExpires(ttl))
 	if err != nil {
 		return "", err
@@ -41,7 +41,7 @@ func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration
 	if err := checkTTL(ttl); err != nil {
 		return "", err
 	}
-	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key)}, sdk.WithPresignExpires(ttl))
+	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.fullKey(key)}, sdk.WithPresignExpires(ttl))
 	if err != nil {
 		return "", err
 	}

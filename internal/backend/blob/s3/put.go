@@ -61,7 +61,7 @@ func (s *rawStore) putWhole(ctx context.Context, key string, body io.ReadSeeker,
 	ctx, cancel := remote.CommitContext(ctx)
 	defer cancel()
 	out, err := s.client.PutObject(ctx, &sdk.PutObjectInput{
-		Bucket: &s.bucket, Key: s.full(key), Body: body, ContentLength: &size, ContentType: contentType(key),
+		Bucket: &s.bucket, Key: s.fullKey(key), Body: body, ContentLength: &size, ContentType: contentType(key),
 	})
 	if err != nil {
 		return blob.Info{}, explain(err)

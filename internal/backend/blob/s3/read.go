@@ -18,7 +18,7 @@ import (
 // it. Reads go to the server until ctx ends.
 func (s *rawStore) Open(ctx context.Context, key string) (blob.Object, error) {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{
-		Bucket: &s.bucket, Key: s.full(key), Range: aws.String(remote.ByteRange(0, remote.HeadSize)),
+		Bucket: &s.bucket, Key: s.fullKey(key), Range: aws.String(remote.ByteRange(0, remote.HeadSize)),
 	})
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable { // an empty object
 		info, err := s.Stat(ctx, key)
@@ -56,7 +56,7 @@ func (s *rawStore) version(info blob.Info) remote.Version {
 // the conditions of the request.
 func (s *rawStore) GetRange(ctx context.Context, v blob.Info, off, end int64) (io.ReadCloser, error) {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{
-		Bucket: &s.bucket, Key: s.full(v.Key), IfMatch: quoted(v.ETag), Range: aws.String(remote.ByteRange(off, end)),
+		Bucket: &s.bucket, Key: s.fullKey(v.Key), IfMatch: quoted(v.ETag), Range: aws.String(remote.ByteRange(off, end)),
 	})
 	if err != nil {
 		return nil, explain(err)
@@ -75,7 +75,7 @@ func (s *rawStore) GetRange(ctx context.Context, v blob.Info, off, end int64) (i
 
 // Stat describes an object.
 func (s *rawStore) Stat(ctx context.Context, key string) (blob.Info, error) {
-	out, err := s.client.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: &s.bucket, Key: s.full(key)})
+	out, err := s.client.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: &s.bucket, Key: s.fullKey(key)})
 	if statusOf(err) == http.StatusNotFound {
 		// A response to HEAD has no body that could tell a missing object from a missing bucket.
 		if err := s.Ping(ctx); err != nil {
@@ -91,7 +91,7 @@ func (s *rawStore) Stat(ctx context.Context, key string) (blob.Info, error) {
 
 // Fetch downloads the object to the new file path.
 func (s *rawStore) Fetch(ctx context.Context, key, etag, path string) error {
-	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.full(key), IfMatch: quoted(etag)})
+	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.fullKey(key), IfMatch: quoted(etag)})
 	if err != nil {
 		return explain(err)
 	}

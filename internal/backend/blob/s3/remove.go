@@ -45,7 +45,7 @@ func (s *rawStore) Delete(ctx context.Context, keys ...string) error {
 func (s *rawStore) deleteBatch(ctx context.Context, keys []string) (failures []types.Error, err error) {
 	objects := make([]types.ObjectIdentifier, len(keys))
 	for i, key := range keys {
-		objects[i].Key = s.full(key)
+		objects[i].Key = s.fullKey(key)
 	}
 	for try := 1; ; try++ {
 		out, err := s.client.DeleteObjects(ctx, &sdk.DeleteObjectsInput{

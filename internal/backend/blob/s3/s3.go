@@ -142,8 +142,8 @@ func (s *rawStore) Ping(ctx context.Context) error {
 // Capabilities says that clients can use the bucket directly.
 func (s *rawStore) Capabilities() blob.Capabilities { return blob.Capabilities{Presign: s} }
 
-// full returns the key in the bucket.
-func (s *rawStore) full(key string) *string { return aws.String(s.prefix + key) }
+// fullKey returns the key in the bucket.
+func (s *rawStore) fullKey(key string) *string { return aws.String(s.prefix + key) }
 
 // describe makes an Info from what the server says about an object.
 func describe(key string, size int64, etag *string, modified *time.Time) blob.Info {
