@@ -140,7 +140,7 @@ func (c *Config) fleetFaults() []string {
 }
 
 // runsTasks and answers report whether this process runs tasks and serves requests.
-func (c *Config) runsTasks() bool   { return c.Role != "api" }
+func (c *Config) runsTasks() bool      { return c.Role != "api" }
 func (c *Config) servesRequests() bool { return c.Role != "worker" }
 
 func (c *Config) choiceFaults() []string {

@@ -50,7 +50,9 @@ func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob
 }
 
 // copySource needs no escapes: a key has only characters that mean themselves in a URL.
-func (s *rawStore) copySource(key string) *string { return aws.String(s.bucket + "/" + *s.fullKey(key)) }
+func (s *rawStore) copySource(key string) *string {
+	return aws.String(s.bucket + "/" + *s.fullKey(key))
+}
 
 // copyParts copies an object that is too large for one request.
 func (s *rawStore) copyParts(ctx context.Context, source blob.Info, to string) (blob.Info, error) {
