@@ -65,11 +65,12 @@ func leaveOut(t testing.TB, why string) {
 // until waits for a condition that nothing signals.
 func until(t testing.TB, what string, limit time.Duration, reached func() bool) {
 	t.Helper()
-	began := time.Now()
+	began, wait := time.Now(), pause/2
 	for !reached() {
 		if time.Since(began) > limit {
 			t.Fatalf("waited %s in vain for %s", limit, what)
 		}
-		time.Sleep(pause)
+		time.Sleep(wait)
+		wait = min(wait*5/4, 4*pause)
 	}
 }

@@ -27,7 +27,7 @@ const (
 	// readyTimeout bounds how long the processing of a clip may take. It is
 	// generous: a loaded machine is slow, a stuck queue is stuck forever.
 	readyTimeout = 2 * time.Minute
-	// pollPause is how long the tests wait between two looks at the same thing.
+	// pollPause is how long the tests wait between two polls of the same thing.
 	pollPause = 50 * time.Millisecond
 )
 
@@ -276,11 +276,13 @@ func (s *server) until(what string, limit time.Duration, reached func() bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
-	for !reached() {
+	// What did not happen soon takes a while: asking 20 times a second would be much
+	// of the work of a busy machine.
+	for pause := pollPause / 2; !reached(); pause = min(pause*5/4, 4*pollPause) {
 		select {
 		case <-ctx.Done():
 			s.t.Fatalf("waited %s in vain for %s", limit, what)
-		case <-time.After(pollPause):
+		case <-time.After(pause):
 		}
 	}
 }
