@@ -23,6 +23,7 @@ var kinds = pipeline.Kinds()
 func TestTwoWorkersFinishEachTask(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
+	f.measured = true // it is a task, too
 	f.api()
 	meet := &meeting{waiting: map[string]chan struct{}{}}
 	for range 2 {
