@@ -139,7 +139,7 @@ func (c *Config) fleetFaults() []string {
 	return faults
 }
 
-// runsTasks and answers report whether this process runs tasks and serves requests.
+// runsTasks and servesRequests report whether this process runs tasks and serves requests.
 func (c *Config) runsTasks() bool      { return c.Role != "api" }
 func (c *Config) servesRequests() bool { return c.Role != "worker" }
 

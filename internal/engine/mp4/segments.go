@@ -130,7 +130,7 @@ func (s *Segments) readSamples(t *track) error {
 
 // cutAtKeyframes decides where segments begin: at the first keyframe of each segmentLength
 // of the timeline. All renditions of a video have these keyframes at the same
-// frames, so they are cutAtKeyframes at the same times. Encoders put a keyframe at the
+// frames, so they are cut at the same times. Encoders put a keyframe at the
 // frame nearest to its time, which may be a tick too early.
 func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {

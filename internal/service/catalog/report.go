@@ -18,11 +18,11 @@ type Report struct {
 // Report returns what became of a video's file, and why. It works for public and private videos, in
 // every state.
 func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Report, error) {
-	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
-	if err != nil {
+	if _, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id); err != nil {
 		return Report{}, err
 	}
-	if v, err = c.store.VideoWithPlan(ctx, id); err != nil {
+	v, err := c.store.VideoWithPlan(ctx, id)
+	if err != nil {
 		return Report{}, err
 	}
 	r := Report{Video: v}

@@ -17,6 +17,7 @@ import (
 type copies struct {
 	blobs    blob.Store
 	prepared map[string]blob.Prepared // not yet published, by the key of the copy
+	failed   []blob.Prepared          // whose publication failed
 }
 
 func newCopies(blobs blob.Store) *copies {
@@ -45,14 +46,21 @@ func (c *copies) publish(ctx context.Context, from, to string) error {
 		return err
 	}
 	delete(c.prepared, to) // if the transaction collides and runs again, it is copied again
-	defer p.Discard()
 	_, err := p.Publish(ctx)
-	return err
+	if err != nil {
+		c.failed = append(c.failed, p) // aborting it may take a while, and the caller holds a lock
+		return err
+	}
+	p.Discard()
+	return nil
 }
 
 // discard removes what was not published.
 func (c *copies) discard() {
 	for _, p := range c.prepared {
+		p.Discard()
+	}
+	for _, p := range c.failed {
 		p.Discard()
 	}
 }

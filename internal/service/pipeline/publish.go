@@ -23,8 +23,8 @@ type RenditionFile struct {
 // PublishRendition makes a rendition playable under each name that it serves and turns those
 // resolutions ready.
 //
-// Copying a large file takes minutes on S3, so it is prepared first, invisibly: SQLite has one writer,
-// and everyone who writes would wait for the copy. The objects appear inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
+// Copying a large file takes minutes on S3, so it is prepared first, invisibly. The objects appear
+// inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
 // either the deletion comes first and nothing appears, or it comes later and finds what it has to
 // remove. A file that can be played after its deletion was confirmed cannot happen.
 func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int, f RenditionFile) error {
@@ -32,7 +32,7 @@ func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int
 	if err != nil {
 		return fmt.Errorf("store rendition file: %w", err)
 	}
-	copies, err := t.prepareCopies(ctx, id, rendition, staged.Key)
+	copies, err := t.prepareCopies(ctx, id, rendition, staged)
 	defer copies.discard()
 	if err != nil {
 		return err
@@ -99,10 +99,23 @@ func bitrate(size int64, d time.Duration) int64 {
 	return int64(float64(size) * 8 / d.Seconds())
 }
 
+// copyUnderLock is the size up to which a file is copied while its video is locked: it takes seconds.
+const copyUnderLock = 512 << 20
+
+// preparesCopy reports whether an object of this size is copied before the lock. On SQLite every copy
+// is: the lock is the only write transaction, and everyone who writes would wait. Elsewhere only the
+// video waits, and a small copy in one request is cheaper than a prepared one in three.
+func (t *Tasks) preparesCopy(size int64) bool {
+	return !t.blobs.Capabilities().Local && (t.store.SingleWriter() || size > copyUnderLock)
+}
+
 // prepareCopies has a rendition file copied for each resolution that it serves. It returns copies also
 // with an error, to be discarded.
-func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, staged string) (*copies, error) {
+func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, staged blob.Info) (*copies, error) {
 	c := newCopies(t.blobs)
+	if !t.preparesCopy(staged.Size) {
+		return c, nil
+	}
 	v, err := t.store.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
 		return c, nil // nobody wants it any more
@@ -114,7 +127,7 @@ func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, s
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
 		}
-		if err := c.prepare(ctx, staged, objects.Playback(v, objects.RenditionFile(r.Name))); err != nil {
+		if err := c.prepare(ctx, staged.Key, objects.Playback(v, objects.RenditionFile(r.Name))); err != nil {
 			return c, fmt.Errorf("publish %s: %w", r.Name, err)
 		}
 	}

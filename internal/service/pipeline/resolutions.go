@@ -27,6 +27,9 @@ func (p *Passes) AddResolution(ctx context.Context, by auth.Actor, id video.ID, 
 	if err := p.checkSource(ctx, v); err != nil {
 		return err
 	}
+	if err := CheckStorage(ctx, p.store, p.blobs); err != nil {
+		return err
+	}
 	return p.store.InTx(ctx, func(tx *store.Tx) error { return p.addResolution(ctx, tx, id, name) })
 }
 

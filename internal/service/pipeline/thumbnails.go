@@ -44,7 +44,7 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
-	if t.store.SingleWriter() { // elsewhere only this video waits, and a small copy is as fast as a prepared one
+	if t.preparesCopy(0) {
 		for from, to := range thumbnailCopies(v, name, files) {
 			if err := c.prepare(ctx, from, to); err != nil {
 				return fmt.Errorf("publish thumbnail: %w", err)

@@ -55,7 +55,9 @@ func processing(v video.Video) video.Video {
 // that are not recorded are swept when they are much older than that.
 const CompletionLimit = 12 * time.Hour
 
-var errTooSlow = errors.New("copying the uploaded file took too long")
+// errTooSlow says that the copy began too long ago. A copy of its own is nobody's then.
+var errTooSlow = &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", RetryAfter: time.Minute,
+	Msg: "The storage took too long to copy the uploaded file. Try again later."}
 
 // accept verifies the uploaded file, pins it under a key that no upload address reaches, and turns the
 // video to processing. A file that does not pass is a *video.Failure. It reports false when another
@@ -85,7 +87,7 @@ func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) 
 		}
 		return s.passes.Start(ctx, tx, id, tenant)
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errTooSlow) {
 		return false, err // the copy stays: the commit may have taken effect, and the sweep will know
 	}
 	leftover := []string{pinned.Key} // another call was faster: nobody needs this copy
@@ -96,10 +98,10 @@ func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) 
 		s.hook.Reach(failpoint.UploadAccepted)
 		leftover = objects.UploadKeys(id)
 	}
-	if err := s.blobs.Delete(ctx, leftover...); err != nil {
-		s.log.WarnContext(ctx, "could not remove objects; the sweep will", "keys", leftover, "err", err)
+	if failed := s.blobs.Delete(ctx, leftover...); failed != nil {
+		s.log.WarnContext(ctx, "could not remove objects; the sweep will", "keys", leftover, "err", failed)
 	}
-	return accepted, nil
+	return accepted, err
 }
 
 const (

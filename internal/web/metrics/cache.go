@@ -42,7 +42,11 @@ func (c *cache[T]) get() (T, error) {
 		defer cancel()
 		c.value, c.err = c.query(ctx)
 		ended := c.now()
-		c.until = ended.Add(min(max(restFactor*ended.Sub(began), minRest), maxRest))
+		rest := min(max(restFactor*ended.Sub(began), minRest), maxRest)
+		if c.err != nil {
+			rest = minRest // the database may be back any moment
+		}
+		c.until = ended.Add(rest)
 	}
 	return c.value, c.err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
+var errNoResult = errors.New("the server did not describe the copy")
+
 // Copy lets the server copy the object.
 func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	if etag != "" {
@@ -44,7 +46,7 @@ func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob
 		return blob.Info{}, explain(err)
 	}
 	if out.CopyObjectResult == nil {
-		return blob.Info{}, errors.New("the server did not describe the copy")
+		return blob.Info{}, errNoResult
 	}
 	return describe(to, source.Size, out.CopyObjectResult.ETag, out.CopyObjectResult.LastModified), nil
 }
@@ -87,7 +89,7 @@ func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (
 				return nil, err
 			}
 			if out.CopyPartResult == nil {
-				return nil, errors.New("the server did not describe the copy")
+				return nil, errNoResult
 			}
 			return out.CopyPartResult.ETag, nil
 		})

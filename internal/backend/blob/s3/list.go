@@ -31,7 +31,12 @@ func (s *rawStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info,
 }
 
 // keyOf returns the key of an object in the bucket. For objects that are not ours, such as the
-// folders that some consoles make, it is not a good key.
+// folders that some consoles make, it is not a good key. For one outside the prefix, which a server
+// that ignores prefixes may list, it is empty: taken for ours, it could be removed.
 func (s *rawStore) keyOf(full *string) string {
-	return strings.TrimPrefix(aws.ToString(full), s.prefix)
+	key, ours := strings.CutPrefix(aws.ToString(full), s.prefix)
+	if !ours {
+		return ""
+	}
+	return key
 }

@@ -2,6 +2,9 @@ package s3
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"net/http"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/remote"
@@ -11,7 +14,8 @@ import (
 type prepared struct {
 	store    *rawStore
 	from, to string
-	parts    *multipart // nil: Publish copies the object as a whole
+	small    bool       // one request can copy the object as a whole
+	parts    *multipart // nil: Publish does so
 }
 
 // Prepare has the server copy the object as parts of a multipart upload, also one that
@@ -26,8 +30,8 @@ func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared,
 }
 
 func (s *rawStore) prepareVersion(ctx context.Context, from, to string) (*prepared, error) {
-	p := &prepared{store: s, from: from, to: to}
 	source, err := s.Stat(ctx, from)
+	p := &prepared{store: s, from: from, to: to, small: source.Size <= s.maxCopy}
 	if err != nil || source.Size == 0 { // there is no part of nothing
 		return p, err
 	}
@@ -39,10 +43,24 @@ func (s *rawStore) prepareVersion(ctx context.Context, from, to string) (*prepar
 		return p, nil
 	}
 	p.Discard()
-	if codeOf(err) == "NotImplemented" && source.Size <= s.maxCopy {
-		return &prepared{store: s, from: from, to: to}, nil // a server that cannot copy parts
+	if p.small && refusesParts(err) {
+		p.parts = nil
+		return p, nil
 	}
 	return nil, err
+}
+
+// refusesParts reports whether the server will not make a copy in parts, however often it is asked.
+// Not every server can copy parts, or takes an object of a single one.
+func refusesParts(err error) bool {
+	switch status := statusOf(err); {
+	case errors.Is(err, errNoResult), codeOf(err) == "NotImplemented":
+		return true
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, blob.ErrChanged):
+		return false
+	default:
+		return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+	}
 }
 
 // Publish makes the copy visible.
@@ -55,7 +73,11 @@ func (p *prepared) Publish(ctx context.Context) (blob.Info, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { p.parts.Fail(context.Cause(ctx)) })
 	defer stop()
-	return p.parts.publish()
+	info, err := p.parts.publish()
+	if p.small && refusesParts(err) {
+		return p.store.Copy(ctx, p.from, p.to, "")
+	}
+	return info, err
 }
 
 // Discard removes the parts unless they were published.
