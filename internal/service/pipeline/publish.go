@@ -106,7 +106,7 @@ const copyUnderLock = 512 << 20
 // is: the lock is the only write transaction, and everyone who writes would wait. Elsewhere only the
 // video waits, and a small copy in one request is cheaper than a prepared one in three.
 func (t *Tasks) preparesCopy(size int64) bool {
-	return !t.blobs.Capabilities().Local && (t.store.SingleWriter() || size > copyUnderLock)
+	return t.store.SingleWriter() || size > copyUnderLock
 }
 
 // prepareCopies has a rendition file copied for each resolution that it serves. It returns copies also
