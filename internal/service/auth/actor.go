@@ -27,12 +27,14 @@ type Actor struct {
 	Scopes []Scope
 }
 
-// Require returns an error unless the actor has the scope.
-func (a Actor) Require(s Scope) error {
-	if slices.Contains(a.Scopes, s) {
-		return nil
+// Require returns an error unless the actor has all the scopes.
+func (a Actor) Require(scopes ...Scope) error {
+	for _, s := range scopes {
+		if !slices.Contains(a.Scopes, s) {
+			return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("This API key lacks the scope %q.", s)}
+		}
 	}
-	return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("This API key lacks the scope %q.", s)}
+	return nil
 }
 
 // Videos reads videos from the database.
