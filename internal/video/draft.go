@@ -12,6 +12,7 @@ import (
 // Limits on what a client may ask for.
 const (
 	MaxFilename      = 255      // characters
+	MaxResolutions   = 100      // names, duplicates included
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
 	MaxKey           = 255      // characters
@@ -43,6 +44,9 @@ func CheckFilename(s string) []Fault {
 func CheckResolutions(names []Name) []Fault {
 	if len(names) == 0 {
 		return []Fault{{"resolutions", "out_of_range", "must name at least one resolution"}}
+	}
+	if len(names) > MaxResolutions {
+		return []Fault{{"resolutions", "out_of_range", fmt.Sprintf("must have at most %d names, has %d", MaxResolutions, len(names))}}
 	}
 	var faults []Fault
 	for i, n := range names {

@@ -36,6 +36,8 @@ func TestDraftCheck(t *testing.T) {
 		{"each unknown resolution is named", func(d *video.Draft) {
 			d.Resolutions = []video.Name{"720p", "721p", "4k", ""}
 		}, []string{"resolutions[1] not_allowed", "resolutions[3] not_allowed"}},
+		{"101 resolutions", func(d *video.Draft) { d.Resolutions = slices.Repeat([]video.Name{"9p"}, 101) },
+			[]string{"resolutions out_of_range"}},
 		{"everything at once", func(d *video.Draft) {
 			*d = video.Draft{Resolutions: []video.Name{"7k"}, Thumbnails: []float64{-1}, Metadata: metadata(video.MaxMetadataBytes + 1)}
 		}, []string{"filename out_of_range", "resolutions[0] not_allowed",

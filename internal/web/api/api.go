@@ -81,6 +81,7 @@ type API struct {
 	services Services
 	config   Config
 	limit    limiter
+	bodies   *bodySlots
 	routes   http.Handler // everything below /api/, for authenticated requests
 	spec     []byte       // openapi.json
 
@@ -94,6 +95,7 @@ func New(services Services, config Config) (*API, error) {
 	}
 	a := &API{
 		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
+		bodies:      newBodySlots(),
 		subscribers: newSubscribers(services.Catalog.States, config.Log),
 	}
 	mux := http.NewServeMux()

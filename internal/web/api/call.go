@@ -45,14 +45,18 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	a.routes.ServeHTTP(w, inner)
 }
 
-// register adds an operation. Its handler gets the call, and its errors become problems.
+// register adds an operation that needs these scopes. Its handler gets the call, and its errors
+// become problems. Scopes are checked first, so a key that lacks one costs the server nothing more.
 // A request body is only described: huma would read and check a body that it knows of,
 // but the handlers do that themselves.
-func register[I, O any](h huma.API, op huma.Operation, handle func(context.Context, *call, *I) (*O, error)) {
+func register[I, O any](h huma.API, op huma.Operation, needs []auth.Scope, handle func(context.Context, *call, *I) (*O, error)) {
 	body := op.RequestBody
 	op.RequestBody = nil
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
 		c := ctx.Value(callKey{}).(*call) // every route is behind authenticated
+		if err := c.actor.Require(needs...); err != nil {
+			return nil, problem.Of(c.request, err)
+		}
 		out, err := handle(ctx, c, in)
 		if err != nil {
 			return nil, problem.Of(c.request, err)

@@ -16,7 +16,7 @@ import (
 // decodeDraft decodes the body of a create request. It reports all faults at once.
 // Unknown fields are ignored.
 func decodeDraft(body []byte, key string) (video.Draft, error) {
-	f, err := parseFields(body)
+	f, err := parseFields(body, "filename", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale")
 	if err != nil {
 		return video.Draft{}, err
 	}
@@ -30,15 +30,20 @@ func decodeDraft(body []byte, key string) (video.Draft, error) {
 		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
 		video.CheckKey(key),
 	)
-	if len(faults) == 0 {
-		return d, nil
+	if len(faults) > 0 {
+		return video.Draft{}, invalidFields(faults)
 	}
-	e := video.InvalidFields(faults...)
+	return d, nil
+}
+
+// invalidFields is the error for a request with faults. It lists at most maxFaults of them.
+func invalidFields(faults []video.Fault) error {
 	if n := len(faults); n > maxFaults {
+		e := video.InvalidFields(faults[:maxFaults]...)
 		e.Msg = fmt.Sprintf("The request has %d invalid fields; errors lists the first %d.", n, maxFaults)
-		e.Faults = faults[:maxFaults]
+		return e
 	}
-	return video.Draft{}, e
+	return video.InvalidFields(faults...)
 }
 
 func decodeFilename(f fields, d *video.Draft) []video.Fault {
@@ -50,11 +55,11 @@ func decodeFilename(f fields, d *video.Draft) []video.Fault {
 
 func decodeResolutions(f fields, d *video.Draft) []video.Fault {
 	const name = "resolutions"
-	var raws []json.RawMessage
-	if faults := decodeField(f, name, true, "must be an array of strings", asArray, &raws); faults != nil {
+	var array json.RawMessage
+	if faults := decodeField(f, name, true, "must be an array of strings", asArray, &array); faults != nil {
 		return faults
 	}
-	names, faults := decodeItems(raws, name, "must be a string", asString)
+	names, faults := decodeItems(array, name, video.MaxResolutions, "must be a string", asString)
 	for _, n := range names {
 		d.Resolutions = append(d.Resolutions, video.Name(n))
 	}
@@ -63,11 +68,11 @@ func decodeResolutions(f fields, d *video.Draft) []video.Fault {
 
 func decodeThumbnails(f fields, d *video.Draft) []video.Fault {
 	const name = "thumbnailTimestampsSeconds"
-	var raws []json.RawMessage
-	if faults := decodeField(f, name, false, "must be an array of numbers", asArray, &raws); faults != nil || raws == nil {
+	var array json.RawMessage
+	if faults := decodeField(f, name, false, "must be an array of numbers", asArray, &array); faults != nil || array == nil {
 		return faults
 	}
-	seconds, faults := decodeItems(raws, name, "must be a number", asNumber)
+	seconds, faults := decodeItems(array, name, video.MaxThumbnails, "must be a number", asNumber)
 	d.Thumbnails = seconds
 	return mergeFaults(faults, video.CheckThumbnails(seconds))
 }
@@ -97,19 +102,19 @@ func mergeFaults(faults, more []video.Fault) []video.Fault {
 
 // checkCompletion checks the body of a complete request. Its only field is reserved: it
 // must have the right type and is otherwise ignored.
-func checkCompletion(body []byte) error {
+func checkCompletion(body []byte) (nothing, error) {
 	if len(body) == 0 {
-		return nil
+		return nothing{}, nil
 	}
-	f, err := parseFields(body)
+	f, err := parseFields(body, "checksum")
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	var checksum string
 	if faults := decodeField(f, "checksum", false, "must be a string", asString, &checksum); faults != nil {
-		return video.InvalidFields(faults...)
+		return nothing{}, video.InvalidFields(faults...)
 	}
-	return nil
+	return nothing{}, nil
 }
 
 const maxExpirationSeconds = int(auth.MaxSignedLife / time.Second)
@@ -152,10 +157,7 @@ func asNumber(raw json.RawMessage) (float64, bool) {
 	return n, true
 }
 
-func asArray(raw json.RawMessage) (list []json.RawMessage, ok bool) {
-	ok = raw[0] == '[' && json.Unmarshal(raw, &list) == nil
-	return list, ok
-}
+func asArray(raw json.RawMessage) (json.RawMessage, bool) { return raw, raw[0] == '[' }
 
 // asObject removes the white space between tokens, which neither counts towards the size
 // limit nor is stored.

@@ -61,6 +61,11 @@ func TestDecodeDraftFaults(t *testing.T) {
 			[]string{"resolutions[2] wrong_type", "resolutions[3] wrong_type", "resolutions[1] not_allowed", "resolutions[4] not_allowed",
 				"thumbnailTimestampsSeconds[0] wrong_type", "thumbnailTimestampsSeconds[1] wrong_type", "thumbnailTimestampsSeconds[2] out_of_range", "thumbnailTimestampsSeconds[3] out_of_range"}},
 		{"too many thumbnails", with(`"thumbnailTimestampsSeconds":[` + strings.Repeat("1,", 50) + `1]`), []string{"thumbnailTimestampsSeconds out_of_range"}},
+		{"thumbnails without end", with(`"thumbnailTimestampsSeconds":[` + strings.Repeat("null,", 5000) + `1]`), []string{"thumbnailTimestampsSeconds out_of_range"}},
+		{"the same resolution 100 times", strings.Replace(validDraft, `"720p"`, `"720p"`+strings.Repeat(`, "720p"`, 98), 1), nil},
+		{"101 resolutions", strings.Replace(validDraft, `"720p"`, `"720p"`+strings.Repeat(`, "720p"`, 99), 1), []string{"resolutions out_of_range"}},
+		{"resolutions without end", strings.Replace(validDraft, `"720p"`, `1`+strings.Repeat(`,[[]]`, 5000), 1), []string{"resolutions out_of_range"}},
+		{"escaped names", `{"\u0066ilename":"a","resolution\u0073":["4k"],"isPubli\u0063":true,"\u0075pscale":1}`, []string{"upscale wrong_type"}},
 		{"255 characters of many bytes", strings.Replace(validDraft, "a.mp4", strings.Repeat("ü", 255), 1), nil},
 		{"256 characters", strings.Replace(validDraft, "a.mp4", strings.Repeat("a", 256), 1), []string{"filename out_of_range"}},
 		{"metadata that fits without its white space", with(`"customMetadata":{"a":` + strings.Repeat(" ", 20<<10) + `1}`), nil},
@@ -76,11 +81,11 @@ func TestDecodeDraftFaults(t *testing.T) {
 	}
 }
 
-func TestDecodeDraftReportsAtMostAHundredFaults(t *testing.T) {
+func TestDecodeDraftReportsTheFirstFaults(t *testing.T) {
 	t.Parallel()
-	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 5000)+`1]}`), "")
+	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 99)+`1]}`), "")
 	e, ok := errors.AsType[*video.Error](err)
-	if !ok || len(e.Faults) != maxFaults || !strings.Contains(e.Msg, "5001") {
+	if !ok || len(e.Faults) != maxFaults || !strings.Contains(e.Msg, "100") {
 		t.Errorf("the error is %.200v", err)
 	}
 }
@@ -93,7 +98,8 @@ func TestCheckCompletionFaults(t *testing.T) {
 		`null`:           " wrong_type",
 		`{`:              " malformed_json",
 	} {
-		e, ok := errors.AsType[*video.Error](checkCompletion([]byte(body)))
+		_, err := checkCompletion([]byte(body))
+		e, ok := errors.AsType[*video.Error](err)
 		if !ok || len(e.Faults) != 1 || e.Faults[0].Field+" "+e.Faults[0].Code != want {
 			t.Errorf("checkCompletion(%s) = %+v, want %s", body, e, want)
 		}

@@ -18,6 +18,8 @@ import (
 
 const (
 	testKey      = "a-valid-key"
+	readKey      = "a-read-only-key"
+	writeKey     = "a-write-only-key"
 	testID       = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
 	resolutionID = "0198c5b6-7d5e-7c3a-9b1e-aaaaaaaaaaaa"
 	validDraft   = `{"filename":"a.mp4","resolutions":["720p","144p"],"isPublic":true}`
@@ -54,6 +56,10 @@ func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor
 	switch secret {
 	case testKey:
 		return auth.Actor{KeyID: "k1", Tenant: video.DefaultTenant, Scopes: auth.Scopes}, nil
+	case readKey:
+		return auth.Actor{KeyID: "k2", Tenant: video.DefaultTenant, Scopes: []auth.Scope{auth.Read}}, nil
+	case writeKey:
+		return auth.Actor{KeyID: "k3", Tenant: video.DefaultTenant, Scopes: []auth.Scope{auth.Write}}, nil
 	case "":
 		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send a key in the X-API-KEY header."}
 	default:

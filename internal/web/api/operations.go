@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -30,20 +31,22 @@ type (
 // registerOperations is the route table.
 func (a *API) registerOperations(h huma.API) {
 	r := h.OpenAPI().Components.Schemas
-	register(h, createOperation(r), a.createVideo)
-	register(h, listOperation(r), a.listVideos)
-	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), byVideo(a.videoState))
-	register(h, eventsOperation(r), byVideo(a.videoEvents))
+	read, write, remove := []auth.Scope{auth.Read}, []auth.Scope{auth.Write}, []auth.Scope{auth.Delete}
+	change := []auth.Scope{auth.Write, auth.Read} // the response shows the state of the video
+	register(h, createOperation(r), write, a.createVideo)
+	register(h, listOperation(r), read, a.listVideos)
+	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), read, byVideo(a.videoState))
+	register(h, eventsOperation(r), read, byVideo(a.videoEvents))
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
-		requestBody[completion](r, false), 404, 413, 415, 422, 507), byVideo(a.completeUpload))
-	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), byVideo(a.publicVideo))
-	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), a.privateVideo)
-	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), byVideo(a.report))
-	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), byVideo(a.deleteVideo))
+		requestBody[completion](r, false), 404, 413, 415, 422, 507), write, byVideo(a.completeUpload))
+	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), read, byVideo(a.publicVideo))
+	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), read, a.privateVideo)
+	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), read, byVideo(a.report))
+	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), remove, byVideo(a.deleteVideo))
 	register(h, operation(r, "addResolution", "POST /api/video/{id}/resolutions", 201, "Add a resolution to a video",
-		requestBody[newResolution](r, true), 404, 409, 413, 415), a.addResolution)
-	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), byResolution(a.retryResolution))
-	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), byResolution(a.deleteResolution))
+		requestBody[newResolution](r, true), 404, 409, 413, 415), change, a.addResolution)
+	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), change, byResolution(a.retryResolution))
+	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), remove, byResolution(a.deleteResolution))
 }
 
 // byVideo parses the ID of the path for a handler.
@@ -79,11 +82,9 @@ func createOperation(r huma.Registry) huma.Operation {
 }
 
 func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upload], error) {
-	body, err := readBody(c, true)
-	if err != nil {
-		return nil, err
-	}
-	draft, err := decodeDraft(body, c.request.Header.Get(video.KeyHeader))
+	draft, err := decodeBody(a, c, true, func(body []byte) (video.Draft, error) {
+		return decodeDraft(body, c.request.Header.Get(video.KeyHeader))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +103,7 @@ func (a *API) createVideo(ctx context.Context, c *call, _ *nothing) (*answer[upl
 }
 
 func (a *API) completeUpload(ctx context.Context, c *call, id video.ID) (*answer[completedUpload], error) {
-	body, err := readBody(c, false)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCompletion(body); err != nil {
+	if _, err := decodeBody(a, c, false, checkCompletion); err != nil {
 		return nil, err
 	}
 	v, err := a.services.Uploads.Complete(ctx, c.actor, id)

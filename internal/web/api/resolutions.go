@@ -14,16 +14,15 @@ type newResolution struct {
 
 func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {
 	id, badID := video.ParseID("id", in.ID)
-	body, err := readBody(c, true)
+	name, err := decodeBody(a, c, true, func(body []byte) (video.Name, error) {
+		name, faults, err := decodeResolution(body)
+		if faults = slices.Concat(faultsIn(badID), faults); err == nil && len(faults) > 0 {
+			err = video.InvalidFields(faults...)
+		}
+		return name, err
+	})
 	if err != nil {
 		return nil, err
-	}
-	name, faults, err := decodeResolution(body)
-	if err != nil {
-		return nil, err
-	}
-	if faults = slices.Concat(faultsIn(badID), faults); len(faults) > 0 {
-		return nil, video.InvalidFields(faults...)
 	}
 	s, err := a.services.Catalog.AddResolution(ctx, c.actor, id, name)
 	if err != nil {
@@ -33,11 +32,11 @@ func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answe
 }
 
 func decodeResolution(body []byte) (video.Name, []video.Fault, error) {
-	f, err := parseFields(body)
+	const field = "resolution"
+	f, err := parseFields(body, field)
 	if err != nil {
 		return "", nil, err
 	}
-	const field = "resolution"
 	var s string
 	if faults := decodeField(f, field, true, "must be a string", asString, &s); faults != nil {
 		return "", faults, nil

@@ -14,7 +14,7 @@ import (
 // decodeDraft decodes the body, because it can say more about faults.
 type newVideo struct {
 	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
-	Resolutions                []resolutionName `json:"resolutions" minItems:"1" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
+	Resolutions                []resolutionName `json:"resolutions" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"io"
+	"net/http/httptest"
+	"testing"
+)
+
+// untouched is a body that must not be read.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.ErrUnexpectedEOF
+}
+
+// Scopes are checked before the service is called, and before the path and the body are looked at.
+func TestScopeComesBeforeTheRequest(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		method, path string
+		lacking      []string
+	}{
+		{"POST", "/api/video", []string{readKey}},
+		{"POST", "/api/video/" + testID + "/complete-upload", []string{readKey}},
+		{"POST", "/api/video/" + testID + "/resolutions", []string{readKey, writeKey}},
+		{"POST", "/api/video/x/resolutions", []string{readKey, writeKey}},
+		{"POST", "/api/video/resolution/" + testID + "/retry", []string{readKey, writeKey}},
+		{"GET", "/api/video?limit=x", []string{writeKey}},
+		{"GET", "/api/video/" + testID, []string{writeKey}},
+		{"GET", "/api/video/" + testID + "/events", []string{writeKey}},
+		{"GET", "/api/video/" + testID + "/public", []string{writeKey}},
+		{"GET", "/api/video/" + testID + "/private/0", []string{writeKey}},
+		{"GET", "/api/video/" + testID + "/report", []string{writeKey}},
+		{"DELETE", "/api/video/" + testID, []string{readKey, writeKey}},
+		{"DELETE", "/api/video/resolution/" + testID, []string{readKey, writeKey}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			t.Parallel()
+			for _, key := range tt.lacking {
+				f := &fakeService{}
+				r := httptest.NewRequest(tt.method, tt.path, untouched{t})
+				r.Header.Set(headerKey, key)
+				r.Header.Set("Content-Type", "application/json")
+				wantProblem(t, do(newHandler(t, f, Config{}), r), 403, "insufficient_scope")
+				if f.calls != 0 {
+					t.Errorf("the service was called with %s", key)
+				}
+			}
+		})
+	}
+}
