@@ -62,7 +62,7 @@ func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.Stre
 	if first.final && c.request.Header.Get(headerLastEvent) == first.eventID() {
 		return &huma.StreamResponse{Body: func(huma.Context) { c.writer.WriteHeader(http.StatusNoContent) }}, nil
 	}
-	sub, err := a.subscribers.add(id, first)
+	sub, err := a.subscribers.add(c.actor.KeyID, id, first)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,12 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -193,21 +196,69 @@ func TestEventsFitTheDescription(t *testing.T) {
 	validate(t, schema, deleted)
 }
 
-func TestTooManyStreamsAreRefused(t *testing.T) {
-	t.Parallel()
+// openEvents requests the events of a video from an API that may be full.
+func openEvents(t *testing.T, open func(add func(key string))) *httptest.ResponseRecorder {
+	t.Helper()
 	f := &fakeService{state: catalog.State{Video: testVideo(true, video.PendingUpload)}}
 	a, err := New(f.services(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range maxSubscribers {
-		if _, err := a.subscribers.add(testID, stateUpdate{}); err != nil {
+	open(func(key string) {
+		t.Helper()
+		if _, err := a.subscribers.add(key, testID, stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	w := do(problem.RequestID(a.config.Log, a.InFrontOf(http.NotFoundHandler())), request("GET", "/api/video/"+testID+"/events", ""))
+	})
+	r := request("GET", "/api/video/"+testID+"/events", "")
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel() // a stream ends at once
+	return do(problem.RequestID(a.config.Log, a.InFrontOf(http.NotFoundHandler())), r.WithContext(ctx))
+}
+
+func TestTooManyStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := openEvents(t, func(add func(string)) {
+		for n := range maxSubscribers {
+			add(fmt.Sprint("key ", n%100))
+		}
+	})
 	wantProblem(t, w, http.StatusServiceUnavailable, "too_many_streams")
 	if got := w.Header().Get("Retry-After"); got != "15" {
 		t.Errorf("Retry-After is %q", got)
+	}
+}
+
+func TestAKeyCannotTakeAllStreams(t *testing.T) {
+	t.Parallel()
+	fill := func(key string) *httptest.ResponseRecorder {
+		return openEvents(t, func(add func(string)) {
+			for range maxSubscribersPerKey {
+				add(key)
+			}
+		})
+	}
+	w := fill("k1") // the key of the request
+	wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
+	if got := w.Header().Get("Retry-After"); got != "15" {
+		t.Errorf("Retry-After is %q", got)
+	}
+	if w := fill("another"); w.Code != http.StatusOK {
+		t.Errorf("while another key has its limit, the answer is %d %s", w.Code, w.Body)
+	}
+}
+
+func TestAClosedStreamIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s := newSubscribers(nil, nil)
+	for range 2 * maxSubscribersPerKey {
+		sub, err := s.add("key", testID, stateUpdate{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.remove(sub)
+	}
+	if len(s.byKey) != 0 {
+		t.Errorf("keys without streams are kept: %v", s.byKey)
 	}
 }

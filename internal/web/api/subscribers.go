@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ const (
 	// of it for the connection, and a little of every poll. Beyond this number another
 	// process should serve them.
 	maxSubscribers = 4096
+	// maxSubscribersPerKey is how many of them one key may have.
+	maxSubscribersPerKey = 256
 )
 
 // stateUpdate is the latest state of a video, ready to be sent.
@@ -39,6 +42,7 @@ func (u stateUpdate) equal(other stateUpdate) bool {
 
 // subscriber is one open stream.
 type subscriber struct {
+	key     string // the ID of the API key that opened it
 	id      video.ID
 	last    stateUpdate      // the last one offered; only accessed by polls
 	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
@@ -70,30 +74,37 @@ type subscribers struct {
 
 	mu      sync.Mutex
 	byVideo map[video.ID]map[*subscriber]struct{}
+	byKey   map[string]int // how many streams each key has open
 	open    int
 }
 
 func newSubscribers(load statesByID, log *slog.Logger) *subscribers {
 	return &subscribers{
 		load: load, log: log,
-		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{},
+		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{}, byKey: map[string]int{},
 	}
 }
 
-// add adds a stream whose client knows this state. The caller must remove it.
-func (s *subscribers) add(id video.ID, known stateUpdate) (*subscriber, error) {
+// add adds a stream, opened with a key, whose client knows this state. The caller must remove it.
+func (s *subscribers) add(key string, id video.ID, known stateUpdate) (*subscriber, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.byKey[key] >= maxSubscribersPerKey {
+		return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited",
+			Msg:        fmt.Sprintf("This API key has %d event streams open, as many as it may. Close some, or read the states of the videos.", maxSubscribersPerKey),
+			RetryAfter: 15 * time.Second}
+	}
 	if s.open >= maxSubscribers {
 		return nil, &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
 			Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
 	}
-	sub := &subscriber{id: id, last: known, updates: make(chan stateUpdate, 1)}
+	sub := &subscriber{key: key, id: id, last: known, updates: make(chan stateUpdate, 1)}
 	if s.byVideo[id] == nil {
 		s.byVideo[id] = map[*subscriber]struct{}{}
 	}
 	s.byVideo[id][sub] = struct{}{}
 	s.open++
+	s.byKey[key]++
 	select {
 	case s.added <- struct{}{}:
 	default:
@@ -109,6 +120,9 @@ func (s *subscribers) remove(sub *subscriber) {
 		delete(s.byVideo, sub.id)
 	}
 	s.open--
+	if s.byKey[sub.key]--; s.byKey[sub.key] == 0 {
+		delete(s.byKey, sub.key)
+	}
 }
 
 // count returns how many streams are open.

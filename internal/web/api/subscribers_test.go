@@ -140,12 +140,12 @@ func TestNobodyGetsAnOlderState(t *testing.T) {
 		older, known := at(video.PendingUpload)
 		newer, knownLater := at(video.Processing)
 
-		early, err := f.add(testID, known)
+		early, err := f.add("a key", testID, known)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // the poll has begun
-		late, err := f.add(testID, knownLater)
+		late, err := f.add("a key", testID, knownLater)
 		if err != nil {
 			t.Fatal(err)
 		}
