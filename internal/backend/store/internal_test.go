@@ -162,5 +162,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.removeIdempotencyRecords(ctx, now)
 	_ = tx.ExtendUpload(ctx, "a", now)
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
+	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
 }

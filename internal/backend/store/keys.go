@@ -61,6 +61,12 @@ func (a APIKeys) ByHash(ctx context.Context, hash string) (Key, error) {
 	return keys[0], nil
 }
 
+// ByID returns those of the keys that exist, in no order.
+func (a APIKeys) ByID(ctx context.Context, ids []string) ([]Key, error) {
+	in, arg := anyOf(1, ids)
+	return a.find(ctx, selectKey+`WHERE id IN `+in, arg)
+}
+
 // KeyNotFound is the answer for a key that does not exist.
 func KeyNotFound() *video.Error {
 	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no such key."}

@@ -183,12 +183,12 @@ func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.
 // The ids are the keys of a JSON object, because json_each of an array differs
 // between the databases. A single id, the most frequent case, is passed directly,
 // which takes half the time.
-func anyOf(n int, ids []video.ID) (in, arg string) {
+func anyOf[ID ~string](n int, ids []ID) (in, arg string) {
 	mark := "$" + strconv.Itoa(n)
 	if len(ids) == 1 {
 		return "(" + mark + ")", string(ids[0])
 	}
-	names := make(map[video.ID]int, len(ids))
+	names := make(map[ID]int, len(ids))
 	for _, id := range ids {
 		names[id] = 0
 	}

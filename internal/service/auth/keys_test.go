@@ -43,6 +43,30 @@ func TestRevokedKeyIsInvalidAtOnce(t *testing.T) {
 	servicetest.WantCode(t, b.Keys.Revoke(t.Context(), "nobody"), video.NotFound, "key_not_found")
 }
 
+func TestValidKeys(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	var ids []string
+	for _, k := range []auth.Key{{}, {ExpiresAt: b.Now().Add(time.Hour)}, {ExpiresAt: b.Now().Add(time.Minute)}, {}} {
+		_, created, err := b.Keys.Create(ctx, k)
+		b.Must(err)
+		ids = append(ids, created.ID)
+	}
+	b.Must(b.Keys.Revoke(ctx, ids[3]))
+	b.Advance(time.Minute)
+	valid, err := b.Keys.Valid(ctx, append(ids, "unknown"))
+	b.Must(err)
+	for i, want := range []bool{true, true, false, false} {
+		if valid[ids[i]] != want {
+			t.Errorf("key %d is valid: %t, want %t", i, valid[ids[i]], want)
+		}
+	}
+	if valid["unknown"] {
+		t.Error("an unknown key is valid")
+	}
+}
+
 func TestKeysAreStoredHashed(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

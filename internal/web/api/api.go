@@ -37,6 +37,8 @@ type Services struct {
 // Keys authenticates requests.
 type Keys interface {
 	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
+	// Valid reports which of the keys with these IDs are valid.
+	Valid(ctx context.Context, ids []string) (map[string]bool, error)
 }
 
 // Catalog creates and reads videos.
@@ -96,7 +98,7 @@ func New(services Services, config Config) (*API, error) {
 	a := &API{
 		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
 		bodies:      newBodySlots(),
-		subscribers: newSubscribers(services.Catalog.States, config.Log),
+		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())

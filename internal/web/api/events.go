@@ -18,8 +18,8 @@ const (
 	// heartbeatInterval is how often a stream without events sends a comment. Proxies
 	// close connections that are silent for a minute, some for half a minute.
 	heartbeatInterval = 15 * time.Second
-	// maxStreamDuration limits how long a stream continues after its key was revoked:
-	// the client has to reconnect with its key.
+	// maxStreamDuration is when a client has to reconnect, with its key. It also limits how long a
+	// stream continues if its key cannot be checked.
 	maxStreamDuration = 15 * time.Minute
 	// reconnectDelay is when a client whose stream broke should reconnect.
 	reconnectDelay = 3 * time.Second
@@ -96,6 +96,8 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, sub *subscriber
 		case <-heartbeat.C:
 			out.write(": still here\n\n")
 		case <-timeout.C:
+			return
+		case <-sub.revoked:
 			return
 		case <-a.subscribers.ended:
 			return

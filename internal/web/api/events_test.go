@@ -250,7 +250,7 @@ func TestAKeyCannotTakeAllStreams(t *testing.T) {
 
 func TestAClosedStreamIsNotCounted(t *testing.T) {
 	t.Parallel()
-	s := newSubscribers(nil, nil)
+	s := newSubscribers(nil, nil, nil)
 	for range 2 * maxSubscribersPerKey {
 		sub, err := s.add("key", testID, stateUpdate{})
 		if err != nil {

@@ -67,6 +67,15 @@ func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor
 	}
 }
 
+// Valid says that all keys are valid.
+func (f *fakeService) Valid(_ context.Context, ids []string) (map[string]bool, error) {
+	valid := map[string]bool{}
+	for _, id := range ids {
+		valid[id] = true
+	}
+	return valid, nil
+}
+
 func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, base string) (catalog.Upload, error) {
 	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
 	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)

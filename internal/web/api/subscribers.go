@@ -46,6 +46,7 @@ type subscriber struct {
 	id      video.ID
 	last    stateUpdate      // the last one offered; only accessed by polls
 	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
+	revoked chan struct{}    // closed when the key is no longer valid
 }
 
 // statesByID loads the states of videos. Those that were deleted are missing.
@@ -66,8 +67,10 @@ type statesByID func(context.Context, []video.ID) (map[video.ID]catalog.State, e
 // Measured: a poll of 4,096 waiting videos took 0.15 s of CPU time, of as many in
 // processing 0.4 s (PostgreSQL) to 0.8 s (SQLite).
 type subscribers struct {
-	load statesByID
-	log  *slog.Logger
+	load    statesByID
+	valid   validKeys
+	checked time.Time // when the keys were checked; only accessed by polls
+	log     *slog.Logger
 
 	added chan struct{} // holds one
 	ended chan struct{} // closed when polling has ended
@@ -78,9 +81,9 @@ type subscribers struct {
 	open    int
 }
 
-func newSubscribers(load statesByID, log *slog.Logger) *subscribers {
+func newSubscribers(load statesByID, valid validKeys, log *slog.Logger) *subscribers {
 	return &subscribers{
-		load: load, log: log,
+		load: load, valid: valid, log: log,
 		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{}, byKey: map[string]int{},
 	}
 }
@@ -98,7 +101,7 @@ func (s *subscribers) add(key string, id video.ID, known stateUpdate) (*subscrib
 		return nil, &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
 			Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
 	}
-	sub := &subscriber{key: key, id: id, last: known, updates: make(chan stateUpdate, 1)}
+	sub := &subscriber{key: key, id: id, last: known, updates: make(chan stateUpdate, 1), revoked: make(chan struct{})}
 	if s.byVideo[id] == nil {
 		s.byVideo[id] = map[*subscriber]struct{}{}
 	}
@@ -156,7 +159,10 @@ func (s *subscribers) run(ctx context.Context) {
 		}
 		for now := s.snapshot(); len(now) > 0; now = s.snapshot() {
 			began := time.Now()
-			panics.Log(ctx, s.log, "polling the videos of event streams panicked", func() { s.poll(ctx, now) })
+			panics.Log(ctx, s.log, "polling the videos of event streams panicked", func() {
+				s.checkKeys(ctx, now)
+				s.poll(ctx, now)
+			})
 			select {
 			case <-time.After(max(pollInterval, pollRest*time.Since(began))):
 			case <-ctx.Done():

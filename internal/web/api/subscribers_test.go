@@ -126,7 +126,7 @@ func TestNobodyGetsAnOlderState(t *testing.T) {
 		states := make(chan catalog.State)
 		f := newSubscribers(func(context.Context, []video.ID) (map[video.ID]catalog.State, error) {
 			return map[video.ID]catalog.State{testID: <-states}, nil
-		}, nil)
+		}, new(fakeService).Valid, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go f.run(ctx)
 		at := func(s video.Status) (catalog.State, stateUpdate) {

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 func keyTests() []test {
 	return []test{
 		{"a key reads back as it was stored", keyReadsBack},
+		{"keys are found by their ids", keysByID},
 		{"keys are listed oldest first", keysAreListed},
 		{"an unknown hash is not found", unknownHash},
 		{"a hash or an id can be used once", keysAreUnique},
@@ -59,6 +62,26 @@ func keyReadsBack(t *testing.T, st *store.Store) {
 		got, err := st.APIKeys().ByHash(t.Context(), want.Hash)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("ByHash: %v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func keysByID(t *testing.T, st *store.Store) {
+	first, second, third := newKey(1), newKey(2), newKey(3)
+	insertKeys(t, st, first, second, third)
+	for _, tt := range []struct {
+		ids  []string
+		want []store.Key
+	}{
+		{nil, nil},
+		{[]string{"nobody"}, nil},
+		{[]string{second.ID}, []store.Key{second}},
+		{[]string{third.ID, "nobody", first.ID, first.ID}, []store.Key{first, third}},
+	} {
+		got, err := st.APIKeys().ByID(t.Context(), tt.ids)
+		slices.SortFunc(got, func(a, b store.Key) int { return strings.Compare(a.ID, b.ID) })
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("ByID(%q): %v (-want +got):\n%s", tt.ids, err, diff)
 		}
 	}
 }
