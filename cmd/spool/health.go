@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -18,12 +17,9 @@ var probes = []string{"/healthz", "/readyz", "/metrics"}
 
 func isProbe(route string) bool { return slices.Contains(probes, route) }
 
-// readyTimeout is how long the database and the storage may take to respond.
-const readyTimeout = 5 * time.Second
-
 // health answers the probes of load balancers and supervisors.
 type health struct {
-	ready    func(context.Context) error
+	ready    *readiness
 	sandbox  string // how ffmpeg is confined
 	stopping atomic.Bool
 }
@@ -51,9 +47,7 @@ func (h *health) check(ctx context.Context) error {
 	if h.stopping.Load() {
 		return &video.Error{Kind: video.Unavailable, Code: "stopping", Msg: "The service is stopping."}
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	err := h.ready(ctx)
+	err := h.ready.wait(ctx)
 	if _, named := errors.AsType[*video.Error](err); err == nil || named {
 		return err
 	}

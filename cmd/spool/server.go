@@ -46,7 +46,7 @@ type stopTimeouts struct {
 
 // newServer puts the HTTP edge around svc.
 func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts) *server {
-	h := &health{ready: svc.ready, sandbox: svc.sandbox}
+	h := &health{ready: &readiness{check: svc.ready}, sandbox: svc.sandbox}
 	probe := http.NewServeMux()
 	probe.HandleFunc("GET /healthz", h.alive)
 	probe.HandleFunc("GET /readyz", h.isReady)

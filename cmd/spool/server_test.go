@@ -104,7 +104,10 @@ func TestHealth(t *testing.T) {
 		}
 		return nil
 	}}, time.Second)
-	set := func(err error) { trouble.Store(&err) }
+	set := func(err error) {
+		trouble.Store(&err)
+		time.Sleep(readyMaxAge) // until the last result is not used any more
+	}
 
 	if code, body := r.get(t, "/healthz"); code != 200 || body != "{\"status\":\"ok\"}\n" {
 		t.Errorf("/healthz = %d %s", code, body)
