@@ -14,7 +14,7 @@ import (
 type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
-	SigningKeys signingKeysCommand `cmd:"" help:"List and rotate the keys that sign upload and playback URLs."`
+	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 

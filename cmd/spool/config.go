@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -51,6 +52,7 @@ type Config struct {
 	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
 	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
 	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that uploads and tasks leave free. When it runs short, uploads get 507 and tasks wait."`
+	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
 	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
 	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions."`
@@ -166,12 +168,22 @@ func oneOf[T ~string](name, value string, choices []T) []string {
 	return []string{fmt.Sprintf("%s is %q: it must be %s or %s.", name, value, strings.Join(words[:last], ", "), words[last])}
 }
 
+// durationFaults returns what is wrong with a duration that must be from low to high.
+func durationFaults(name string, d, low, high time.Duration) []string {
+	if d < low || d > high {
+		return []string{fmt.Sprintf("%s is %s: it must be from %s to %s.", name, d, low, high)}
+	}
+	return nil
+}
+
+func signedLifeFaults(d time.Duration) []string {
+	return durationFaults("max_signed_life", d, time.Minute, auth.MaxSignedLife)
+}
+
 func (c *Config) rangeFaults() []string {
 	var faults []string
 	duration := func(name string, d, low, high time.Duration) {
-		if d < low || d > high {
-			faults = append(faults, fmt.Sprintf("%s is %s: it must be from %s to %s.", name, d, low, high))
-		}
+		faults = append(faults, durationFaults(name, d, low, high)...)
 	}
 	number := func(name string, n, high int) {
 		if n < 0 || n > high {
@@ -180,6 +192,7 @@ func (c *Config) rangeFaults() []string {
 	}
 	duration("upload_url_ttl", c.UploadURLTTL, time.Minute, 7*24*time.Hour)
 	duration("resumable_url_ttl", c.ResumableURLTTL, time.Minute, 7*24*time.Hour)
+	faults = append(faults, signedLifeFaults(c.MaxSignedLife)...)
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
 	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)

@@ -199,6 +199,8 @@ func TestEachFault(t *testing.T) {
 		{"resumable uploads that S3 does not keep", sources{args: []string{"--storage-url=s3://bucket?region=x", "--max-resumable-bytes=6TiB"}}, "as one object"},
 		{"an address for resumable uploads of eight days", sources{args: []string{"--resumable-url-ttl=192h"}}, "resumable_url_ttl"},
 		{"no room for any resumable upload", sources{args: []string{"--max-resumable-bytes=0"}}, "max_resumable_bytes"},
+		{"signed addresses of less than a minute", sources{args: []string{"--max-signed-life=59s"}}, "max_signed_life is 59s: it must be from 1m0s to 8760h0m0s"},
+		{"signed addresses of more than a year", sources{file: "max_signed_life = '8761h'"}, "max_signed_life is 8761h0m0s"},
 		{"an upload address of eight days", sources{args: []string{"--upload-url-ttl=192h"}}, "168h0m0s"},
 		{"no room for any upload", sources{args: []string{"--max-upload-bytes=0"}}, "at least 1"},
 		{"a duration without its unit", sources{file: "grace = 20"}, "a duration such as"},
@@ -297,7 +299,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	}
 	want := &Config{
 		Location: Location{DataDir: "./data"},
-		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
+		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, MeasureQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
 		Quality: "balanced", Codec: "h264", Encoder: "software", Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
@@ -321,11 +323,13 @@ func newProcess(keys *fakeKeys, env map[string]string) (p *process, stdout, stde
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &process{
 		stdout: stdout, stderr: stderr,
-		now:             func() time.Time { return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC) },
-		exit:            func(int) {},
-		openKeys:        func(context.Context, Location) (keyStore, io.Closer, error) { return keys, keys, nil },
-		openSigningKeys: func(context.Context, Location) (signingKeyStore, io.Closer, error) { return &keys.signing, keys, nil },
-		settings:        settings{environ: lookup(env)},
+		now:      func() time.Time { return time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC) },
+		exit:     func(int) {},
+		openKeys: func(context.Context, Location) (keyStore, io.Closer, error) { return keys, keys, nil },
+		openSigningKeys: func(context.Context, Location, time.Duration) (signingKeyStore, io.Closer, error) {
+			return &keys.signing, keys, nil
+		},
+		settings: settings{environ: lookup(env)},
 	}, stdout, stderr
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -27,13 +28,13 @@ func openKeys(ctx context.Context, l Location) (keyStore, io.Closer, error) {
 	return auth.NewKeys(db, now.Now, slog.New(slog.DiscardHandler)), db, nil
 }
 
-// openSigningKeys opens the signing keys of a database.
-func openSigningKeys(ctx context.Context, l Location) (signingKeyStore, io.Closer, error) {
+// openSigningKeys opens the signing keys of a database. Rotation removes keys by maxLife.
+func openSigningKeys(ctx context.Context, l Location, maxLife time.Duration) (signingKeyStore, io.Closer, error) {
 	db, now, err := openKeyDatabase(ctx, l)
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := auth.LoadSigningKeys(ctx, db, now.Now)
+	keys, err := auth.LoadSigningKeys(ctx, db, now.Now, maxLife)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

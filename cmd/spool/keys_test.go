@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,14 @@ func (f *fakeSigningKeys) Rotate(context.Context) (string, error) {
 	k := auth.SigningKey{ID: "k" + string(rune('1'+len(*f))), CreatedAt: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	*f = append([]auth.SigningKey{k}, *f...)
 	return k.ID, nil
+}
+
+func (f *fakeSigningKeys) Revoke(ctx context.Context, id string) (made string, err error) {
+	if (*f)[0].ID == id {
+		made, err = f.Rotate(ctx)
+	}
+	*f = slices.DeleteFunc(*f, func(k auth.SigningKey) bool { return k.ID == id })
+	return made, err
 }
 
 // runs executes a command line that must succeed, and returns what it printed.
@@ -125,6 +134,8 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{"keys create --name=x --expires=-5d", "not a time to come", exitUsage},
 		{"keys create --name=x --tenant=", "must not be empty", exitUsage},
 		{"keys revoke nobody", "There is no key with this id.", exitError},
+		{"signing-keys revoke nobody", "There is no signing key with this ID", exitError},
+		{"signing-keys rotate --max-signed-life=1s", "max_signed_life is 1s: it must be from 1m0s to 8760h0m0s.", exitUsage},
 		{"keys list --database-url=mysql://x", "database_url must be like", exitUsage},
 	}
 	for _, tt := range tests {
@@ -140,7 +151,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 func TestKeysOfANewPlaceAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "dtaa")
-	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate"} {
+	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate", "signing-keys revoke x"} {
 		p, _, stderr := newProcess(nil, nil)
 		p.openKeys, p.openSigningKeys = openKeys, openSigningKeys
 		want := "spool: no database in " + dir + "; start spool serve there once, or name the right --data-dir.\n"

@@ -51,7 +51,7 @@ type process struct {
 	now             func() time.Time
 	exit            func(code int) // for leaving without an orderly end
 	openKeys        func(context.Context, Location) (keyStore, io.Closer, error)
-	openSigningKeys func(context.Context, Location) (signingKeyStore, io.Closer, error)
+	openSigningKeys func(ctx context.Context, l Location, maxLife time.Duration) (signingKeyStore, io.Closer, error)
 	settings        settings
 }
 

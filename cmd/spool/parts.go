@@ -61,7 +61,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (_
 }
 
 // openDatabase opens the store and the queue, which live in one database so
-// that one transaction changes both.
+// that one transaction changes all.
 func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (err error) {
 	if p.store, err = c.Location.openStore(ctx); err != nil {
 		return err
@@ -116,10 +116,14 @@ func (p *parts) Close() error {
 	return errors.Join(errs...)
 }
 
-// maintain clears what a crash left, and does the maintenance until ctx ends.
+// maintain clears what a crash left, follows the signing keys and does the maintenance until ctx
+// ends.
 func (p *parts) maintain(ctx context.Context) {
-	var both sync.WaitGroup
-	both.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
-	both.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
-	both.Wait()
+	var all sync.WaitGroup
+	all.Go(func() {
+		panics.Log(ctx, p.log, "following the signing keys panicked", func() { p.signing.Follow(ctx, p.log) })
+	})
+	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
+	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
+	all.Wait()
 }

@@ -48,7 +48,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	now := p.clock.Now
-	if p.signing, err = auth.LoadSigningKeys(ctx, p.store, now); err != nil {
+	if p.signing, err = auth.LoadSigningKeys(ctx, p.store, now, c.MaxSignedLife); err != nil {
 		return err
 	}
 	p.keys = auth.NewKeys(p.store, now, log)
@@ -68,7 +68,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Keys: p.signing, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Log: log,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Log: log,
 	}
 	return marker.Write(ctx)
 }

@@ -149,7 +149,7 @@ func TestOtherTenantsVideosDoNotExist(t *testing.T) {
 }
 
 // TestRotatingTheSigningKey changes the key under a running server. A restart
-// stands for the minute within which the server takes the new key up by itself.
+// stands for the seconds within which the server takes the new key up by itself.
 func TestRotatingTheSigningKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -175,6 +175,24 @@ func TestRotatingTheSigningKey(t *testing.T) {
 	if list := printed[[]key](t, s.cli("signing-keys", "list", "--json")); len(list) != 2 || list[0].ID != signs {
 		t.Errorf("the signing keys are %+v, want two, %s first", list, signs)
 	}
+}
+
+// TestRevokingTheSigningKey revokes the only key under a running server.
+func TestRevokingTheSigningKey(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}})
+	leaked := s.read(u).Resolutions["144p"].VideoURL
+	s.get(leaked).problem(t, http.StatusNotFound, "not_ready")
+	id := printed[[]key](t, s.cli("signing-keys", "list", "--json"))[0].ID
+	s.cli("signing-keys", "revoke", id, "--yes")
+
+	deadline := time.Now().Add(15 * time.Second)
+	for s.get(leaked).status != http.StatusForbidden && time.Now().Before(deadline) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.get(leaked).problem(t, http.StatusForbidden, "url_invalid")
+	s.get(s.read(u).Resolutions["144p"].VideoURL).problem(t, http.StatusNotFound, "not_ready")
 }
 
 func checkPlays(t testing.TB, s *server, url string) {

@@ -7,7 +7,8 @@
 // Upload and private playback addresses carry a signature (package sign): HMAC-SHA256 over a
 // purpose, an expiry, the id of the signing key and a subject. Signing keys live in the database,
 // newest first. The newest one signs and all of them verify; a key is removed when no address that
-// it signed can still be valid, which is after a year. Each kind of address has a purpose of its
-// own, so one can never be used as another: the file of a resolution is signed for {video}/{file},
-// all files of its HLS and DASH streams together for {video}.
+// it signed can still be valid, or when it is revoked. Servers read the keys every few seconds. Each
+// kind of address has a purpose of its own, so one can never be used as another: the file of a
+// resolution is signed for {video}/{file}, all files of its HLS and DASH streams together for
+// {video}.
 package auth

@@ -44,6 +44,13 @@ func (r *keyRows) set(err error, delay time.Duration, keys ...store.SigningKey) 
 	r.err, r.delay, r.keys, r.loads = err, delay, append(keys, r.keys...), 0
 }
 
+// replace changes all keys.
+func (r *keyRows) replace(keys ...store.SigningKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys = keys
+}
+
 func (r *keyRows) wantLoads(t *testing.T, want int) {
 	t.Helper()
 	r.mu.Lock()
@@ -62,7 +69,7 @@ func forged() string {
 
 func loadKeys(t *testing.T) (*keyRows, *auth.SigningKeys) {
 	rows := &keyRows{keys: []store.SigningKey{{ID: "0001", Secret: []byte("first")}}}
-	keys, err := auth.LoadSigningKeys(t.Context(), rows, time.Now)
+	keys, err := auth.LoadSigningKeys(t.Context(), rows, time.Now, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

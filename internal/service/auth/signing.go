@@ -1,20 +1,22 @@
 package auth
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// MaxSignedLife is the longest life of a signed address, and so how long a signing key must be kept
-// after its successor took over.
+// MaxSignedLife is the longest life of a signed playback address that anybody may ask for. An
+// operator may set a shorter one.
 const MaxSignedLife = 31_536_000 * time.Second // a year
 
 // SigningStore is the database as far as signing keys need it.
@@ -26,17 +28,22 @@ type SigningStore interface {
 // SigningKeys sign addresses and verify them. They are a copy in memory: the database is the
 // authority, because another process may rotate keys.
 type SigningKeys struct {
-	ring  *sign.Keyring
-	store SigningStore
-	now   func() time.Time
+	ring    *sign.Keyring
+	store   SigningStore
+	now     func() time.Time
+	maxLife time.Duration // of a playback address
+
+	begun atomic.Int64 // loads so far
 
 	mu   sync.Mutex
+	set  int64    // the load, by number, whose keys are in the ring
 	last *keyLoad // the last one that an unknown key id caused
 }
 
 // LoadSigningKeys returns the signing keys in a database. It makes the first one if there is none.
-func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time) (*SigningKeys, error) {
-	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now}
+// Playback addresses live no longer than maxLife; 0 stands for MaxSignedLife.
+func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time, maxLife time.Duration) (*SigningKeys, error) {
+	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now, maxLife: cmp.Or(maxLife, MaxSignedLife)}
 	err := s.InTx(ctx, func(tx *store.Tx) error {
 		keys, err := tx.SigningKeys(ctx)
 		if err != nil || len(keys) > 0 {
@@ -50,8 +57,9 @@ func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time) 
 	return k, k.Load(ctx)
 }
 
-// Load reads the keys again: another process may have rotated them.
+// Load reads the keys again: another process may have rotated or revoked them.
 func (k *SigningKeys) Load(ctx context.Context) error {
+	n := k.begun.Add(1)
 	rows, err := k.store.SigningKeys(ctx)
 	if err != nil {
 		return err
@@ -60,8 +68,46 @@ func (k *SigningKeys) Load(ctx context.Context) error {
 	for i, r := range rows {
 		keys[i] = sign.Key{ID: r.ID, Secret: r.Secret}
 	}
-	k.ring.Set(keys)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n > k.set { // a load that began later may be done already, and a revoked key must not come back
+		k.ring.Set(keys)
+		k.set = n
+	}
 	return nil
+}
+
+// FollowEvery is how often a server reads the keys: a revoked key is accepted no longer than that.
+const FollowEvery = 5 * time.Second
+
+// Follow loads the keys every FollowEvery until ctx ends.
+func (k *SigningKeys) Follow(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(FollowEvery)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := panics.Catch(func() error { return k.loadInTime(ctx) })
+		if err != nil && !failing && ctx.Err() == nil { // not again every few seconds
+			log.WarnContext(ctx, "could not load the signing keys; a revoked one may still be accepted", "err", err)
+		}
+		failing = err != nil
+	}
+}
+
+func (k *SigningKeys) loadInTime(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return k.Load(ctx)
+}
+
+// Expiry returns when a playback address expires for which a client asked for the life ttl.
+func (k *SigningKeys) Expiry(ttl time.Duration) time.Time {
+	return k.now().Add(min(ttl, k.maxLife))
 }
 
 // Sign returns a token for a subject, signed with the newest key.
@@ -90,7 +136,7 @@ func (k *SigningKeys) Verify(ctx context.Context, p sign.Purpose, subject, token
 const (
 	// loadPause is the shortest time between two loads for unknown key ids.
 	loadPause = time.Second
-	// loadTimeout is how long requests wait for such a load.
+	// loadTimeout is how long a load may take, and so how long requests wait for it.
 	loadTimeout = 5 * time.Second
 )
 
@@ -107,12 +153,10 @@ type keyLoad struct {
 func (k *SigningKeys) loadUnknown(ctx context.Context) error {
 	load, first := k.shareLoad()
 	if first {
-		// Others wait for this load, so it goes on when the client of this request leaves.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
-		defer cancel()
 		load.err = errLoadBroken
 		defer close(load.done)
-		load.err = k.Load(ctx)
+		// Others wait for this load, so it goes on when the client of this request leaves.
+		load.err = k.loadInTime(context.WithoutCancel(ctx))
 		return load.err
 	}
 	select {
@@ -145,55 +189,4 @@ func (l *keyLoad) isDone() bool {
 	default:
 		return false
 	}
-}
-
-func (k *SigningKeys) newKey() store.SigningKey {
-	id, secret := make([]byte, 4), make([]byte, 32)
-	rand.Read(id)
-	rand.Read(secret)
-	return store.SigningKey{ID: hex.EncodeToString(id), Secret: secret, CreatedAt: k.now().UTC()}
-}
-
-// Rotate makes a new key that signs from now on. Addresses signed with older keys stay valid; keys
-// that no valid address can need are removed. A running server starts to sign with the new key
-// within a minute, and accepts its signatures at once.
-func (k *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
-	fresh := k.newKey()
-	err = k.store.InTx(ctx, func(tx *store.Tx) error {
-		keys, err := tx.SigningKeys(ctx) // newest first
-		if err != nil {
-			return err
-		}
-		for i, old := range keys {
-			if i > 0 && k.now().Sub(keys[i-1].CreatedAt) > MaxSignedLife+time.Hour {
-				if err := tx.RemoveSigningKey(ctx, old.ID); err != nil {
-					return err
-				}
-			}
-		}
-		return tx.InsertSigningKey(ctx, fresh)
-	})
-	if err != nil {
-		return "", err
-	}
-	return fresh.ID, k.Load(ctx)
-}
-
-// SigningKey is a signing key without its secret.
-type SigningKey struct {
-	ID        string
-	CreatedAt time.Time
-}
-
-// List returns the signing keys, newest first.
-func (k *SigningKeys) List(ctx context.Context) ([]SigningKey, error) {
-	rows, err := k.store.SigningKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]SigningKey, len(rows))
-	for i, r := range rows {
-		all[i] = SigningKey{ID: r.ID, CreatedAt: r.CreatedAt}
-	}
-	return all, nil
 }

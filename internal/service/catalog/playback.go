@@ -29,7 +29,8 @@ func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base s
 	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, base)}, err
 }
 
-// Private returns a private video with addresses that expire after ttl.
+// Private returns a private video with addresses that expire after ttl, or earlier if the operator
+// set a shorter life.
 func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (PlaybackInfo, error) {
 	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
 	if err != nil {
@@ -39,7 +40,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 		return PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "video_is_public",
 			Msg: "This video is public. Read it at /api/video/{id}/public."}
 	}
-	expires := c.now().Add(ttl)
+	expires := c.keys.Expiry(ttl)
 	s, err := c.stateOf(ctx, v)
 	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, expires)}, err
 }

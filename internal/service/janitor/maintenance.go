@@ -8,14 +8,13 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 )
 
 const (
-	tidyEvery      = time.Minute      // expired uploads, rotated keys, interrupted deletions
+	tidyEvery      = time.Minute      // expired uploads, interrupted deletions
 	reconcileEvery = 10 * time.Minute // every processing video
 	sweepEvery     = time.Hour        // every object
 	abortEvery     = 24 * time.Hour   // unfinished multipart writes
@@ -26,7 +25,6 @@ const (
 type Maintenance struct {
 	Store   *store.Store
 	Clock   *clock.Database
-	Keys    *auth.SigningKeys
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
@@ -66,9 +64,6 @@ func (m *Maintenance) do(ctx context.Context, job func(context.Context)) {
 func (m *Maintenance) tidy(ctx context.Context) {
 	if err := m.Clock.Adjust(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not ask the database for the time", "err", err)
-	}
-	if err := m.Keys.Load(ctx); err != nil {
-		m.Log.WarnContext(ctx, "could not load the signing keys", "err", err)
 	}
 	if n, err := m.Cleaner.ExpireUploads(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not expire abandoned uploads", "err", err)

@@ -32,6 +32,7 @@ type Config struct {
 	MeasureQuality bool
 	Upscale        bool
 	Redirect       bool
+	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
 }
 
 // Observer ignores what an operator wants to count.
@@ -88,7 +89,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	}
 	now := s.Clock.Now
 	var err error
-	if s.Signing, err = auth.LoadSigningKeys(ctx, p.Store, now); err != nil {
+	if s.Signing, err = auth.LoadSigningKeys(ctx, p.Store, now, c.MaxSignedLife); err != nil {
 		return nil, err
 	}
 	s.Keys = auth.NewKeys(p.Store, now, p.Log)
