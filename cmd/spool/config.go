@@ -212,6 +212,19 @@ func (c *Config) rangeFaults() []string {
 	return faults
 }
 
+// minKeyLength is the length of the shortest api_key that is accepted. Below 16 characters, the log
+// warns.
+const minKeyLength = 8
+
+const howToMakeAKey = `set it to a random one, such as the output of "openssl rand -base64 32", or leave it empty and use "spool keys create"`
+
+// placeholders are values from examples and defaults, in lower case. Some were in files of Spool.
+var placeholders = []string{
+	"changeme", "change-me", "change_me", "change-me-0123456789", "a-long-random-key", "placeholder",
+	"password", "your-api-key", "your_api_key", "yourapikey", "your-api-key-here", "<api_key>", "<api-key>", "<your-api-key>",
+	"12345678", "123456789", "1234567890",
+}
+
 func (c *Config) keyFaults() []string {
 	if c.APIKey != "" && c.APIKeyFile != "" {
 		return []string{"api_key and api_key_file are both set: keep one of them."}
@@ -224,6 +237,12 @@ func (c *Config) keyFaults() []string {
 		return []string{fmt.Sprintf("api_key_file: %s is empty.", c.APIKeyFile)}
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return []string{"api_key must be printable ASCII without spaces: it travels in an HTTP header."}
+	case key == "":
+		return nil
+	case len(key) < minKeyLength:
+		return []string{fmt.Sprintf("api_key has fewer than %d characters and can be guessed: %s.", minKeyLength, howToMakeAKey)}
+	case slices.Contains(placeholders, strings.ToLower(key)):
+		return []string{fmt.Sprintf("api_key is a placeholder that everybody knows: %s.", howToMakeAKey)}
 	}
 	return nil
 }

@@ -173,6 +173,7 @@ func TestFaultsAreToldTogether(t *testing.T) {
 func TestEachFault(t *testing.T) {
 	t.Parallel()
 	empty := write(t, filepath.Join(t.TempDir(), "key"), "\n")
+	placeholder := write(t, filepath.Join(t.TempDir(), "key"), "change-me-0123456789\n")
 	tests := []struct {
 		name string
 		from sources
@@ -210,6 +211,11 @@ func TestEachFault(t *testing.T) {
 		{"a key in two places", sources{args: []string{"--api-key=a", "--api-key-file=b"}}, "both set"},
 		{"a key file that is missing", sources{args: []string{"--api-key-file=/none"}}, "cannot be read"},
 		{"a key file that is empty", sources{args: []string{"--api-key-file", empty}}, "is empty"},
+		{"a key of one letter", sources{env: map[string]string{"SPOOL_API_KEY": "x"}}, "openssl rand -base64 32"},
+		{"a key of seven letters", sources{args: []string{"--api-key=1234567"}}, "api_key has fewer than 8 characters"},
+		{"a placeholder", sources{file: "api_key = 'ChangeMe'"}, "api_key is a placeholder"},
+		{"a placeholder in brackets", sources{env: map[string]string{"SPOOL_API_KEY": "<API_KEY>"}}, "spool keys create"},
+		{"a placeholder in a file", sources{args: []string{"--api-key-file", placeholder}}, "api_key is a placeholder"},
 		{"a key that fits no header", sources{env: map[string]string{"SPOOL_API_KEY": "two words are too many"}}, "HTTP header"},
 	}
 	for _, tt := range tests {
@@ -219,6 +225,15 @@ func TestEachFault(t *testing.T) {
 				t.Errorf("the fault is told as %v, want %q in it", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestKeysOfSomeLengthAreAccepted(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"8letters", "test-key", "change-me-later", "0123456789abcdef"} {
+		if _, err := (sources{env: map[string]string{"SPOOL_API_KEY": key}}).parse(t); err != nil {
+			t.Errorf("key %q: %v", key, err)
+		}
 	}
 }
 

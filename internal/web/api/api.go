@@ -19,6 +19,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/time/rate"
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -69,12 +70,13 @@ type Deleter interface {
 type Config struct {
 	// BaseURL is the base of the URLs in responses. Empty: derived from each request.
 	BaseURL string
-	// TrustedProxies are the peers whose Forwarded and X-Forwarded-… headers are used
-	// if BaseURL is empty.
+	// TrustedProxies are the peers whose X-Forwarded-For header names the client, and, if
+	// BaseURL is empty, whose Forwarded and X-Forwarded-… headers name the host.
 	TrustedProxies []netip.Prefix
 	// RateLimit is how many requests per second each key may make; 0: no limit.
 	RateLimit float64
-	// Log gets errors of event streams, at the debug level; nil: no log.
+	// Log gets errors of event streams, at the debug level, and a warning if a client sends
+	// many invalid keys; nil: no log.
 	Log *slog.Logger
 }
 
@@ -84,10 +86,12 @@ type API struct {
 	config   Config
 	limit    limiter
 	bodies   *bodySlots
+	failures failures
 	routes   http.Handler // everything below /api/, for authenticated requests
 	spec     []byte       // openapi.json
 
 	subscribers *subscribers
+	warnings    rate.Sometimes // about invalid keys
 }
 
 // New returns the API of the services.
@@ -97,7 +101,8 @@ func New(services Services, config Config) (*API, error) {
 	}
 	a := &API{
 		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
-		bodies:      newBodySlots(),
+		bodies:   newBodySlots(),
+		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
 	mux := http.NewServeMux()

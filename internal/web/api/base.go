@@ -46,7 +46,11 @@ func (c *Config) trusts(peer string) bool {
 	if err != nil {
 		return false
 	}
-	addr := ap.Addr().Unmap().WithZone("")
+	return c.trustsAddr(ap.Addr())
+}
+
+func (c *Config) trustsAddr(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
 	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -30,10 +31,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	r.Pattern = "/api/" // access log and metrics read the route from the outer request
-	actor, err := a.services.Keys.Authenticate(r.Context(), r.Header.Get(headerKey))
-	if err == nil {
-		err = a.limit.allow(actor.KeyID)
-	}
+	actor, err := a.authenticate(r)
 	if err != nil {
 		problem.Write(w, r, err)
 		return
@@ -43,6 +41,28 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	inner.Header.Del("Accept") // there is only one format, and huma would reject some values
 	defer func() { r.Pattern = inner.Pattern }()
 	a.routes.ServeHTTP(w, inner)
+}
+
+// authenticate returns who makes a request. The key is looked up first, so that others who send
+// invalid keys from the same address never affect a client with a valid one.
+func (a *API) authenticate(r *http.Request) (auth.Actor, error) {
+	secret := r.Header.Get(headerKey)
+	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
+	if err == nil {
+		return actor, a.limit.allow(actor.KeyID)
+	}
+	if secret == "" || video.KindOf(err) != video.Unauthenticated {
+		return actor, err // nobody guesses a key
+	}
+	client := a.config.client(r)
+	limited := a.failures.count(client)
+	if limited == nil {
+		return actor, err
+	}
+	a.warnings.Do(func() {
+		a.config.Log.WarnContext(r.Context(), "somebody sends many invalid API keys", "client", client.String())
+	})
+	return actor, limited
 }
 
 // register adds an operation that needs these scopes. Its handler gets the call, and its errors
