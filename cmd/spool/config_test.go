@@ -35,7 +35,7 @@ func (s sources) parse(t *testing.T) (*Config, error) {
 	if s.file != "" {
 		write(t, path, s.file)
 	}
-	found := &settings{environ: lookup(s.env), defaultFile: path}
+	found := &settings{environ: lookup(s.env), defaultFile: path, user: os.Geteuid()}
 	c := new(cli)
 	parser, err := newParser(c, found)
 	if err != nil {
@@ -344,7 +344,7 @@ func newProcess(keys *fakeKeys, env map[string]string) (p *process, stdout, stde
 		openSigningKeys: func(context.Context, Location, time.Duration) (signingKeyStore, io.Closer, error) {
 			return &keys.signing, keys, nil
 		},
-		settings: settings{environ: lookup(env)},
+		settings: settings{environ: lookup(env), user: os.Geteuid()},
 	}, stdout, stderr
 }
 

@@ -40,6 +40,7 @@ func main() {
 		settings: settings{
 			environ:     os.LookupEnv,
 			defaultFile: "spool.toml",
+			user:        os.Geteuid(),
 		},
 	}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
@@ -74,6 +75,9 @@ func (p *process) run(ctx context.Context, args []string) int {
 	}
 	if faults := append(p.settings.faults, commandFaults(command)...); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
+	}
+	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it
+		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	err = command.Run(p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -62,6 +63,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	p.logStart(log)
 	log.Info("started", c.startAttributes(ln.Addr(), svc)...)
 	if c.servesRequests() { // the welcome is for people who use the API
 		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey); err != nil {
@@ -73,6 +75,16 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// logStart logs where the settings come from and what is unusual about the process.
+func (p *process) logStart(log *slog.Logger) {
+	if file := p.settings.source(); file != "" {
+		log.Info("settings read", "file", file)
+	}
+	if p.settings.user == 0 {
+		log.Warn("running as root, which nothing here needs; run Spool as a user of its own")
+	}
 }
 
 // startAttributes describe a start in the log.

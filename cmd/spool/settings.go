@@ -1,17 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
 )
 
@@ -25,10 +21,12 @@ import (
 type settings struct {
 	environ     func(name string) (string, bool)
 	defaultFile string // read when no other is named and it exists
+	user        int    // the user that the process runs as
 
 	names  []string          // every setting, as its flag is called
 	values map[string]string // the file's
 	path   string            // the file's
+	named  bool              // the file was chosen explicitly, and not found in the working directory
 	loaded bool
 	faults []string
 }
@@ -79,55 +77,6 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		return nil, nil
 	}
 	return value, nil
-}
-
-// load reads the configuration file, once.
-func (s *settings) load(ctx *kong.Context) {
-	if s.loaded {
-		return
-	}
-	s.loaded = true
-	path, named := s.file(ctx)
-	var tree map[string]any
-	_, err := toml.DecodeFile(path, &tree)
-	if errors.Is(err, fs.ErrNotExist) && !named {
-		return
-	}
-	if err != nil {
-		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			err = e.Err // without the path
-		}
-		s.faults = append(s.faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
-		return
-	}
-	s.path, s.values = path, make(map[string]string, len(tree))
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, s.nearest(key)))
-			continue
-		}
-		value, ok := asText(tree[key])
-		if !ok {
-			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", path, key))
-		}
-		s.values[key] = value
-	}
-}
-
-// file returns the path of the configuration file, and whether it was set explicitly.
-func (s *settings) file(ctx *kong.Context) (path string, named bool) {
-	for _, flag := range ctx.Flags() {
-		if flag.Name != "config" {
-			continue
-		}
-		if path, _ := ctx.FlagValue(flag).(string); path != "" {
-			return path, true
-		}
-	}
-	if path, _ := s.environ(envName("config")); path != "" {
-		return path, true
-	}
-	return s.defaultFile, false
 }
 
 // nearest returns the setting whose key looks most like key.

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/BurntSushi/toml"
+	"github.com/alecthomas/kong"
+)
+
+// load reads the configuration file, once.
+func (s *settings) load(ctx *kong.Context) {
+	if s.loaded {
+		return
+	}
+	s.loaded = true
+	path, named := s.file(ctx)
+	if path == "" {
+		return
+	}
+	tree, err := s.read(path, named)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // without the path
+		}
+		s.faults = append(s.faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
+		return
+	}
+	s.path, s.named, s.values = path, named, make(map[string]string, len(tree))
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, s.nearest(key)))
+			continue
+		}
+		value, ok := asText(tree[key])
+		if !ok {
+			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", path, key))
+		}
+		s.values[key] = value
+	}
+}
+
+// file returns the path of the configuration file, and whether it was set explicitly. Commands
+// without --config do not open the database and read no file: what lies in the working directory
+// must not decide where they send an API key.
+func (s *settings) file(ctx *kong.Context) (path string, named bool) {
+	flags := ctx.Flags()
+	i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == "config" })
+	if i < 0 {
+		return "", false
+	}
+	if path, _ := ctx.FlagValue(flags[i]).(string); path != "" {
+		return path, true
+	}
+	if path, _ := s.environ(envName("config")); path != "" {
+		return path, true
+	}
+	return s.defaultFile, false
+}
+
+// read parses a configuration file. One that was only found in the working directory must belong to
+// somebody who may decide which programs this process starts.
+func (s *settings) read(path string, named bool) (tree map[string]any, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if !named {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if why := s.distrust(info); why != "" {
+			return nil, fmt.Errorf("%s; if you trust it, name it with --config=%s", why, path)
+		}
+	}
+	_, err = toml.NewDecoder(f).Decode(&tree)
+	return tree, err
+}
+
+// distrust says why a file that nobody named is not used, or returns "".
+func (s *settings) distrust(info fs.FileInfo) string {
+	if info.Mode().Perm()&0o002 != 0 {
+		return "every user can change this file"
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && stat.Uid != 0 && int(stat.Uid) != s.user {
+		return "this file belongs to another user"
+	}
+	return ""
+}
+
+// source returns the absolute path of the file that was read, or "".
+func (s *settings) source() string {
+	if s.path == "" {
+		return ""
+	}
+	path, err := filepath.Abs(s.path)
+	if err != nil {
+		return s.path
+	}
+	return path
+}
