@@ -55,7 +55,9 @@ type Config struct {
 	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
 	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
 	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions."`
+	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	MaxResolution     string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
+	MaxUpscale        float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
 	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	Codec             string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
 	Encoder           string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
@@ -150,6 +152,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
 		oneOf("codec", c.Codec, video.Codecs),
+		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
 	)
@@ -201,6 +204,9 @@ func (c *Config) rangeFaults() []string {
 	number("threads", c.Threads, 256)
 	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", c.RateLimit))
+	}
+	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
+		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))
 	}
 	size := func(name string, n byteSize) {
 		if n < 1 {

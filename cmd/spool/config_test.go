@@ -195,6 +195,9 @@ func TestEachFault(t *testing.T) {
 		{"more draining than stopping", sources{args: []string{"--grace=10s", "--drain=6s"}}, "drain is 6s"},
 		{"an unknown log format", sources{args: []string{"--log-format=xml"}}, "auto, text or json"},
 		{"an unknown quality", sources{args: []string{"--quality=best"}}, "fast, balanced or small"},
+		{"an unknown largest resolution", sources{args: []string{"--max-resolution=2160p"}}, "max_resolution is"},
+		{"enlarging to less", sources{args: []string{"--max-upscale=0.5"}}, "max_upscale is 0.5: it must be from 1 to 100."},
+		{"enlarging by no number", sources{args: []string{"--max-upscale=nan"}}, "max_upscale"},
 		{"an unknown codec", sources{args: []string{"--codec=vp9"}}, "h264, hevc or av1"},
 		{"an unknown encoder", sources{args: []string{"--encoder=gpu"}}, "software, nvenc, qsv, vaapi or auto"},
 		{"resumable uploads that S3 does not keep", sources{args: []string{"--storage-url=s3://bucket?region=x", "--max-resumable-bytes=6TiB"}}, "as one object"},
@@ -316,7 +319,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, MeasureQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, Sandbox: "on",
-		Quality: "balanced", Codec: "h264", Encoder: "software", Playback: "redirect",
+		Quality: "balanced", Codec: "h264", Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {

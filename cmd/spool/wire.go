@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -141,7 +142,8 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
 			Accelerator: encode.Accelerator(c.Encoder), Log: log,
-		})
+		},
+		plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale})
 }
 
 // newHandler is the route table: the API with its description, uploads and

@@ -87,7 +87,6 @@ func (p *Plan) decideRate(add func(what, why string)) {
 }
 
 func (p *Plan) decideSizes(add func(what, why string)) {
-	source := min(p.Input.Width, p.Input.Height)
 	for _, r := range p.Renditions {
 		if len(r.Names) == 0 {
 			continue // a later pass made it again
@@ -96,19 +95,29 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 		if len(r.Names) > 1 {
 			what = fmt.Sprintf("%s share one encode of %d × %d.", join(r.Names), r.Width, r.Height)
 		}
-		side, wanted := min(r.Width, r.Height), 0
-		for _, n := range r.Names {
-			wanted = max(wanted, n.ShortSide())
-		}
-		// Sizes are rounded down to even numbers, so a source may lose a line.
-		switch {
-		case side > source+1:
-			add(what, fmt.Sprintf("Upscaling was requested; the source is %d × %d.", p.Input.Width, p.Input.Height))
-		case wanted > source:
-			add(what, "The source is no larger; upscaling would add bytes but no detail.")
-		default:
-			add(what, "The name is the length of the shorter side; the longer one follows from the aspect ratio.")
-		}
+		add(what, p.sizeReason(r))
+	}
+}
+
+// sizeReason explains the size of a rendition.
+func (p *Plan) sizeReason(r Rendition) string {
+	source, side, wanted := min(p.Input.Width, p.Input.Height), min(r.Width, r.Height), 0
+	for _, n := range r.Names {
+		wanted = max(wanted, n.ShortSide())
+	}
+	switch { // Sizes are rounded down to even numbers, so a source may lose a line.
+	case r.MaxResolution != "" && r.MaxResolution.ShortSide() < wanted:
+		return fmt.Sprintf("This server is configured to make nothing larger than %s; the source is %d × %d.", r.MaxResolution, p.Input.Width, p.Input.Height)
+	case r.MaxUpscale > 1 && side < wanted:
+		return fmt.Sprintf("Upscaling was requested; this server is configured to enlarge a video to at most %s times its size, and the source is %d × %d.", short(r.MaxUpscale), p.Input.Width, p.Input.Height)
+	case r.MaxUpscale == 1 && side < wanted:
+		return fmt.Sprintf("Upscaling was requested, but this server is configured not to enlarge videos; the source is %d × %d.", p.Input.Width, p.Input.Height)
+	case side > source+1:
+		return fmt.Sprintf("Upscaling was requested; the source is %d × %d.", p.Input.Width, p.Input.Height)
+	case wanted > source:
+		return "The source is no larger; upscaling would add bytes but no detail."
+	default:
+		return "The name is the length of the shorter side; the longer one follows from the aspect ratio."
 	}
 }
 

@@ -57,6 +57,15 @@ func TestDecisions(t *testing.T) {
 			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 426, 240, 320, 240
 			p.Codec, p.Audio = video.AV1, nil
 		}),
+		"capped": with(func(p *video.Plan) {
+			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 320, 180, 320, 180
+			p.Renditions = []video.Rendition{
+				{Width: 1280, Height: 720, Names: []video.Name{"1080p", "720p"}, MaxResolution: "720p"},
+				{Width: 480, Height: 270, Names: []video.Name{"480p", "360p"}, MaxUpscale: 1.5},
+				{Width: 320, Height: 180, Names: []video.Name{"240p"}, MaxUpscale: 1},
+				{Width: 256, Height: 144, Names: []video.Name{"144p"}, MaxResolution: "144p"}, // the name that was capped is gone
+			}
+		}),
 	}
 	for name, p := range plans {
 		t.Run(name, func(t *testing.T) {

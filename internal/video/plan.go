@@ -88,6 +88,10 @@ type Rendition struct {
 	Names  []Name `json:"names"`
 	// Codec is that of an earlier pass, if it was not Plan.Codec.
 	Codec Codec `json:"codec,omitempty"`
+	// MaxResolution or MaxUpscale is the operator's limit that made the encode
+	// smaller than one of its names asks for. At most one of them is set.
+	MaxResolution Name    `json:"maxResolution,omitempty"`
+	MaxUpscale    float64 `json:"maxUpscale,omitempty"`
 }
 
 // Chunk is a part of the video that one task encodes. Times are integers in the

@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/servicetest"
@@ -65,7 +66,7 @@ func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 		AbandonedAfter: time.Hour, MeasureQuality: true,
 	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log, Observer: m})
 	b.must(err)
-	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1})
+	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1}, plan.DefaultSizes)
 	b.must(err)
 	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Purger: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)

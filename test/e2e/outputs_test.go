@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -55,6 +56,39 @@ func TestOutputs(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestTheOperatorLimitsTheSizes asks for far more than the settings allow: what comes out is as large
+// as they allow, and made once.
+func TestTheOperatorLimitsTheSizes(t *testing.T) {
+	oneBackend(t, "the same engine reads and writes local files there")
+	t.Parallel()
+	s := start(t, withEnv("SPOOL_MAX_RESOLUTION", "240p"), withEnv("SPOOL_MAX_UPSCALE", "1.5"))
+	ask := newVideo{Filename: "small.mp4", Resolutions: []string{"144p", "240p", "4k", "8k"}, IsPublic: true, Upscale: true}
+	tests := []struct {
+		clip   string
+		want   map[string]frameSize
+		reason string
+	}{
+		{miniClip, map[string]frameSize{"144p": {192, 144}, "240p": {240, 180}, "4k": {240, 180}, "8k": {240, 180}}, "at most 1.5 times its size"},
+		{tinyClip, map[string]frameSize{"144p": {256, 144}, "240p": {426, 240}, "4k": {426, 240}, "8k": {426, 240}}, "nothing larger than 240p"},
+	}
+	for _, tt := range tests {
+		w := s.publish(ask, clip(t, tt.clip))
+		for name, size := range tt.want {
+			if r := w.Resolutions[name]; r.Width != size.width || r.Height != size.height {
+				t.Errorf("%s of %s is %d × %d; want %+v", name, tt.clip, r.Width, r.Height, size)
+			}
+		}
+		report := s.report(w.ID)
+		said := false
+		for _, d := range report.Decisions {
+			said = said || strings.Contains(d.Reason, tt.reason)
+		}
+		if !said {
+			t.Errorf("no decision says %q: %+v", tt.reason, report.Decisions)
+		}
 	}
 }
 

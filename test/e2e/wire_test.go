@@ -12,6 +12,7 @@ type newVideo struct {
 	IsPublic       bool            `json:"isPublic"`
 	Thumbnails     []float64       `json:"thumbnailTimestampsSeconds,omitempty"`
 	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
+	Upscale        bool            `json:"upscale,omitempty"`
 }
 
 // statuses is what create and complete tell about the resolutions.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/worker"
@@ -103,7 +104,7 @@ func examineAll(mode sandbox.Mode, orders io.Reader, verdicts io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1})
+	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1}, plan.DefaultSizes)
 	if err != nil {
 		return err
 	}

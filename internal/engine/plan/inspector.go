@@ -29,6 +29,7 @@ type Config struct {
 	Quality  video.Quality // default Balanced
 	Chunking Chunking      // default DefaultChunking
 	Reading  Reading       // default DefaultReading
+	Sizes    SizeLimits    // default DefaultSizes
 }
 
 // Inspector probes files and plans their encodes. It is safe for concurrent use.
@@ -36,6 +37,7 @@ type Inspector struct {
 	prober   *probe.Prober
 	chunking Chunking
 	reading  Reading
+	sizes    SizeLimits
 	codec    video.Codec
 	quality  video.Quality
 }
@@ -45,6 +47,7 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	return &Inspector{
 		prober: prober, codec: cmp.Or(cfg.Codec, video.H264), quality: cmp.Or(cfg.Quality, video.Balanced),
 		chunking: cmp.Or(cfg.Chunking, DefaultChunking), reading: cmp.Or(cfg.Reading, DefaultReading),
+		sizes: cmp.Or(cfg.Sizes, DefaultSizes),
 	}
 }
 
@@ -55,7 +58,7 @@ func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
-	plan, err := Make(found, ask, i.chunking)
+	plan, err := Make(found, ask, i.chunking, i.sizes)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}

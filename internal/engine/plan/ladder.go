@@ -16,21 +16,32 @@ const (
 	maxArea = 8192 * 4320
 )
 
+// SizeLimits are the operator's limits for the sizes of renditions.
+type SizeLimits struct {
+	MaxResolution video.Name // no rendition is larger
+	MaxUpscale    float64    // how many times its own size a source is enlarged; 1 forbids it
+}
+
+// DefaultSizes are the limits of a server whose operator sets none.
+var DefaultSizes = SizeLimits{MaxResolution: "8k", MaxUpscale: 2}
+
 // ladder computes the renditions for the requested names, largest first. Names
 // that come out at the same size share one encode, and nothing is enlarged
 // unless upscale says so.
-func ladder(width, height float64, names []video.Name, upscale bool) []video.Rendition {
+func (l SizeLimits) ladder(width, height float64, names []video.Name, upscale bool) []video.Rendition {
 	var out []video.Rendition
 	for _, name := range names {
-		w, h := fitSize(width, height, name.ShortSide(), upscale)
-		i := slices.IndexFunc(out, func(r video.Rendition) bool { return r.Width == w && r.Height == h })
+		r := l.fit(width, height, name, upscale)
+		i := slices.IndexFunc(out, func(o video.Rendition) bool { return o.Width == r.Width && o.Height == r.Height })
 		if i < 0 {
 			i = len(out)
-			out = append(out, video.Rendition{Width: w, Height: h})
+			out = append(out, r)
 		}
 		if !slices.Contains(out[i].Names, name) {
 			out[i].Names = append(out[i].Names, name)
 		}
+		out[i].MaxResolution = cmp.Or(out[i].MaxResolution, r.MaxResolution)
+		out[i].MaxUpscale = cmp.Or(out[i].MaxUpscale, r.MaxUpscale)
 	}
 	slices.SortStableFunc(out, func(a, b video.Rendition) int {
 		return cmp.Compare(b.Width*b.Height, a.Width*a.Height)
@@ -38,15 +49,25 @@ func ladder(width, height float64, names []video.Name, upscale bool) []video.Ren
 	return out
 }
 
-// fitSize scales a frame such that its shorter side becomes short, as far as the
-// limits of decoders allow, and keeps its aspect ratio.
-func fitSize(width, height float64, short int, upscale bool) (int, int) {
-	scale := float64(short) / min(width, height)
+// fit scales a frame such that its shorter side becomes that of name, as far as
+// the limits allow, and keeps its aspect ratio. The rendition notes which of the
+// operator's limits made it smaller.
+func (l SizeLimits) fit(width, height float64, name video.Name, upscale bool) video.Rendition {
+	var r video.Rendition
+	short := min(width, height)
+	scale := min(float64(name.ShortSide())/short, maxSide/max(width, height), math.Sqrt(maxArea/width/height))
 	if !upscale {
 		scale = min(scale, 1)
 	}
-	scale = min(scale, maxSide/max(width, height), math.Sqrt(maxArea/width/height))
-	return roundEven(width * scale), roundEven(height * scale)
+	largest := float64(l.MaxResolution.ShortSide()) / short
+	switch {
+	case largest < min(scale, l.MaxUpscale):
+		scale, r.MaxResolution = largest, l.MaxResolution
+	case l.MaxUpscale < scale:
+		scale, r.MaxUpscale = l.MaxUpscale, l.MaxUpscale
+	}
+	r.Width, r.Height = roundEven(width*scale), roundEven(height*scale)
+	return r
 }
 
 // roundEven rounds to an even number. Just below the next even number, an odd

@@ -16,7 +16,7 @@ const maxDuration = 12 * time.Hour
 
 // Make decides what becomes of a file. It is a pure function of what was found
 // in the file and what was asked for.
-func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
+func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*video.Plan, error) {
 	s, err := found.Video()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Make(found *probe.Result, ask Request, cut Chunking) (*video.Plan, error) {
 	limit := newFrameLimit(line, tb)
 	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)
-	p.Renditions = ladder(width, height, ask.Names, ask.Upscale)
+	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
 	p.Chunks = cut.chunks(line, tb, found.SeeksExactly(), limit)
 	if onePacketPerFrame(s, line) {
 		countFrames(p.Chunks, line, limit)

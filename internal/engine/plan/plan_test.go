@@ -35,14 +35,55 @@ func TestLadder(t *testing.T) {
 		{"a fraction of a pixel is rounded once", 720 * 32. / 27, 480, []video.Name{"480p"}, false, []video.Rendition{r(854, 480, "480p")}},
 		{"a frame of one pixel", 1, 1, []video.Name{"144p"}, false, []video.Rendition{r(2, 2, "144p")}},
 		{"a thread stays a thread", 4000, 20, []video.Name{"1080p", "144p"}, false, []video.Rendition{r(4000, 20, "1080p", "144p")}},
-		{"no side beyond the decoders' reach", 4000, 20, []video.Name{"144p"}, true, []video.Rendition{r(8192, 40, "144p")}},
+		{"no side beyond the decoders' reach", 4200, 20, []video.Name{"144p"}, true, []video.Rendition{r(8192, 40, "144p")}},
 		{"a panorama keeps its shape", 12000, 1500, []video.Name{"1080p", "720p"}, false, []video.Rendition{r(8192, 1024, "1080p"), r(5760, 720, "720p")}},
-		{"no more pixels than 8K", 3200, 1600, []video.Name{"8k"}, true, []video.Rendition{r(8192, 4096, "8k")}},
+		{"no more pixels than 8K", 4300, 2160, []video.Name{"8k"}, true, []video.Rendition{r(8192, 4116, "8k")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, ladder(tt.w, tt.h, tt.asked, tt.upscale)); diff != "" {
+			if diff := cmp.Diff(tt.want, DefaultSizes.ladder(tt.w, tt.h, tt.asked, tt.upscale)); diff != "" {
+				t.Errorf("ladder (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLadderWithinTheSettings asks for more than the settings allow.
+func TestLadderWithinTheSettings(t *testing.T) {
+	t.Parallel()
+	r := func(w, h int, resolution video.Name, upscale float64, names ...video.Name) video.Rendition {
+		return video.Rendition{Width: w, Height: h, Names: names, MaxResolution: resolution, MaxUpscale: upscale}
+	}
+	all := func(max video.Name, upscale float64) SizeLimits { return SizeLimits{max, upscale} }
+	tests := []struct {
+		name    string
+		limits  SizeLimits
+		w, h    float64
+		asked   []video.Name
+		upscale bool
+		want    []video.Rendition
+	}{
+		{"twice the size and no more", DefaultSizes, 426, 240, []video.Name{"1080p", "480p", "8k", "360p"}, true,
+			[]video.Rendition{r(852, 480, "", 2, "1080p", "480p", "8k"), r(638, 360, "", 0, "360p")}},
+		{"exactly twice the size is not capped", DefaultSizes, 426, 240, []video.Name{"480p"}, true, []video.Rendition{r(852, 480, "", 0, "480p")}},
+		{"an uneven factor is rounded to even", all("8k", 1.3), 320, 181, []video.Name{"720p"}, true, []video.Rendition{r(416, 236, "", 1.3, "720p")}},
+		{"1 forbids enlarging", all("8k", 1), 320, 180, []video.Name{"720p", "144p"}, true,
+			[]video.Rendition{r(320, 180, "", 1, "720p"), r(256, 144, "", 0, "144p")}},
+		{"a high factor allows all", all("8k", 100), 320, 180, []video.Name{"4k"}, true, []video.Rendition{r(3840, 2160, "", 0, "4k")}},
+		{"not asked to enlarge", all("720p", 2), 320, 180, []video.Name{"8k"}, false, []video.Rendition{r(320, 180, "", 0, "8k")}},
+		{"enlarged to the largest resolution", all("720p", 4), 640, 360, []video.Name{"4k", "720p"}, true, []video.Rendition{r(1280, 720, "720p", 0, "4k", "720p")}},
+		{"the lower limit counts", all("720p", 1.5), 640, 360, []video.Name{"4k"}, true, []video.Rendition{r(960, 540, "", 1.5, "4k")}},
+		{"large sources are reduced", all("1080p", 2), 3840, 2160, []video.Name{"8k", "4k", "1080p", "720p"}, false,
+			[]video.Rendition{r(1920, 1080, "1080p", 0, "8k", "4k", "1080p"), r(1280, 720, "", 0, "720p")}},
+		{"large sources are reduced, enlarging or not", all("1080p", 2), 3840, 2160, []video.Name{"8k"}, true, []video.Rendition{r(1920, 1080, "1080p", 0, "8k")}},
+		{"upright ones as well", all("480p", 2), 1080, 1920, []video.Name{"1080p"}, false, []video.Rendition{r(480, 854, "480p", 0, "1080p")}},
+		{"a source of that size is not capped", all("1080p", 2), 1920, 1080, []video.Name{"4k"}, false, []video.Rendition{r(1920, 1080, "", 0, "4k")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, tt.limits.ladder(tt.w, tt.h, tt.asked, tt.upscale)); diff != "" {
 				t.Errorf("ladder (-want +got):\n%s", diff)
 			}
 		})
@@ -50,13 +91,14 @@ func TestLadder(t *testing.T) {
 }
 
 // TestLadderAlwaysFits tries frames of any shape: sizes are even, within the
-// limits, and never larger than the source.
+// limits, and never larger than the source and the settings allow.
 func TestLadderAlwaysFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(1, 20000).Draw(t, "w"), rapid.IntRange(1, 20000).Draw(t, "h")
 		upscale := rapid.Bool().Draw(t, "upscale")
-		for _, r := range ladder(float64(w), float64(h), video.Names, upscale) {
+		limits := SizeLimits{rapid.SampledFrom(video.Names).Draw(t, "max"), rapid.Float64Range(1, 50).Draw(t, "factor")}
+		for _, r := range limits.ladder(float64(w), float64(h), video.Names, upscale) {
 			if r.Width%2 != 0 || r.Height%2 != 0 || min(r.Width, r.Height) < 2 || max(r.Width, r.Height) > maxSide {
 				t.Fatalf("%d × %d gives %+v", w, h, r)
 			}
@@ -65,6 +107,10 @@ func TestLadderAlwaysFits(t *testing.T) {
 			}
 			if !upscale && (r.Width > max(w, 2) || r.Height > max(h, 2)) {
 				t.Fatalf("%d × %d is blown up to %+v", w, h, r)
+			}
+			short := min(r.Width, r.Height)
+			if short > limits.MaxResolution.ShortSide() || float64(short) > max(float64(min(w, h))*limits.MaxUpscale+1, minSide) {
+				t.Fatalf("%d × %d gives %+v with %+v", w, h, r, limits)
 			}
 		}
 	})
@@ -167,7 +213,7 @@ func TestChooseStreams(t *testing.T) {
 	if err := found.Read(strings.NewReader(json)); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking)
+	plan, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +255,7 @@ func TestRefusedByPlan(t *testing.T) {
 			if err := found.Read(strings.NewReader(tt.json)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking)
+			_, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
 			if f, _ := errors.AsType[*video.Failure](err); f == nil || f.Code != tt.want || len(f.Message) < 10 {
 				t.Errorf("makePlan = %v; want failure %s with a sentence", err, tt.want)
 			}
