@@ -59,8 +59,8 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.Playback == "redirect")
 	p.leases = uploads.NewLeases(p.store, log)
 	p.uploads = uploads.New(c.uploadConfig(), uploads.Parts{
-		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Keys: p.signing, Passes: passes, Admit: probe.Admit,
-		Now: now, Log: log, Observer: o, Hook: hook,
+		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
+		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
 	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, c.Upscale)
 	marker := janitor.NewMarker(p.store, p.blobs)
@@ -77,6 +77,7 @@ func (c *Config) uploadConfig() uploads.Config {
 	return uploads.Config{
 		URLTTL: c.UploadURLTTL, MaxBytes: int64(c.MaxUploadBytes),
 		ResumableURLTTL: c.ResumableURLTTL, MaxResumableBytes: int64(c.MaxResumableBytes),
+		AbandonedAfter: c.AbandonedAfter,
 	}
 }
 

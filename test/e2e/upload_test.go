@@ -120,6 +120,32 @@ func TestASecondUploadReplacesTheFirst(t *testing.T) {
 	s.waitReady(u)
 }
 
+// TestALaterUploadEndsTheEarlierOne sends a second file while the first is still on its way.
+func TestALaterUploadEndsTheEarlierOne(t *testing.T) {
+	oneMachineOnly(t, "a bucket keeps what comes last, whole")
+	t.Parallel()
+	s := shared(t)
+	u := s.create(tinyVideo)
+	body, sender := io.Pipe()
+	defer sender.Close()
+	first := make(chan reply, 1)
+	go func() {
+		r, err := s.trySend("PUT", u.UploadURL, body, header{"Content-Type", u.ContentType})
+		if err != nil {
+			t.Errorf("the first upload has no answer: %v", err)
+		}
+		first <- r
+	}()
+	if _, err := sender.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	s.put(u, clip(t, tinyClip))
+	r := <-first
+	r.problem(t, http.StatusConflict, "upload_replaced")
+	s.complete(u.ID)
+	s.wantVideo(s.waitReady(u), tinyFrames)
+}
+
 func TestUploadsBeyondTheLimitAreRefused(t *testing.T) {
 	oneMachineOnly(t, "a bucket takes them; completing them is refused, which has a test of its own")
 	t.Parallel()

@@ -32,6 +32,7 @@ type Rig struct {
 	Store *store.Store
 	Queue queue.Queue
 	Blobs *disk.Store // what the services see may be wrapped
+	Dir   string      // of Blobs
 	By    auth.Actor
 
 	OnPoint func(failpoint.Point) // may be set by a test
@@ -91,7 +92,8 @@ func (r *Rig) wire(wrap func(*disk.Store) blob.Store, options []func(*Config)) {
 		o(&c)
 	}
 	var err error
-	r.Blobs, err = disk.Open(filepath.Join(r.T.TempDir(), "objects"), disk.Options{})
+	r.Dir = filepath.Join(r.T.TempDir(), "objects")
+	r.Blobs, err = disk.Open(r.Dir, disk.Options{})
 	r.Must(err)
 	r.Services, err = Wire(r.T.Context(), c, Parts{
 		Store: r.Store, Queue: r.Queue, Blobs: wrap(r.Blobs), Now: r.Now,

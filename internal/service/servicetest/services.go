@@ -99,8 +99,9 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Files = pipeline.NewFiles(p.Store, p.Blobs)
 	s.Player = playback.NewPlayer(p.Store, p.Blobs, s.Signing, now, c.Redirect)
 	s.Leases = uploads.NewLeases(p.Store, p.Log)
+	c.Uploads.AbandonedAfter = c.AbandonedAfter
 	s.Uploads = uploads.New(c.Uploads, uploads.Parts{
-		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
+		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Leases: s.Leases, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, c.Upscale)

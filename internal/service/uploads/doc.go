@@ -4,16 +4,18 @@
 // # PUT
 //
 // The file streams into the storage. A broken connection leaves nothing. Everything that can be
-// refused is refused before the first byte is read.
+// refused is refused before the first byte is read. So that nobody can fill the disk or hold a
+// connection for ever with one address, a PUT has the upload lease as well, must be as fast as a slow
+// mobile network, and ends when its video is given up (putBody).
 //
 // # Resumable uploads
 //
 // A video has one resumable upload, at one address. The protocol is package web/tus's; here is
 // what is decided about it.
-//   - One request at a time writes to an upload (Leases). In a process that is a map; among processes
+//   - One request at a time writes to an upload (Leases), be it a PUT or one of tus. In a process that is a map; among processes
 //     it is a row with an expiry by the database's clock, 8 s ahead and renewed every 2 s for all
 //     uploads of a process with one statement. The later request wins: the holder is told through the
-//     row, stores what it has and releases the lease. A killed process has lost its leases within
+//     row, stores what it has (a PUT removes it) and releases the lease. A killed process has lost its leases within
 //     8 s. A process that wakes up after its lease has ended notices so by its own clock before it
 //     writes.
 //   - Beginning an upload, or continuing it at a later address, moves the video's expiry to the end of

@@ -34,7 +34,7 @@ type leaseRows interface {
 	Drop(ctx context.Context, lease store.Lease) error
 }
 
-// Leases let one request at a time in the whole fleet write to a resumable upload. Within this process
+// Leases let one request at a time in the whole fleet write to the upload of a video. Within this process
 // a map decides, among processes a row in the database. All leases of a process are renewed with one
 // statement, so that thousands of slow clients cost no more than one.
 type Leases struct {
@@ -51,6 +51,7 @@ type Leases struct {
 // holder is the request that has a lease, or waits for it.
 type holder struct {
 	lease store.Lease
+	put   bool          // the request is a PUT, which cannot be resumed
 	since time.Time     // zero: the lease is not taken yet
 	lost  bool          // another process may have the lease
 	stop  func()        // asks the request to end
@@ -73,12 +74,20 @@ func NewLeases(s *store.Store, log *slog.Logger) *Leases {
 // for long, and its client is back already. In the same way stop is called when another request wants
 // the upload, or when the lease is lost.
 func (l *Leases) Acquire(ctx context.Context, id video.ID, stop func()) (Lease, error) {
+	return l.acquire(ctx, &holder{}, id, stop)
+}
+
+// acquirePut is Acquire for a request that has to start over when it is stopped. InterruptAll does not
+// stop it.
+func (l *Leases) acquirePut(ctx context.Context, id video.ID, stop func()) (Lease, error) {
+	return l.acquire(ctx, &holder{put: true}, id, stop)
+}
+
+func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func()) (Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
-	h := &holder{
-		lease: store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process},
-		ended: make(chan struct{}),
-	}
+	h.lease = store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process}
+	h.ended = make(chan struct{})
 	h.stop = sync.OnceFunc(func() { panics.Log(ctx, l.log, "a request panicked when it was asked to stop", stop) })
 	if err := l.enter(ctx, h); err != nil {
 		return Lease{}, err
@@ -147,13 +156,15 @@ func (l *Leases) Interrupt(id video.ID) {
 	}
 }
 
-// InterruptAll asks all requests that write to uploads to store what they have and end: their clients
-// go on at another process, or after the next start.
+// InterruptAll asks all requests that write to resumable uploads to store what they have and end:
+// their clients go on at another process, or after the next start.
 func (l *Leases) InterruptAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range l.held {
-		go h.stop()
+		if !h.put {
+			go h.stop()
+		}
 	}
 }
 

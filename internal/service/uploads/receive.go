@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
@@ -18,6 +19,7 @@ type Incoming struct {
 	ContentType string
 	Length      int64 // -1 when the client does not say
 	Body        io.Reader
+	Stop        func() // interrupts a read of Body that is under way
 }
 
 // Receive stores the file of a PUT to an upload address and returns its ETag. Everything that can be
@@ -38,36 +40,42 @@ func (s *Service) Receive(ctx context.Context, in Incoming) (etag string, err er
 	if in.Length > limit {
 		return "", tooLarge(in.Length, limit)
 	}
-	if err := s.reserve.Check(in.Length); err != nil {
-		return "", err
-	}
-	body := s.reserve.Reader(&limitedBody{r: in.Body, left: limit, limit: limit})
-	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), body)
+	info, err := s.put(ctx, v, in)
 	if err != nil {
-		return "", uploadError(err)
+		return "", err
 	}
 	s.hook.Reach(failpoint.UploadStored)
 	s.observe.Uploaded(info.Size)
 	return info.ETag, s.DiscardIfClosed(ctx, v.ID)
 }
 
-// limitedBody passes on a request's body and fails as soon as it is longer than the limit. It tells
-// errors of the client's connection from those of the storage.
-type limitedBody struct {
-	r           io.Reader
-	left, limit int64
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return 0, &video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file has more than the %d bytes that are accepted.", b.limit)}
+// put stores the file while no other request writes to the upload of the video. A request that began
+// earlier is ended, and its bytes are gone, before this one's disk space is checked.
+func (s *Service) put(ctx context.Context, v video.Video, in Incoming) (blob.Info, error) {
+	end := v.UploadExpiresAt.Add(s.config.AbandonedAfter)
+	body := &putBody{r: in.Body, limit: s.config.MaxBytes, now: s.now, end: end}
+	lease, err := s.leases.acquirePut(ctx, v.ID, func() {
+		body.stopped.Store(true)
+		if in.Stop != nil {
+			in.Stop()
+		}
+	})
+	if err != nil {
+		return blob.Info{}, err
 	}
-	if err != nil && err != io.EOF {
-		err = &video.Error{Kind: video.Invalid, Code: "upload_interrupted",
-			Msg: "The upload broke off; nothing was stored. Send the whole file again.", Err: err}
+	defer lease.Release()
+	body.valid = lease.Valid
+	if err := s.reserve.Check(in.Length); err != nil {
+		return blob.Info{}, err
 	}
-	return n, err
+	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), s.reserve.Reader(body))
+	if err == nil {
+		return info, nil
+	}
+	if body.stopped.Load() { // the video may have been deleted
+		if closed := s.DiscardIfClosed(ctx, v.ID); closed != nil {
+			return blob.Info{}, closed
+		}
+	}
+	return blob.Info{}, uploadError(err)
 }

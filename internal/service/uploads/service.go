@@ -24,6 +24,7 @@ type Config struct {
 	MaxBytes          int64         // largest file accepted in one request
 	ResumableURLTTL   time.Duration // how long an address of a resumable upload lives
 	MaxResumableBytes int64         // largest file accepted resumably
+	AbandonedAfter    time.Duration // how long after its address has expired a PUT may go on
 }
 
 // Observer is told what an operator wants to count.
@@ -37,6 +38,7 @@ type Parts struct {
 	Store    *store.Store
 	Blobs    blob.Store
 	Reserve  *diskspace.Reserve
+	Leases   *Leases
 	Keys     *auth.SigningKeys
 	Passes   *pipeline.Passes
 	Admit    func(head []byte) error // returns a *video.Failure for a file that begins like no video
@@ -52,6 +54,7 @@ type Service struct {
 	store   *store.Store
 	blobs   blob.Store
 	reserve *diskspace.Reserve
+	leases  *Leases
 	keys    *auth.SigningKeys
 	passes  *pipeline.Passes
 	admit   func(head []byte) error
@@ -64,7 +67,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config, p Parts) *Service {
 	return &Service{
-		config: c, store: p.Store, blobs: p.Blobs, reserve: p.Reserve, keys: p.Keys, passes: p.Passes,
+		config: c, store: p.Store, blobs: p.Blobs, reserve: p.Reserve, leases: p.Leases, keys: p.Keys, passes: p.Passes,
 		admit: p.Admit, now: p.Now, log: p.Log, observe: p.Observer, hook: p.Hook,
 	}
 }

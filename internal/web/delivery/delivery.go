@@ -30,8 +30,7 @@ type Player interface {
 
 // Config holds the settings. The zero value is right outside of tests.
 type Config struct {
-	// IdleTimeout is how long an upload may make no progress; default 60 s. Its
-	// total time is not limited.
+	// IdleTimeout is how long an upload may make no progress; default 60 s.
 	IdleTimeout time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time

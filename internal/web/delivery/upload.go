@@ -2,10 +2,8 @@ package delivery
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
@@ -20,7 +18,7 @@ func (d *delivery) upload(w http.ResponseWriter, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "ETag")
 
-	etag, err := d.receive(r, &timeoutReader{from: r.Body, control: http.NewResponseController(w), idle: d.idleTimeout})
+	etag, err := d.receive(r, NewBody(w, r, d.idleTimeout))
 	if err != nil {
 		problem.Write(w, r, err)
 		return
@@ -30,7 +28,7 @@ func (d *delivery) upload(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err error) {
+func (d *delivery) receive(r *http.Request, body *Body) (etag string, err error) {
 	if r.Header.Get("Content-Range") != "" { // a part must not be stored as the whole file
 		return "", &video.Error{Kind: video.Invalid, Code: "partial_upload_unsupported", Msg: "Send the whole file in one request, without Content-Range."}
 	}
@@ -40,23 +38,10 @@ func (d *delivery) receive(r *http.Request, body io.Reader) (etag string, err er
 		ContentType: r.Header.Get("Content-Type"),
 		Length:      r.ContentLength,
 		Body:        body,
+		Stop:        body.Stop,
 	})
 	if errors.Is(err, os.ErrDeadlineExceeded) { // the service reports it as a broken connection
 		return "", &video.Error{Kind: video.Invalid, Code: "upload_stalled", Msg: "The upload made no progress for too long. Nothing was stored; send it again.", Err: err}
 	}
 	return etag, err
-}
-
-// timeoutReader reads a body for as long as it takes, provided that every read
-// returns something within the idle timeout.
-type timeoutReader struct {
-	from    io.Reader
-	control *http.ResponseController
-	idle    time.Duration
-}
-
-func (t *timeoutReader) Read(b []byte) (int, error) {
-	// Only connections of tests do not support deadlines.
-	_ = t.control.SetReadDeadline(time.Now().Add(t.idle))
-	return t.from.Read(b)
 }

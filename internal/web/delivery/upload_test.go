@@ -209,6 +209,27 @@ func TestStalledUpload(t *testing.T) {
 	}
 }
 
+// A later PUT to the same URL ends the earlier one, which may be waiting for bytes that never come.
+func TestAStoppedUploadIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &fakeService{receive: func(in uploads.Incoming) (string, error) {
+		go in.Stop()
+		_, err := io.ReadAll(in.Body)
+		if err == nil {
+			return "", errors.New("the body ends as if it were whole")
+		}
+		return "", &video.Error{Kind: video.Conflict, Code: "upload_replaced"}
+	}}
+	conn, answers := serveUploads(t, s, Config{})
+	began := time.Now()
+	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nonly this", uploadPath)
+	res := readAnswer(t, answers)
+	wantProblem(t, res.StatusCode, res.Header, res.Body, 409, "upload_replaced")
+	if waited := time.Since(began); waited > testDrain {
+		t.Errorf("the answer took %s", waited)
+	}
+}
+
 func TestSlowButSteadyUploadIsTaken(t *testing.T) {
 	t.Parallel()
 	var got []byte

@@ -169,13 +169,13 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	in := newBody(w, r, s.config.IdleTimeout)
-	lease, err := s.services.Leases.Acquire(r.Context(), id, in.stop)
+	in := delivery.NewBody(w, r, s.config.IdleTimeout)
+	lease, err := s.services.Leases.Acquire(r.Context(), id, in.Stop)
 	if err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	defer lease.Release()
+	defer lease.Release() // after a stop, what has arrived is stored, and the client resumes from there
 	// While this request waited for the lease, another one may have completed or
 	// deleted the video.
 	if resumable, err = s.services.Uploads.OpenResumable(r.Context(), token, id); err != nil {
@@ -202,7 +202,7 @@ func checkHeaders(r *http.Request, resumable uploads.Resumable) error {
 }
 
 // handle passes a request to tusd and writes the response if it failed.
-func (s *server) handle(w http.ResponseWriter, r *http.Request, in *body, q *request) {
+func (s *server) handle(w http.ResponseWriter, r *http.Request, in *delivery.Body, q *request) {
 	base, err := s.config.Base(r)
 	if err != nil {
 		problem.Write(w, r, err)

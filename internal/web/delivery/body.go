@@ -1,4 +1,4 @@
-package tus
+package delivery
 
 import (
 	"io"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// body is the body of a request. It may take as long as it likes, provided that
-// every read returns something within the idle timeout. It ends early when it is
-// stopped: what has arrived by then is stored, and the client resumes from there.
-type body struct {
+// Body is the body of a request that uploads a file. It may take as long as it likes,
+// provided that every read returns something within the idle timeout. It ends early
+// when it is stopped.
+type Body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
@@ -19,11 +19,12 @@ type body struct {
 	stopped, finished bool
 }
 
-func newBody(w http.ResponseWriter, r *http.Request, idle time.Duration) *body {
-	return &body{ReadCloser: r.Body, control: http.NewResponseController(w), idle: idle, finished: r.ContentLength == 0}
+// NewBody returns the body of r.
+func NewBody(w http.ResponseWriter, r *http.Request, idle time.Duration) *Body {
+	return &Body{ReadCloser: r.Body, control: http.NewResponseController(w), idle: idle, finished: r.ContentLength == 0}
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *Body) Read(p []byte) (int, error) {
 	if !b.setDeadline(time.Now().Add(b.idle)) {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -38,7 +39,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // setDeadline sets the deadline of the next read. It reports false after a stop.
-func (b *body) setDeadline(at time.Time) bool {
+func (b *Body) setDeadline(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stopped {
@@ -48,8 +49,8 @@ func (b *body) setDeadline(at time.Time) bool {
 	return true
 }
 
-// stop ends the body. It interrupts a read that is under way.
-func (b *body) stop() {
+// Stop ends the body. It interrupts a read that is under way.
+func (b *Body) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.finished {
