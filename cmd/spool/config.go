@@ -51,7 +51,7 @@ type Config struct {
 	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
 	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
 	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that uploads and tasks leave free. When it runs short, uploads get 507 and tasks wait."`
+	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
 	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
 	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
 	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`

@@ -20,7 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/web/tus"
 )
 
-// The data directory holds these and the lock file, and nothing else does.
+// The data directory holds these, the lock file and diskspace.EmergencyFile, and nothing else does.
 const (
 	databaseFile   = "spool.db"
 	objectsFolder  = "objects"

@@ -41,9 +41,12 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	stop, release := untilSignal(ctx, p.exit)
 	defer release()
 
+	if err := c.emergency().ReleaseIfFull(); err != nil {
+		log.Warn("the free disk space could not be measured", "err", err)
+	}
 	lock, err := lockDir(c.DataDir)
 	if err != nil {
-		return err
+		return c.explainFullDisk(err)
 	}
 	defer lock.unlock()
 
@@ -61,7 +64,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	svc, err := wire(ctx, &c.Config, log, m)
 	started()
 	if err != nil {
-		return err
+		return c.explainFullDisk(err)
 	}
 	p.logStart(log)
 	log.Info("started", c.startAttributes(ln.Addr(), svc)...)

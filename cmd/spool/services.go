@@ -62,13 +62,15 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
 		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
-	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, c.Upscale)
+	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
-	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases)
+	emergency := c.emergency()
+	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Log: log,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner,
+		Hold: emergency.Hold, Log: log,
 	}
 	return marker.Write(ctx)
 }

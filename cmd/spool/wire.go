@@ -126,7 +126,9 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("make the scratch folder: %w", err)
 	}
-	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil {
+	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil && c.diskFull() != nil {
+		return nil, err // not the sandbox is to blame
+	} else if err != nil {
 		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
 	}
 	return box, nil

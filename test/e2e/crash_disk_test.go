@@ -54,6 +54,8 @@ func TestANearlyFullDisk(t *testing.T) {
 
 	r := s.send("PUT", u.UploadURL, strings.NewReader("x"), header{"Content-Type", u.ContentType})
 	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
+	r = s.call("POST", "/api/video", tinyVideo)
+	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	s.deleteVideo(old.ID)
 	free()
 	s.put(u, clip(t, tinyClip))
@@ -61,10 +63,77 @@ func TestANearlyFullDisk(t *testing.T) {
 	s.wantVideo(s.waitReady(u), tinyFrames)
 }
 
+// TestAFullDiskIsLeftByDeleting takes the last byte of the disk: the service still starts, and videos
+// can be deleted. When even the space that was held for this is gone, the start says why it fails.
+func TestAFullDiskIsLeftByDeleting(t *testing.T) {
+	oneMachineOnly(t, "the database does not need the disk of this machine")
+	t.Parallel()
+	s := start(t, withDataDir(smallDisk(t)))
+	disk := filepath.Dir(s.dataDir)
+	first, second := s.publish(tinyVideo, clip(t, tinyClip)), s.publish(tinyVideo, clip(t, tinyClip))
+	s.until("disk space to be held", readyTimeout, func() bool {
+		_, err := os.Stat(filepath.Join(s.dataDir, diskspace.EmergencyFile))
+		return err == nil
+	})
+	free := rig.Fill(t, disk)
+	s.deleteVideo(first.ID)
+	free()
+	s.stop()
+
+	if err := diskspace.NewEmergency(s.dataDir, 16<<20).Hold(); err != nil { // the service does so every minute
+		t.Fatal(err)
+	}
+	free = rig.Fill(t, disk)
+	s.launch()
+	s.waitReadyz()
+	s.deleteVideo(second.ID)
+	s.stop()
+	free()
+
+	rig.Fill(t, disk)
+	s.launch()
+	s.waitExit(startTimeout)
+	said := s.out.String() + s.log.String()
+	if !strings.Contains(said, "is full: ") || strings.Contains(said, "sandbox=off") {
+		t.Errorf("a start on a full disk says %s", said)
+	}
+}
+
+// TestCreatesDoNotFillTheDisk creates videos until it is refused: what is left is the reserve, and the
+// space of videos that are deleted is used again. (SQLite's log takes some MiB of it.)
+func TestCreatesDoNotFillTheDisk(t *testing.T) {
+	oneMachineOnly(t, "the database does not need the disk of this machine")
+	t.Parallel()
+	s := start(t, withDataDir(smallDisk(t)))
+	disk := filepath.Dir(s.dataDir)
+	takeAllBut(t, disk, 28<<20)
+	large := tinyVideo
+	large.CustomMetadata = []byte(`{"a":"` + strings.Repeat("x", 15<<10) + `"}`)
+	var made []upload
+	for {
+		r := s.call("POST", "/api/video", large)
+		if r.status == http.StatusInsufficientStorage {
+			r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
+			break
+		}
+		if made = append(made, decode[upload](t, r, http.StatusCreated)); len(made) > 5000 {
+			t.Fatal("5000 videos fit into 12 MiB")
+		}
+	}
+	if free, err := diskspace.Free(disk); err != nil || free < 12<<20 {
+		t.Errorf("%d videos leave %d bytes free (%v); want most of the reserve", len(made), free, err)
+	}
+	s.restart()
+	for _, u := range made[:len(made)/2] {
+		s.deleteVideo(u.ID)
+	}
+	s.create(large)
+}
+
 // takeAllBut grows the ballast until only so many bytes are free.
 func takeAllBut(t testing.TB, dir string, left uint64) {
 	t.Helper()
-	f, err := os.OpenFile(filepath.Join(dir, rig.Ballast), os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(dir, rig.Ballast), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

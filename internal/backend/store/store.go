@@ -190,6 +190,17 @@ func (s *Store) Writer() *sql.DB { return s.write }
 // Reader returns the pool that only reads.
 func (s *Store) Reader() *sql.DB { return s.read }
 
+// ReusableBytes returns how much of the database file deleted rows have left, which new rows use
+// again. PostgreSQL takes care of its own disk: for it, it is 0.
+func (s *Store) ReusableBytes(ctx context.Context) (int64, error) {
+	if s.pool != nil {
+		return 0, nil
+	}
+	var bytes int64
+	err := s.db.QueryRowContext(ctx, `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`).Scan(&bytes)
+	return bytes, wrap("measure reusable space", err)
+}
+
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, `SELECT 1`)

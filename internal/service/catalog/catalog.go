@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -16,10 +17,12 @@ type Catalog struct {
 	uploads *uploads.Service
 	passes  *pipeline.Passes
 	now     func() time.Time
+	space   func(context.Context) error
 	upscale bool
 }
 
-// New returns a Catalog. With upscale, small sources are scaled up unless a client says otherwise.
-func New(s *store.Store, keys *auth.SigningKeys, u *uploads.Service, p *pipeline.Passes, now func() time.Time, upscale bool) *Catalog {
-	return &Catalog{store: s, keys: keys, uploads: u, passes: p, now: now, upscale: upscale}
+// New returns a Catalog. Nothing is created while space returns an error. With upscale, small sources
+// are scaled up unless a client says otherwise.
+func New(s *store.Store, keys *auth.SigningKeys, u *uploads.Service, p *pipeline.Passes, now func() time.Time, space func(context.Context) error, upscale bool) *Catalog {
+	return &Catalog{store: s, keys: keys, uploads: u, passes: p, now: now, space: space, upscale: upscale}
 }

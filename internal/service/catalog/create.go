@@ -33,6 +33,10 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if faults := d.Check(); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
+	// Rows take disk space as well. Without this, creates alone could fill the disk.
+	if err := c.space(ctx); err != nil {
+		return Upload{}, err
+	}
 	ttl, maxBytes := c.uploads.Limits()
 	v, err := c.newVideo(by, d, ttl)
 	if err != nil {

@@ -7,6 +7,13 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t, func(c *servicetest.Config) { c.MinFree = 1 << 60 })
+	_, err := b.Catalog.Create(t.Context(), b.By, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"240p"}}, servicetest.Base)
+	servicetest.WantCode(t, err, video.InsufficientStorage, "insufficient_storage")
+}
+
 func TestAClientMayRefuseUpscaling(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

@@ -19,11 +19,23 @@ type Deleter struct {
 	cleaner *Cleaner
 	passes  *pipeline.Passes
 	leases  *uploads.Leases
+	release func() bool
 }
 
-// NewDeleter returns a Deleter whose objects the cleaner removes.
-func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases) *Deleter {
-	return &Deleter{cleaner: c, passes: p, leases: l}
+// NewDeleter returns a Deleter whose objects the cleaner removes. On a full disk, release gives it
+// disk space that was held for this, and reports whether there was any.
+func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, release func() bool) *Deleter {
+	return &Deleter{cleaner: c, passes: p, leases: l, release: release}
+}
+
+// onFullDisk does a step of a deletion, once more if the disk is full and space could be released:
+// a deletion has to be recorded, and must work when there is no other way to get space back.
+func (d *Deleter) onFullDisk(step func() error) error {
+	err := step()
+	if video.KindOf(err) == video.InsufficientStorage && d.release() {
+		return step()
+	}
+	return err
 }
 
 // deletionTimeout is how long a deletion may go on after its client has left.
@@ -37,14 +49,14 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 		return err
 	}
 	if v.DeletedAt.IsZero() {
-		if err := d.markDeleted(ctx, id); err != nil {
+		if err := d.onFullDisk(func() error { return d.markDeleted(ctx, id) }); err != nil {
 			return err
 		}
 		d.cleaner.hook.Reach(failpoint.VideoDeleted)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return d.cleaner.removeVideo(ctx, id)
+	return d.onFullDisk(func() error { return d.cleaner.removeVideo(ctx, id) })
 }
 
 func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
@@ -70,7 +82,8 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	if err != nil {
 		return err
 	}
-	if err := d.removeResolution(ctx, v.ID, id); video.KindOf(err) == video.NotFound {
+	err = d.onFullDisk(func() error { return d.removeResolution(ctx, v.ID, id) })
+	if video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
 	} else if err != nil {
 		return err
@@ -78,7 +91,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	d.cleaner.hook.Reach(failpoint.ResolutionGone)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return d.removeFiles(ctx, v, id)
+	return d.onFullDisk(func() error { return d.removeFiles(ctx, v, id) })
 }
 
 func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {

@@ -28,6 +28,7 @@ type Maintenance struct {
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
+	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
 }
 
@@ -72,6 +73,9 @@ func (m *Maintenance) tidy(ctx context.Context) {
 	}
 	if err := m.Cleaner.FinishDeletions(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)
+	}
+	if err := m.Hold(); err != nil {
+		m.Log.WarnContext(ctx, "could not hold disk space for a full disk", "err", err)
 	}
 }
 

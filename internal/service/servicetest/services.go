@@ -50,6 +50,7 @@ type Parts struct {
 	Observer uploads.Observer // nil: nothing is counted
 	Now      func() time.Time // nil: the clock of the database
 	Hook     failpoint.Hook
+	Release  func() bool // releases disk space for deletions; nil: there is none
 }
 
 // Services are all services. Tests call the methods of the embedded ones directly.
@@ -104,10 +105,13 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Leases: s.Leases, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
-	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, c.Upscale)
+	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases)
+	if p.Release == nil {
+		p.Release = func() bool { return false }
+	}
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, p.Release)
 	return s, nil
 }
