@@ -26,7 +26,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideEncoding(add)
 	p.decideAudio(add)
 	p.decideThumbnails(add)
-	add("Titles, locations, dates, chapters, subtitles and other metadata are removed.",
+	add("Titles, locations, dates, chapters and all other data of the file are removed.",
 		"They may reveal more about the author than viewers should know.")
 	return all
 }

@@ -18,6 +18,20 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// handler does the work of a task in a folder of its own, which is "" for a kind that uses no disk.
+type handler func(w *Worker, ctx context.Context, t queue.Task, v video.Video, dir string) error
+
+// handlers has one for each kind in the pipeline's table.
+var handlers = map[queue.Kind]handler{
+	queue.Inspect:    (*Worker).inspect,
+	queue.Encode:     (*Worker).encode,
+	queue.Audio:      (*Worker).encodeAudio,
+	queue.Thumbnails: (*Worker).makeThumbnails,
+	queue.Assemble:   (*Worker).assemble,
+	queue.Measure:    (*Worker).measure,
+	queue.Purge:      (*Worker).purge,
+}
+
 func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	names := v.Unplanned()
 	if len(names) == 0 {

@@ -55,20 +55,6 @@ func New(s Services, engine Engine, scratch string, log *slog.Logger, o Observer
 	return &Worker{Services: s, engine: engine, scratch: scratch, log: log, observe: o}, nil
 }
 
-// handler does the work of a task in a folder of its own, which is "" for a kind that uses no disk.
-type handler func(w *Worker, ctx context.Context, t queue.Task, v video.Video, dir string) error
-
-// handlers has one for each kind in the pipeline's table.
-var handlers = map[queue.Kind]handler{
-	queue.Inspect:    (*Worker).inspect,
-	queue.Encode:     (*Worker).encode,
-	queue.Audio:      (*Worker).encodeAudio,
-	queue.Thumbnails: (*Worker).makeThumbnails,
-	queue.Assemble:   (*Worker).assemble,
-	queue.Measure:    (*Worker).measure,
-	queue.Purge:      (*Worker).purge,
-}
-
 // Handle does one task.
 func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 	if t.Attempt > 1 {

@@ -136,7 +136,8 @@ func TestALaterUploadEndsTheEarlierOne(t *testing.T) {
 		}
 		first <- r
 	}()
-	if _, err := sender.Write(make([]byte, 1<<20)); err != nil {
+	// More than the sockets buffer: the server is reading when the second upload begins.
+	if _, err := sender.Write(make([]byte, 32<<20)); err != nil {
 		t.Fatal(err)
 	}
 	s.put(u, clip(t, tinyClip))

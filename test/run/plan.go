@@ -17,7 +17,7 @@ var (
 	slow = below("internal/backend/blob/s3", "internal/backend/queue/river", "internal/engine/encode", "internal/engine/mp4",
 		"internal/engine/sandbox", "internal/worker", "test/cluster", "test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
-	long = below("internal/engine", "test")
+	long = below("internal/backend/blob/s3", "internal/engine", "test")
 )
 
 // There are two builds of the program and its libraries, and each is compiled

@@ -29,6 +29,12 @@ func ContentType(key string) string {
 		return "application/dash+xml"
 	case ".m4s":
 		return "video/iso.segment"
+	case ".m4a":
+		return "audio/mp4"
+	case ".vtt":
+		return "text/vtt; charset=utf-8"
+	case ".webp":
+		return "image/webp"
 	}
 	return "application/octet-stream"
 }

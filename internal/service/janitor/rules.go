@@ -83,9 +83,8 @@ func (r rules) keeps(o owner, key string) bool {
 	case objects.Work:
 		return working
 	}
-	name, thumbnail, ok := objects.ParsePlaybackFile(rest)
-	res, has := v.Resolution(name)
-	return ok && has && res.Status != video.Fail && thumbnail < len(v.Thumbnails) && objects.PlaybackArea(v) == area
+	file, ok := objects.ParseFile(rest)
+	return ok && file.Kept(v) && objects.PlaybackArea(v) == area
 }
 
 // isRecent reports whether a completion may still record this copy of a source. A time far in the future

@@ -21,8 +21,6 @@ package objects
 import (
 	"encoding/binary"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,38 +115,6 @@ func PlaybackArea(v video.Video) Area {
 
 // Playback is the key of a file that people play.
 func Playback(v video.Video, file string) string { return PlaybackArea(v).Prefix(v.ID) + file }
-
-// PlaybackKeys are the keys of all files that people play of a resolution.
-func PlaybackKeys(v video.Video, name video.Name) []string {
-	keys := []string{Playback(v, RenditionFile(name))}
-	for i := range v.Thumbnails {
-		keys = append(keys, Playback(v, ThumbnailFile(name, i)))
-	}
-	return keys
-}
-
-// RenditionFile is the name of the MP4 file of a resolution.
-func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
-
-// ThumbnailFile is the name of a thumbnail of a resolution.
-func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
-
-var playbackFile = regexp.MustCompile(`^([0-9]+[pk])(?:\.mp4|-([0-9]{1,2})\.jpg)$`)
-
-// ParsePlaybackFile splits the name of a file that people play. thumbnail is -1 for the rendition
-// file itself.
-func ParsePlaybackFile(file string) (name video.Name, thumbnail int, ok bool) {
-	m := playbackFile.FindStringSubmatch(file)
-	if m == nil || !video.Name(m[1]).Valid() {
-		return "", 0, false
-	}
-	if m[2] == "" {
-		return video.Name(m[1]), -1, true
-	}
-	i, err := strconv.Atoi(m[2])
-	// "00" would be a second address of the same thumbnail, and there is no such object.
-	return video.Name(m[1]), i, err == nil && strconv.Itoa(i) == m[2]
-}
 
 // Parse splits a key into its area, its video and the rest.
 func Parse(key string) (area Area, id video.ID, rest string, ok bool) {

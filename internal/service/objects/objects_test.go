@@ -35,7 +35,7 @@ func TestKeysStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestParsePlaybackFile(t *testing.T) {
+func TestParseFile(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		file      string
@@ -54,9 +54,9 @@ func TestParsePlaybackFile(t *testing.T) {
 		{"", "", 0, false},
 	}
 	for _, tt := range tests {
-		name, thumbnail, ok := objects.ParsePlaybackFile(tt.file)
-		if ok != tt.ok || ok && (name != tt.name || thumbnail != tt.thumbnail) {
-			t.Errorf("%q is parsed as %s, %d, %t; want %s, %d, %t", tt.file, name, thumbnail, ok, tt.name, tt.thumbnail, tt.ok)
+		f, ok := objects.ParseFile(tt.file)
+		if ok != tt.ok || ok && (f != objects.File{Resolution: tt.name, Thumbnail: tt.thumbnail}) {
+			t.Errorf("%q is parsed as %+v, %t; want %s, %d, %t", tt.file, f, ok, tt.name, tt.thumbnail, tt.ok)
 		}
 	}
 }
@@ -69,5 +69,27 @@ func TestParse(t *testing.T) {
 	}
 	if _, _, _, ok := objects.Parse("public/720p.mp4"); ok {
 		t.Error("a key without a video is accepted")
+	}
+}
+
+func TestFilesOfAVideo(t *testing.T) {
+	t.Parallel()
+	v := video.Video{ID: id, Thumbnails: []float64{1}, Resolutions: []video.Resolution{
+		{Name: "720p", Status: video.Ready}, {Name: "480p", Status: video.Processing}, {Name: "240p", Status: video.Fail},
+	}}
+	for file, want := range map[string]struct{ belongs, pending, kept bool }{
+		"720p.mp4":   {true, false, true},
+		"720p-0.jpg": {true, false, true},
+		"720p-1.jpg": {false, false, false},
+		"480p.mp4":   {true, true, true},
+		"480p-0.jpg": {true, true, true},
+		"480p-1.jpg": {false, false, false},
+		"240p.mp4":   {true, false, false},
+		"144p.mp4":   {false, false, false},
+	} {
+		f, ok := objects.ParseFile(file)
+		if !ok || f.Belongs(v) != want.belongs || f.Pending(v) != want.pending || f.Kept(v) != want.kept {
+			t.Errorf("%s: belongs %t, pending %t, kept %t; want %+v", file, f.Belongs(v), f.Pending(v), f.Kept(v), want)
+		}
 	}
 }

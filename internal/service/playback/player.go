@@ -100,7 +100,7 @@ func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, 
 // presign checks that the file is there before it returns an address: the storage would not explain
 // why it is missing.
 func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, file string, life time.Duration) (string, error) {
-	name, thumbnail, ok := objects.ParsePlaybackFile(file)
+	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return "", noSuchFile()
 	}
@@ -108,7 +108,7 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 	stat, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if _, err := p.blobs.Stat(stat, key); errors.Is(err, fs.ErrNotExist) {
-		return "", p.whyMissing(ctx, area, id, name, thumbnail)
+		return "", p.whyMissing(ctx, area, id, parsed)
 	} else if err != nil {
 		return "", blob.ServiceError("find "+file, err)
 	}
@@ -123,13 +123,13 @@ func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file 
 	if f, ok := stream.Parse(file); ok {
 		return p.openStream(ctx, area, id, f)
 	}
-	name, thumbnail, ok := objects.ParsePlaybackFile(file)
+	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return nil, noSuchFile()
 	}
 	o, err := openInTime(ctx, func(ctx context.Context) (blob.Object, error) { return p.blobs.Open(ctx, area.Prefix(id)+file) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.whyMissing(ctx, area, id, name, thumbnail)
+		return nil, p.whyMissing(ctx, area, id, parsed)
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open "+file, err)
@@ -162,16 +162,12 @@ func notReady() *video.Error {
 }
 
 // whyMissing says why a file cannot be played. Only then is a query needed.
-func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID, name video.Name, thumbnail int) error {
+func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID, file objects.File) error {
 	v, err := p.store.Video(ctx, id)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}
-	r, ok := v.Resolution(name)
-	if err != nil || !ok || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area || thumbnail >= len(v.Thumbnails) {
-		return noSuchFile()
-	}
-	if !r.Status.Finished() {
+	if err == nil && v.DeletedAt.IsZero() && objects.PlaybackArea(v) == area && file.Pending(v) {
 		return notReady()
 	}
 	return noSuchFile()

@@ -32,8 +32,8 @@ func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video
 			return nil, blob.ServiceError("list rendition files", err)
 		}
 		_, _, rest, _ := objects.Parse(info.Key)
-		if name, thumbnail, ok := objects.ParsePlaybackFile(rest); ok && thumbnail < 0 {
-			found = append(found, listedRendition{name, info})
+		if file, ok := objects.ParseFile(rest); ok && file.IsRendition() {
+			found = append(found, listedRendition{file.Resolution, info})
 		}
 	}
 	if len(found) == 0 {

@@ -151,7 +151,7 @@ func (p *Player) openFirstAudio(ctx context.Context, area objects.Area, id video
 func (p *Player) openRendition(ctx context.Context, area objects.Area, id video.ID, n video.Name) (blob.Object, error) {
 	file, err := p.blobs.Open(ctx, area.Prefix(id)+objects.RenditionFile(n))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.whyMissing(ctx, area, id, n, -1)
+		return nil, p.whyMissing(ctx, area, id, objects.File{Resolution: n, Thumbnail: -1})
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open rendition file", err)

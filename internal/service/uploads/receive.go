@@ -72,10 +72,19 @@ func (s *Service) put(ctx context.Context, v video.Video, in Incoming) (blob.Inf
 	if err == nil {
 		return info, nil
 	}
-	if body.stopped.Load() { // the video may have been deleted
-		if closed := s.DiscardIfClosed(ctx, v.ID); closed != nil {
-			return blob.Info{}, closed
-		}
+	if body.stopped.Load() {
+		return blob.Info{}, s.whyStopped(ctx, v.ID)
 	}
 	return blob.Info{}, uploadError(err)
+}
+
+// whyStopped says why a PUT was ended: the video was deleted or completed, or a later upload has
+// begun. The interrupted read may have ended the context of the request.
+func (s *Service) whyStopped(ctx context.Context, id video.ID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
+	defer cancel()
+	if err := s.DiscardIfClosed(ctx, id); err != nil {
+		return err
+	}
+	return replaced()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/blobtest"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/test/need"
 )
 
 func TestConformance(t *testing.T) {
@@ -25,15 +26,11 @@ func TestConformance(t *testing.T) {
 		})
 	})
 	t.Run("in a bucket of its own", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is the same without a prefix")
-		}
+		need.TimeFor(t, "the suite again, without a prefix")
 		blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, server, at(server.Bucket(t), "")) })
 	})
 	t.Run("in a host of its own", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("only the addresses are others")
-		}
+		need.TimeFor(t, "the suite again, with other addresses")
 		bucket := server.Bucket(t)
 		blobtest.Run(t, func(t *testing.T) blob.Store { return openHost(t, server, bucket, strings.ToLower(rand.Text())) })
 	})

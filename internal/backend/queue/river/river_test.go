@@ -3,7 +3,9 @@ package river_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,7 +78,25 @@ func open(t testing.TB, st *store.Store, o river.Options) *river.Queue {
 	return q
 }
 
-// testLog writes to the log of the test.
+// testLog writes to the log of the test until the test ends. A queue that a test abandons, as a
+// crash would, may log after that.
 func testLog(t testing.TB) *slog.Logger {
-	return slog.New(slog.NewTextHandler(t.Output(), nil))
+	w := &testWriter{out: t.Output()}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.out = io.Discard
+	})
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+type testWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *testWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
 }

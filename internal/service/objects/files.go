@@ -1,0 +1,77 @@
+package objects
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// File is a file that people play, as its name tells it. What depends on the sort of file is asked
+// here: which files a video has, and which of them are still being made.
+type File struct {
+	Resolution video.Name
+	Thumbnail  int // its number; -1: the rendition file
+}
+
+// fileNames has a row for each sort of file: the form of its name, and what the name says.
+var fileNames = []struct {
+	form *regexp.Regexp
+	file func(match []string) (f File, ok bool)
+}{
+	{regexp.MustCompile(`^([0-9]+[pk])\.mp4$`), func(m []string) (File, bool) {
+		return File{Resolution: video.Name(m[1]), Thumbnail: -1}, true
+	}},
+	{regexp.MustCompile(`^([0-9]+[pk])-([0-9]{1,2})\.jpg$`), func(m []string) (File, bool) {
+		i, err := strconv.Atoi(m[2])
+		// "00" would be a second address of the same thumbnail, and there is no such object.
+		return File{Resolution: video.Name(m[1]), Thumbnail: i}, err == nil && strconv.Itoa(i) == m[2]
+	}},
+}
+
+// ParseFile tells from its name what a file is.
+func ParseFile(name string) (f File, ok bool) {
+	for _, row := range fileNames {
+		if m := row.form.FindStringSubmatch(name); m != nil {
+			f, ok = row.file(m)
+			return f, ok && f.Resolution.Valid()
+		}
+	}
+	return File{}, false
+}
+
+// RenditionFile is the name of the MP4 file of a resolution.
+func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
+
+// ThumbnailFile is the name of a thumbnail of a resolution.
+func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
+
+// IsRendition reports whether f is the MP4 file of a resolution.
+func (f File) IsRendition() bool { return f.Thumbnail < 0 }
+
+// Belongs reports whether a video has, or will have, this file.
+func (f File) Belongs(v video.Video) bool {
+	_, has := v.Resolution(f.Resolution)
+	return has && f.Thumbnail < len(v.Thumbnails)
+}
+
+// Pending reports whether this file of a video is still being made.
+func (f File) Pending(v video.Video) bool {
+	r, has := v.Resolution(f.Resolution)
+	return has && f.Belongs(v) && !r.Status.Finished()
+}
+
+// Kept reports whether this file of a video is kept. Files of a failed resolution are not.
+func (f File) Kept(v video.Video) bool {
+	r, has := v.Resolution(f.Resolution)
+	return has && f.Belongs(v) && r.Status != video.Fail
+}
+
+// PlaybackKeys are the keys of all files that people play of a resolution.
+func PlaybackKeys(v video.Video, name video.Name) []string {
+	keys := []string{Playback(v, RenditionFile(name))}
+	for i := range v.Thumbnails {
+		keys = append(keys, Playback(v, ThumbnailFile(name, i)))
+	}
+	return keys
+}
