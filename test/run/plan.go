@@ -77,13 +77,13 @@ func raceTests(all selection) job {
 }
 
 // everything is for two cores. At first one of them compiles for the race detector
-// and the other one for all the rest: two go commands that compile the same at the
+// and the other one, with go vet, for all the rest; staticcheck can wait: two go commands that compile the same at the
 // same time both do all of it. Then tests that wait for dead processes run beside
 // those that keep ffmpeg busy.
 func everything(all selection) []lane {
 	return []lane{
-		{jobs: []job{raceTests(all)}},
-		{jobs: lint},
+		{jobs: append([]job{raceTests(all)}, lint[2:]...)},
+		{jobs: lint[:2]},
 		{after: vet, jobs: []job{
 			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),

@@ -12,8 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// It is not parallel: the encoder has to prove itself in time.
 func TestSoftwareProvesItself(t *testing.T) {
-	t.Parallel()
 	tools := newEngine(t)
 	for _, codec := range video.Codecs {
 		if e, err := tools.choose(t.Context(), codec, Software); err != nil || e.codec != codec || e.accelerator != Software {

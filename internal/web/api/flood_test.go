@@ -48,6 +48,9 @@ func TestFloodOfBodies(t *testing.T) {
 			}
 		})
 	}
+	if raceDetector { // which makes decoding many times slower; runs without it send them all
+		floods = floods[:2]
+	}
 	for _, f := range floods {
 		test(f.name, f.path, f.body, readKey, http.StatusForbidden)
 		test(f.name, f.path, f.body, testKey, http.StatusBadRequest)
@@ -61,7 +64,7 @@ func sendFlood(t *testing.T, url, key, body string, want int) {
 	for range 16 {
 		flood.Go(func() {
 			status, size, err := send(t, url, key, body)
-			for err == nil && status == http.StatusTooManyRequests { // on a slow machine
+			for err == nil && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) { // on a slow machine
 				status, size, err = send(t, url, key, body)
 			}
 			if err != nil || status != want || size > 8<<10 {
