@@ -76,20 +76,20 @@ func raceTests(all selection) job {
 	return test("race", racing, all.of(not(withoutRace)), "-race", uninstrumented, patient)
 }
 
-// everything is for two cores. At first one of them compiles for the race detector
-// and the other one, with go vet, for all the rest; staticcheck can wait: two go commands that compile the same at the
-// same time both do all of it. Then tests that wait for dead processes run beside
-// those that keep ffmpeg busy.
+// everything is for two cores, in two lanes. At first one of them compiles for the
+// race detector and the other one, with go vet, for all the rest. More lanes would
+// not be faster, and tests that wait for something would wait too long.
 func everything(all selection) []lane {
 	return []lane{
-		{jobs: append([]job{raceTests(all)}, lint[2:]...)},
-		{jobs: lint[:2]},
-		{after: vet, jobs: []job{
+		{jobs: []job{
+			raceTests(all),
+			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
+			lint[2],
+		}},
+		{jobs: []job{
+			lint[0], lint[1],
 			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
-		}},
-		{after: vet, jobs: []job{
-			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 		}},
 	}

@@ -105,12 +105,12 @@ func testPriority(l *lab) {
 }
 
 func testRunAt(l *lab) {
-	due := time.Now().Add(700 * time.Millisecond)
+	l.start(1)
+	due := time.Now().Add(3 * time.Second) // time enough for the others, also on a busy machine
 	late := task(queue.Purge, 0)
 	late.RunAt, late.Priority = due, -1
 	past := marker(2)
 	past.RunAt = time.Now().Add(-time.Hour)
-	l.start(1)
 	l.enqueue(late, marker(1), past)
 	l.next(marker(1)).end <- nil
 	l.next(past).end <- nil
