@@ -65,23 +65,11 @@ func trimPaths(ctx context.Context) error {
 
 // runAll runs the lanes side by side.
 func runAll(ctx context.Context, lanes []lane, r *report) {
-	ended := map[string]chan struct{}{}
-	for _, l := range lanes {
-		if l.after != "" {
-			ended[l.after] = make(chan struct{})
-		}
-	}
 	var all sync.WaitGroup
 	for _, l := range lanes {
 		all.Go(func() {
-			if l.after != "" {
-				<-ended[l.after]
-			}
-			for _, j := range l.jobs {
+			for _, j := range l {
 				j.run(ctx, r)
-				if waited := ended[j.what]; waited != nil {
-					close(waited)
-				}
 			}
 		})
 	}

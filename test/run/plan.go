@@ -28,39 +28,32 @@ var (
 	racing = []string{"CGO_ENABLED=1"}
 )
 
-// lane is a list of jobs that run one after the other. It begins when another job
-// has ended, or at once.
-type lane struct {
-	after string // what that job runs; "": nothing
-	jobs  []job
-}
+// lane is a list of jobs that run one after the other.
+type lane []job
 
 // lint are the checks that need no test.
 var lint = []job{
 	{name: "lint", what: "gofmt", check: formatted},
-	{name: "lint", what: vet, args: []string{"vet", "./..."}, env: usual},
+	{name: "lint", what: "go vet", args: []string{"vet", "./..."}, env: usual},
 	{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual},
 }
-
-// vet compiles what the tests need, too.
-const vet = "go vet"
 
 // plan returns what to do for a target of the Makefile.
 func plan(target string, packages []string) ([]lane, error) {
 	all := selection(packages)
 	switch target {
 	case "lint":
-		return []lane{{jobs: append(lint, test("lint", usual, all.of(below("internal/arch"))))}}, nil
+		return []lane{append(lint, test("lint", usual, all.of(below("internal/arch"))))}, nil
 	case "quick":
-		return []lane{{jobs: []job{test("quick", usual, all.of(not(slow)), "-short")}}}, nil
+		return []lane{{test("quick", usual, all.of(not(slow)), "-short")}}, nil
 	case "race":
-		return []lane{{jobs: []job{raceTests(all)}}}, nil
+		return []lane{{raceTests(all)}}, nil
 	case "test":
 		return everything(all), nil
 	case "long":
-		return []lane{{jobs: []job{
+		return []lane{{
 			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
-		}}}, nil
+		}}, nil
 	}
 	return nil, fmt.Errorf("there is no target %q", target)
 }
@@ -81,17 +74,17 @@ func raceTests(all selection) job {
 // not be faster, and tests that wait for something would wait too long.
 func everything(all selection) []lane {
 	return []lane{
-		{jobs: []job{
+		{
 			raceTests(all),
 			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 			lint[2],
-		}},
-		{jobs: []job{
+		},
+		{
 			lint[0], lint[1],
 			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
 			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
-		}},
+		},
 	}
 }
 

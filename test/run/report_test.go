@@ -69,7 +69,7 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	}
 	raced, seen := map[string]bool{}, map[string]int{}
 	for _, lane := range lanes {
-		for _, j := range lane.jobs {
+		for _, j := range lane {
 			for _, arg := range j.args {
 				if strings.HasPrefix(arg, module) {
 					seen[short(arg)]++
