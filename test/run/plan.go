@@ -77,13 +77,13 @@ func everything(all selection) []lane {
 		{
 			raceTests(all),
 			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
+			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 			lint[2],
 		},
 		{
 			lint[0], lint[1],
 			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
-			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 		},
 	}
 }
