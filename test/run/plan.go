@@ -31,19 +31,19 @@ var (
 // lane is a list of jobs that run one after the other.
 type lane []job
 
-// lint are the checks that need no test.
-var lint = []job{
-	{name: "lint", what: "gofmt", check: formatted},
-	{name: "lint", what: "go vet", args: []string{"vet", "./..."}, env: usual},
-	{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual},
-}
+// The checks that need no test.
+var (
+	gofmt       = job{name: "lint", what: "gofmt", check: formatted}
+	vet         = job{name: "lint", what: "go vet", args: []string{"vet", "./..."}, env: usual}
+	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual}
+)
 
 // plan returns what to do for a target of the Makefile.
 func plan(target string, packages []string) ([]lane, error) {
 	all := selection(packages)
 	switch target {
 	case "lint":
-		return []lane{append(lint, test("lint", usual, all.of(below("internal/arch"))))}, nil
+		return []lane{{gofmt, vet, staticcheck, test("lint", usual, all.of(below("internal/arch")))}}, nil
 	case "quick":
 		return []lane{{test("quick", usual, all.of(not(slow)), "-short")}}, nil
 	case "race":
@@ -78,10 +78,10 @@ func everything(all selection) []lane {
 			raceTests(all),
 			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
-			lint[2],
+			staticcheck,
 		},
 		{
-			lint[0], lint[1],
+			gofmt, vet,
 			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
 		},

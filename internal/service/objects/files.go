@@ -49,22 +49,22 @@ func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strcon
 // IsRendition reports whether f is the MP4 file of a resolution.
 func (f File) IsRendition() bool { return f.Thumbnail < 0 }
 
-// Belongs reports whether a video has, or will have, this file.
-func (f File) Belongs(v video.Video) bool {
-	_, has := v.Resolution(f.Resolution)
-	return has && f.Thumbnail < len(v.Thumbnails)
-}
-
 // Pending reports whether this file of a video is still being made.
 func (f File) Pending(v video.Video) bool {
-	r, has := v.Resolution(f.Resolution)
-	return has && f.Belongs(v) && !r.Status.Finished()
+	r, has := f.resolution(v)
+	return has && !r.Status.Finished()
 }
 
 // Kept reports whether this file of a video is kept. Files of a failed resolution are not.
 func (f File) Kept(v video.Video) bool {
+	r, has := f.resolution(v)
+	return has && r.Status != video.Fail
+}
+
+// resolution returns the resolution of a video that this file belongs to, if the video has such a file.
+func (f File) resolution(v video.Video) (video.Resolution, bool) {
 	r, has := v.Resolution(f.Resolution)
-	return has && f.Belongs(v) && r.Status != video.Fail
+	return r, has && f.Thumbnail < len(v.Thumbnails)
 }
 
 // PlaybackKeys are the keys of all files that people play of a resolution.

@@ -77,19 +77,19 @@ func TestFilesOfAVideo(t *testing.T) {
 	v := video.Video{ID: id, Thumbnails: []float64{1}, Resolutions: []video.Resolution{
 		{Name: "720p", Status: video.Ready}, {Name: "480p", Status: video.Processing}, {Name: "240p", Status: video.Fail},
 	}}
-	for file, want := range map[string]struct{ belongs, pending, kept bool }{
-		"720p.mp4":   {true, false, true},
-		"720p-0.jpg": {true, false, true},
-		"720p-1.jpg": {false, false, false},
-		"480p.mp4":   {true, true, true},
-		"480p-0.jpg": {true, true, true},
-		"480p-1.jpg": {false, false, false},
-		"240p.mp4":   {true, false, false},
-		"144p.mp4":   {false, false, false},
+	for file, want := range map[string]struct{ pending, kept bool }{
+		"720p.mp4":   {false, true},
+		"720p-0.jpg": {false, true},
+		"720p-1.jpg": {false, false},
+		"480p.mp4":   {true, true},
+		"480p-0.jpg": {true, true},
+		"480p-1.jpg": {false, false},
+		"240p.mp4":   {false, false},
+		"144p.mp4":   {false, false},
 	} {
 		f, ok := objects.ParseFile(file)
-		if !ok || f.Belongs(v) != want.belongs || f.Pending(v) != want.pending || f.Kept(v) != want.kept {
-			t.Errorf("%s: belongs %t, pending %t, kept %t; want %+v", file, f.Belongs(v), f.Pending(v), f.Kept(v), want)
+		if !ok || f.Pending(v) != want.pending || f.Kept(v) != want.kept {
+			t.Errorf("%s: pending %t, kept %t; want %+v", file, f.Pending(v), f.Kept(v), want)
 		}
 	}
 }
