@@ -11,7 +11,8 @@ import (
 // thumbnail and assemble tasks need to know. It is stored as JSON with the
 // video, so fields may be added but never change their meaning.
 type Plan struct {
-	Input Input `json:"input"`
+	Input   Input    `json:"input"`
+	Streams []Stream `json:"streams,omitempty"` // all that the file has, used or not
 
 	// Timescale is the number of ticks a second of every output video track.
 	Timescale int `json:"timescale"`
@@ -73,6 +74,16 @@ type Input struct {
 	FullRange   bool    `json:"fullRange,omitempty"`
 	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
 	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without a compatible base layer
+}
+
+// Stream is one stream of the file, as the file describes it.
+type Stream struct {
+	Index        int      `json:"index"`                  // within the file
+	Type         string   `json:"type,omitempty"`         // ffmpeg's word: video, audio, subtitle, data or attachment
+	Codec        string   `json:"codec"`                  // ffmpeg's name
+	Language     string   `json:"language,omitempty"`     // the file's own word, mostly three letters
+	Title        string   `json:"title,omitempty"`        // one line
+	Dispositions []string `json:"dispositions,omitempty"` // what it is for, in ffmpeg's words, such as default and forced
 }
 
 // Ratio is a fraction, such as a time base of 1/90000.

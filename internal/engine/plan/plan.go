@@ -34,6 +34,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 
 	p.Input = describe(found.Format, s, line, tb)
 	p.Input.Dolby = found.Dolby
+	p.Streams = found.AllStreams()
 	p.FirstPTS, p.Frames = line.First, len(line.Shown)
 	p.Deinterlace = interlaced(s)
 	p.ToneMap = colour.IsHDR(p.Input)

@@ -14,6 +14,7 @@ import (
 // files reach them soon.
 const (
 	maxFrames = 4_000_000 // 12 hours at 92 frames a second
+	maxValue  = 4 << 20   // bytes that describe one packet or stream; a title can be as long as the file
 )
 
 // Result is what ffprobe told about a file.
@@ -63,10 +64,12 @@ type Stream struct {
 	Channels      int        `json:"channels"`
 	Frames        int        `json:"nb_frames,string"` // as the container announces them
 	SideData      []SideData `json:"side_data_list"`
-	Disposition   struct {
-		Default     int `json:"default"`
-		AttachedPic int `json:"attached_pic"`
-	} `json:"disposition"`
+
+	Disposition map[string]int `json:"disposition"` // 1 for those that apply
+	Tags        struct {
+		Language string `json:"language"`
+		Title    string `json:"title"`
+	} `json:"tags"`
 }
 
 // SideData is data that a stream or packet carries beside its own.
@@ -99,7 +102,8 @@ const unknown int64 = math.MinInt64
 // gigabytes of text. They come before the streams, so their times are collected
 // for every stream.
 func (f *Result) Read(r io.Reader) error {
-	d := json.NewDecoder(r)
+	limit := &valueReader{reader: r}
+	d := json.NewDecoder(limit)
 	if err := expect(d, json.Delim('{')); err != nil {
 		return err
 	}
@@ -110,13 +114,19 @@ func (f *Result) Read(r io.Reader) error {
 		}
 		switch key {
 		case "packets":
-			err = each(d, func() error { return f.readPacket(d) })
+			err = each(d, func() error {
+				limit.read = 0
+				return f.readPacket(d)
+			})
 		case "streams":
-			err = d.Decode(&f.Streams)
+			err = each(d, func() error {
+				limit.read = 0
+				return f.readStream(d)
+			})
 		case "format":
 			err = d.Decode(&f.Format)
 		default:
-			err = skip(d)
+			err = skip(d, limit)
 		}
 		if err != nil {
 			return fmt.Errorf("read ffprobe's %v: %w", key, err)
@@ -151,11 +161,36 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	return nil
 }
 
+func (f *Result) readStream(d *json.Decoder) error {
+	var s Stream
+	err := d.Decode(&s)
+	f.Streams = append(f.Streams, s)
+	return err
+}
+
+// valueReader limits how much is read for one JSON value, which the decoder
+// holds in memory.
+type valueReader struct {
+	reader io.Reader
+	read   int // since the value began
+}
+
+func (v *valueReader) Read(p []byte) (int, error) {
+	const piece = 64 << 10 // a large buffer must not be filled for a small value
+	if v.read > maxValue {
+		return 0, video.Failf(video.Corrupt, "The file is damaged: the description of one of its streams is longer than %d MiB.", maxValue>>20)
+	}
+	n, err := v.reader.Read(p[:min(len(p), piece)])
+	v.read += n
+	return n, err
+}
+
 // skip reads over the next value and keeps nothing of it: the list of programs
 // of a small transport stream can be hundreds of megabytes.
-func skip(d *json.Decoder) error {
+func skip(d *json.Decoder, limit *valueReader) error {
 	depth := 0
 	for {
+		limit.read = 0
 		token, err := d.Token()
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ func (f *Result) Video() (Stream, error) {
 		return cmp.Or(
 			cmp.Compare(f.decodable(a), f.decodable(b)),
 			cmp.Compare(f.moving(a), f.moving(b)),
-			cmp.Compare(a.Disposition.Default, b.Disposition.Default),
+			cmp.Compare(a.Disposition["default"], b.Disposition["default"]),
 			cmp.Compare(a.Width*a.Height, b.Width*b.Height),
 		)
 	})
@@ -50,7 +50,7 @@ func (f *Result) moving(s Stream) int {
 func (f *Result) videoStreams() []Stream {
 	var streams []Stream
 	for _, s := range f.Streams {
-		if s.Type == "video" && s.Disposition.AttachedPic == 0 {
+		if s.Type == "video" && s.Disposition["attached_pic"] == 0 {
 			streams = append(streams, s)
 		}
 	}
@@ -125,7 +125,7 @@ func (f *Result) Audio(of Stream) *Stream {
 		return nil
 	}
 	best := slices.MaxFunc(tracks, func(a, b Stream) int {
-		return cmp.Or(cmp.Compare(a.Disposition.Default, b.Disposition.Default), cmp.Compare(b.Index, a.Index))
+		return cmp.Or(cmp.Compare(a.Disposition["default"], b.Disposition["default"]), cmp.Compare(b.Index, a.Index))
 	})
 	return &best
 }

@@ -31,6 +31,16 @@ type foundView struct {
 	Frames          int             `json:"frames"`
 	Video           foundVideoView  `json:"video"`
 	Audio           *foundAudioView `json:"audio,omitempty" doc:"Absent if there is no usable audio."`
+	Streams         []streamView    `json:"streams,omitempty" nullable:"false" doc:"All streams of the file, used or not; at most 100. Absent for videos that were inspected before there was this list."`
+}
+
+type streamView struct {
+	Index        int      `json:"index" doc:"Within the file."`
+	Type         string   `json:"type,omitempty" doc:"video, audio, subtitle, data or attachment; absent if it is not known." example:"subtitle"`
+	Codec        string   `json:"codec" example:"mov_text"`
+	Language     string   `json:"language,omitempty" doc:"As the file has it." example:"eng"`
+	Title        string   `json:"title,omitempty" doc:"As the file has it, up to 200 characters."`
+	Dispositions []string `json:"dispositions" nullable:"false" doc:"What the stream is for, as ffmpeg calls it." example:"[\"default\",\"forced\"]"`
 }
 
 type foundVideoView struct {
@@ -134,6 +144,12 @@ func viewFound(v video.Video) *foundView {
 			TimeBase: fmt.Sprintf("%d/%d", in.TimeBase.Num, in.TimeBase.Den), FrameRate: in.FrameRate, Bitrate: in.Bitrate,
 			Matrix: in.Matrix, Transfer: in.Transfer, Primaries: in.Primaries, FullRange: in.FullRange,
 		},
+	}
+	for _, s := range p.Streams {
+		f.Streams = append(f.Streams, streamView{
+			Index: s.Index, Type: s.Type, Codec: s.Codec, Language: s.Language, Title: s.Title,
+			Dispositions: append([]string{}, s.Dispositions...), // never null
+		})
 	}
 	if a := p.Audio; a != nil {
 		f.Audio = &foundAudioView{Stream: a.Stream, Codec: a.Codec, Channels: a.Channels}

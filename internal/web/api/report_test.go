@@ -22,6 +22,10 @@ func readyReport() catalog.Report {
 		},
 		Duration: 2500 * time.Millisecond, Frames: 75, Chunks: []video.Chunk{{End: video.Forever}},
 		Audio: &video.Audio{Stream: 2, Codec: "aac", Channels: 6, Bitrate: 128_000},
+		Streams: []video.Stream{
+			{Index: 0, Codec: "unknown"},
+			{Index: 1, Type: "subtitle", Codec: "subrip", Language: "eng", Title: "A <b>", Dispositions: []string{"forced"}},
+		},
 	}
 	v.Resolutions = []video.Resolution{
 		{Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200, Quality: &video.QualityScore{SSIM: 0.98765432, PSNR: 41.23456}},
@@ -52,7 +56,8 @@ func TestReport(t *testing.T) {
 	const head = `{"id":"` + testID + `","status":"ready","found":{"container":"mov,mp4","sizeBytes":2000,"durationSeconds":2.5,"frames":75,` +
 		`"video":{"stream":1,"codec":"h264","pixelFormat":"yuv420p","codedWidth":320,"codedHeight":180,"width":180,"height":320,"rotation":90,` +
 		`"timeBase":"1/90000","frameRate":29.97,"bitrate":12345,"matrix":"bt709","transfer":"bt709","primaries":"bt709","fullRange":false},` +
-		`"audio":{"stream":2,"codec":"aac","channels":6}},"decisions":[{"decision":"Stream 1 of the file is the video.","reason":"`
+		`"audio":{"stream":2,"codec":"aac","channels":6},"streams":[{"index":0,"codec":"unknown","dispositions":[]},` +
+		`{"index":1,"type":"subtitle","codec":"subrip","language":"eng","title":"A <b>","dispositions":["forced"]}]},"decisions":[{"decision":"Stream 1 of the file is the video.","reason":"`
 	const tail = `],"warnings":[],"runs":[` +
 		`{"task":"inspect","number":0,"attempt":1,"program":"ffprobe","arguments":[],"startedAt":"2030-01-02T12:00:00Z","wallSeconds":1,"cpuSeconds":1,"result":"ok"},` +
 		`{"task":"encode","number":3,"attempt":2,"program":"ffmpeg","arguments":["-i","file:source","a<b&c"],"startedAt":"2030-01-02T12:00:00Z",` +
