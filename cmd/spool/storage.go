@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/web/tus"
@@ -41,12 +43,17 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 	if c.DatabaseURL != "" {
 		log.WarnContext(ctx, "the videos are on the disk of this machine: no other machine may share its database without a storage_url")
 	}
-	return p.openDisk(c, log)
+	return p.openDisk(ctx, c, log)
 }
 
-func (p *parts) openDisk(c *Config, log *slog.Logger) error {
+func (p *parts) openDisk(ctx context.Context, c *Config, log *slog.Logger) error {
 	dir := filepath.Join(c.DataDir, objectsFolder)
-	files, err := disk.Open(dir, disk.Options{})
+	// Nobody outside knows the id of the database, and it never changes.
+	secret, err := p.store.Identity(ctx, uuid.NewString())
+	if err != nil {
+		return err
+	}
+	files, err := disk.Open(dir, disk.Options{ETagKey: secret})
 	if err != nil {
 		return err
 	}

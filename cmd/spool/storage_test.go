@@ -3,9 +3,13 @@ package main
 import (
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 // A firewall that drops packets, or a server that hangs, takes connections and
@@ -39,4 +43,37 @@ type lines chan string
 func (l lines) Write(p []byte) (int, error) {
 	l <- string(p)
 	return len(p), nil
+}
+
+// What players have cached is still valid after a restart.
+func TestETagsOutliveAProcess(t *testing.T) {
+	t.Parallel()
+	c := &Config{Location: Location{DataDir: t.TempDir()}}
+	etag := func(content string) string {
+		p, err := c.openParts(t.Context(), slog.New(slog.DiscardHandler), metrics.New("test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if content != "" {
+			if _, err := p.blobs.Put(t.Context(), "public/file", strings.NewReader(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := p.blobs.Stat(t.Context(), "public/file")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ETag
+	}
+	first, second := etag("film"), etag("")
+	if first != second {
+		t.Errorf("the ETag is %s, and %s after a restart", first, second)
+	}
+	if err := os.Remove(filepath.Join(c.DataDir, databaseFile)); err != nil {
+		t.Fatal(err)
+	}
+	if other := etag(""); other == first {
+		t.Errorf("with another database the ETag is still %s: it is made without a secret", other)
+	}
 }

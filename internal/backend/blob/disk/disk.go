@@ -3,7 +3,7 @@
 //
 // A file is never changed once it has its final name: a write makes a new inode
 // and renames it into place. That is why a reader keeps the version it opened,
-// why Copy and Fetch may use hard links, and why an inode can serve as ETag.
+// why Copy and Fetch may use hard links, and why an ETag can be made from an inode.
 //
 // Names that start with a dot are no keys; writes in progress use them.
 //
@@ -14,6 +14,9 @@ package disk
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +41,10 @@ type Options struct {
 	// Now is the clock for the times of objects; nil means time.Now. It should advance
 	// between any two writes: see etag.
 	Now func() time.Time
+	// ETagKey is a secret that ETags are made with. Clients see ETags, and without it they would
+	// tell them inode numbers and exact times. The same key must be used at each start:
+	// otherwise what clients have cached is sent to them again.
+	ETagKey string
 }
 
 // Store is a blob.Store in a folder. The folder belongs to one Store at a time.
@@ -52,6 +59,8 @@ type rawStore struct {
 	root *os.Root
 	now  func() time.Time
 	free func() (uint64, error)
+
+	etagKey [sha256.Size]byte
 
 	run   string // in the names of this Store's temporary files, and of no other's
 	temps atomic.Uint64
@@ -75,7 +84,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &rawStore{dir: dir, root: root, now: opts.Now, run: rand.Text()}
+	s := &rawStore{dir: dir, root: root, now: opts.Now, run: rand.Text(), etagKey: sha256.Sum256([]byte(opts.ETagKey))}
 	s.free = func() (uint64, error) { return diskspace.Free(dir) }
 	if s.now == nil {
 		s.now = time.Now
@@ -108,16 +117,25 @@ func (s *rawStore) pathOf(key string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(key))
 }
 
-func describe(key string, fi fs.FileInfo) blob.Info {
-	return blob.Info{Key: key, Size: fi.Size(), ETag: etag(fi), Modified: fi.ModTime()}
+func (s *rawStore) describe(key string, fi fs.FileInfo) blob.Info {
+	return blob.Info{Key: key, Size: fi.Size(), ETag: s.etag(fi), Modified: fi.ModTime()}
 }
 
 // etag is the same for all links of an inode. The number of the inode is not enough:
 // the file system reuses it when the last link is gone. Nor is the kernel's time stamp,
 // which advances every few milliseconds only; so writes set the time themselves, to
 // the nanosecond.
-func etag(fi fs.FileInfo) string {
-	return fmt.Sprintf("%x-%x-%x", inode(fi), fi.ModTime().UnixNano(), fi.Size())
+//
+// Nobody can get any of these from an ETag, nor check a guess, without the key. A hash with
+// the key in front is enough for that, since the input always has the same length.
+func (s *rawStore) etag(fi fs.FileInfo) string {
+	input := make([]byte, 0, sha256.Size+3*8)
+	input = append(input, s.etagKey[:]...)
+	input = binary.BigEndian.AppendUint64(input, inode(fi))
+	input = binary.BigEndian.AppendUint64(input, uint64(fi.ModTime().UnixNano()))
+	input = binary.BigEndian.AppendUint64(input, uint64(fi.Size()))
+	sum := sha256.Sum256(input)
+	return hex.EncodeToString(sum[:16])
 }
 
 // isMissing reports whether err says that there is no such file. A file in the

@@ -54,7 +54,7 @@ func (s *rawStore) open(key string) (object, error) {
 		f.Close()
 		return object{}, err
 	}
-	return object{File: f, info: describe(key, fi)}, nil
+	return object{File: f, info: s.describe(key, fi)}, nil
 }
 
 // Stat describes an object.
@@ -69,7 +69,7 @@ func (s *rawStore) stat(name string) (blob.Info, error) {
 	if !fi.Mode().IsRegular() {
 		return blob.Info{}, fs.ErrNotExist
 	}
-	return describe(name, fi), nil
+	return s.describe(name, fi), nil
 }
 
 // Fetch links the object to the local file path, or copies it where that is

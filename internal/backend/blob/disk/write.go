@@ -63,7 +63,7 @@ func (s *rawStore) finish(f *os.File, temp, key string) (blob.Info, error) {
 	if err != nil {
 		return blob.Info{}, err
 	}
-	return describe(key, fi), f.Close()
+	return s.describe(key, fi), f.Close()
 }
 
 // PutFile renames the file into the store. Where that is impossible, because it
@@ -104,7 +104,7 @@ func (s *rawStore) takeOver(key string, f *os.File) (blob.Info, error) {
 		s.prune(dir)
 		return blob.Info{}, explain(err)
 	}
-	return describe(key, fi), s.syncNearest(dir)
+	return s.describe(key, fi), s.syncNearest(dir)
 }
 
 func (s *rawStore) putAndRemove(ctx context.Context, key string, f *os.File) (blob.Info, error) {
