@@ -32,6 +32,9 @@ type Timeouts struct {
 // A request whose body next does not read is answered at once and its connection
 // is closed; net/http would wait for the body first. A body that next does read
 // must arrive within the idle timeout, unless next sets other deadlines.
+//
+// A connection ends with a request whose length a proxy may see differently; see
+// isAmbiguous.
 func Guard(next http.Handler, t Timeouts) http.Handler {
 	if t.Idle <= 0 {
 		t.Idle = time.Minute
@@ -44,6 +47,9 @@ func Guard(next http.Handler, t Timeouts) http.Handler {
 		in := &trackedBody{ReadCloser: r.Body, control: control, finished: r.ContentLength == 0}
 		out := &timeoutWriter{ResponseWriter: w, control: control, idle: t.Idle, unread: func() bool { return !in.finished && r.ProtoMajor == 1 }}
 		out.extend()
+		if isAmbiguous(r) {
+			w.Header().Set("Connection", "close")
+		}
 		if !in.finished {
 			// Only connections of tests do not support deadlines.
 			_ = control.SetReadDeadline(time.Now().Add(t.Idle))
@@ -56,6 +62,17 @@ func Guard(next http.Handler, t Timeouts) http.Handler {
 		}
 		out.extend() // for what the server still has to send
 	})
+}
+
+// isAmbiguous reports whether a proxy in front of the server may think that the
+// request ends elsewhere. If the connection went on, what follows could be taken
+// for a request by one of them only, which is how requests are smuggled past a
+// proxy. RFC 9112, section 6.1, wants such connections closed after the response:
+// if there is a Content-Length beside a Transfer-Encoding, and if HTTP/1.0 has a
+// Transfer-Encoding. net/http removes the header that it ignores, so these cannot
+// be told from other chunked requests and others of HTTP/1.0. Both are rare.
+func isAmbiguous(r *http.Request) bool {
+	return r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || r.ProtoMinor == 0)
 }
 
 // expectsContinue reports whether a client waits for "100 Continue" before it
