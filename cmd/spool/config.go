@@ -54,6 +54,7 @@ type Config struct {
 	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
 	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
 	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
+	KeepFailedUploads time.Duration `default:"168h" placeholder:"DURATION" help:"How long after that a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
 	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
 	MaxResolution     string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
@@ -183,6 +184,9 @@ func signedLifeFaults(d time.Duration) []string {
 	return durationFaults("max_signed_life", d, time.Minute, auth.MaxSignedLife)
 }
 
+// minKeepFailed is longer than a completion of the upload may still be running (uploads.CompletionLimit).
+const minKeepFailed = 24 * time.Hour
+
 func (c *Config) rangeFaults() []string {
 	var faults []string
 	duration := func(name string, d, low, high time.Duration) {
@@ -197,6 +201,7 @@ func (c *Config) rangeFaults() []string {
 	duration("resumable_url_ttl", c.ResumableURLTTL, time.Minute, 7*24*time.Hour)
 	faults = append(faults, signedLifeFaults(c.MaxSignedLife)...)
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
+	duration("keep_failed_uploads", c.KeepFailedUploads, minKeepFailed, 10*365*24*time.Hour)
 	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)
 	duration("drain", c.Drain, 0, c.Grace/2)

@@ -64,7 +64,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	})
 	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
 	marker := janitor.NewMarker(p.store, p.blobs)
-	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
+	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
 	emergency := c.emergency()
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, emergency.Release)

@@ -251,6 +251,25 @@ func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit in
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
 }
 
+// MarkFailedUploads marks videos deleted that failed because of their upload and
+// whose upload URL expired before the given time, the oldest first and at most
+// limit. It returns which. One whose upload is repaired or extended at this moment
+// is left alone: PostgreSQL evaluates the condition again after it has waited for
+// the row.
+func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, limit int) ([]video.ID, error) {
+	const failed = `status = 'fail' AND completed_at IS NULL AND deleted_at IS NULL AND upload_expires_at < $2`
+	var ids []video.ID
+	err := s.InTx(ctx, func(tx *Tx) (err error) {
+		ids, err = tx.ids(ctx, `
+			UPDATE video SET deleted_at = $1
+			 WHERE `+failed+` AND id IN (
+			       SELECT id FROM video WHERE `+failed+` ORDER BY upload_expires_at LIMIT $3)
+			RETURNING id`, millis(at), millis(before), limit)
+		return err
+	})
+	return ids, err
+}
+
 // ProcessingVideos lists the videos in processing whose ids follow after, in the
 // order of their ids.
 func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {

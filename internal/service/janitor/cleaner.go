@@ -85,6 +85,14 @@ func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
 
 // removeVideo removes every object of a deleted video, and then its row.
 func (c *Cleaner) removeVideo(ctx context.Context, id video.ID) error {
+	if err := c.removeObjects(ctx, id); err != nil {
+		return err
+	}
+	return c.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
+}
+
+// removeObjects removes every object of a deleted video.
+func (c *Cleaner) removeObjects(ctx context.Context, id video.ID) error {
 	if err := c.uploads.AbortParts(ctx, id); err != nil {
 		return err
 	}
@@ -94,7 +102,7 @@ func (c *Cleaner) removeVideo(ctx context.Context, id video.ID) error {
 		}
 	}
 	c.hook.Reach(failpoint.ObjectsRemoved)
-	return c.store.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, id) })
+	return nil
 }
 
 // removeUnneeded removes objects that their video does not need, and returns how many there were. A
@@ -166,6 +174,49 @@ func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, before time.Tim
 	}
 	c.observe.VideoFinished(video.Fail, f)
 	return true, c.uploads.Discard(ctx, id)
+}
+
+const (
+	// failedBatch is how many videos are removed in one transaction.
+	failedBatch = 100
+	// failedBatches is how many batches one call removes. Other maintenance waits for it.
+	failedBatches = 10
+)
+
+// RemoveFailedUploads removes videos that failed because of their upload, once clients had time to
+// see that, and returns how many there were. Otherwise anybody who may create videos could fill the
+// database for ever without uploading a single byte.
+func (c *Cleaner) RemoveFailedUploads(ctx context.Context) (int, error) {
+	count := 0
+	for range failedBatches {
+		now := c.now()
+		ids, err := c.store.MarkFailedUploads(ctx, now.Add(-c.config.AbandonedAfter-c.config.KeepFailed), now, failedBatch)
+		if err != nil || len(ids) == 0 {
+			return count, err
+		}
+		// If something fails from here on, FinishDeletions removes the rest.
+		for _, id := range ids {
+			if err := c.removeObjects(ctx, id); err != nil {
+				return count, err
+			}
+		}
+		if err := c.removeRows(ctx, ids); err != nil {
+			return count, err
+		}
+		count += len(ids)
+	}
+	return count, nil
+}
+
+func (c *Cleaner) removeRows(ctx context.Context, ids []video.ID) error {
+	return c.store.InTx(ctx, func(tx *store.Tx) error {
+		for _, id := range ids {
+			if err := tx.RemoveVideo(ctx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // FinishDeletions removes the rest of videos that are marked deleted. One that cannot be removed does

@@ -14,6 +14,9 @@
 // another pass starts, so before anything of a living video is removed the rule is applied again under
 // the video's lock.
 //
+// A video that never got its upload, or whose upload was refused, fails when the upload is abandoned.
+// Some time later (Config.KeepFailed) it is removed as if a client had deleted it.
+//
 // # One storage, one database
 //
 // A sweep removes every object that the database does not know. Beside another database than the one

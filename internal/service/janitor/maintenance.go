@@ -71,6 +71,11 @@ func (m *Maintenance) tidy(ctx context.Context) {
 	} else if n > 0 {
 		m.Log.InfoContext(ctx, "abandoned uploads expired", "videos", n)
 	}
+	if n, err := m.Cleaner.RemoveFailedUploads(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not remove videos whose upload failed", "err", err)
+	} else if n > 0 {
+		m.Log.InfoContext(ctx, "videos removed whose upload failed long ago", "videos", n)
+	}
 	if err := m.Cleaner.FinishDeletions(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)
 	}

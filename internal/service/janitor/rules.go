@@ -14,6 +14,7 @@ import (
 // Config is what an operator may choose.
 type Config struct {
 	AbandonedAfter time.Duration // after the address expired, until an upload is given up
+	KeepFailed     time.Duration // after that, until a video that failed because of its upload is removed
 	KeepSource     bool          // keep the source when all resolutions are done
 }
 

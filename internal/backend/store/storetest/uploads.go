@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +24,8 @@ func uploadTests() []test {
 		{"an abandoned upload expires once", uploadExpiresOnce},
 		{"an upload that was extended does not expire", extendedDoesNotExpire},
 		{"only a waiting upload expires", onlyWaitingExpires},
+		{"videos whose upload failed are marked deleted", failedAreMarked},
+		{"a failed upload is marked deleted once", failedAreMarkedOnce},
 	}
 }
 
@@ -229,4 +233,76 @@ func onlyWaitingExpires(t *testing.T, st *store.Store) {
 	expire(t, st, v.ID, false)
 	wantVideo(t, st, v)
 	expire(t, st, newVideo("720p").ID, false)
+}
+
+// markFailed marks what failed before noon, and checks which videos these are.
+func markFailed(t *testing.T, st *store.Store, limit int, want ...video.ID) {
+	t.Helper()
+	ids, err := st.MarkFailedUploads(t.Context(), noon, noon.Add(time.Hour), limit)
+	slices.Sort(ids)
+	slices.Sort(want)
+	wantIDs(t, ids, err, want...)
+}
+
+func failedAreMarked(t *testing.T, st *store.Store) {
+	for _, s := range []video.Status{video.PendingUpload, video.Processing, video.Ready} {
+		expired(t, st, s, "720p")
+	}
+	last := newVideo("720p")
+	last.Status, last.UploadExpiresAt = video.Fail, noon // the cut-off itself is not before it
+	insert(t, st, last)
+	worked := expired(t, st, video.PendingUpload, "720p") // it failed later, and was paid for
+	accept(t, st, worked.ID, someSource, true)
+	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), worked.ID, video.Fail, nil) })
+	markFailed(t, st, 100)
+
+	never, wrong := expired(t, st, video.PendingUpload, "720p", "144p"), expired(t, st, video.PendingUpload, "720p")
+	expire(t, st, never.ID, true)
+	notVideo := video.Failf(video.NotAVideo, "This is a picture of a cat.")
+	refuse(t, st, wrong.ID, notVideo, true)
+	markFailed(t, st, 100, never.ID, wrong.ID)
+	want := refused(never, tooLate)
+	want.DeletedAt = noon.Add(time.Hour)
+	wantVideo(t, st, want)
+	markFailed(t, st, 100) // they are being deleted
+	wantVideo(t, st, last)
+}
+
+// Several processes mark at the same time, each a part of them.
+func failedAreMarkedOnce(t *testing.T, st *store.Store) {
+	want := make(map[video.ID]int)
+	for range 30 {
+		v := expired(t, st, video.PendingUpload, "720p")
+		expire(t, st, v.ID, true)
+		want[v.ID] = 0
+	}
+	var mu sync.Mutex
+	mark := func() (n int) {
+		ids, err := st.MarkFailedUploads(t.Context(), noon, noon, 5)
+		if err != nil || len(ids) > 5 {
+			t.Errorf("MarkFailedUploads = %v, %v; want at most 5", ids, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, id := range ids {
+			want[id]++
+		}
+		return len(ids)
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 5 {
+				mark() // none, if others were faster
+			}
+		})
+	}
+	all.Wait()
+	for mark() > 0 {
+	}
+	for id, n := range want {
+		if n != 1 {
+			t.Errorf("%s was marked %d times", id, n)
+		}
+	}
 }
