@@ -17,6 +17,7 @@ const (
 	tidyEvery      = time.Minute      // expired uploads, interrupted deletions
 	reconcileEvery = 10 * time.Minute // every processing video
 	sweepEvery     = time.Hour        // every object
+	uploadsEvery   = 5 * time.Minute  // every uploaded file
 	abortEvery     = 24 * time.Hour   // unfinished multipart writes
 	askEvery       = time.Hour        // whether it is time to abort them
 )
@@ -35,10 +36,11 @@ type Maintenance struct {
 // Run does the maintenance until ctx ends: at once, because a crash may have left something behind,
 // and then at intervals.
 func (m *Maintenance) Run(ctx context.Context) {
-	tidy, reconcile, sweep := time.NewTicker(tidyEvery), time.NewTicker(reconcileEvery), time.NewTicker(sweepEvery)
+	tidy, reconcile, sweep, uploads := time.NewTicker(tidyEvery), time.NewTicker(reconcileEvery), time.NewTicker(sweepEvery), time.NewTicker(uploadsEvery)
 	defer tidy.Stop()
 	defer reconcile.Stop()
 	defer sweep.Stop()
+	defer uploads.Stop()
 	m.do(ctx, m.tidy)
 	m.do(ctx, m.reconcile)
 	m.do(ctx, m.sweep)
@@ -52,6 +54,8 @@ func (m *Maintenance) Run(ctx context.Context) {
 			m.do(ctx, m.reconcile)
 		case <-sweep.C:
 			m.do(ctx, m.sweep)
+		case <-uploads.C:
+			m.do(ctx, m.sweepUploads)
 		}
 	}
 }
@@ -114,6 +118,17 @@ func (m *Maintenance) sweep(ctx context.Context) {
 		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
 	}
 	r, err := m.Cleaner.Sweep(ctx)
+	m.logSweep(ctx, r, err)
+}
+
+func (m *Maintenance) sweepUploads(ctx context.Context) {
+	if m.acquire(ctx, "sweep uploads", uploadsEvery) {
+		r, err := m.Cleaner.SweepUploads(ctx)
+		m.logSweep(ctx, r, err)
+	}
+}
+
+func (m *Maintenance) logSweep(ctx context.Context, r SweepReport, err error) {
 	if _, shared := errors.AsType[sharedError](err); shared {
 		m.Log.ErrorContext(ctx, "nothing is swept", "err", err)
 	} else if err != nil {

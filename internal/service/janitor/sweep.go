@@ -40,6 +40,24 @@ func (c *Cleaner) Sweep(ctx context.Context) (SweepReport, error) {
 	return r, errors.Join(r.failures...)
 }
 
+// SweepUploads does the same to uploaded files alone. A URL that the storage has signed accepts a file
+// for as long as it lives, also when its video is deleted or its upload completed, and the storage
+// tells nobody. There are few uploaded files at any time, so they can be examined often. It does
+// nothing where all uploads pass through this service, which refuses such files.
+func (c *Cleaner) SweepUploads(ctx context.Context) (SweepReport, error) {
+	var r SweepReport
+	if c.blobs.Capabilities().Presign == nil {
+		return r, nil
+	}
+	if err := c.marker.checkExclusive(ctx); err != nil {
+		return r, err
+	}
+	if err := c.sweepArea(ctx, objects.Uploads, &r); err != nil {
+		return r, err
+	}
+	return r, errors.Join(r.failures...)
+}
+
 func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
 	var last owner // objects of one video come together
 	for info, err := range c.blobs.List(ctx, area.Root()) {
