@@ -95,7 +95,10 @@ func byteMetrics(size int) map[string]float64 {
 func TestNothingSecretIsLogged(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}, clip(t, miniClip))
+	const name, metadata = "name-of-a-customer.mp4", "metadata-of-a-customer"
+	u := s.submit(newVideo{
+		Filename: name, Resolutions: []string{"144p"}, Thumbnails: []float64{0}, CustomMetadata: []byte(`{"a":"` + metadata + `"}`),
+	}, clip(t, miniClip))
 	url := s.waitReady(u).Resolutions["144p"].VideoURL
 	parts := takeApart(t, url)
 	k := s.newKey()
@@ -120,6 +123,8 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		"the API key": apiKey, "a key of the CLI": k.Secret,
 		"the signature of a playback address": parts.token[strings.LastIndex(parts.token, ".")+1:],
 		"the token of a playback, as a whole": parts.token,
+		"the name of a file":                  name,
+		"metadata":                            metadata,
 	}
 	maps.Copy(secrets, s.secretsOf(u))
 	for name, secret := range secrets {
