@@ -55,6 +55,7 @@ type Video struct {
 	Plan     *Plan // nil until the file has been inspected
 
 	Resolutions []Resolution // in the requested order
+	Files       []File       // published beside them, in the order they were made
 }
 
 // Source is the uploaded file as it was verified. Nothing writes to Key again, so

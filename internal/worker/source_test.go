@@ -147,5 +147,5 @@ func (b *bench) video(id video.ID) video.Video {
 func (b *bench) spoilSpans(v video.Video, chunk int) {
 	b.t.Helper()
 	v.Plan.Chunks[chunk].Spans = []video.Span{{From: 1000, To: 2000}}
-	b.must(b.store.InTx(b.t.Context(), func(tx *store.Tx) error { return tx.SetPlan(b.t.Context(), v.ID, v.Plan) }))
+	b.must(b.store.InTx(b.t.Context(), func(tx *store.Tx) error { return tx.SetFindings(b.t.Context(), v.ID, store.Findings{Plan: v.Plan}) }))
 }

@@ -81,7 +81,7 @@ func BenchmarkVideo(b *testing.B) {
 	err := st.InTx(ctx, func(tx *store.Tx) error {
 		v := someVideo(id)
 		v.Status = video.Ready
-		return errors.Join(tx.InsertVideo(ctx, v), tx.SetPlan(ctx, id, plan))
+		return errors.Join(tx.InsertVideo(ctx, v), tx.SetFindings(ctx, id, store.Findings{Plan: plan}))
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -139,7 +139,7 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = tx.RefuseUpload(ctx, "a", video.Failf(video.UploadEmpty, "Empty."))
 	_ = tx.MoveVideo(ctx, "a", video.Ready, nil)
 	_ = tx.MoveResolution(ctx, "r", video.Ready, nil)
-	_ = tx.SetPlan(ctx, "a", new(video.Plan))
+	_ = tx.SetFindings(ctx, "a", Findings{Plan: new(video.Plan)})
 	_ = tx.SetOutput(ctx, video.Resolution{ID: "r"})
 	_ = tx.InsertSteps(ctx, "a", []Step{{Kind: "encode"}})
 	_, _ = tx.Steps(ctx, "a")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -91,7 +92,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 // videoColumns are, with the plan, what scanVideo reads.
 const videoColumns = `id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-	source_key, source_size, source_etag, duration_us, warnings`
+	source_key, source_size, source_etag, duration_us, warnings, files`
 
 // fullColumns are what scanVideo reads, with the plan in every status; see also
 // listColumns.
@@ -101,11 +102,11 @@ const fullColumns = videoColumns + `, plan`
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
-	var metadata, failureCode, failureMessage, key, etag, plan, warnings sql.NullString
+	var metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
 	var created, expires, completed, deleted, size, duration sql.NullInt64
 	err := row.Scan(&v.ID, &v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &warnings, &plan)
+		&key, &size, &etag, &duration, &warnings, &files, &plan)
 	if err != nil {
 		return video.Video{}, wrap("read video", err)
 	}
@@ -125,6 +126,7 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 		{"thumbnails", sql.NullString{String: thumbnails, Valid: true}, &v.Thumbnails},
 		{"plan", plan, &v.Plan},
 		{"warnings", warnings, &v.Warnings},
+		{"files", files, &v.Files},
 	} {
 		if !part.text.Valid {
 			continue
@@ -179,24 +181,46 @@ func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, e
 	return v, wrap("find video of resolution", err)
 }
 
-// SetPlan stores the plan that the inspection of the file has made.
-func (t *Tx) SetPlan(ctx context.Context, id video.ID, p *video.Plan) error {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("store plan of %s: %w", id, err)
-	}
-	_, err = t.affected(ctx, "store plan", `UPDATE video SET plan = $1, duration_us = $2 WHERE id = $3`,
-		string(text), p.Duration.Microseconds(), id)
-	return err
+// Findings are what the work on a video has found out and made: documents that
+// are stored as JSON.
+type Findings struct {
+	Plan     *video.Plan // with the duration of the video
+	Warnings []video.Warning
+	Files    []video.File
 }
 
-// SetWarnings replaces the warnings of a video.
-func (t *Tx) SetWarnings(ctx context.Context, id video.ID, all []video.Warning) error {
-	text, err := json.Marshal(all)
-	if err != nil {
-		return fmt.Errorf("store warnings of %s: %w", id, err)
+// SetFindings replaces those findings of a video that are not nil.
+func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
+	var columns []string
+	var args []any
+	set := func(column string, value any) {
+		args = append(args, value)
+		columns = append(columns, fmt.Sprintf("%s = $%d", column, len(args)))
 	}
-	_, err = t.affected(ctx, "store warnings", `UPDATE video SET warnings = $1 WHERE id = $2`, string(text), id)
+	for _, d := range []struct {
+		column   string
+		document any
+		given    bool
+	}{
+		{"plan", f.Plan, f.Plan != nil}, {"warnings", f.Warnings, f.Warnings != nil}, {"files", f.Files, f.Files != nil},
+	} {
+		if !d.given {
+			continue
+		}
+		text, err := json.Marshal(d.document)
+		if err != nil {
+			return fmt.Errorf("store %s of %s: %w", d.column, id, err)
+		}
+		set(d.column, string(text))
+	}
+	if f.Plan != nil {
+		set("duration_us", f.Plan.Duration.Microseconds())
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	_, err := t.affected(ctx, "store findings",
+		`UPDATE video SET `+strings.Join(columns, ", ")+fmt.Sprintf(` WHERE id = $%d`, len(args)+1), append(args, id)...)
 	return err
 }
 

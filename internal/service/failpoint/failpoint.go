@@ -13,6 +13,7 @@ const (
 	RenditionStaged  Point = "rendition-staged"  // the rendition file is stored, not yet published
 	RenditionLinked  Point = "rendition-linked"  // playable, the transaction not yet committed
 	ThumbnailsStaged Point = "thumbnails-staged" // thumbnails are stored, not yet published
+	FilesStaged      Point = "files-staged"      // other files of the video are stored, not yet published
 	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
 	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not

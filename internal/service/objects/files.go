@@ -9,9 +9,13 @@ import (
 
 // File is a file that people play, as its name tells it. What depends on the sort of file is asked
 // here: which files a video has, and which of them are still being made.
+//
+// The files of a resolution follow from the resolution. A video has others if it lists them; their
+// names begin with a letter.
 type File struct {
-	Resolution video.Name
-	Thumbnail  int // its number; -1: the rendition file
+	Resolution video.Name // "" for a listed file
+	Thumbnail  int        // its number; -1: the rendition file
+	Listed     string     // the name of a listed file
 }
 
 // fileNames has a row for each sort of file: the form of its name, and what the name says.
@@ -27,14 +31,20 @@ var fileNames = []struct {
 		// "00" would be a second address of the same thumbnail, and there is no such object.
 		return File{Resolution: video.Name(m[1]), Thumbnail: i}, err == nil && strconv.Itoa(i) == m[2]
 	}},
+	{regexp.MustCompile(`^[a-z][a-z0-9]*([-.][a-z0-9]+){1,20}$`), func(m []string) (File, bool) {
+		return File{Listed: m[0]}, len(m[0]) <= maxListed
+	}},
 }
+
+// maxListed is the length of the name of a listed file.
+const maxListed = 100
 
 // ParseFile tells from its name what a file is.
 func ParseFile(name string) (f File, ok bool) {
 	for _, row := range fileNames {
 		if m := row.form.FindStringSubmatch(name); m != nil {
 			f, ok = row.file(m)
-			return f, ok && f.Resolution.Valid()
+			return f, ok && (f.Listed != "" || f.Resolution.Valid())
 		}
 	}
 	return File{}, false
@@ -47,9 +57,9 @@ func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
 func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
 
 // IsRendition reports whether f is the MP4 file of a resolution.
-func (f File) IsRendition() bool { return f.Thumbnail < 0 }
+func (f File) IsRendition() bool { return f.Listed == "" && f.Thumbnail < 0 }
 
-// Pending reports whether this file of a video is still being made.
+// Pending reports whether this file of a resolution is still being made.
 func (f File) Pending(v video.Video) bool {
 	r, has := f.resolution(v)
 	return has && !r.Status.Finished()
@@ -57,6 +67,10 @@ func (f File) Pending(v video.Video) bool {
 
 // Kept reports whether this file of a video is kept. Files of a failed resolution are not.
 func (f File) Kept(v video.Video) bool {
+	if f.Listed != "" {
+		_, has := v.File(f.Listed)
+		return has
+	}
 	r, has := f.resolution(v)
 	return has && r.Status != video.Fail
 }

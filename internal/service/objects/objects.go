@@ -11,6 +11,7 @@
 //	public/{video}/720p.mp4        what is played, of public videos
 //	private/{video}/720p.mp4       and of private ones
 //	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for
+//	{public|private}/{video}/{name}      files that the video lists (video.File)
 //
 // Beside these, owner/{database} is an empty object that marks whose storage it is.
 //
@@ -104,6 +105,9 @@ func StagedRendition(id video.ID, rendition int) string {
 func StagedThumbnail(id video.ID, rendition, thumbnail int) string {
 	return fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)
 }
+
+// StagedFile is the same for a file that a video lists.
+func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + "file-" + name }
 
 // PlaybackArea is the area of the files that people play of a video.
 func PlaybackArea(v video.Video) Area {

@@ -1,6 +1,7 @@
 package objects_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/service/objects"
@@ -22,6 +23,7 @@ func TestKeysStayAsTheyAre(t *testing.T) {
 		objects.Audio(id):                       "work/" + string(id) + "/audio.mp4",
 		objects.StagedRendition(id, 2):          "work/" + string(id) + "/film-2.mp4",
 		objects.StagedThumbnail(id, 2, 0):       "work/" + string(id) + "/thumbnail-2-0.jpg",
+		objects.StagedFile(id, "poster.jpg"):    "work/" + string(id) + "/file-poster.jpg",
 		objects.Playback(public, "720p.mp4"):    "public/" + string(id) + "/720p.mp4",
 		objects.Playback(private, "720p-0.jpg"): "private/" + string(id) + "/720p-0.jpg",
 		objects.PlaybackKeys(public, "720p")[0]: "public/" + string(id) + "/720p.mp4",
@@ -58,6 +60,27 @@ func TestParseFile(t *testing.T) {
 		if ok != tt.ok || ok && (f != objects.File{Resolution: tt.name, Thumbnail: tt.thumbnail}) {
 			t.Errorf("%q is parsed as %+v, %t; want %s, %d, %t", tt.file, f, ok, tt.name, tt.thumbnail, tt.ok)
 		}
+		if ok && f.IsRendition() != (tt.thumbnail < 0) {
+			t.Errorf("%q is a rendition: %t", tt.file, f.IsRendition())
+		}
+	}
+}
+
+func TestParseListedFile(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"poster.jpg", "captions-zh-hant.vtt", "a1.b2", "storyboard-12.webp"} {
+		f, ok := objects.ParseFile(name)
+		if want := (objects.File{Listed: name}); !ok || f != want || f.IsRendition() {
+			t.Errorf("%q is parsed as %+v, %t", name, f, ok)
+		}
+	}
+	for _, name := range []string{
+		"poster", ".jpg", "poster.", "Poster.jpg", "-a.jpg", "a..b", "a-.jpg", "a/b.jpg", "../a.jpg", "a%2fb.jpg", "a b.jpg", "a_b.jpg", "é.jpg", "9a.jpg",
+		"a.jpg\n", "a.jpg\x00", strings.Repeat("a", 97) + ".jpg", "a" + strings.Repeat(".a", 21),
+	} {
+		if f, ok := objects.ParseFile(name); ok {
+			t.Errorf("%q is parsed as %+v", name, f)
+		}
 	}
 }
 
@@ -77,7 +100,10 @@ func TestFilesOfAVideo(t *testing.T) {
 	v := video.Video{ID: id, Thumbnails: []float64{1}, Resolutions: []video.Resolution{
 		{Name: "720p", Status: video.Ready}, {Name: "480p", Status: video.Processing}, {Name: "240p", Status: video.Fail},
 	}}
+	v.Files = []video.File{{Name: "poster.jpg"}}
 	for file, want := range map[string]struct{ pending, kept bool }{
+		"poster.jpg": {false, true},
+		"poster.png": {false, false},
 		"720p.mp4":   {false, true},
 		"720p-0.jpg": {false, true},
 		"720p-1.jpg": {false, false},

@@ -18,15 +18,21 @@ type Kind struct {
 	// Priority is that of task number n. Tenants take turns (package queue); among the tasks of one
 	// tenant the smallest priority runs first.
 	Priority func(n int) int
-	// Numbers are the tasks of this kind that a plan asks for: from (included) to to (excluded).
-	// nil: a plan asks for none.
-	Numbers func(*video.Plan) (from, to int)
-	// Weight is the share of task number n in the progress of its video, in seconds of video.
+	// Numbers are the tasks of this kind that a video with a plan needs: from (included) to to
+	// (excluded). nil: a plan asks for none.
+	Numbers func(video.Video) (from, to int)
+	// Enabled reports whether the operator wants tasks of this kind; nil: always.
+	Enabled func(Config) bool
+	// Weight is the share of task number n in the progress of its video, in seconds of video; nil: the
+	// video does not wait for it.
 	Weight func(p *video.Plan, n int) float64
 	// Reads is roughly how many bytes of the source task number n fetches; nil: none.
 	Reads func(v video.Video, n int) int64
 	// Writes is roughly how many bytes task number n writes; nil: none.
 	Writes func(ctx context.Context, blobs blob.Store, v video.Video, n int) (int64, error)
+	// Publishes is the name of the file that it adds to every video (see PublishFiles). The address of
+	// that file is known from the start. "": it adds no file, or one whose name depends on the video.
+	Publishes string
 
 	StartsPass     bool // inspects the source: wanted while resolutions wait for a plan
 	Blocks         bool // the renditions of a pass are assembled after all tasks of this kind
@@ -62,34 +68,36 @@ var kinds = []Kind{
 	},
 	{
 		Name: queue.Encode, Priority: func(n int) int { return encodePriority + min(n, lateChunk) },
-		Numbers: func(p *video.Plan) (int, int) { return 0, len(p.Chunks) },
+		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
 		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
 		Reads:   chunkSource, Writes: estimated(chunkBytes),
 		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{
 		Name: queue.Audio, Priority: always(audioPriority),
-		Numbers: func(p *video.Plan) (int, int) { return 0, oneIf(p.Audio != nil) },
+		Numbers: func(v video.Video) (int, int) { return 0, oneIf(v.Plan.Audio != nil) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 * p.Duration.Seconds() },
 		Reads:   wholeSource, Writes: estimated(audioBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{
 		Name: queue.Thumbnails, Priority: always(thumbnailPriority),
-		Numbers: func(p *video.Plan) (int, int) { return 0, oneIf(len(p.Thumbnails) > 0) },
+		Numbers: func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Thumbnails) > 0) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.1 * float64(len(p.Thumbnails)) },
 		Reads:   wholeSource, Writes: estimated(thumbnailBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{
 		Name: queue.Assemble, Priority: always(assemblePriority),
-		Numbers:      func(p *video.Plan) (int, int) { return p.First, len(p.Renditions) },
+		Numbers:      func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
 		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
 		Writes:       renditionBytes,
 		PerRendition: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
+		Numbers:  func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Samples) > 0) },
+		Enabled:  func(c Config) bool { return c.MeasureQuality },
 		Optional: true, AfterPass: true, KeepsSource: true, Notable: true,
 	},
 	{

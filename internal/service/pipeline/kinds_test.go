@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -23,8 +24,11 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if k.Priority == nil {
 			t.Errorf("%s has no priority", k.Name)
 		}
-		if planned := k.Numbers != nil; planned != (k.Weight != nil) || planned != (k.Blocks || k.PerRendition) {
-			t.Errorf("%s: the tasks of a plan have numbers, a weight, and a place in the pass", k.Name)
+		if inPass := k.Blocks || k.PerRendition; (k.Numbers != nil) != (inPass || k.AfterPass) || (k.Weight != nil) != inPass || inPass && k.AfterPass {
+			t.Errorf("%s: the tasks of a plan have numbers, and a place in the pass with a weight, or one after it", k.Name)
+		}
+		if _, ok := objects.ParseFile(k.Publishes); k.Publishes != "" && !ok {
+			t.Errorf("%s publishes %q, which is no name of a file", k.Name, k.Publishes)
 		}
 		if k.KeepsWork && !k.KeepsSource {
 			t.Errorf("%s keeps chunk files without their source", k.Name)
@@ -44,8 +48,10 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 func TestKindsKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
 	all := []queue.Kind{queue.Inspect, queue.Encode, queue.Audio, queue.Thumbnails, queue.Assemble, queue.Measure, queue.Purge}
-	if got := Kinds(); !slices.Equal(got, all) {
-		t.Errorf("kinds are %v; want %v", got, all)
+	for _, k := range all {
+		if !slices.Contains(Kinds(), k) {
+			t.Errorf("there is no kind %s any more", k)
+		}
 	}
 	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
 		t.Errorf("%v survive a cancelled pass; want the purge alone", got)
@@ -74,7 +80,8 @@ func TestExpandPlan(t *testing.T) {
 		Chunks: []video.Chunk{{Start: 0, End: 20000}, {Start: 20000, End: video.Forever}},
 		Audio:  &video.Audio{}, Thumbnails: []video.Thumbnail{{}}, Renditions: make([]video.Rendition, 3),
 	}
-	steps, tasks := expand(video.Video{ID: "v", Tenant: "t"}, p)
+	v := video.Video{ID: "v", Tenant: "t", Plan: p}
+	steps, tasks := expand(Config{}, v, false)
 	var numbers []string
 	for _, s := range steps {
 		if s.Weight <= 0 {
@@ -91,5 +98,14 @@ func TestExpandPlan(t *testing.T) {
 	}
 	if !slices.Equal(tasks, want) {
 		t.Errorf("tasks are %v; want %v", tasks, want)
+	}
+
+	p.Samples = []video.Chunk{{}}
+	if steps, _ := expand(Config{}, v, true); len(steps) != 0 {
+		t.Errorf("steps after the pass are %v, though the operator wants none", steps)
+	}
+	steps, tasks = expand(Config{MeasureQuality: true}, v, true)
+	if len(steps) != 1 || steps[0] != (store.Step{Kind: string(queue.Measure)}) || len(tasks) != 1 || tasks[0].Kind != queue.Measure {
+		t.Errorf("steps and tasks after the pass are %v, %v; want to measure", steps, tasks)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -29,7 +28,8 @@ func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files [
 		}
 		frames = int64(f.Frames)
 	}
-	return t.finishPart(ctx, id, queue.Encode, chunk, frames, renditionsOf(files, func(f ChunkFile) int { return f.Rendition }))
+	return t.finish(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk},
+		result{frames: frames, made: renditionsOf(files, func(f ChunkFile) int { return f.Rendition })})
 }
 
 // FinishAudio stores the audio of a video.
@@ -37,63 +37,57 @@ func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error
 	if _, err := t.blobs.PutFile(ctx, objects.Audio(id), path); err != nil {
 		return fmt.Errorf("store audio: %w", err)
 	}
-	return t.finishPart(ctx, id, queue.Audio, 0, audible, nil)
+	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id}, result{frames: audible})
 }
 
 // audible is what the step of the audio counts as its frames when there is any audio.
 const audible = 1
 
-// finishPart records that a part of a pass is done: a chunk, the audio, or the thumbnails, which are
-// parts too so that a ready video has them. made are the renditions that the part was made for.
-func (t *Tasks) finishPart(ctx context.Context, id video.ID, k queue.Kind, number int, frames int64, made []int) error {
-	t.hook.Reach(failpoint.PartStored)
-	var locked bool
-	err := t.store.WithVideoLock(ctx, id, func(tx *store.Tx) (err error) {
-		locked = true
-		done, steps, err := t.finishStep(ctx, tx, id, k, number, frames, made)
-		if err != nil {
-			return err
-		}
-		if !done { // another was first: nobody may need what was stored above
-			return t.passes.enqueuePurge(ctx, tx, id, AfterPass)
-		}
-		renditions, last := toAssemble(steps)
-		if !last {
-			return nil
-		}
-		v, err := tx.Video(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := setWarnings(ctx, tx, v, verdict(v.Plan, steps)); err != nil {
-			return err
-		}
-		return t.passes.queue.Enqueue(ctx, tx, assembleTasks(v, renditions)...)
-	})
-	if err == nil && !locked { // the video was deleted meanwhile: nobody needs what was stored above
-		return t.removeWork(ctx, id)
+// finishPart records that a part of a pass is done: a chunk, the audio, or what is published beside
+// the renditions, which is a part too so that a ready video has it.
+func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
+	done, steps, err := t.finishStep(ctx, tx, task, r)
+	if err != nil {
+		return err
 	}
-	return err
+	if !done { // another was first: nobody may need what was stored
+		return t.passes.enqueuePurge(ctx, tx, task.Video, AfterPass)
+	}
+	if err := r.store(ctx, tx, task.Video); err != nil {
+		return err
+	}
+	renditions, last := toAssemble(steps)
+	if !last {
+		return nil
+	}
+	v, err := tx.Video(ctx, task.Video)
+	if err != nil {
+		return err
+	}
+	if err := setWarnings(ctx, tx, v, verdict(v.Plan, steps)); err != nil {
+		return err
+	}
+	return t.passes.queue.Enqueue(ctx, tx, assembleTasks(v, renditions)...)
 }
 
 // finishStep records that a part is done and returns all steps. It reports false when another worker
 // was first, or when the part was made for an earlier pass: its worker slept through the end of that
 // one.
-func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, id video.ID, k queue.Kind, number int, frames int64, made []int) (bool, []store.Step, error) {
-	steps, err := tx.Steps(ctx, id)
+func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, task queue.Task, r result) (bool, []store.Step, error) {
+	steps, err := tx.Steps(ctx, task.Video)
 	if err != nil {
 		return false, nil, err
 	}
 	renditions, _ := toAssemble(steps)
-	for _, r := range made {
-		if !slices.Contains(renditions, r) {
+	for _, n := range r.made {
+		if !slices.Contains(renditions, n) {
 			return false, nil, nil
 		}
 	}
-	done, err := tx.FinishStep(ctx, id, string(k), number, frames, t.clock.Now())
+	done, err := tx.FinishStep(ctx, task.Video, string(task.Kind), task.Number, r.frames, t.clock.Now())
 	for i, s := range steps {
-		if s.Kind == string(k) && s.Number == number {
-			steps[i].Done, steps[i].Frames = true, frames
+		if s.Kind == string(task.Kind) && s.Number == task.Number {
+			steps[i].Done, steps[i].Frames = true, r.frames
 		}
 	}
 	return done, steps, err

@@ -63,7 +63,7 @@ func (p *Passes) include(ctx context.Context, tx *store.Tx, v video.Video, name 
 		return nil // completing the upload will start the first pass
 	}
 	if v.Plan != nil && v.Plan.RenditionOf(name) >= 0 {
-		if err := tx.SetPlan(ctx, v.ID, v.Plan.Without(name)); err != nil {
+		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan.Without(name)}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (p *Passes) endIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
 	}
-	if err := p.measureIfReady(ctx, tx, id); err != nil {
+	if err := p.afterPass(ctx, tx, id); err != nil {
 		return err
 	}
 	return p.enqueuePurge(ctx, tx, id, AfterPass)
@@ -138,7 +138,7 @@ func (p *Passes) ResolutionDeleted(ctx context.Context, tx *store.Tx, id video.I
 		if err := p.Cancel(ctx, tx, id, AfterDeletion); err != nil {
 			return err
 		}
-		return p.measureIfReady(ctx, tx, id)
+		return p.afterPass(ctx, tx, id)
 	}
 	if err := p.skip(ctx, tx, v); err != nil {
 		return err

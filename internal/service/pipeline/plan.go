@@ -20,12 +20,12 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		if before, err := tx.Steps(ctx, id); err != nil || passOpen(before) {
 			return err // this plan belongs to the next pass
 		}
-		p := p.After(v.Plan)
-		steps, tasks := expand(v, p)
+		v.Plan = p.After(v.Plan)
+		steps, tasks := expand(t.passes.config, v, false)
 		if err := tx.DropSteps(ctx, id); err != nil { // of the inspection, and of stale tasks
 			return err
 		}
-		if err := tx.SetPlan(ctx, id, p); err != nil {
+		if err := tx.SetFindings(ctx, id, store.Findings{Plan: v.Plan}); err != nil {
 			return err
 		}
 		if err := setWarnings(ctx, tx, v, p.Warnings); err != nil {
@@ -38,16 +38,21 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 	})
 }
 
-// expand turns a plan into its steps and the tasks that can start at once.
-func expand(v video.Video, p *video.Plan) (steps []store.Step, tasks []queue.Task) {
+// expand turns the plan of a video into its steps and the tasks that can start at once: those of the
+// pass, or those that follow after it.
+func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []queue.Task) {
 	for _, k := range kinds {
-		if k.Numbers == nil {
+		if k.Numbers == nil || k.AfterPass != after || k.Enabled != nil && !k.Enabled(c) {
 			continue
 		}
-		from, to := k.Numbers(p)
+		from, to := k.Numbers(v)
 		for n := from; n < to; n++ {
-			steps = append(steps, store.Step{Kind: string(k.Name), Number: n, Weight: k.Weight(p, n)})
-			if k.Blocks {
+			s := store.Step{Kind: string(k.Name), Number: n}
+			if k.Weight != nil {
+				s.Weight = k.Weight(v.Plan, n)
+			}
+			steps = append(steps, s)
+			if !k.PerRendition { // the last part of the pass enqueues the assembly
 				tasks = append(tasks, newTask(k.Name, v.ID, v.Tenant, n))
 			}
 		}
@@ -75,5 +80,5 @@ func setWarnings(ctx context.Context, tx *store.Tx, v video.Video, all []video.W
 	if slices.Equal(all, v.Warnings) {
 		return nil
 	}
-	return tx.SetWarnings(ctx, v.ID, all)
+	return tx.SetFindings(ctx, v.ID, store.Findings{Warnings: append([]video.Warning{}, all...)}) // none is a list, too
 }

@@ -15,9 +15,9 @@ import (
 type PurgeReason int
 
 const (
-	AfterPass        PurgeReason = 0
-	AfterDeletion    PurgeReason = 1
-	AfterMeasurement PurgeReason = 2
+	AfterPass     PurgeReason = 0
+	AfterDeletion PurgeReason = 1
+	AfterTheRest  PurgeReason = 2 // of the work, which follows after a pass
 )
 
 // Cancel stops the work on a video and has what it left purged.

@@ -8,33 +8,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// measureIfReady enqueues the comparison of a ready video with its source. Its open step keeps the
-// source until it is done.
-func (p *Passes) measureIfReady(ctx context.Context, tx *store.Tx, id video.ID) error {
-	if !p.config.MeasureQuality {
-		return nil
-	}
-	v, err := tx.Video(ctx, id)
-	if err != nil || v.Status != video.Ready || v.Plan == nil || len(v.Plan.Samples) == 0 {
-		return err
-	}
-	if err := tx.InsertSteps(ctx, id, []store.Step{{Kind: string(queue.Measure)}}); err != nil {
-		return err
-	}
-	return p.queue.Enqueue(ctx, tx, newTask(queue.Measure, id, v.Tenant, 0))
-}
-
-// StoreQuality stores how similar the renditions of a video are to their source, by rendition. If the
-// source was kept for the comparison alone, it is purged.
+// StoreQuality stores how similar the renditions of a video are to their source, by rendition.
 func (t *Tasks) StoreQuality(ctx context.Context, id video.ID, scores map[int]video.QualityScore) error {
-	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
-		if done, err := tx.FinishStep(ctx, id, string(queue.Measure), 0, 0, t.clock.Now()); err != nil || !done {
-			return err
-		}
-		v, err := tx.Video(ctx, id)
-		if err != nil {
-			return err
-		}
+	return t.finish(ctx, queue.Task{Kind: queue.Measure, Video: id}, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		for _, r := range v.Resolutions {
 			score, ok := scores[v.Plan.RenditionOf(r.Name)]
 			if !ok || r.Status != video.Ready {
@@ -44,9 +20,6 @@ func (t *Tasks) StoreQuality(ctx context.Context, id video.ID, scores map[int]vi
 				return err
 			}
 		}
-		if err := tx.DropSteps(ctx, id); err != nil || t.passes.config.KeepSource {
-			return err
-		}
-		return t.passes.enqueuePurge(ctx, tx, id, AfterMeasurement)
-	})
+		return nil
+	}})
 }

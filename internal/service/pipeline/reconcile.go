@@ -48,20 +48,20 @@ func (p *Passes) reconcile(ctx context.Context, id video.ID) (lost []queue.Task,
 		if err != nil {
 			return err
 		}
-		lost = slices.DeleteFunc(dueTasks(v, steps), func(t queue.Task) bool { return slices.Contains(have, t.Name()) })
+		lost = slices.DeleteFunc(p.dueTasks(v, steps), func(t queue.Task) bool { return slices.Contains(have, t.Name()) })
 		return p.queue.Enqueue(ctx, tx, lost...)
 	})
 	return lost, err
 }
 
 // dueTasks returns the tasks that a processing video should have now.
-func dueTasks(v video.Video, steps []store.Step) []queue.Task {
+func (p *Passes) dueTasks(v video.Video, steps []store.Step) []queue.Task {
 	if len(v.Unplanned()) > 0 && !passOpen(steps) {
 		return []queue.Task{inspection(v.ID, v.Tenant)}
 	}
 	if renditions, last := toAssemble(steps); last {
 		return assembleTasks(v, renditions)
 	}
-	_, tasks := expand(v, v.Plan)
+	_, tasks := expand(p.config, v, false)
 	return slices.DeleteFunc(tasks, func(t queue.Task) bool { return !taskOpen(t, v, steps) })
 }

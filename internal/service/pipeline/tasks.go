@@ -105,18 +105,13 @@ func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) e
 		if err := p.Cancel(ctx, tx, id, AfterPass); err != nil {
 			return err
 		}
-		return p.measureIfReady(ctx, tx, id)
+		return p.afterPass(ctx, tx, id)
 	})
 }
 
 // Skip goes on without the result of an optional task: audio that cannot be decoded leaves a silent
 // video, and nobody waits for a comparison with the source.
-func (t *Tasks) Skip(ctx context.Context, task queue.Task) error {
-	if KindOf(task.Kind).AfterPass {
-		return t.StoreQuality(ctx, task.Video, nil)
-	}
-	return t.finishPart(ctx, task.Video, task.Kind, task.Number, 0, nil)
-}
+func (t *Tasks) Skip(ctx context.Context, task queue.Task) error { return t.finish(ctx, task, result{}) }
 
 // removeWork removes what a task has stored for a video that was deleted meanwhile.
 func (t *Tasks) removeWork(ctx context.Context, id video.ID) error {

@@ -37,7 +37,8 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 			return err
 		}
 	}
-	return t.finishPart(ctx, id, queue.Thumbnails, 0, 0, renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition }))
+	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: id},
+		result{made: renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition })})
 }
 
 // publishThumbnails publishes the thumbnails of one resolution. v is the video before the lock.

@@ -1,5 +1,5 @@
-// Package playback opens the files that people play: rendition files, thumbnails, and the HLS and
-// DASH files over them.
+// Package playback opens the files that people play: rendition files, thumbnails, other files that a
+// video lists, and the HLS and DASH files over them.
 //
 // A playback address names its object, so playing needs no database query. The storage is asked at
 // every request whether the object is there, so a deletion takes effect at once. Only when there is

@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -40,8 +41,8 @@ func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now fun
 	return p
 }
 
-// OpenPublic opens a file of a public video: "720p.mp4", "720p-0.jpg" or a file of the stream. A
-// file that does not exist yet is not_ready; one that never will is not_found.
+// OpenPublic opens a file of a public video: "720p.mp4", "720p-0.jpg", a file that the video lists, or
+// one of the stream. A file that does not exist yet is not_ready; one that never will is not_found.
 func (p *Player) OpenPublic(ctx context.Context, id video.ID, file string) (Content, error) {
 	return p.open(ctx, objects.Public, id, file)
 }
@@ -167,7 +168,18 @@ func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID,
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}
-	if err == nil && v.DeletedAt.IsZero() && objects.PlaybackArea(v) == area && file.Pending(v) {
+	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area {
+		return noSuchFile()
+	}
+	pending := file.Pending(v)
+	if file.Listed != "" {
+		steps, err := p.store.Steps(ctx, id)
+		if err != nil {
+			return err
+		}
+		pending = pipeline.Awaited(v, steps, file.Listed)
+	}
+	if pending {
 		return notReady()
 	}
 	return noSuchFile()

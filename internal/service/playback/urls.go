@@ -6,6 +6,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -13,6 +14,7 @@ import (
 type URLs struct {
 	HLS, DASH   string                        // where the streams of all resolutions begin
 	Resolutions map[video.Name]ResolutionURLs // of every resolution
+	Files       map[string]string             // by name: the files that the video lists, and those that it will
 }
 
 // ResolutionURLs are the addresses of one resolution.
@@ -41,7 +43,7 @@ func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs
 }
 
 func urls(v video.Video, address func(file string) string) URLs {
-	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}}
+	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}, Files: fileURLs(v, address)}
 	for _, r := range v.Resolutions {
 		one := ResolutionURLs{Rendition: address(objects.RenditionFile(r.Name))}
 		for i := range v.Thumbnails {
@@ -50,6 +52,21 @@ func urls(v video.Video, address func(file string) string) URLs {
 		u.Resolutions[r.Name] = one
 	}
 	return u
+}
+
+// fileURLs returns the addresses of the files that the video lists. Those that every video gets have
+// theirs before they are made.
+func fileURLs(v video.Video, address func(file string) string) map[string]string {
+	urls := map[string]string{}
+	for _, f := range v.Files {
+		urls[f.Name] = address(f.Name)
+	}
+	for _, name := range pipeline.Published() {
+		if !v.Status.Finished() {
+			urls[name] = address(name)
+		}
+	}
+	return urls
 }
 
 // signedFor returns what the address of a file is signed for: this very file, or the whole stream

@@ -21,6 +21,17 @@ type reportView struct {
 	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed."`
 	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
 	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
+	Files     []fileView         `json:"files,omitempty" nullable:"false" doc:"The files that were published beside those of the resolutions."`
+}
+
+// fileView is a published file that belongs to no resolution.
+type fileView struct {
+	Name        string         `json:"name" doc:"The end of its URL." example:"poster.jpg"`
+	Kind        video.FileKind `json:"kind" doc:"What it is for." example:"poster"`
+	ContentType string         `json:"contentType" example:"image/jpeg"`
+	Language    string         `json:"language,omitempty" example:"en"`
+	Label       string         `json:"label,omitempty"`
+	SizeBytes   int64          `json:"sizeBytes"`
 }
 
 // foundView is what was found in the file.
@@ -122,6 +133,11 @@ func viewReport(r catalog.Report) reportView {
 		for _, d := range v.Plan.Decisions() {
 			out.Decisions = append(out.Decisions, decisionView{Decision: d.What, Reason: d.Why})
 		}
+	}
+	for _, f := range v.Files {
+		out.Files = append(out.Files, fileView{
+			Name: f.Name, Kind: f.Kind, ContentType: f.ContentType, Language: f.Language, Label: f.Label, SizeBytes: f.Size,
+		})
 	}
 	for _, run := range r.Executions {
 		out.Runs = append(out.Runs, viewRun(run))

@@ -32,6 +32,7 @@ func readyReport() catalog.Report {
 		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32},
 		{Name: "240p", Status: video.Fail},
 	}
+	v.Files = []video.File{{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 5}, {Name: "a.vtt", Language: "en", Label: "English"}}
 	return catalog.Report{
 		Video: v,
 		Cost:  video.Cost{Executions: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
@@ -64,7 +65,9 @@ func TestReport(t *testing.T) {
 		`"wallSeconds":0.5,"cpuSeconds":1,"maxMemoryBytes":1073741824,"result":"exit status 1"}],` +
 		`"totals":{"runs":2,"wallSeconds":1.5,"cpuSeconds":2,"queueSeconds":0.02,"totalSeconds":3},` +
 		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"ssim":0.9877,"psnr":41.23},` +
-		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}}}`
+		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}},` +
+		`"files":[{"name":"poster.jpg","kind":"poster","contentType":"image/jpeg","sizeBytes":5},` +
+		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}]}`
 	if !strings.HasPrefix(body, head) {
 		t.Errorf("the report begins\n%.900s\nwant\n%s", body, head)
 	}

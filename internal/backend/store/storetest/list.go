@@ -119,7 +119,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 		})
 		change(t, st, func(tx *store.Tx) error {
 			if i%3 == 0 {
-				return tx.SetWarnings(ctx, id, []video.Warning{video.Warnf(video.Truncated, "The video is cut off.")})
+				return tx.SetFindings(ctx, id, store.Findings{Warnings: []video.Warning{video.Warnf(video.Truncated, "The video is cut off.")}})
 			}
 			_, err := tx.RefuseUpload(ctx, id, video.Failf(video.NotAVideo, "It is a text."))
 			return err
@@ -138,7 +138,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 func plansInProcessing(t *testing.T, st *store.Store) {
 	ready, atWork := stored(t, st, video.Ready, "720p"), stored(t, st, video.Processing, "720p")
 	for _, v := range []video.Video{ready, atWork} {
-		change(t, st, func(tx *store.Tx) error { return tx.SetPlan(t.Context(), v.ID, &video.Plan{Timescale: 7}) })
+		change(t, st, func(tx *store.Tx) error { return tx.SetFindings(t.Context(), v.ID, store.Findings{Plan: &video.Plan{Timescale: 7}}) })
 	}
 	page, _, err := st.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Cursor{}, 2)
 	if err != nil || len(page) != 2 {

@@ -60,19 +60,29 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 	}
 	v.Duration = v.Plan.Duration
 	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The video is cut off."), video.Warnf(video.Corrupt, "So is its audio.")}
+	v.Files = []video.File{
+		{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 50 << 30},
+		{Name: "captions-fr.vtt", Kind: "captions", ContentType: "text/vtt; charset=utf-8", Language: "fr", Label: "Français 🎬", Size: 1},
+	}
 	r := &v.Resolutions[1]
 	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
 	change(t, st, func(tx *store.Tx) error {
-		if err := tx.SetPlan(ctx, v.ID, v.Plan); err != nil {
+		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan, Files: v.Files}); err != nil {
 			return err
 		}
-		if err := tx.SetWarnings(ctx, v.ID, v.Warnings); err != nil {
+		if err := tx.SetFindings(ctx, v.ID, store.Findings{Warnings: v.Warnings}); err != nil {
 			return err
 		}
 		return tx.SetOutput(ctx, *r)
 	})
 	wantVideo(t, st, v)
 	wantVideo(t, st, other)
+
+	// An empty list replaces the one before; nothing replaces nothing.
+	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{}}) })
+	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{}) })
+	v.Files = []video.File{}
+	wantVideo(t, st, v)
 }
 
 func textIsKept(t *testing.T, st *store.Store) {

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// result is what a task has made, beside the objects that it has stored. The zero value is that of a
+// task that was skipped.
+type result struct {
+	frames int64
+	made   []int // the renditions that it was made for; none: it serves every pass
+	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
+	record func(ctx context.Context, tx *store.Tx, v video.Video) error
+}
+
+// store calls record.
+func (r result) store(ctx context.Context, tx *store.Tx, id video.ID) error {
+	if r.record == nil {
+		return nil
+	}
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	return r.record(ctx, tx, v)
+}
+
+// finish records the result of a task, with everything that follows from it.
+func (t *Tasks) finish(ctx context.Context, task queue.Task, r result) error {
+	finish := t.finishPart
+	if KindOf(task.Kind).AfterPass {
+		finish = t.finishAfterPass
+	} else {
+		t.hook.Reach(failpoint.PartStored)
+	}
+	var locked bool
+	err := t.store.WithVideoLock(ctx, task.Video, func(tx *store.Tx) error {
+		locked = true
+		return finish(ctx, tx, task, r)
+	})
+	if err == nil && !locked { // the video was deleted meanwhile: nobody needs what was stored
+		return t.removeWork(ctx, task.Video)
+	}
+	return err
+}
+
+// afterPass enqueues what is done with a ready video when nobody waits any more. The open steps keep
+// the source until all of it is done.
+func (p *Passes) afterPass(ctx context.Context, tx *store.Tx, id video.ID) error {
+	v, err := tx.Video(ctx, id)
+	if err != nil || v.Status != video.Ready || v.Plan == nil {
+		return err
+	}
+	steps, tasks := expand(p.config, v, true)
+	if err := tx.InsertSteps(ctx, id, steps); err != nil {
+		return err
+	}
+	return p.queue.Enqueue(ctx, tx, tasks...)
+}
+
+// finishAfterPass records the result of a task that follows after a pass. The last one of them has
+// what was kept for them purged.
+func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
+	id := task.Video
+	if done, err := tx.FinishStep(ctx, id, string(task.Kind), task.Number, r.frames, t.clock.Now()); err != nil || !done {
+		return err
+	}
+	if err := r.store(ctx, tx, id); err != nil {
+		return err
+	}
+	steps, err := tx.Steps(ctx, id)
+	if err != nil || slices.ContainsFunc(steps, func(s store.Step) bool { return !s.Done }) {
+		return err
+	}
+	if err := tx.DropSteps(ctx, id); err != nil {
+		return err
+	}
+	keptWork := slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).KeepsWork })
+	if t.passes.config.KeepSource && !keptWork {
+		return nil
+	}
+	return t.passes.enqueuePurge(ctx, tx, id, AfterTheRest)
+}

@@ -1,0 +1,97 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// NewFile is a file that a worker has made for publication. Its size and content type are filled in.
+type NewFile struct {
+	video.File
+	Path string
+}
+
+// PublishFiles finishes a task whose result are files of the video itself: it makes them visible and
+// lists them, in the transaction that finishes the task's step. What PublishRendition says of
+// deletions holds for them, too.
+func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, files []NewFile) error {
+	c := newCopies(t.blobs)
+	defer c.discard()
+	listed, err := t.stageFiles(ctx, task.Video, files, c)
+	if err != nil {
+		return err
+	}
+	t.hook.Reach(failpoint.FilesStaged)
+	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+			for _, f := range listed {
+				if err := c.publish(ctx, objects.StagedFile(v.ID, f.Name), objects.Playback(v, f.Name)); err != nil {
+					return fmt.Errorf("publish %s: %w", f.Name, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(listed...)})
+	}})
+}
+
+// stageFiles stores files where they wait for the transaction that publishes them, and prepares
+// their copies. It returns how they will be listed.
+func (t *Tasks) stageFiles(ctx context.Context, id video.ID, files []NewFile, c *copies) ([]video.File, error) {
+	v, err := t.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is staged is removed again
+		return nil, err
+	}
+	listed := make([]video.File, len(files))
+	for i, f := range files {
+		if parsed, ok := objects.ParseFile(f.Name); !ok || parsed.Listed == "" {
+			return nil, fmt.Errorf("%q is no name of a published file", f.Name)
+		}
+		staged, err := t.blobs.PutFile(ctx, objects.StagedFile(id, f.Name), f.Path)
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", f.Name, err)
+		}
+		listed[i] = f.File
+		listed[i].Size, listed[i].ContentType = staged.Size, blob.ContentType(f.Name)
+		if v.ID == "" || !t.preparesCopy(staged.Size) {
+			continue
+		}
+		if err := c.prepare(ctx, staged.Key, objects.Playback(v, f.Name)); err != nil {
+			return nil, fmt.Errorf("publish %s: %w", f.Name, err)
+		}
+	}
+	return listed, nil
+}
+
+// Published returns the names of the files that every video gets.
+func Published() []string {
+	var names []string
+	for _, k := range kinds {
+		if k.Publishes != "" {
+			names = append(names, k.Publishes)
+		}
+	}
+	return names
+}
+
+// Awaited reports whether a file that every video gets is still to be made for this one: its step is
+// open, or there will be such a step.
+func Awaited(v video.Video, steps []store.Step, name string) bool {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Publishes == name })
+	if i < 0 || name == "" {
+		return false
+	}
+	open := func(s store.Step) bool { return s.Kind == string(kinds[i].Name) && !s.Done }
+	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].AfterPass || !passOpen(steps))
+}

@@ -1,0 +1,42 @@
+package video
+
+import "slices"
+
+// FileKind says what a published file is for.
+type FileKind string
+
+// File is a published file of a video that belongs to none of its resolutions. A
+// video lists such files, and the list is all that those know who serve, keep
+// and delete them: a new kind of file is new to its maker and its readers only.
+//
+// The list is stored as JSON with the video, so fields may be added but never
+// change their meaning.
+type File struct {
+	// Name is that of the object in the video's playback folder, and the end of
+	// its URL. The content of a name never changes: caches keep it.
+	Name        string   `json:"name"`
+	Kind        FileKind `json:"kind"`
+	ContentType string   `json:"contentType"`
+	Language    string   `json:"language,omitempty"` // BCP 47
+	Label       string   `json:"label,omitempty"`    // for people
+	Size        int64    `json:"size"`               // in bytes
+}
+
+// File returns the listed file with this name, if the video has one.
+func (v *Video) File(name string) (File, bool) {
+	for _, f := range v.Files {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// WithFiles returns the list of v with some files added. They replace those of
+// the same name.
+func (v *Video) WithFiles(added ...File) []File {
+	kept := slices.DeleteFunc(slices.Clone(v.Files), func(f File) bool {
+		return slices.ContainsFunc(added, func(a File) bool { return a.Name == f.Name })
+	})
+	return append(kept, added...)
+}
