@@ -102,9 +102,16 @@ func (r *report) endTest(t *transcript, name testName, action string) {
 	if action != "skip" {
 		r.ran[name] = true
 	}
-	if action != "fail" {
+	if action != "fail" && !t.hasRace(name) {
 		delete(t.output, name) // nobody will ask for it
 	}
+}
+
+// hasRace reports whether the race detector wrote into the output of a test. It does
+// so in the output of any test that runs at that moment, also of one that passes.
+func (t *transcript) hasRace(name testName) bool {
+	output := t.output[name]
+	return output != nil && strings.Contains(output.String(), "WARNING: DATA RACE")
 }
 
 // reason returns what a test said when it skipped itself: the line between those
@@ -146,14 +153,14 @@ func (t *transcript) failure(pkg string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s: %s\n", t.job, short(pkg))
 	names := t.failed[pkg]
-	if len(names) == 0 {
-		for name := range t.output {
-			if name.pkg == pkg && name.test != "" {
-				names = append(names, name.test)
-			}
+	var others []string
+	for name := range t.output {
+		if name.pkg == pkg && name.test != "" && (len(names) == 0 || t.hasRace(name) && !slices.Contains(names, name.test)) {
+			others = append(others, name.test)
 		}
-		slices.Sort(names)
 	}
+	slices.Sort(others)
+	names = append(others, names...)
 	for _, name := range append(names, "") {
 		if output := t.output[testName{pkg, name}]; output != nil {
 			b.WriteString(output.String())

@@ -91,3 +91,18 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 		t.Errorf("the race detector watches %v", raced)
 	}
 }
+
+func TestARaceIsShownWhereverItWasPrinted(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport(&out)
+	r.read(newTranscript("race"), strings.NewReader(`{"Action":"output","Package":"p","Test":"TestGood","Output":"WARNING: DATA RACE\nWrite at 0x1\n"}
+{"Action":"pass","Package":"p","Test":"TestGood"}
+{"Action":"output","Package":"p","Test":"TestBad","Output":"race detected during execution of test\n"}
+{"Action":"fail","Package":"p","Test":"TestBad"}
+{"Action":"fail","Package":"p"}
+`))
+	if r.finish(time.Second) || !strings.Contains(out.String(), "Write at 0x1") {
+		t.Errorf("the report is\n%s", out.String())
+	}
+}

@@ -18,12 +18,28 @@ type request struct {
 	lease     uploads.Lease
 	length    int64 // of the body; -1 if the client does not say
 	err       error // why it failed, unless tusd itself rejected it
+	values    context.Context
 }
 
 type requestKey struct{}
 
 // requestOf returns the request that a call of tusd belongs to.
 func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
+
+// context returns the context for what a call of tusd does. It ends with tusd's
+// context and has the values of the request. tusd's own must not be asked for
+// values: it copies itself for the answer, and tusd changes it while a connection
+// that an earlier call asked for may still be opened in the background.
+func (q *request) context(ofTusd context.Context) context.Context {
+	return callContext{Context: ofTusd, values: q.values}
+}
+
+type callContext struct {
+	context.Context
+	values context.Context
+}
+
+func (c callContext) Value(key any) any { return c.values.Value(key) }
 
 // fail records the first error for the response; later ones are consequences of
 // it. tusd would send the text of the error, which may contain paths.

@@ -43,6 +43,7 @@ type uploadStore struct {
 // NewUpload starts the upload of a video. It replaces an earlier one.
 func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upload, error) {
 	q := requestOf(ctx)
+	ctx = q.context(ctx)
 	length := info.Size
 	if info.SizeIsDeferred {
 		length = -1
@@ -64,6 +65,7 @@ func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (han
 // GetUpload returns the upload that the URL of the request is for.
 func (s *uploadStore) GetUpload(ctx context.Context, _ string) (handler.Upload, error) {
 	q := requestOf(ctx)
+	ctx = q.context(ctx)
 	inner, err := s.storage.open(ctx, q.resumable.Key)
 	if err == nil {
 		err = s.services.Uploads.ContinueResumable(ctx, q.resumable)
@@ -95,6 +97,7 @@ type upload struct {
 // place, because the process was killed or the storage failed at that moment, it is
 // put in place now: a client that reads the full offset does not come back.
 func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
+	ctx = u.request.context(ctx)
 	info, err := u.Upload.GetInfo(ctx)
 	if err != nil {
 		return info, u.request.fail(err)
@@ -121,12 +124,15 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 	if err := u.storage.checkSpace(u.services, u.request.length); err != nil {
 		return 0, u.request.fail(err)
 	}
+	ctx = u.request.context(ctx)
 	n, err := u.Upload.WriteChunk(ctx, offset, u.services.Space.Reader(src))
 	return n, u.request.fail(cmp.Or(u.services.Uploads.DiscardIfClosed(ctx, u.request.resumable.Video), err))
 }
 
 // FinishUpload puts the file in place.
-func (u *upload) FinishUpload(ctx context.Context) error { return u.request.fail(u.finish(ctx)) }
+func (u *upload) FinishUpload(ctx context.Context) error {
+	return u.request.fail(u.finish(u.request.context(ctx)))
+}
 
 func (u *upload) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
@@ -172,7 +178,7 @@ func (u *upload) join(ctx context.Context) (handler.FileInfo, error) {
 
 // Terminate discards the upload.
 func (u *upload) Terminate(ctx context.Context) error {
-	return u.request.fail(u.services.Uploads.Discard(ctx, u.request.resumable.Video))
+	return u.request.fail(u.services.Uploads.Discard(u.request.context(ctx), u.request.resumable.Video))
 }
 
 // DeclareLength sets the length of a file that was unknown when the upload began.
@@ -181,5 +187,5 @@ func (u *upload) DeclareLength(ctx context.Context, length int64) error {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	return u.request.fail(inner.DeclareLength(ctx, length))
+	return u.request.fail(inner.DeclareLength(u.request.context(ctx), length))
 }

@@ -209,7 +209,8 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request, in *delivery.Bod
 		return
 	}
 	out := &response{ResponseWriter: w, location: base + r.URL.EscapedPath(), expires: q.resumable.Expires}
-	inner := r.Clone(context.WithValue(r.Context(), requestKey{}, q))
+	q.values = context.WithValue(r.Context(), requestKey{}, q)
+	inner := r.Clone(q.values)
 	inner.URL.Path, inner.Body = "/"+string(q.resumable.Video), in
 	inner.Header.Del("Upload-Metadata") // the video has its own
 	s.next.ServeHTTP(out, inner)
