@@ -116,7 +116,7 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return Output{}, fmt.Errorf("encode audio: %w", ours)
 	}
-	out, checkErr := checkFile(audioPath(job), "", nil)
+	out, checkErr := checkFile(audioPath(job), "", nil, p.Duration)
 	switch {
 	case err != nil && (out.Frames > 0 || !ffmpeg.SourceDamaged(stderr)):
 		return Output{}, fmt.Errorf("encode audio: %w", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/colour"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -91,7 +92,7 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 	}
 	var outputs []Output
 	for i, r := range p.Renditions {
-		out, checkErr := checkFile(chunkFilePath(job, i), cmp.Or(p.Codec, video.H264), &r)
+		out, checkErr := checkFile(chunkFilePath(job, i), cmp.Or(p.Codec, video.H264), &r, p.Duration)
 		if checkErr != nil && err == nil {
 			return nil, checkErr
 		}
@@ -117,8 +118,9 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
 
 // checkFile opens a file that ffmpeg made and counts its frames. No file at all
-// counts as one without frames. want is nil for audio.
-func checkFile(path string, codec video.Codec, want *video.Rendition) (Output, error) {
+// counts as one without frames. want is nil for audio. length is that of the
+// whole video.
+func checkFile(path string, codec video.Codec, want *video.Rendition, length time.Duration) (Output, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Output{Path: path}, nil
@@ -132,9 +134,12 @@ func checkFile(path string, codec video.Codec, want *video.Rendition) (Output, e
 		return Output{}, err
 	}
 	out := Output{Path: path, Size: info.Size()}
-	track, err := mp4.Inspect(mp4.Input{ReaderAt: f, Size: info.Size()})
+	track, err := mp4.InspectWithin(mp4.Input{ReaderAt: f, Size: info.Size()}, mp4.TablesFor(length))
 	if errors.Is(err, mp4.ErrNoFrames) {
 		return out, nil
+	}
+	if errors.Is(err, mp4.ErrTooLarge) {
+		return out, fmt.Errorf("%w: %v", ffmpeg.ErrTooBig, err)
 	}
 	if err != nil {
 		return out, fmt.Errorf("read chunk file: %w", err)

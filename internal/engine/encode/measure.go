@@ -189,6 +189,10 @@ func (d *differences) score() video.QualityScore {
 	return l
 }
 
+// maxStats is how much a filter may write about one sample, which lasts for
+// seconds: some 150 bytes for each frame.
+const maxStats = 8 << 20
+
 // readStats returns one number of every line that a filter wrote: words such as
 // "n:1 Y:0.973456 U:0.98". No file means no frames.
 func readStats(path, name string) ([]float64, error) {
@@ -200,6 +204,13 @@ func readStats(path, name string) ([]float64, error) {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxStats {
+		return nil, fmt.Errorf("%w: more than %d MiB of numbers", ffmpeg.ErrTooBig, maxStats>>20)
+	}
 	var all []float64
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {

@@ -1,10 +1,10 @@
 package encode
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,49 +84,90 @@ func removeShots(job ffmpeg.Job, p *video.Plan, n int) error {
 // made, or not at every rendition, is replaced by its neighbour.
 func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 	var outputs []Output
-	var latest [][]byte
+	latest := -1
 	for i, s := range b.Shots {
-		files, err := readShot(job, p, i)
+		made, err := checkShot(job, p, i)
 		if err != nil {
 			return nil, err
 		}
-		if files != nil {
-			latest = files
+		if made {
+			latest = i
 		} else if job.Sparse {
 			return nil, fmt.Errorf("%w: it has no frame at %d", ffmpeg.ErrSparse, s.PTS)
 		}
-		if latest == nil {
+		if latest < 0 {
 			return nil, nil // they are made in order, so there are none
 		}
 		for _, n := range s.Thumbnails {
-			for r, jpeg := range latest {
+			for r := range p.Renditions {
 				path := thumbnailPath(job, n, r)
-				if err := os.WriteFile(path, jpeg, 0o600); err != nil {
+				size, err := copyFile(path, filepath.Join(job.OutDir, shotPath(latest, r)))
+				if err != nil {
 					return nil, err
 				}
-				outputs = append(outputs, Output{Path: path, Rendition: r, Thumbnail: n, Frames: 1, Size: int64(len(jpeg))})
+				outputs = append(outputs, Output{Path: path, Rendition: r, Thumbnail: n, Frames: 1, Size: size})
 			}
 		}
 	}
 	return outputs, nil
 }
 
-// readShot returns a frame at all renditions, or nil when one is incomplete.
-func readShot(job ffmpeg.Job, p *video.Plan, n int) ([][]byte, error) {
-	var files [][]byte
-	for r := range p.Renditions {
-		b, err := os.ReadFile(filepath.Join(job.OutDir, shotPath(n, r)))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case !bytes.HasPrefix(b, []byte("\xff\xd8")), !bytes.HasSuffix(b, []byte("\xff\xd9")):
-			return nil, nil
+// checkShot reports whether a frame is complete at all renditions.
+func checkShot(job ffmpeg.Job, p *video.Plan, n int) (bool, error) {
+	for i, r := range p.Renditions {
+		whole, err := checkJPEG(filepath.Join(job.OutDir, shotPath(n, i)), maxJPEG(r))
+		if err != nil || !whole {
+			return false, err
 		}
-		files = append(files, b)
 	}
-	return files, nil
+	return true, nil
+}
+
+// maxJPEG is the largest JPEG of a rendition in bytes. With the quality that is
+// asked for, one of pure noise has about one for each pixel.
+func maxJPEG(r video.Rendition) int64 { return 1<<20 + 3*int64(r.Width)*int64(r.Height) }
+
+// checkJPEG reports whether a file begins and ends as a JPEG does. It looks at
+// no more than that: only the size of what ffmpeg wrote is known, and that is an
+// error if it is too large.
+func checkJPEG(path string, most int64) (whole bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if info.Size() > most {
+		return false, fmt.Errorf("%w: a thumbnail of %d MiB", ffmpeg.ErrTooBig, info.Size()>>20)
+	}
+	var head, end [2]byte
+	if info.Size() < int64(len(head)+len(end)) {
+		return false, nil
+	}
+	_, headErr := f.ReadAt(head[:], 0)
+	_, endErr := f.ReadAt(end[:], info.Size()-int64(len(end)))
+	return string(head[:]) == "\xff\xd8" && string(end[:]) == "\xff\xd9", errors.Join(headErr, endErr)
+}
+
+// copyFile copies a file without holding it in memory.
+func copyFile(to, from string) (size int64, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	size, err = io.Copy(out, in)
+	return size, errors.Join(err, out.Close())
 }
 
 // thumbnailArgs makes the frames of a batch at every rendition. ffmpeg numbers

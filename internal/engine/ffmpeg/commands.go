@@ -23,19 +23,22 @@ func (r *Runner) Encode(ctx context.Context, job Job, may sandbox.Policy, args [
 	return r.run(ctx, process{
 		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may,
 		stdout: func(out io.Reader) error {
-			return readProgress(out, func() { watchdog.Reset(r.stall) }, position)
+			return readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(r.stall) }, position)
 		},
 	})
 }
 
 // Probe runs ffprobe for a job. stdout reads what it prints.
 func (r *Runner) Probe(ctx context.Context, job Job, may sandbox.Policy, args []string, stdout func(io.Reader) error) (stderr string, err error) {
-	return r.run(ctx, process{bin: r.ffprobe, args: args, dir: job.OutDir, job: job, policy: may, stdout: stdout})
+	return r.run(ctx, process{
+		bin: r.ffprobe, args: args, dir: job.OutDir, job: job, policy: may,
+		stdout: func(out io.Reader) error { return stdout(limit(out, "packets", maxPackets(job.Source))) },
+	})
 }
 
 // Output runs ffmpeg outside of any job and returns what it printed.
 func (r *Runner) Output(ctx context.Context, may sandbox.Policy, args []string) (stdout []byte, stderr string, err error) {
-	stderr, err = r.run(ctx, process{bin: r.ffmpeg, args: args, policy: may, stdout: ReadAll(&stdout)})
+	stderr, err = r.run(ctx, process{bin: r.ffmpeg, args: args, policy: may, stdout: Answer(&stdout)})
 	return stdout, stderr, err
 }
 
@@ -62,5 +65,5 @@ func readProgress(r io.Reader, moved func(), position func(seconds float64)) err
 			position(float64(us) / 1e6)
 		}
 	}
-	return lines.Err()
+	return lineError(lines.Err())
 }

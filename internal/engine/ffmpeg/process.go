@@ -45,7 +45,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	lastStderr := &tail{max: keptStderr}
+	lastStderr := &tail{keep: keptStderr, max: maxStderr, over: stop}
 	cmd := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
 	cmd.Dir = p.dir
 	cmd.Stderr = lastStderr
@@ -147,31 +147,4 @@ func (p process) classify(err error, stderr string) error {
 // has two ways to count it, which differ a little.
 func (p process) outOfTime(s *os.ProcessState) bool {
 	return p.policy.CPU > 0 && s.UserTime()+s.SystemTime() >= p.policy.CPU*9/10
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	max int
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 2*t.max {
-		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.max:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	return string(t.buf[max(0, len(t.buf)-t.max):])
-}
-
-// ReadAll stores the whole output of a child; use it for output known to be
-// small.
-func ReadAll(into *[]byte) func(io.Reader) error {
-	return func(r io.Reader) (err error) {
-		*into, err = io.ReadAll(r)
-		return err
-	}
 }

@@ -141,7 +141,7 @@ func TestTracksAreInterleaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moov, err := open(t, film).readMoov(boxes)
+	moov, err := open(t, film).readMoov(boxes, maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestSamplesOfAChunkFileMayLieApart(t *testing.T) {
 	copy(raw[bytes.LastIndex(raw, []byte("trak")):], "free")
 	apart := Input{bytes.NewReader(raw), int64(len(raw))}
 
-	tr, err := readSingle(apart)
+	tr, err := readSingle(apart, maxMoov)
 	if err != nil || len(tr.spans) < 5 {
 		t.Fatalf("the chunk file lies in %d spans, %v; want several", len(tr.spans), err)
 	}
@@ -210,7 +210,7 @@ func TestPictureShapeAndColourAreKept(t *testing.T) {
 	t.Parallel()
 	path := encode(t, makeSource(t, false), 0, end, "-aspect", "4:3", "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709")
 	film, _ := assemble(t, []Input{open(t, path)}, nil)
-	tr, err := readSingle(open(t, film))
+	tr, err := readSingle(open(t, film), maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}

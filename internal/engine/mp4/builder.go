@@ -46,7 +46,7 @@ func (r *trackBuilder) addSources(p Input, label string, spans []span) {
 
 // newAudioTrack makes the track of the audio, whose times stay as they are.
 func newAudioTrack(p Input) (*trackBuilder, error) {
-	t, err := readSingle(p)
+	t, err := readSingle(p, maxMoov)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func newAudioTrack(p Input) (*trackBuilder, error) {
 func newVideoTrack(chunks []Input, length time.Duration) (*trackBuilder, error) {
 	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, length: length}
 	for i, p := range chunks {
-		t, err := readSingle(p)
+		t, err := readSingle(p, maxMoov)
 		if errors.Is(err, ErrNoFrames) {
 			continue // a chunk of a damaged source from which nothing could be decoded
 		}

@@ -60,7 +60,7 @@ func setups(t *testing.T, film string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moov, err := p.readMoov(boxes)
+	moov, err := p.readMoov(boxes, maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}

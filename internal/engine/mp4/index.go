@@ -55,7 +55,7 @@ func (p Input) leadingMoov() (*mp4ff.MoovBox, error) {
 		}
 		switch b.name {
 		case "moov":
-			return p.readMoov([]topBox{b})
+			return p.readMoov([]topBox{b}, maxMoov)
 		case "mdat", "moof":
 			return nil, fmt.Errorf("%q comes before the movie box", b.name)
 		}

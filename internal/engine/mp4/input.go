@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Input is a file to read: a chunk file, which is an ordinary MP4 with a single
@@ -12,6 +13,13 @@ import (
 type Input struct {
 	io.ReaderAt
 	Size int64
+}
+
+// TablesFor returns how large the movie box of a video, or of a sound track, of
+// this length may be: several times what 120 frames a second need.
+func TablesFor(length time.Duration) int64 {
+	const frame, rate = 64, 120
+	return min(4<<20+frame*rate*int64(length/time.Second+1), maxMoov)
 }
 
 // ErrNoFrames means that a file is a valid MP4 without samples. ffmpeg leaves
@@ -22,6 +30,10 @@ var ErrNoFrames = errors.New("the file has no frames")
 // other, as those of a broken source do.
 var ErrTimes = errors.New("the times of the frames contradict each other")
 
+// ErrTooLarge means that the tables of a file are larger than those of any video
+// of its length.
+var ErrTooLarge = errors.New("the tables of the file are too large")
+
 const (
 	boxHeader      = 8
 	largeBoxHeader = 16
@@ -30,10 +42,11 @@ const (
 	// a hostile file of tiny boxes from being read header by header.
 	maxTopBoxes = 64
 
-	// maxMoov and maxSamples are some ten times what a video of ten hours needs.
-	// A file above them is taken to be hostile.
-	maxMoov    = 256 << 20
-	maxSamples = 1 << 24
+	// maxMoov is twice what a video of twelve hours with 60 frames a second
+	// needs, and maxSamples more than that. A file above them is taken to be
+	// hostile.
+	maxMoov    = 128 << 20
+	maxSamples = 1 << 23
 )
 
 // topBox is the position of a box of the file's top level.

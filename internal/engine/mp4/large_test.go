@@ -42,7 +42,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 // chunk file.
 func fakeTrack(t testing.TB, like []byte, start int64, frames int, size uint32) *trackBuilder {
 	t.Helper()
-	tr, err := readSingle(Input{bytes.NewReader(like), int64(len(like))})
+	tr, err := readSingle(Input{bytes.NewReader(like), int64(len(like))}, maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestAVideoOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moov, err := film.readMoov(boxes)
+	moov, err := film.readMoov(boxes, maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,14 +32,15 @@ var boxShapes = map[string]int{
 	"mp4a": 28, "esds": leaf,
 }
 
-// readMoov finds and decodes the movie box among boxes.
-func (p Input) readMoov(boxes []topBox) (*mp4ff.MoovBox, error) {
+// readMoov finds and decodes the movie box among boxes. It is read into memory,
+// so it may have most bytes only.
+func (p Input) readMoov(boxes []topBox, most int64) (*mp4ff.MoovBox, error) {
 	for _, b := range boxes {
 		if b.name != "moov" {
 			continue
 		}
-		if b.size > maxMoov {
-			return nil, fmt.Errorf("the movie box has %d bytes, more than %d", b.size, maxMoov)
+		if b.size > most {
+			return nil, fmt.Errorf("%w: the movie box has %d bytes, more than %d", ErrTooLarge, b.size, most)
 		}
 		raw := make([]byte, b.size)
 		if err := p.readFull(raw, b.offset); err != nil {
@@ -58,7 +59,7 @@ func decodeMoov(raw []byte) (moov *mp4ff.MoovBox, err error) {
 			moov, err = nil, fmt.Errorf("decode the movie box: %v", r)
 		}
 	}()
-	pruned, err := prune(make([]byte, 0, len(raw)), raw, "", 1)
+	pruned, err := prune(raw[:0], raw, "", 1) // in place: it only gets shorter
 	if err != nil {
 		return nil, fmt.Errorf("decode the movie box: %w", err)
 	}

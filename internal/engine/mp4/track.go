@@ -25,8 +25,12 @@ type Track struct {
 // Inspect reads the tables of a chunk file and checks them against each other
 // and against the file's size. It does not look at the media itself. A file
 // without frames is ErrNoFrames.
-func Inspect(p Input) (Track, error) {
-	t, err := readSingle(p)
+func Inspect(p Input) (Track, error) { return InspectWithin(p, maxMoov) }
+
+// InspectWithin does the same, but reads no tables of more than most bytes; see
+// TablesFor.
+func InspectWithin(p Input, most int64) (Track, error) {
+	t, err := readSingle(p, most)
 	if err != nil {
 		return Track{}, err
 	}
@@ -71,12 +75,12 @@ type span struct {
 }
 
 // readSingle reads the track of a file that must have one.
-func readSingle(p Input) (*track, error) {
+func readSingle(p Input, most int64) (*track, error) {
 	boxes, err := p.topBoxes()
 	if err != nil {
 		return nil, err
 	}
-	moov, err := p.readMoov(boxes)
+	moov, err := p.readMoov(boxes, most)
 	if err != nil {
 		return nil, err
 	}

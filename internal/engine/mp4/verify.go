@@ -58,7 +58,7 @@ func readHead(f Input) (mdat topBox, moov *mp4ff.MoovBox, err error) {
 	if err := f.readFull(make([]byte, 1), f.Size-1); err != nil {
 		return topBox{}, nil, fmt.Errorf("read the last byte: %w", err)
 	}
-	moov, err = f.readMoov(boxes)
+	moov, err = f.readMoov(boxes, maxMoov)
 	return boxes[2], moov, err
 }
 

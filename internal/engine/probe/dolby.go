@@ -31,7 +31,7 @@ func (p *Prober) probeDolby(ctx context.Context, job ffmpeg.Job, found *Result, 
 		"-select_streams", strconv.Itoa(stream.Index), "-read_intervals", "%+#1", "-show_frames", "-of", "json", "-i", ffmpeg.FileURL(job.Source),
 	})
 	var answer []byte
-	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, ffmpeg.ReadAll(&answer))
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, ffmpeg.Answer(&answer))
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return fmt.Errorf("probe Dolby Vision: %w", ours)
 	}

@@ -13,8 +13,10 @@ import (
 // Limits on what is read. They are far above any honest video, and hostile
 // files reach them soon.
 const (
-	maxFrames = 4_000_000 // 12 hours at 92 frames a second
-	maxValue  = 4 << 20   // bytes that describe one packet or stream; a title can be as long as the file
+	maxFrames = 4_000_000    // 12 hours at 92 frames a second
+	maxValue  = 4 << 20      // bytes that describe one packet or stream; a title can be as long as the file
+	maxListed = 1000         // ffmpeg itself opens no more than 200
+	maxAbout  = 4 * maxValue // bytes that describe all streams
 )
 
 // Result is what ffprobe told about a file.
@@ -119,9 +121,10 @@ func (f *Result) Read(r io.Reader) error {
 				return f.readPacket(d)
 			})
 		case "streams":
+			begin := d.InputOffset()
 			err = each(d, func() error {
 				limit.read = 0
-				return f.readStream(d)
+				return f.readStream(d, begin+maxAbout)
 			})
 		case "format":
 			err = d.Decode(&f.Format)
@@ -147,6 +150,9 @@ func (f *Result) readPacket(d *json.Decoder) error {
 		f.opening = append(f.opening, video.Span{From: p.Position, To: p.Position + p.Size})
 	}
 	line := f.Timelines[p.Stream]
+	if line == nil && len(f.Timelines) == maxListed {
+		return tooManyStreams()
+	}
 	if line == nil {
 		line = NewTimeline()
 		line.Layout.grain = f.grain
@@ -161,11 +167,22 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	return nil
 }
 
-func (f *Result) readStream(d *json.Decoder) error {
+// readStream reads the description of a stream that ends before byte end of the
+// text.
+func (f *Result) readStream(d *json.Decoder, end int64) error {
 	var s Stream
-	err := d.Decode(&s)
+	if err := d.Decode(&s); err != nil {
+		return err
+	}
+	if len(f.Streams) == maxListed || d.InputOffset() > end {
+		return tooManyStreams()
+	}
 	f.Streams = append(f.Streams, s)
-	return err
+	return nil
+}
+
+func tooManyStreams() *video.Failure {
+	return video.Failf(video.Corrupt, "The file is damaged: it has more than %d streams, or their descriptions never end.", maxListed)
 }
 
 // valueReader limits how much is read for one JSON value, which the decoder

@@ -1,0 +1,80 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// repeated is a text over and over, but not for ever: a test that fails should
+// end.
+type repeated struct {
+	text string
+	left int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := 0
+	for r.left > 0 && len(p)-n >= len(r.text) {
+		n += copy(p[n:], r.text)
+		r.left--
+	}
+	if n == 0 {
+		return 0, errors.New("the buffer is too small")
+	}
+	return n, nil
+}
+
+// TestAnAnswerWithoutEnd gives Read what a program might print that a file has
+// taken over.
+func TestAnAnswerWithoutEnd(t *testing.T) {
+	const size = 100 << 20
+	tests := []struct{ name, begin, more string }{
+		{"a packet", `{"packets":[{"codec_type":"`, "a"},
+		{"spaces", `{"packets":[`, " "},
+		{"a list of streams", `{"streams":[{}`, ",{}"},
+		{"a name that nobody knows", `{"`, "b"},
+		{"a value that nobody knows", `{"programs":["`, "c"},
+		{"a number", `{"packets":[{"pts":1`, "0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := NewResult().Read(io.MultiReader(strings.NewReader(tt.begin), &repeated{tt.more, size / len(tt.more)}))
+			runtime.ReadMemStats(&after)
+			if f, ok := errors.AsType[*video.Failure](err); !ok || f.Code != video.Corrupt {
+				t.Errorf("Read = %v; want a failure", err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > size/2 {
+				t.Errorf("took %d MiB of memory", used>>20)
+			}
+		})
+	}
+}
+
+func TestTooManyStreams(t *testing.T) {
+	t.Parallel()
+	var packets strings.Builder
+	for i := range maxListed + 1 {
+		fmt.Fprintf(&packets, `,{"codec_type":"audio","stream_index":%d}`, i)
+	}
+	for name, text := range map[string]string{
+		"packets of many streams": `{"packets":[{}` + packets.String(),
+		"many streams":            `{"streams":[{}` + strings.Repeat(",{}", maxListed),
+		"long streams":            `{"streams":[{}` + strings.Repeat(`,{"codec_name":"`+strings.Repeat("x", maxValue/2)+`"}`, 9),
+	} {
+		err := NewResult().Read(strings.NewReader(text))
+		if f, ok := errors.AsType[*video.Failure](err); !ok || f.Code != video.Corrupt {
+			t.Errorf("%s: Read = %v; want a failure", name, err)
+		}
+	}
+}
