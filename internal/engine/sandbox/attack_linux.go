@@ -106,10 +106,32 @@ var attacks = []attempt{
 		}
 		return err
 	}},
+	{"share memory without a file", func(target) error { return mapMemory(unix.MAP_SHARED) }},
+	{"map memory that grows", func(target) error { return mapMemory(unix.MAP_PRIVATE | unix.MAP_GROWSDOWN) }},
+	{"make a file in memory", func(target) error {
+		name := []byte("x\x00")
+		return call(unix.SYS_MEMFD_CREATE, uintptr(unsafe.Pointer(&name[0])))
+	}},
+	{"make a file without a name", func(t target) error {
+		f, err := os.OpenFile(t.Out, unix.O_TMPFILE|os.O_RDWR, 0o600)
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	}},
+	{"reserve disk space", reserve},
 	{"make a user namespace", func(target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
 	{"use io_uring", func(target) error {
 		var params [30]uint32
 		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
+	}},
+	{"use asynchronous input and output", func(target) error {
+		var queue uintptr
+		err := call(unix.SYS_IO_SETUP, 1, uintptr(unsafe.Pointer(&queue)))
+		if err == nil {
+			err = call(unix.SYS_IO_DESTROY, queue)
+		}
+		return err
 	}},
 	{"use BPF", func(target) error { return call(unix.SYS_BPF, unix.BPF_MAP_CREATE) }},
 	{"use userfaultfd", func(target) error { return call(unix.SYS_USERFAULTFD, unix.O_CLOEXEC) }},
@@ -189,6 +211,26 @@ func peek(pid int) error {
 	there := unix.RemoteIovec{Base: uintptr(unsafe.Pointer(unsafe.StringData(content))), Len: len(here)}
 	_, err := unix.ProcessVMReadv(pid, []unix.Iovec{local}, []unix.RemoteIovec{there}, 0)
 	return err
+}
+
+// mapMemory maps a page of memory that belongs to no file.
+func mapMemory(flags int) error {
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_ANONYMOUS)
+	if err == nil {
+		err = unix.Munmap(page)
+	}
+	return err
+}
+
+// reserve takes disk space that the size of the file does not show.
+func reserve(t target) error {
+	f, err := os.OpenFile(filepath.Join(t.Out, "reserve"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4096)
 }
 
 // call makes a system call, and closes the file that it may return.

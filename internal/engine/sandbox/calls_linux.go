@@ -48,9 +48,11 @@ var refused = []uint32{
 	unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT,
 	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+	unix.SYS_FALLOCATE, // reserves any amount of disk space at once, whatever the size of the file
 
 	// Large and recent parts of the kernel.
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_MEMFD_SECRET,
+	unix.SYS_IO_SETUP, // its queues are shared by the whole machine
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 
@@ -60,3 +62,7 @@ var refused = []uint32{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_LOOKUP_DCOOKIE,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 }
+
+// refusedWithoutDevices make memory that no limit counts. Drivers of graphics
+// hardware need them.
+var refusedWithoutDevices = []uint32{unix.SYS_MEMFD_CREATE}

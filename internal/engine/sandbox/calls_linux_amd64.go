@@ -4,6 +4,9 @@ import "golang.org/x/sys/unix"
 
 const nativeArch = unix.AUDIT_ARCH_X86_64
 
+// openCalls are the calls that open files, and which argument has the flags.
+var openCalls = map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1}
+
 // refusedHere are older forms of refused calls, and some that only this
 // architecture has.
 var refusedHere = []uint32{

@@ -17,6 +17,10 @@ import (
 // about ten.
 const openFiles = 64
 
+// stackSize is what a thread may use as its stack: the usual limit. Where there
+// is none, the stack would be memory without limit.
+const stackSize = 8 << 20
+
 // grace is the processor time between the signal that asks a program to end and
 // the one that kills it.
 const grace = 5 * time.Second
@@ -84,11 +88,11 @@ func (o *order) confineSelf() error {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	if o.Policy.Memory > 0 && o.Attack == nil {
-		if err := setLimit(unix.RLIMIT_DATA, o.Policy.Memory, o.Policy.Memory); err != nil {
+		if err := o.Policy.limitMemory(); err != nil {
 			return fmt.Errorf("limit memory: %w", err)
 		}
 	}
-	if err := restrictCalls(); err != nil {
+	if err := restrictCalls(o.Policy); err != nil {
 		return fmt.Errorf("restrict system calls: %w", err)
 	}
 	return nil
@@ -111,6 +115,9 @@ func (p Policy) limit() error {
 	if err := setLimit(unix.RLIMIT_CORE, 0, 0); err != nil {
 		return fmt.Errorf("forbid core dumps: %w", err)
 	}
+	if err := setLimit(unix.RLIMIT_STACK, stackSize, stackSize); err != nil {
+		return fmt.Errorf("limit the stack: %w", err)
+	}
 	if err := setLimit(unix.RLIMIT_NOFILE, openFiles, openFiles); err != nil {
 		return fmt.Errorf("limit open files: %w", err)
 	}
@@ -126,6 +133,19 @@ func (p Policy) limit() error {
 		}
 	}
 	return nil
+}
+
+// limitMemory limits what the program allocates. The kernel's tables of what it
+// maps are not counted, so the addresses that it may use are limited, too: far
+// above its data and the code of its libraries. Drivers of graphics hardware
+// reserve addresses at will.
+func (p Policy) limitMemory() error {
+	const code = 8 << 30
+	err := setLimit(unix.RLIMIT_DATA, p.Memory, p.Memory)
+	if len(p.Devices) == 0 {
+		err = errors.Join(err, setLimit(unix.RLIMIT_AS, p.Memory+code, p.Memory+code))
+	}
+	return err
 }
 
 // setLimit sets a limit, or keeps that of the server if it is lower: only root

@@ -121,7 +121,7 @@ func TestLimitsAndRightsOfTheProgram(t *testing.T) {
 	}
 	for name, want := range map[string]string{ // soft and hard limit
 		"Max cpu time": "2 7", "Max file size": "12345 12345", "Max data size": "268435456 268435456",
-		"Max core file size": "0 0", "Max open files": "64 64",
+		"Max core file size": "0 0", "Max open files": "64 64", "Max stack size": "8388608 8388608", "Max address space": "8858370048 8858370048",
 		"NoNewPrivs": "1", "Seccomp": "2", "CapInh": "0000000000000000", "CapAmb": "0000000000000000",
 	} {
 		if fields[name] != want {

@@ -64,7 +64,7 @@ func judgeSeccomp() error {
 }
 
 // restrictCalls installs the filter on all threads.
-func restrictCalls() error { return load(filter(uint32(os.Getpid()))) }
+func restrictCalls(p Policy) error { return load(filter(uint32(os.Getpid()), len(p.Devices) > 0)) }
 
 func load(code []unix.SockFilter) error {
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
@@ -84,16 +84,26 @@ func load(code []unix.SockFilter) error {
 // load it again.
 //
 // Calls of another architecture have other numbers, and would not be recognised:
-// they kill. Calls that were not reviewed, those of x32, and clone3, which hides
-// its flags in memory, appear not to exist: the C library then uses older ones.
-func filter(self uint32) []unix.SockFilter {
+// they kill. Calls that were not reviewed, those of x32, and clone3 and openat2,
+// which hide their flags in memory, appear not to exist: the C library then uses
+// older ones.
+func filter(self uint32, devices bool) []unix.SockFilter {
 	code := slices.Concat(
 		load32(archWord), []unix.SockFilter{jump(unix.BPF_JEQ, nativeArch, 1, 0), ret(unix.SECCOMP_RET_KILL_PROCESS)},
 		load32(numberWord), []unix.SockFilter{
 			jump(unix.BPF_JGE, firstUnknown, 0, 1), ret(refuse(unix.ENOSYS)),
 			jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(refuse(unix.ENOSYS)),
+			jump(unix.BPF_JEQ, unix.SYS_OPENAT2, 0, 1), ret(refuse(unix.ENOSYS)),
 		})
-	for _, call := range slices.Concat(refused, refusedHere) {
+	calls := slices.Concat(refused, refusedHere)
+	if !devices {
+		calls = append(calls, refusedWithoutDevices...)
+		code = append(code, onCall(unix.SYS_MMAP, refuseUncountedMemory())...)
+	}
+	for call, flags := range openCalls {
+		code = append(code, onCall(call, refuseUnnamedFiles(flags))...)
+	}
+	for _, call := range calls {
 		code = append(code, jump(unix.BPF_JEQ, call, 0, 1), ret(refuse(unix.EPERM)))
 	}
 	code = append(code, onCall(unix.SYS_CLONE, slices.Concat(
@@ -103,6 +113,24 @@ func filter(self uint32) []unix.SockFilter {
 		code = append(code, onCall(c.call, c.check())...)
 	}
 	return append(code, ret(unix.SECCOMP_RET_ALLOW))
+}
+
+// refuseUncountedMemory refuses mappings that the limit of memory does not
+// count: those that could be shared with other processes, although there is no
+// file, and those that grow like a stack.
+func refuseUncountedMemory() []unix.SockFilter {
+	return append(load32(argument(3)),
+		jump(unix.BPF_JSET, unix.MAP_GROWSDOWN, 2, 0),
+		jump(unix.BPF_JSET, unix.MAP_ANONYMOUS, 0, 2),
+		jump(unix.BPF_JSET, unix.MAP_SHARED, 0, 1),
+		ret(refuse(unix.EPERM)))
+}
+
+// refuseUnnamedFiles refuses files that no folder lists: nobody would see how
+// much disk space they take.
+func refuseUnnamedFiles(flags uint32) []unix.SockFilter {
+	const unnamed = unix.O_TMPFILE &^ unix.O_DIRECTORY
+	return append(load32(argument(flags)), jump(unix.BPF_JSET, unnamed, 0, 1), ret(refuse(unix.EPERM)))
 }
 
 // check refuses the call when the condition does not hold. A comparison that
