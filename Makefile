@@ -63,10 +63,11 @@ mutants: deps-test ## Send 2,000 damaged videos and every bomb through the engin
 scale: deps-test ## Simulate a thousand workers, and measure what one database carries
 	SPOOL_SCALE_WORKERS=1000 SPOOL_SCALE_COSTS=1 $(GO) test -count=1 -timeout 2h -v ./test/scale
 
-bench: deps ## Measure the engine against the limit (writes docs/benchmarks.md), and the hot paths
+bench: deps-test ## Measure the engine against the limit and searches in a million videos (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/encode -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench ShortClip -benchtime 10x ./test/e2e -report $(CURDIR)/docs/benchmarks.md
-	$(GO) test -run '^$$' -bench . -skip 'Engine|ShortClip' -benchmem ./...
+	$(GO) test -run '^$$' -bench Search -benchtime 1x -timeout 2h ./test/scale -report $(CURDIR)/docs/benchmarks.md
+	$(GO) test -run '^$$' -bench . -skip 'Engine|ShortClip|Search' -benchmem ./...
 
 fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
 	GO='$(GO)' scripts/fuzz.sh

@@ -21,6 +21,13 @@ const edgeKey = "edge-key-0123456789abcdef"
 // runEdge starts a server with the real routes, on an empty database.
 func runEdge(t *testing.T, options ...func(*Config)) *running {
 	t.Helper()
+	r, _ := runParts(t, options...)
+	return r
+}
+
+// runParts is runEdge for a test that needs the parts behind the routes.
+func runParts(t *testing.T, options ...func(*Config)) (*running, *parts) {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := &Config{Location: Location{DataDir: filepath.Join(t.TempDir(), "data")}}
 	for _, o := range options {
@@ -33,11 +40,11 @@ func runEdge(t *testing.T, options ...func(*Config)) *running {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	svc := new(service)
+	svc := &service{ready: p.ready}
 	if err := c.prepareAnswers(t.Context(), svc, p, log, m); err != nil {
 		t.Fatal(err)
 	}
-	return runServer(t, svc, 10*time.Second)
+	return runServer(t, svc, 10*time.Second), p
 }
 
 // ask sends a request as it is written, where a client of the library would

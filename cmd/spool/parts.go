@@ -125,5 +125,8 @@ func (p *parts) maintain(ctx context.Context) {
 	})
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
+	all.Go(func() {
+		panics.Log(ctx, p.log, "indexing metadata panicked", func() { p.maintenance.IndexMetadata(ctx) })
+	})
 	all.Wait()
 }

@@ -53,6 +53,22 @@ func (f Filter) Fits(metadata json.RawMessage) bool {
 	return true
 }
 
+// Labels returns the members of metadata that a filter can ask for, in no order: those
+// for which Fits is true.
+func Labels(metadata json.RawMessage) []Label {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(metadata, &members) != nil {
+		return nil
+	}
+	var all []Label
+	for key, raw := range members {
+		if value, ok := scalar(raw); ok {
+			all = append(all, Label{key, value})
+		}
+	}
+	return all
+}
+
 // scalar returns a JSON value as text unless it is an object, an array or null.
 func scalar(raw json.RawMessage) (text string, ok bool) {
 	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {

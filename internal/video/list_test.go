@@ -3,6 +3,7 @@ package video
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,28 @@ func TestFits(t *testing.T) {
 				t.Errorf("%v fits %s: %t, want %t", tt.labels, tt.metadata, got, tt.want)
 			}
 		})
+	}
+}
+
+// What Labels returns is exactly what fits.
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]Label{
+		``:         nil,
+		`[1]`:      nil,
+		`{`:        nil,
+		`{"a":{}}`: nil,
+		`{"b":"\u0078\u0000","a":42.0,"":"","n":null,"o":{"a":1},"l":["x"],"t":true,"a":1e3}`: {{"", ""}, {"a", "1e3"}, {"b", "x\x00"}, {"t", "true"}},
+	}
+	for metadata, want := range tests {
+		got := Labels(json.RawMessage(metadata))
+		slices.SortFunc(got, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
+		if !slices.Equal(got, want) {
+			t.Errorf("labels of %s are %q, want %q", metadata, got, want)
+		}
+		if len(want) > 0 && !(Filter{Labels: want}).Fits(json.RawMessage(metadata)) {
+			t.Errorf("%q does not fit %s", want, metadata)
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (y *yard) list(f video.Filter, after video.Cursor) {
 	}
 }
 
-// search looks in vain for metadata, and shows what the first page of it costs.
+// search looks in vain for metadata, and shows what that costs.
 func (y *yard) search() {
 	y.Helper()
 	var took []time.Duration
@@ -160,7 +160,7 @@ func (y *yard) search() {
 		page, err := y.Catalog.List(y.Context(), y.by, video.Filter{Labels: []video.Label{{Key: "customer", Value: "nobody"}}}, video.Cursor{}, video.DefaultPage)
 		y.must(err)
 		took = append(took, time.Since(began))
-		if len(page.Videos) > 0 || (page.Next != video.Cursor{}) != (len(y.videos) == many) {
+		if len(page.Videos) > 0 || page.Next != (video.Cursor{}) {
 			y.Fatalf("the search finds %d videos and goes on at %v", len(page.Videos), page.Next)
 		}
 	}

@@ -10,17 +10,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxExamined is how many videos a page examines in search of labels, for which
-// there is no index.
-const maxExamined = 2_000
-
 // Videos returns a page of a tenant's videos, newest first, and the cursor of the
 // next page, which is zero after the last one. It leaves out videos that are being
 // deleted, and the plans of videos that are not processing.
 //
 // A page that filters by labels may have fewer videos than limit, or none, and
-// still not be the last: it stops after examining maxExamined videos.
+// still not be the last; see searchVideos.
 func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+	if len(f.Labels) > 0 {
+		return s.searchVideos(ctx, tenant, f, after, limit)
+	}
 	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, video.Cursor{}, err
@@ -70,7 +69,8 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 }
 
 // list is Videos in a snapshot: otherwise a video that was found could be gone when
-// it is read. It runs two or three statements, however many videos there are.
+// it is read. It runs two or three statements, however many videos there are; a search
+// runs up to ten.
 func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	if len(f.Labels) > 0 {
@@ -103,7 +103,7 @@ func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]v
 // page reads one page of the list. It asks for one video more, to find out
 // whether there is a next page.
 func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	text, args := pageQuery(listColumns, tenant, f, after, limit+1)
+	text, args := pageQuery(tenant, f, after, limit+1)
 	videos, err := q.videos(ctx, text, args...)
 	if err != nil || len(videos) <= limit {
 		return videos, video.Cursor{}, err
@@ -113,47 +113,8 @@ func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
 }
 
-// search reads one page of the videos whose metadata matches.
-func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	ids, next, err := q.matching(ctx, tenant, f, after, limit)
-	if err != nil || len(ids) == 0 {
-		return nil, next, err
-	}
-	in, arg := anyOf(1, ids)
-	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in+` ORDER BY created_at DESC, id DESC`, arg)
-	return videos, next, err
-}
-
-// matching returns the ids of the next videos whose metadata matches. It reads
-// nothing but the metadata.
-func (q queries) matching(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
-	text, args := pageQuery(`id, created_at, metadata`, tenant, f, after, maxExamined+1)
-	rows, err := q.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, video.Cursor{}, wrap("search videos", err)
-	}
-	defer rows.Close()
-	var ids []video.ID
-	var last video.Cursor
-	for examined := 0; rows.Next(); examined++ {
-		if examined == maxExamined || len(ids) == limit {
-			return ids, last, nil
-		}
-		var created sql.NullInt64
-		var metadata sql.RawBytes
-		if err := rows.Scan(&last.ID, &created, &metadata); err != nil {
-			return nil, video.Cursor{}, wrap("search videos", err)
-		}
-		last.CreatedAt = fromMillis(created)
-		if f.Fits([]byte(metadata)) {
-			ids = append(ids, last.ID)
-		}
-	}
-	return ids, video.Cursor{}, wrap("search videos", rows.Err())
-}
-
-// pageQuery selects columns of the videos after a cursor. It ignores labels.
-func pageQuery(columns string, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
+// pageQuery selects the videos after a cursor. It ignores labels.
+func pageQuery(tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
 	created := int64(math.MaxInt64) // newer than everything
 	if after != (video.Cursor{}) {
 		created = after.CreatedAt.UnixMilli()
@@ -164,7 +125,7 @@ func pageQuery(columns string, tenant video.Tenant, f video.Filter, after video.
 	}
 	args = append(args, limit)
 	return `
-		SELECT ` + columns + ` FROM video
+		SELECT ` + listColumns + ` FROM video
 		 WHERE tenant = $1 AND deleted_at IS NULL AND (created_at, id) < ($2, $3)` + status + `
 		 ORDER BY created_at DESC, id DESC LIMIT $` + strconv.Itoa(len(args)), args
 }

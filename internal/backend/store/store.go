@@ -57,10 +57,11 @@ var migrations embed.FS
 // transaction that InTx opens.
 type Store struct {
 	queries
-	write *sql.DB
-	read  *sql.DB
-	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
-	newer []string      // migrations that this binary does not know
+	write    *sql.DB
+	read     *sql.DB
+	searches *sql.DB       // reads for searches alone, so that nothing else waits for them
+	pool     *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
+	newer    []string      // migrations that this binary does not know
 
 	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
@@ -114,19 +115,30 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	write.SetMaxOpenConns(1)
-	read, err := openSQLite(path, url.Values{
-		"_pragma": {"busy_timeout(10000)", "query_only(1)"},
-	})
+	read, err := openReaders(path, 8)
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	read.SetMaxOpenConns(8)
-	read.SetMaxIdleConns(8)
-	s := &Store{queries: queries{read}, write: write, read: read}
+	searches, err := openReaders(path, searchConnections)
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), write.Close())
+	}
+	s := &Store{queries: queries{read}, write: write, read: read, searches: searches}
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
 	return s, nil
+}
+
+// openReaders opens n connections that cannot write.
+func openReaders(path string, n int) (*sql.DB, error) {
+	db, err := openSQLite(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}})
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
 }
 
 func openSQLite(path string, options url.Values) (*sql.DB, error) {
@@ -209,7 +221,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close closes the database.
 func (s *Store) Close() error {
-	err := errors.Join(s.read.Close(), s.write.Close())
+	err := errors.Join(s.searches.Close(), s.read.Close(), s.write.Close())
 	if s.pool != nil {
 		s.pool.Close()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// InsertVideo stores a new video with its resolutions.
+// InsertVideo stores a new video with its resolutions and labels.
 func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	thumbnails, err := json.Marshal(v.Thumbnails)
 	if err != nil {
@@ -24,11 +24,17 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+		                   status, created_at, upload_expires_at, labelled)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	labels, indexed := labelsOf(v)
 	if _, err := t.db.ExecContext(ctx, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt)); err != nil {
+		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed); err != nil {
 		return wrap("insert video", err)
+	}
+	if len(labels) > 0 {
+		if err := t.insertLabels(ctx, map[video.ID]storedLabels{v.ID: labels}); err != nil {
+			return err
+		}
 	}
 	for i, r := range v.Resolutions {
 		const q = `INSERT INTO resolution (id, video_id, name, position, status) VALUES ($1, $2, $3, $4, $5)`
@@ -65,9 +71,12 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 	return queries{tx}.video(ctx, id, columns)
 }
 
+// snapshotOptions are those of a read-only transaction that sees one moment of the database.
+var snapshotOptions = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+
 // snapshot begins a read-only transaction that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	tx, err := s.read.BeginTx(ctx, snapshotOptions)
 	return tx, wrap("begin to read", err)
 }
 
@@ -242,14 +251,19 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 	return err
 }
 
-// MarkDeleted hides a video from readers while its objects are removed.
+// MarkDeleted hides a video from readers while its objects are removed. Its labels go
+// at once, so that searches need not skip it.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	_, err := t.affected(ctx, "mark video deleted",
 		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, millis(at), id)
+	if err != nil {
+		return err
+	}
+	_, err = t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, id)
 	return err
 }
 
-// RemoveVideo deletes a video with its resolutions and steps. It is no error if the
+// RemoveVideo deletes a video with its resolutions, steps and labels. It is no error if the
 // video does not exist.
 func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
 	_, err := t.affected(ctx, "remove video", `DELETE FROM video WHERE id = $1`, id)

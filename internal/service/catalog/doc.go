@@ -14,6 +14,9 @@
 // however long it is. Plans, which are large, are read for processing videos only; their progress
 // needs the renditions.
 //
+// A filter of metadata is answered by an index, see package store. It may return a page early rather
+// than read much.
+//
 // A cursor is the time and the id of the last video that was looked at, so a page costs the same
 // wherever it begins, and needs nothing to be still there. It is not signed: the tenant comes from the
 // key, and a forged cursor leads to another place in the caller's own list.

@@ -85,7 +85,8 @@ type API struct {
 	services Services
 	config   Config
 	limit    limiter
-	bodies   *bodySlots
+	bodies   *slots
+	searches *slots
 	failures failures
 	routes   http.Handler // everything below /api/, for authenticated requests
 	spec     []byte       // openapi.json
@@ -101,7 +102,7 @@ func New(services Services, config Config) (*API, error) {
 	}
 	a := &API{
 		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
-		bodies:   newBodySlots(),
+		bodies: newBodySlots(), searches: newSearchSlots(),
 		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}

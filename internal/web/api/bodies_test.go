@@ -24,7 +24,7 @@ func TestBodySlots(t *testing.T) {
 			began := time.Now()
 			_, err := s.acquire(t.Context(), key)
 			e, ok := errors.AsType[*video.Error](err)
-			if !ok || e.Code != code || e.RetryAfter == 0 || time.Since(began) != bodySlotTimeout {
+			if !ok || e.Code != code || e.RetryAfter == 0 || time.Since(began) != slotTimeout {
 				t.Errorf("key %s: %v after %s; want %s", key, err, time.Since(began), code)
 			}
 		}
@@ -45,7 +45,7 @@ func TestBodySlots(t *testing.T) {
 			take(fmt.Sprint(n))
 		}
 		refused("b", "overloaded")
-		go func() { time.Sleep(bodySlotTimeout / 2); release[0]() }()
+		go func() { time.Sleep(slotTimeout / 2); release[0]() }()
 		take("b") // waits for it
 		for _, r := range release[1:] {
 			r()

@@ -63,7 +63,7 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
+	page, err := a.list(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +75,31 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 		out.NextCursor = page.Next.String()
 	}
 	return &answer[videoList]{out}, nil
+}
+
+// maxSearches and maxSearchesPerKey are how many lists with a filter of metadata are made at once.
+// Usually an index answers them, within milliseconds. Metadata that is not indexed is read and
+// parsed, which keeps a core busy.
+const (
+	maxSearches       = 4
+	maxSearchesPerKey = 2
+)
+
+func newSearchSlots() *slots {
+	return newSlots(maxSearches, maxSearchesPerKey, "This API key makes too many searches by metadata at once.",
+		"The server makes as many searches by metadata as it can. Try again later.")
+}
+
+// list reads a page. A search waits for a slot first.
+func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
+	if len(q.filter.Labels) > 0 {
+		release, err := a.searches.acquire(ctx, c.actor.KeyID)
+		if err != nil {
+			return catalog.Page{}, err
+		}
+		defer release()
+	}
+	return a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 }
 
 // listQuery is a decoded list request.

@@ -45,32 +45,6 @@ func listOfLabels(t *testing.T, st *store.Store) {
 	}
 }
 
-// searchGivesUp has a video that is found only by the second page, because so
-// many others are examined before.
-func searchGivesUp(t *testing.T, st *store.Store) {
-	const others = 2_500
-	change(t, st, func(tx *store.Tx) error {
-		for i := range others {
-			v := newVideo()
-			v.CreatedAt = noon.Add(time.Duration(i) * time.Millisecond)
-			if err := tx.InsertVideo(t.Context(), v); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	wanted := aged(t, st, -time.Hour, labelled(`{"album":"x"}`))
-	f := video.Filter{Labels: []video.Label{{Key: "album", Value: "x"}}}
-	ids, next := listed(t, st, f, video.Cursor{}, 1)
-	if len(ids) != 0 || next == (video.Cursor{}) {
-		t.Fatalf("the first page has %v and goes on at %v; want it to have given up", ids, next)
-	}
-	ids, next = listed(t, st, f, next, 1)
-	if wantIDs(t, ids, nil, wanted); next != (video.Cursor{}) {
-		t.Errorf("the second page goes on at %v", next)
-	}
-}
-
 // listGoesOn deletes videos before, at and after the place where a page ended,
 // and adds newer ones: nothing that was there all the time is missed or told
 // twice.

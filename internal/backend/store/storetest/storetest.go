@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 	}{
 		{"videos", videoTests()},
 		{"lists", listTests()},
+		{"labels", labelTests()},
 		{"statuses", statusTests()},
 		{"uploads", uploadTests()},
 		{"removal", removalTests()},

@@ -1,0 +1,217 @@
+package scale
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+var searchReport = flag.String("report", "", "file to append the figures of searches to")
+
+// The two databases whose searches are compared, and how much longer those of the second may
+// take.
+const (
+	fewSearched, manySearched = 1_000, 1_000_000
+	mostSearched              = 1.5
+	searchRounds              = 1_000
+)
+
+// BenchmarkSearch compares searches by metadata in a thousand and in a million videos:
+//
+//	go test -run '^$' -bench Search -benchtime 1x -timeout 2h ./test/scale
+//
+// Both take turns, so that whatever else the machine does hits both. Filling the databases takes
+// minutes.
+func BenchmarkSearch(b *testing.B) {
+	var report strings.Builder
+	for range b.N {
+		report.Reset()
+		b.Run("SQLite", func(b *testing.B) { compareSearches(b, "SQLite", searchedSQLite, &report) })
+		b.Run("PostgreSQL", func(b *testing.B) { compareSearches(b, "PostgreSQL", searchedPostgres, &report) })
+	}
+	if *searchReport != "" && !b.Failed() {
+		appendSearches(b, report.String())
+	}
+}
+
+// searched is a database with n videos of somebody, as a version without an index has left it:
+// exec runs a statement without a limit of time.
+type searched struct {
+	*bench
+	store *store.Store
+	n     int
+	exec  func(statement string)
+	took  time.Duration // to index all
+}
+
+func searchedSQLite(b *testing.B, n int) *searched {
+	st := openSQLite(b)
+	return &searched{bench: newBench(b, st, local.New(st.Writer(), local.Options{Read: st.Reader()})), store: st, n: n, exec: func(statement string) {
+		if _, err := st.Writer().ExecContext(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}}
+}
+
+func searchedPostgres(b *testing.B, n int) *searched {
+	address := pgtest.Fresh(b)
+	st := openPostgres(b, address)
+	q, err := river.Open(b.Context(), st, river.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &searched{bench: newBench(b, st, q), store: st, n: n, exec: func(statement string) { pgtest.Exec(b, address, statement) }}
+}
+
+// fill inserts the videos and has them indexed. Whatever n is, a hundred have failed, and a
+// hundred others have a rare label.
+func (s *searched) fill() {
+	s.Helper()
+	every := s.n / failed
+	numbers := fmt.Sprintf(`WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < %d)`, s.n-1)
+	s.exec(fmt.Sprintf(`
+		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status, created_at, upload_expires_at)
+		%s SELECT '%s' || (100000000000 + i), 'somebody', 'film.mp4', 'video/mp4', TRUE, FALSE,
+		       '{"all":"yes","third":' || (i %% 3) || ',"order":"o-' || i || '","rare":' || CASE WHEN i %% %d = 1 THEN 'true' ELSE 'false' END || ',"title":"A film"}',
+		       '[1,2]', CASE WHEN i %% %d = 0 THEN 'fail' ELSE 'ready' END, %d + i * 1000, 0 FROM numbers`,
+		numbers, searchedID, every, every, made(0).UnixMilli()))
+	s.exec(fmt.Sprintf(`
+		INSERT INTO resolution (id, video_id, name, position, status)
+		SELECT '%s-' || substr(id, 25), id, '720p', 0, 'ready' FROM video`, searchedID))
+	began := time.Now()
+	for n := 1; n > 0; {
+		var err error
+		n, err = s.store.Labels().Backfill(s.Context(), 1_000)
+		s.must(err)
+	}
+	s.took = time.Since(began)
+}
+
+// searchedID is what the ids of all videos begin with.
+const searchedID = "0198c5b6-7d5e-7c3a-9b1e-"
+
+func label(key, value string) video.Label { return video.Label{Key: key, Value: value} }
+
+// searches are what is compared. Each finds as many videos in the one database as in the other.
+var searches = []struct {
+	name string
+	want int
+	ask  func(n int) (video.Filter, video.Cursor)
+}{
+	{"one video", 1, func(n int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("order", fmt.Sprint("o-", rand.IntN(n)))}}, video.Cursor{}
+	}},
+	{"nothing", 0, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("order", "none")}}, video.Cursor{}
+	}},
+	{"20 of 100", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("rare", "true")}}, video.Cursor{}
+	}},
+	{"20 of all, somewhere", 20, func(n int) (video.Filter, video.Cursor) {
+		i := 20 + rand.IntN(n-20)
+		return video.Filter{Labels: []video.Label{label("all", "yes")}}, video.Cursor{CreatedAt: made(i), ID: video.ID(fmt.Sprint(searchedID, 100000000000+i))}
+	}},
+	{"all, and one of them", 1, func(n int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("all", "yes"), label("order", fmt.Sprint("o-", rand.IntN(n)))}}, video.Cursor{}
+	}},
+	{"all, and 20 of 100 of them", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("all", "yes"), label("rare", "true")}}, video.Cursor{}
+	}},
+	{"all, and 20 of a third of them", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("all", "yes"), label("third", "0")}}, video.Cursor{}
+	}},
+	{"all, and 20 of 100 that failed", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Status: video.Fail, Labels: []video.Label{label("all", "yes")}}, video.Cursor{}
+	}},
+}
+
+// compareSearches makes all searches in a small and in a large database.
+func compareSearches(b *testing.B, name string, open func(*testing.B, int) *searched, report *strings.Builder) {
+	both := []*searched{open(b, fewSearched), open(b, manySearched)}
+	for _, s := range both {
+		s.fill()
+		if name == "PostgreSQL" {
+			s.exec(`VACUUM ANALYZE`) // as the server itself does before long
+		} else {
+			s.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+		}
+	}
+	b.Logf("%s: %d videos were indexed in %v", name, manySearched, both[1].took.Round(time.Second))
+	took := make([][2][]time.Duration, len(searches))
+	for round := range searchRounds + searchRounds/10 {
+		for i := range searches {
+			for _, k := range rand.Perm(2) {
+				if d := both[k].search(i); round >= searchRounds/10 { // connections were made, statements prepared
+					took[i][k] = append(took[i][k], d)
+				}
+			}
+		}
+	}
+	var all [2][]time.Duration
+	for i, s := range searches {
+		writeSearch(b, report, name+": "+s.name, took[i])
+		for k := range all {
+			all[k] = append(all[k], took[i][k]...)
+		}
+	}
+	if ratio := writeSearch(b, report, "**"+name+": all of them**", all); ratio > mostSearched {
+		b.Errorf("the 99th percentile with %d videos is %.2f times that with %d, want at most %.1f", manySearched, ratio, fewSearched, mostSearched)
+	}
+	fmt.Fprintf(report, "| %s: indexing all | | | | | | %s |\n", name, both[1].took.Round(time.Second))
+}
+
+// search makes one search and returns how long it took.
+func (s *searched) search(i int) time.Duration {
+	s.Helper()
+	f, after := searches[i].ask(s.n)
+	began := time.Now()
+	page, err := s.Catalog.List(context.WithoutCancel(s.Context()), s.by, f, after, video.DefaultPage)
+	took := time.Since(began)
+	s.must(err)
+	if len(page.Videos) != searches[i].want {
+		s.Fatalf("a search for %s finds %d videos", searches[i].name, len(page.Videos))
+	}
+	return took
+}
+
+// writeSearch adds a line with medians and 99th percentiles, and returns the ratio of the latter.
+func writeSearch(b *testing.B, report *strings.Builder, name string, took [2][]time.Duration) float64 {
+	var p [2][2]float64 // of each database: median, 99th percentile; in milliseconds
+	for k, all := range took {
+		all = slices.Sorted(slices.Values(all))
+		for i, at := range []int{len(all) / 2, len(all) * 99 / 100} {
+			p[k][i] = float64(all[at].Microseconds()) / 1000
+		}
+	}
+	line := fmt.Sprintf("| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", name, p[0][0], p[1][0], p[1][0]/p[0][0], p[0][1], p[1][1], p[1][1]/p[0][1])
+	b.Log(strings.TrimSpace(line))
+	report.WriteString(line)
+	return p[1][1] / p[0][1]
+}
+
+func appendSearches(b *testing.B, lines string) {
+	f, err := os.OpenFile(*searchReport, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	_, err = fmt.Fprintf(f, "\n## Searching by metadata\n\n"+
+		"A page of 20 videos, with 1,000 and with 1,000,000 videos that have five labels each, in milliseconds. "+
+		"%d rounds, in which the two databases took turns. *all* is a label that every video has.\n\n"+
+		"| search | 1,000: median | 1,000,000: median | ratio | 1,000: p99 | 1,000,000: p99 | ratio |\n|---|---|---|---|---|---|---|\n%s", searchRounds, lines)
+	if err != nil {
+		b.Fatal(err)
+	}
+}
