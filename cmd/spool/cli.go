@@ -15,6 +15,7 @@ type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
+	Tenants     tenantsCommand     `cmd:"" help:"List tenants and set their limits."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 

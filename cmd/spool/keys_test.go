@@ -151,9 +151,9 @@ func TestKeysThatAreRefused(t *testing.T) {
 func TestKeysOfANewPlaceAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "dtaa")
-	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate", "signing-keys revoke x"} {
+	for _, line := range []string{"keys create --name=x", "keys list", "keys revoke x", "signing-keys list", "signing-keys rotate", "signing-keys revoke x", "tenants list", "tenants set x --max-videos=1"} {
 		p, _, stderr := newProcess(nil, nil)
-		p.openKeys, p.openSigningKeys = openKeys, openSigningKeys
+		p.openKeys, p.openSigningKeys, p.openTenants = openKeys, openSigningKeys, openTenants
 		want := "spool: no database in " + dir + "; start spool serve there once, or name the right --data-dir.\n"
 		if code := p.run(t.Context(), append(strings.Fields(line), "--data-dir="+dir)); code != exitUsage || stderr.String() != want {
 			t.Errorf("spool %s exits with %d and says %q; want %d and %q", line, code, stderr, exitUsage, want)

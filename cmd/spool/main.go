@@ -37,6 +37,7 @@ func main() {
 		exit:            os.Exit,
 		openKeys:        openKeys,
 		openSigningKeys: openSigningKeys,
+		openTenants:     openTenants,
 		settings: settings{
 			environ:     os.LookupEnv,
 			defaultFile: "spool.toml",
@@ -53,6 +54,7 @@ type process struct {
 	exit            func(code int) // for leaving without an orderly end
 	openKeys        func(context.Context, Location) (keyStore, io.Closer, error)
 	openSigningKeys func(ctx context.Context, l Location, maxLife time.Duration) (signingKeyStore, io.Closer, error)
+	openTenants     func(context.Context, Location) (tenantStore, io.Closer, error)
 	settings        settings
 }
 

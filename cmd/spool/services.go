@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -27,6 +28,7 @@ type observer interface {
 type services struct {
 	clock       *clock.Database
 	keys        *auth.Keys
+	tenants     *tenants.Service
 	signing     *auth.SigningKeys
 	reserve     *diskspace.Reserve
 	tasks       *pipeline.Tasks
@@ -52,6 +54,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	p.keys = auth.NewKeys(p.store, now, log)
+	p.tenants = tenants.New(p.store, now)
 	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality}, p.store, p.queue, p.blobs, now, log, o)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
@@ -69,7 +72,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	emergency := c.emergency()
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,
 		Hold: emergency.Hold, Log: log,
 	}
 	return marker.Write(ctx)

@@ -20,6 +20,7 @@ const (
 	TooManyPixels    FailureCode = "too_many_pixels"
 	LimitMemory      FailureCode = "limit_memory"
 	LimitTime        FailureCode = "limit_time"
+	QuotaExceeded    FailureCode = "quota_exceeded" // also the code of a request that is refused
 	InternalFailure  FailureCode = "internal"
 )
 

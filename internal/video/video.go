@@ -50,7 +50,7 @@ type Video struct {
 	CompletedAt     time.Time // zero until an upload was verified and accepted
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
 
-	Source   Source // zero until CompletedAt
+	Source   Source // until CompletedAt it has only the Size of the file that was uploaded, if that is known
 	Duration time.Duration
 	Plan     *Plan // nil until the file has been inspected
 

@@ -12,7 +12,7 @@ import (
 // AcceptUpload moves a video and its resolutions to processing, with the verified
 // file. It reports false, and changes nothing, if an upload was accepted before.
 func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at time.Time) (bool, error) {
-	n, err := t.affected(ctx, "accept upload", `
+	n, err := t.change(ctx, "accept upload", id, `
 		UPDATE video
 		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
 		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
@@ -30,7 +30,7 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 // RefuseUpload marks a video and its resolutions as failed because of its upload.
 // It reports false, and changes nothing, if an upload was accepted.
 func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
-	n, err := t.affected(ctx, "refuse upload", `
+	n, err := t.change(ctx, "refuse upload", id, `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
 		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Fail)),
 		f.Code, f.Message, id)
@@ -43,10 +43,10 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 // ExpireUpload does the same to a video that waits for an upload whose URL expired
 // before the given time. It reports false, and changes nothing, if the URL was
 // extended since, or if the video does not wait any more. So only one of several
-// callers gets true.
+// callers gets true, and that one removes what was uploaded, which counts no more.
 func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f *video.Failure) (bool, error) {
-	n, err := t.affected(ctx, "expire upload", `
-		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
+	n, err := t.change(ctx, "expire upload", id, `
+		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2, source_size = NULL
 		 WHERE id = $3 AND status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $4`,
 		f.Code, f.Message, id, millis(before))
 	if err != nil || n == 0 {
@@ -67,7 +67,7 @@ func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure)
 // current status is a Conflict, and changes nothing.
 func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *video.Failure) error {
 	code, message := failureColumns(f)
-	n, err := t.affected(ctx, "move video", `
+	n, err := t.change(ctx, "move video", id, `
 		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
 		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
 	return illegalStep(n, err, string(id), to)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,9 +29,9 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		                   status, created_at, upload_expires_at, labelled)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 	labels, indexed := labelsOf(v)
-	if _, err := t.db.ExecContext(ctx, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
+	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
 		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed); err != nil {
-		return wrap("insert video", err)
+		return err
 	}
 	if len(labels) > 0 {
 		if err := t.insertLabels(ctx, map[video.ID]storedLabels{v.ID: labels}); err != nil {
@@ -254,7 +256,7 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 // MarkDeleted hides a video from readers while its objects are removed. Its labels go
 // at once, so that searches need not skip it.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
-	_, err := t.affected(ctx, "mark video deleted",
+	_, err := t.change(ctx, "mark video deleted", id,
 		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, millis(at), id)
 	if err != nil {
 		return err
@@ -266,7 +268,7 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 // RemoveVideo deletes a video with its resolutions, steps and labels. It is no error if the
 // video does not exist.
 func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
-	_, err := t.affected(ctx, "remove video", `DELETE FROM video WHERE id = $1`, id)
+	_, err := t.change(ctx, "remove video", id, `DELETE FROM video WHERE id = $1`, id)
 	return err
 }
 
@@ -297,13 +299,29 @@ func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit in
 func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, limit int) ([]video.ID, error) {
 	const failed = `status = 'fail' AND completed_at IS NULL AND deleted_at IS NULL AND upload_expires_at < $2`
 	var ids []video.ID
-	err := s.InTx(ctx, func(tx *Tx) (err error) {
-		ids, err = tx.ids(ctx, `
+	err := s.InTx(ctx, func(tx *Tx) error {
+		freed := map[video.Tenant]counts{} // such a video counts for nothing but its file
+		var err error
+		ids, err = collect(ctx, tx.queries, "mark failed uploads", func(row *sql.Rows) (id video.ID, err error) {
+			var tenant video.Tenant
+			var bytes int64
+			err = row.Scan(&id, &tenant, &bytes)
+			freed[tenant] = counts{bytes: freed[tenant].bytes - bytes}
+			return id, err
+		}, `
 			UPDATE video SET deleted_at = $1
 			 WHERE `+failed+` AND id IN (
 			       SELECT id FROM video WHERE `+failed+` ORDER BY upload_expires_at LIMIT $3)
-			RETURNING id`, millis(at), millis(before), limit)
-		return err
+			RETURNING id, tenant, coalesce(source_size, 0)`, millis(at), millis(before), limit)
+		if err != nil {
+			return err
+		}
+		for _, tenant := range slices.Sorted(maps.Keys(freed)) { // in one order, so that none deadlock
+			if err := tx.addCounts(ctx, tenant, freed[tenant]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return ids, err
 }

@@ -30,6 +30,9 @@ type Key struct {
 	RevokedAt time.Time // zero: not revoked
 }
 
+// MaxTenant is the length of the longest name of a tenant.
+const MaxTenant = 100
+
 // keyPrefix makes a key recognisable to people and to secret scanners.
 const keyPrefix = "spool_"
 
@@ -138,7 +141,7 @@ func checkKey(k Key, now time.Time) error {
 			faults = append(faults, video.Fault{Field: "scopes", Code: "not_allowed", Message: fmt.Sprintf("%q is not one of %v", s, Scopes)})
 		}
 	}
-	if strings.TrimSpace(string(k.Tenant)) == "" || len(k.Tenant) > 100 {
+	if strings.TrimSpace(string(k.Tenant)) == "" || len(k.Tenant) > MaxTenant {
 		faults = append(faults, video.Fault{Field: "tenant", Code: "out_of_range", Message: "must have 1 to 100 characters"})
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {

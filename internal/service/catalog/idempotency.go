@@ -20,7 +20,7 @@ const recordTTL = 24 * time.Hour
 // and returns that request's video: a client that never saw the answer may ask again.
 func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (stored video.Video, err error) {
 	if d.Key == "" {
-		return v, c.store.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) })
+		return v, c.store.InTx(ctx, func(tx *store.Tx) error { return insertVideo(ctx, tx, v) })
 	}
 	digest, err := digestOf(d)
 	if err != nil {
@@ -40,7 +40,7 @@ func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.I
 		return video.Video{}, err
 	}
 	if claimed.Video == v.ID {
-		return v, tx.InsertVideo(ctx, v)
+		return v, insertVideo(ctx, tx, v)
 	}
 	earlier, err := tx.Video(ctx, claimed.Video)
 	gone := video.KindOf(err) == video.NotFound
@@ -48,7 +48,7 @@ func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.I
 		return video.Video{}, err
 	}
 	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(claimed.CreatedAt) > recordTTL {
-		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), tx.InsertVideo(ctx, v))
+		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), insertVideo(ctx, tx, v))
 	}
 	if claimed.Digest != record.Digest {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
@@ -60,6 +60,19 @@ func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.I
 		err = tx.ExtendUpload(ctx, earlier.ID, earlier.UploadExpiresAt)
 	}
 	return earlier, err
+}
+
+// insertVideo stores a video, unless its tenant has reached a limit. It is checked after the video was
+// counted: from then on no other transaction can use up the same last place.
+func insertVideo(ctx context.Context, tx *store.Tx, v video.Video) error {
+	if err := tx.InsertVideo(ctx, v); err != nil {
+		return err
+	}
+	usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, v.CreatedAt)
+	if err != nil {
+		return err
+	}
+	return usage.CheckCreate()
 }
 
 // digestOf is the same for drafts that ask for the same.

@@ -134,6 +134,9 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 			return err
 		}
 		removed = len(still)
+		if slices.Contains(still, objects.Upload(o.id)) {
+			return store.TenantsIn(tx).CountUpload(ctx, o.id, 0)
+		}
 		return nil
 	})
 	return removed, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/tenants"
 )
 
 const (
@@ -29,6 +30,7 @@ type Maintenance struct {
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
+	Tenants *tenants.Service
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
 }
@@ -116,6 +118,11 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	}
 	if err := m.Store.Leases().RemoveExpired(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
+	}
+	if wrong, err := m.Tenants.Recount(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not count the videos of all tenants again", "err", err)
+	} else if len(wrong) > 0 {
+		m.Log.WarnContext(ctx, "the counts of tenants were wrong; an older version may have run beside this one", "tenants", wrong)
 	}
 	r, err := m.Cleaner.Sweep(ctx)
 	m.logSweep(ctx, r, err)

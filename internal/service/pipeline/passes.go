@@ -73,6 +73,13 @@ func (p *Passes) include(ctx context.Context, tx *store.Tx, v video.Video, name 
 	if err := tx.MoveVideo(ctx, v.ID, video.Processing, nil); err != nil {
 		return err
 	}
+	usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, p.now())
+	if err != nil {
+		return err
+	}
+	if err := usage.CheckWork(); err != nil {
+		return err
+	}
 	return p.next(ctx, tx, v)
 }
 

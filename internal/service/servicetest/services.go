@@ -19,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -68,6 +69,7 @@ type Services struct {
 	Uploads *uploads.Service
 	Leases  *uploads.Leases
 	Catalog *catalog.Catalog
+	Tenants *tenants.Service
 	Marker  *janitor.Marker
 	Clock   *clock.Clock
 }
@@ -106,6 +108,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
+	s.Tenants = tenants.New(p.Store, now)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)

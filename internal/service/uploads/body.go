@@ -16,11 +16,12 @@ const (
 	speedPeriod = 2 * time.Minute
 )
 
-// putBody is the body of a PUT. It fails as soon as it is longer than the limit, too slow, past its
+// putBody is the body of a PUT. It fails as soon as it is longer than a limit, too slow, past its
 // end, or stopped. It tells errors of the client's connection from those of the storage.
 type putBody struct {
 	r     io.Reader
 	limit int64
+	usage video.Usage // of the tenant, without this file
 	now   func() time.Time
 	end   time.Time   // when the upload is given up
 	valid func() bool // whether this request still has the lease
@@ -47,6 +48,8 @@ func (b *putBody) Read(p []byte) (int, error) {
 	case b.read > b.limit:
 		return 0, &video.Error{Kind: video.TooLarge, Code: "file_too_large",
 			Msg: fmt.Sprintf("The file has more than the %d bytes that are accepted.", b.limit)}
+	case b.usage.CheckFile(b.read) != nil:
+		return 0, b.usage.CheckFile(b.read)
 	case err == io.EOF && b.valid():
 		return n, io.EOF
 	case err == io.EOF || b.stopped.Load():

@@ -1,6 +1,7 @@
 package uploads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,7 +25,7 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	}
 	var accepted bool
 	for range 3 { // a file that changes while it is verified is verified again
-		accepted, err = s.accept(ctx, v.ID, v.Tenant)
+		accepted, err = s.accept(ctx, v)
 		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -62,10 +63,16 @@ var errTooSlow = &video.Error{Kind: video.Unavailable, Code: "storage_unavailabl
 // accept verifies the uploaded file, pins it under a key that no upload address reaches, and turns the
 // video to processing. A file that does not pass is a *video.Failure. It reports false when another
 // call accepted a file before.
-func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) (bool, error) {
+func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
+	id := v.ID
 	info, err := s.verify(ctx, id)
 	if err != nil {
 		return false, err
+	}
+	if usage, err := s.usageWithout(ctx, v); err != nil {
+		return false, err
+	} else if err := usage.CheckFile(info.Size); err != nil {
+		return false, err // before it is copied for nothing
 	}
 	// The copy may take minutes. A client or a proxy that does not wait for it calls again, and must
 	// find the result of this call instead of starting another copy.
@@ -77,17 +84,23 @@ func (s *Service) accept(ctx context.Context, id video.ID, tenant video.Tenant) 
 	}
 	s.hook.Reach(failpoint.SourcePinned)
 	var accepted bool
-	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+	var refusal error // of the transaction itself, so that it has changed nothing
+	err = s.store.InTx(ctx, func(tx *store.Tx) (err error) {
 		if s.now().Sub(begun) > CompletionLimit {
-			return errTooSlow
+			refusal = errTooSlow
+			return refusal
 		}
 		source := video.Source{Key: pinned.Key, Size: pinned.Size, ETag: pinned.ETag}
 		if accepted, err = tx.AcceptUpload(ctx, id, source, s.now()); err != nil || !accepted {
 			return err
 		}
-		return s.passes.Start(ctx, tx, id, tenant)
+		if refusal, err = s.checkAccept(ctx, tx, v.Tenant, pinned.Size); err != nil || refusal != nil {
+			accepted = false
+			return cmp.Or(err, refusal)
+		}
+		return s.passes.Start(ctx, tx, id, v.Tenant)
 	})
-	if err != nil && !errors.Is(err, errTooSlow) {
+	if err != nil && refusal == nil {
 		return false, err // the copy stays: the commit may have taken effect, and the sweep will know
 	}
 	leftover := []string{pinned.Key} // another call was faster: nobody needs this copy

@@ -40,7 +40,14 @@ func (s *Service) Receive(ctx context.Context, in Incoming) (etag string, err er
 	if in.Length > limit {
 		return "", tooLarge(in.Length, limit)
 	}
-	info, err := s.put(ctx, v, in)
+	usage, err := s.usageWithout(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	if err := usage.CheckFile(in.Length); err != nil {
+		return "", err
+	}
+	info, err := s.put(ctx, v, in, usage)
 	if err != nil {
 		return "", err
 	}
@@ -51,9 +58,9 @@ func (s *Service) Receive(ctx context.Context, in Incoming) (etag string, err er
 
 // put stores the file while no other request writes to the upload of the video. A request that began
 // earlier is ended, and its bytes are gone, before this one's disk space is checked.
-func (s *Service) put(ctx context.Context, v video.Video, in Incoming) (blob.Info, error) {
+func (s *Service) put(ctx context.Context, v video.Video, in Incoming, u video.Usage) (blob.Info, error) {
 	end := v.UploadExpiresAt.Add(s.config.AbandonedAfter)
-	body := &putBody{r: in.Body, limit: s.config.MaxBytes, now: s.now, end: end}
+	body := &putBody{r: in.Body, limit: s.config.MaxBytes, usage: u, now: s.now, end: end}
 	lease, err := s.leases.acquirePut(ctx, v.ID, func() {
 		body.stopped.Store(true)
 		if in.Stop != nil {
@@ -70,7 +77,7 @@ func (s *Service) put(ctx context.Context, v video.Video, in Incoming) (blob.Inf
 	}
 	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), s.reserve.Reader(body))
 	if err == nil {
-		return info, nil
+		return info, s.count(ctx, v.ID, info.Size)
 	}
 	if body.stopped.Load() {
 		return blob.Info{}, s.whyStopped(ctx, v.ID)

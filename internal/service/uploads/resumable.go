@@ -20,7 +20,16 @@ type Resumable struct {
 	Expires time.Time // when the permission ends
 	Limit   int64     // the largest file
 
-	waits time.Time // until when the video waits for it
+	waits time.Time   // until when the video waits for it
+	usage video.Usage // of the tenant, without the file of this video
+}
+
+// CheckSize returns an error if a file of this size is not accepted.
+func (r Resumable) CheckSize(size int64) error {
+	if size > r.Limit {
+		return tooLarge(size, r.Limit)
+	}
+	return r.usage.CheckFile(size)
 }
 
 // OpenResumable checks the address of a resumable upload, and that the video still accepts a file.
@@ -35,9 +44,13 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 	if v.Failure != nil && v.Failure.Code == video.UploadExpired {
 		return Resumable{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "This upload was given up because nothing came; create a new video."}
 	}
+	usage, err := s.usageWithout(ctx, v)
+	if err != nil {
+		return Resumable{}, err
+	}
 	return Resumable{
 		Video: id, Key: objects.Upload(id), Expires: sign.Expiry(token), Limit: s.config.MaxResumableBytes,
-		waits: v.UploadExpiresAt,
+		waits: v.UploadExpiresAt, usage: usage,
 	}, nil
 }
 
@@ -45,8 +58,8 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 // What was uploaded before is removed. From now on the video waits for its upload for as long as the
 // address lives, so that nothing of it is swept.
 func (s *Service) BeginResumable(ctx context.Context, r Resumable, length int64) error {
-	if length > r.Limit {
-		return tooLarge(length, r.Limit)
+	if err := r.CheckSize(length); err != nil {
+		return err
 	}
 	if err := s.reserve.Check(length); err != nil {
 		return err
@@ -82,13 +95,27 @@ func (s *Service) StoredBytes(ctx context.Context, id video.ID) (int64, error) {
 // FinishResumable is called when all bytes have come. They are in file, or, with an empty name, in
 // place already.
 func (s *Service) FinishResumable(ctx context.Context, id video.ID, file string) error {
-	if file != "" {
-		info, err := s.blobs.PutFile(ctx, objects.Upload(id), file)
-		if err != nil {
-			return uploadError(err)
-		}
-		s.observe.Uploaded(info.Size)
+	size, err := s.place(ctx, id, file)
+	if err != nil {
+		return err
 	}
 	s.hook.Reach(failpoint.UploadStored)
+	if err := s.count(ctx, id, size); err != nil {
+		return err
+	}
 	return s.DiscardIfClosed(ctx, id)
+}
+
+// place puts a file in place, unless it is there already, and returns its size.
+func (s *Service) place(ctx context.Context, id video.ID, file string) (int64, error) {
+	if file == "" {
+		size, err := s.StoredBytes(ctx, id)
+		return max(size, 0), err
+	}
+	info, err := s.blobs.PutFile(ctx, objects.Upload(id), file)
+	if err != nil {
+		return 0, uploadError(err)
+	}
+	s.observe.Uploaded(info.Size)
+	return info.Size, nil
 }

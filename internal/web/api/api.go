@@ -33,6 +33,7 @@ type Services struct {
 	Catalog Catalog
 	Uploads Uploads
 	Deleter Deleter
+	Tenants Tenants
 }
 
 // Keys authenticates requests.
@@ -64,6 +65,11 @@ type Uploads interface {
 type Deleter interface {
 	DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) error
 	DeleteResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) error
+}
+
+// Tenants says what a tenant uses.
+type Tenants interface {
+	Usage(ctx context.Context, by auth.Actor) (video.Usage, error)
 }
 
 // Config holds the settings.

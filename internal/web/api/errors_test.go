@@ -72,6 +72,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"report", "GET", "/api/video/" + testID + "/report", ""},
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
+	{"usage", "GET", "/api/usage", ""},
 }
 
 func TestErrorsOfTheServiceReachTheClient(t *testing.T) {

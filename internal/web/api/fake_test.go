@@ -32,6 +32,7 @@ type fakeService struct {
 	report   catalog.Report
 	state    catalog.State
 	next     video.Cursor
+	usage    video.Usage
 
 	actor      auth.Actor
 	draft      video.Draft
@@ -49,7 +50,7 @@ type fakeService struct {
 
 // services returns the fake as every service.
 func (f *fakeService) services() Services {
-	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f}
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f}
 }
 
 func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {
@@ -80,6 +81,11 @@ func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, ba
 	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
 	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)
 	return catalog.Upload{Video: v, URL: base + "/upload/17.k1.sig/" + testID, TusURL: base + "/upload/tus/17.k1.sig/" + testID, MaxBytes: 5 << 30, Repeated: f.repeated}, f.err
+}
+
+func (f *fakeService) Usage(_ context.Context, by auth.Actor) (video.Usage, error) {
+	f.actor, f.calls = by, f.calls+1
+	return f.usage, f.err
 }
 
 func (f *fakeService) Complete(_ context.Context, by auth.Actor, id video.ID) (video.Video, error) {

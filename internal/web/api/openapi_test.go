@@ -112,6 +112,7 @@ var operations = map[string]struct {
 	"report":            {"/api/video/{id}/report", 200},
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
+	"usage":             {"/api/usage", 200},
 }
 
 func TestAnswersFitTheDescription(t *testing.T) {

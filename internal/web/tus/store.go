@@ -121,6 +121,9 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 		return 0, u.request.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
 			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.resumable.Limit)})
 	}
+	if err := u.request.resumable.CheckSize(offset + max(u.request.length, 0)); err != nil {
+		return 0, u.request.fail(err)
+	}
 	if err := u.storage.checkSpace(u.services, u.request.length); err != nil {
 		return 0, u.request.fail(err)
 	}
@@ -186,6 +189,9 @@ func (u *upload) DeclareLength(ctx context.Context, length int64) error {
 	inner, ok := u.Upload.(handler.LengthDeclarableUpload)
 	if !ok {
 		return errors.ErrUnsupported
+	}
+	if err := u.request.resumable.CheckSize(length); err != nil {
+		return u.request.fail(err)
 	}
 	return u.request.fail(inner.DeclareLength(u.request.context(ctx), length))
 }

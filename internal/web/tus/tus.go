@@ -194,11 +194,10 @@ func checkHeaders(r *http.Request, resumable uploads.Resumable) error {
 			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, part by part."}
 	}
 	length, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
-	if err == nil && length > resumable.Limit {
-		return &video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file has %d bytes; at most %d are accepted.", length, resumable.Limit)}
+	if err != nil {
+		return nil // there is none, or tusd refuses it
 	}
-	return nil
+	return resumable.CheckSize(length)
 }
 
 // handle passes a request to tusd and writes the response if it failed.

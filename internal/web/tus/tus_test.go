@@ -64,6 +64,34 @@ func checkRefusals(t *testing.T, b *bench) {
 	begun.wantWhole()
 }
 
+// A tenant that may store 1000 bytes is refused more of them, wherever it says so.
+func TestMaxBytes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		limit := video.Limits{Bytes: 1000}
+		_, err := b.Tenants.SetLimits(t.Context(), b.by.Tenant, func(l *video.Limits) { *l = limit })
+		b.must(err)
+		whole := content(1001)
+		refuse := func(a reply) { t.Helper(); a.wantProblem(t, http.StatusForbidden, "quota_exceeded") }
+		refuse(b.create(whole).send("POST", nil, "Upload-Length", "1001"))
+		unknown := b.create(whole)
+		if a := unknown.send("POST", nil, "Upload-Defer-Length", "1"); a.status != http.StatusCreated {
+			t.Fatalf("POST without a length answers %d %s; want 201", a.status, a.body)
+		}
+		refuse(unknown.send("PATCH", bytes.NewReader(whole), patchHeaders(0)...))
+		unknown.patch(0, 900)
+		refuse(unknown.send("PATCH", nil, append(patchHeaders(900), "Upload-Length", "1001")...))
+		refuse(unknown.send("PATCH", bytes.NewReader(whole[900:]), patchHeaders(900)...))
+		if a := unknown.send("HEAD", nil); a.Get("Upload-Offset") != "900" {
+			t.Errorf("after refusals the offset is %q; want 900", a.Get("Upload-Offset"))
+		}
+
+		late := b.create(whole)
+		b.begin(content(1000)).patch(0, 1000)
+		refuse(late.send("POST", nil, "Upload-Length", "1"))
+	})
+}
+
 func TestAnUploadIsClosedWhenItsVideoIsCompleteOrDeleted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
 		{"idempotency", idempotencyTests()},
+		{"tenants", tenantTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}

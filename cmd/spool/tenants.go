@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/tenants"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// tenantStore is what the tenant commands need of the tenants.
+type tenantStore interface {
+	List(ctx context.Context) ([]tenants.Tenant, error)
+	SetLimits(ctx context.Context, name video.Tenant, change func(*video.Limits)) (tenants.Tenant, error)
+}
+
+type tenantsCommand struct {
+	Location
+	List listTenants `cmd:"" help:"List the tenants, what they use and what they may use."`
+	Set  setTenant   `cmd:"" help:"Set the limits of a tenant, effective at once."`
+}
+
+func (tenantsCommand) Help() string {
+	return `A tenant is the owner of videos. Each API key belongs to one: see spool keys create.
+A request that would exceed a limit of its tenant gets 403 quota_exceeded.
+
+    spool tenants list
+    spool tenants set acme --max-videos=1000 --max-bytes=500GiB
+`
+}
+
+type listTenants struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (listTenants) Help() string {
+	return "Examples:\n\n    spool tenants list\n    spool tenants list --json\n"
+}
+
+// Run lists the tenants.
+func (c *listTenants) Run(ctx context.Context, p *process, parent *tenantsCommand) error {
+	return p.withTenants(ctx, parent.Location, func(s tenantStore) error {
+		all, err := s.List(ctx)
+		if err != nil {
+			return fmt.Errorf("list tenants: %w", err)
+		}
+		return p.printTenants(c.JSON, all)
+	})
+}
+
+type setTenant struct {
+	Name       string    `arg:"" help:"The tenant. It need not have a key or a video yet."`
+	MaxVideos  *int64    `placeholder:"N" help:"Videos that the tenant may have. 0: no limit."`
+	MaxBytes   *byteSize `placeholder:"SIZE" help:"Size of all its uploaded files, such as 500GiB. 0: no limit."`
+	MaxMinutes *float64  `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of film that are processed in a day (UTC). 0: no limit."`
+	MaxInWork  *int64    `placeholder:"N" help:"Videos that are processed at a time. 0: no limit."`
+	JSON       bool      `name:"json" help:"Print JSON."`
+}
+
+func (setTenant) Help() string {
+	return `Limits that are not named stay as they are.
+
+    spool tenants set acme --max-videos=1000 --max-bytes=500GiB
+    spool tenants set acme --max-minutes-per-day=600 --max-in-work=5
+    spool tenants set acme --max-videos=0
+`
+}
+
+// Run sets limits.
+func (c *setTenant) Run(ctx context.Context, p *process, parent *tenantsCommand) error {
+	if c.MaxVideos == nil && c.MaxBytes == nil && c.MaxMinutes == nil && c.MaxInWork == nil {
+		return &configError{[]string{"name at least one limit: --max-videos, --max-bytes, --max-minutes-per-day or --max-in-work."}}
+	}
+	return p.withTenants(ctx, parent.Location, func(s tenantStore) error {
+		t, err := s.SetLimits(ctx, video.Tenant(c.Name), c.change)
+		if err != nil {
+			return fmt.Errorf("set the limits of %s: %w", c.Name, err)
+		}
+		if c.JSON {
+			return printJSON(p.stdout, viewTenant(t))
+		}
+		return p.printTenants(false, []tenants.Tenant{t})
+	})
+}
+
+// change applies the limits that were named.
+func (c *setTenant) change(l *video.Limits) {
+	if c.MaxVideos != nil {
+		l.Videos = *c.MaxVideos
+	}
+	if c.MaxBytes != nil {
+		l.Bytes = int64(*c.MaxBytes)
+	}
+	if c.MaxMinutes != nil {
+		l.MinutesPerDay = *c.MaxMinutes
+	}
+	if c.MaxInWork != nil {
+		l.InWork = *c.MaxInWork
+	}
+}
+
+// withTenants opens the tenants at l, does its work and closes the database again.
+func (p *process) withTenants(ctx context.Context, l Location, work func(tenantStore) error) (err error) {
+	s, db, err := p.openTenants(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return work(s)
+}
+
+// openTenants opens the tenants of a database.
+func openTenants(ctx context.Context, l Location) (tenantStore, io.Closer, error) {
+	db, now, err := openKeyDatabase(ctx, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tenants.New(db, now.Now), db, nil
+}
+
+// tenantView is a tenant as JSON. Its members are those of GET /api/usage.
+type tenantView struct {
+	Name         string     `json:"name"`
+	Videos       int64      `json:"videos"`
+	Bytes        int64      `json:"bytes"`
+	MinutesToday float64    `json:"minutesToday"`
+	InWork       int64      `json:"inWork"`
+	Limits       limitsView `json:"limits"`
+}
+
+type limitsView struct {
+	MaxVideos        int64   `json:"maxVideos"`
+	MaxBytes         int64   `json:"maxBytes"`
+	MaxMinutesPerDay float64 `json:"maxMinutesPerDay"`
+	MaxInWork        int64   `json:"maxInWork"`
+}
+
+func viewTenant(t tenants.Tenant) tenantView {
+	l := t.Limits
+	return tenantView{string(t.Name), t.Videos, t.Bytes, t.MinutesToday(), t.InWork,
+		limitsView{l.Videos, l.Bytes, l.MinutesPerDay, l.InWork}}
+}
+
+func (p *process) printTenants(asJSON bool, all []tenants.Tenant) error {
+	views := make([]tenantView, len(all))
+	rows := [][]string{{"TENANT", "VIDEOS", "BYTES", "MINUTES TODAY", "IN WORK"}}
+	for i, t := range all {
+		views[i] = viewTenant(t)
+		l := t.Limits
+		rows = append(rows, []string{
+			string(t.Name), ofLimit(strconv.FormatInt(t.Videos, 10), float64(l.Videos)), ofLimit(strconv.FormatInt(t.Bytes, 10), float64(l.Bytes)),
+			ofLimit(strconv.FormatFloat(t.FilmToday.Round(6*time.Second).Minutes(), 'f', 1, 64), l.MinutesPerDay),
+			ofLimit(strconv.FormatInt(t.InWork, 10), float64(l.InWork)),
+		})
+	}
+	if asJSON {
+		return printJSON(p.stdout, views)
+	}
+	return printTable(p.stdout, rows)
+}
+
+// ofLimit writes what is used, and of how much if there is a limit.
+func ofLimit(used string, limit float64) string {
+	if limit == 0 {
+		return used
+	}
+	return used + " of " + strconv.FormatFloat(limit, 'f', -1, 64)
+}

@@ -1,0 +1,111 @@
+// Package tenants says what each tenant uses and may use.
+//
+// The store counts in the transactions that change videos. The limits are checked where something is
+// used up, in the same transaction, after it was counted: package catalog checks a create, uploads a
+// file and its completion, pipeline a video that is processed once more and the length of a film. The
+// words of the answers are in package video (Usage).
+package tenants
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Tenant is a tenant and what it uses.
+type Tenant struct {
+	Name video.Tenant
+	video.Usage
+}
+
+// Service is the tenants of a database.
+type Service struct {
+	store *store.Store
+	now   func() time.Time
+}
+
+// New returns the tenants of a database.
+func New(s *store.Store, now func() time.Time) *Service { return &Service{s, now} }
+
+// Usage returns what the actor's tenant uses.
+func (s *Service) Usage(ctx context.Context, by auth.Actor) (video.Usage, error) {
+	if err := by.Require(auth.Read); err != nil {
+		return video.Usage{}, err
+	}
+	return store.TenantsOf(s.store).Usage(ctx, by.Tenant, s.now())
+}
+
+// List returns all tenants, by name.
+func (s *Service) List(ctx context.Context) ([]Tenant, error) {
+	rows, err := store.TenantsOf(s.store).List(ctx, s.now())
+	all := make([]Tenant, len(rows))
+	for i, r := range rows {
+		all[i] = Tenant(r)
+	}
+	return all, err
+}
+
+// SetLimits changes the limits of a tenant, which may be one that nobody has heard of yet, and returns
+// the tenant.
+func (s *Service) SetLimits(ctx context.Context, name video.Tenant, change func(*video.Limits)) (Tenant, error) {
+	if strings.TrimSpace(string(name)) == "" || len(name) > auth.MaxTenant {
+		return Tenant{}, video.InvalidFields(video.Fault{Field: "tenant", Code: "out_of_range", Message: "must have 1 to 100 characters"})
+	}
+	t := Tenant{Name: name}
+	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		rows := store.TenantsIn(tx)
+		if t.Usage, err = rows.Usage(ctx, name, s.now()); err != nil {
+			return err
+		}
+		change(&t.Limits)
+		if err := check(t.Limits); err != nil {
+			return err
+		}
+		return rows.SetLimits(ctx, name, t.Limits)
+	})
+	return t, err
+}
+
+func check(l video.Limits) error {
+	var faults []video.Fault
+	fault := func(field string, ok bool) {
+		if !ok {
+			faults = append(faults, video.Fault{Field: field, Code: "out_of_range", Message: "must not be negative"})
+		}
+	}
+	fault("max-videos", l.Videos >= 0)
+	fault("max-bytes", l.Bytes >= 0)
+	fault("max-minutes-per-day", l.MinutesPerDay >= 0) // and a number
+	fault("max-in-work", l.InWork >= 0)
+	if faults != nil {
+		return video.InvalidFields(faults...)
+	}
+	return nil
+}
+
+// Recount counts the videos of all tenants again, and returns the tenants whose counts were wrong. That
+// happens when an older version has run beside this one.
+func (s *Service) Recount(ctx context.Context) (wrong []video.Tenant, err error) {
+	names, err := store.TenantsOf(s.store).Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		var differs bool
+		err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
+			differs, err = store.TenantsIn(tx).Recount(ctx, name)
+			return err
+		})
+		if err != nil {
+			return wrong, err
+		}
+		if differs {
+			wrong = append(wrong, name)
+		}
+	}
+	return wrong, nil
+}

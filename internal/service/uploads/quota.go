@@ -1,0 +1,60 @@
+package uploads
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// usageWithout returns what the tenant of a video uses beside the file that was uploaded for it, which a
+// new one replaces.
+func (s *Service) usageWithout(ctx context.Context, v video.Video) (video.Usage, error) {
+	u, err := store.TenantsOf(s.store).Usage(ctx, v.Tenant, s.now())
+	u.Bytes -= v.Source.Size
+	return u, err
+}
+
+// count counts a file that was stored. If it exceeds a limit, because others were stored at the same
+// time, it is removed again.
+func (s *Service) count(ctx context.Context, id video.ID, size int64) error {
+	ctx = context.WithoutCancel(ctx) // the file is there, whether or not its client still is
+	var refusal error
+	err := s.store.InTx(ctx, func(tx *store.Tx) error {
+		rows := store.TenantsIn(tx)
+		if err := rows.CountUpload(ctx, id, size); err != nil {
+			return err
+		}
+		v, err := tx.Video(ctx, id)
+		if err != nil {
+			return err
+		}
+		usage, err := rows.Usage(ctx, v.Tenant, s.now())
+		if err != nil {
+			return err
+		}
+		usage.Bytes -= size
+		refusal = usage.CheckFile(size)
+		return refusal
+	})
+	if refusal != nil {
+		if left := s.Discard(ctx, id); left != nil {
+			return left
+		}
+		return refusal
+	}
+	if video.KindOf(err) == video.NotFound {
+		return nil // it was deleted meanwhile; DiscardIfClosed finds out
+	}
+	return err
+}
+
+// checkAccept returns why the file of a video that was just turned to processing in tx is refused, or
+// nil.
+func (s *Service) checkAccept(ctx context.Context, tx *store.Tx, tenant video.Tenant, size int64) (refusal, err error) {
+	usage, err := store.TenantsIn(tx).Usage(ctx, tenant, s.now())
+	if err != nil {
+		return nil, err
+	}
+	return usage.CheckAccept(size), nil
+}
