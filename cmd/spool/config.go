@@ -41,7 +41,8 @@ type Config struct {
 	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
 	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	RateLimit         float64       `default:"0" placeholder:"N" help:"API requests per second allowed for each key. 0 means no limit."`
+	RateLimit         float64       `default:"500" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit."`
+	UploadConcurrency int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
 	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
 	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
@@ -207,6 +208,7 @@ func (c *Config) rangeFaults() []string {
 	duration("drain", c.Drain, 0, c.Grace/2)
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
+	number("upload_concurrency", c.UploadConcurrency, 100_000)
 	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", c.RateLimit))
 	}

@@ -82,7 +82,7 @@ func (c *Config) uploadConfig() uploads.Config {
 	return uploads.Config{
 		URLTTL: c.UploadURLTTL, MaxBytes: int64(c.MaxUploadBytes),
 		ResumableURLTTL: c.ResumableURLTTL, MaxResumableBytes: int64(c.MaxResumableBytes),
-		AbandonedAfter: c.AbandonedAfter,
+		AbandonedAfter: c.AbandonedAfter, Concurrency: c.UploadConcurrency,
 	}
 }
 

@@ -33,6 +33,7 @@ func ParseID(field, s string) (ID, error) {
 type Video struct {
 	ID          ID
 	Tenant      Tenant
+	KeyID       string // of the API key that created it; "" for videos of older versions
 	Filename    string // a label chosen by the client; never part of a path
 	ContentType string // the Content-Type that the upload must have
 	IsPublic    bool

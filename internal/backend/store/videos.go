@@ -26,11 +26,11 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, labelled)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+		                   status, created_at, upload_expires_at, labelled, key_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	labels, indexed := labelsOf(v)
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed); err != nil {
+		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID); err != nil {
 		return err
 	}
 	if len(labels) > 0 {
@@ -101,7 +101,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 }
 
 // videoColumns are, with the plan, what scanVideo reads.
-const videoColumns = `id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status,
+const videoColumns = `id, tenant, key_id, filename, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
 	source_key, source_size, source_etag, duration_us, warnings, files`
 
@@ -115,7 +115,7 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var thumbnails string
 	var metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
 	var created, expires, completed, deleted, size, duration sql.NullInt64
-	err := row.Scan(&v.ID, &v.Tenant, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
+	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
 		&key, &size, &etag, &duration, &warnings, &files, &plan)
 	if err != nil {

@@ -67,7 +67,7 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	// what is stored.
 	now := c.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
-		ID: video.ID(newID()), Tenant: by.Tenant, Filename: d.Filename, ContentType: contentType(d.Filename),
+		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
 		IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
 		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl),
 	}

@@ -111,7 +111,9 @@ func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) e
 
 // Skip goes on without the result of an optional task: audio that cannot be decoded leaves a silent
 // video, and nobody waits for a comparison with the source.
-func (t *Tasks) Skip(ctx context.Context, task queue.Task) error { return t.finish(ctx, task, result{}) }
+func (t *Tasks) Skip(ctx context.Context, task queue.Task) error {
+	return t.finish(ctx, task, result{})
+}
 
 // removeWork removes what a task has stored for a video that was deleted meanwhile.
 func (t *Tasks) removeWork(ctx context.Context, id video.ID) error {

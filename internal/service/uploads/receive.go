@@ -47,6 +47,11 @@ func (s *Service) Receive(ctx context.Context, in Incoming) (etag string, err er
 	if err := usage.CheckFile(in.Length); err != nil {
 		return "", err
 	}
+	leave, err := s.slots.enter(v)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
 	info, err := s.put(ctx, v, in, usage)
 	if err != nil {
 		return "", err

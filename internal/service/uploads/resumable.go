@@ -22,7 +22,12 @@ type Resumable struct {
 
 	waits time.Time   // until when the video waits for it
 	usage video.Usage // of the tenant, without the file of this video
+	enter func() (leave func(), err error)
 }
+
+// Enter is called by a request that brings bytes. It fails if too many of them run with the same API
+// key. The request calls leave when it ends.
+func (r Resumable) Enter() (leave func(), err error) { return r.enter() }
 
 // CheckSize returns an error if a file of this size is not accepted.
 func (r Resumable) CheckSize(size int64) error {
@@ -50,7 +55,7 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 	}
 	return Resumable{
 		Video: id, Key: objects.Upload(id), Expires: sign.Expiry(token), Limit: s.config.MaxResumableBytes,
-		waits: v.UploadExpiresAt, usage: usage,
+		waits: v.UploadExpiresAt, usage: usage, enter: func() (func(), error) { return s.slots.enter(v) },
 	}, nil
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	ResumableURLTTL   time.Duration // how long an address of a resumable upload lives
 	MaxResumableBytes int64         // largest file accepted resumably
 	AbandonedAfter    time.Duration // how long after its address has expired a PUT may go on
+	Concurrency       int           // how many files may arrive at a time for each API key; 0: no limit
 }
 
 // Observer is told what an operator wants to count.
@@ -55,6 +56,7 @@ type Service struct {
 	blobs   blob.Store
 	reserve *diskspace.Reserve
 	leases  *Leases
+	slots   *slots
 	keys    *auth.SigningKeys
 	passes  *pipeline.Passes
 	admit   func(head []byte) error
@@ -67,7 +69,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config, p Parts) *Service {
 	return &Service{
-		config: c, store: p.Store, blobs: p.Blobs, reserve: p.Reserve, leases: p.Leases, keys: p.Keys, passes: p.Passes,
+		config: c, slots: newSlots(c.Concurrency), store: p.Store, blobs: p.Blobs, reserve: p.Reserve, leases: p.Leases, keys: p.Keys, passes: p.Passes,
 		admit: p.Admit, now: p.Now, log: p.Log, observe: p.Observer, hook: p.Hook,
 	}
 }

@@ -31,7 +31,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	r.Pattern = "/api/" // access log and metrics read the route from the outer request
-	actor, err := a.authenticate(r)
+	actor, err := a.authenticate(r, w.Header())
 	if err != nil {
 		problem.Write(w, r, err)
 		return
@@ -43,13 +43,13 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	a.routes.ServeHTTP(w, inner)
 }
 
-// authenticate returns who makes a request. The key is looked up first, so that others who send
+// authenticate returns who makes a request, and says in h how many more of them may come. The key is looked up first, so that others who send
 // invalid keys from the same address never affect a client with a valid one.
-func (a *API) authenticate(r *http.Request) (auth.Actor, error) {
+func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	secret := r.Header.Get(headerKey)
 	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
 	if err == nil {
-		return actor, a.limit.allow(actor.KeyID)
+		return actor, a.limit.allow(actor.KeyID, h)
 	}
 	if secret == "" || video.KindOf(err) != video.Unauthenticated {
 		return actor, err // nobody guesses a key

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"math"
+	"net/http"
 	"sync"
 	"time"
 
@@ -24,21 +26,37 @@ type limiter struct {
 // gives each key one more burst.
 const maxLimiters = 10_000
 
-// allow returns an error if the key has exceeded its limit.
-func (l *limiter) allow(key string) error {
+// The headers of the IETF draft httpapi-ratelimit-headers: what the limit is, and what is left of it.
+const (
+	headerPolicy = "RateLimit-Policy"
+	headerLimit  = "RateLimit"
+)
+
+// allow returns an error if the key has exceeded its limit. If there is one, it says in h what is
+// left: r requests now, and all of them again after t seconds.
+func (l *limiter) allow(key string, h http.Header) error {
 	if l.perSecond <= 0 {
 		return nil
 	}
 	now := l.now()
-	r := l.limiterOf(key).ReserveN(now, 1)
+	limit := l.limiterOf(key)
+	r := limit.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now) // a rejected request does not count
+	}
+	left := max(limit.TokensAt(now), 0)
+	h.Set(headerPolicy, fmt.Sprintf(`"default";q=%d;w=%.0f`, l.burst(), math.Ceil(float64(l.burst())/l.perSecond)))
+	h.Set(headerLimit, fmt.Sprintf(`"default";r=%.0f;t=%.0f`, math.Floor(left), math.Ceil((float64(l.burst())-left)/l.perSecond)))
 	if wait == 0 {
 		return nil
 	}
-	r.CancelAt(now) // a rejected request does not count
 	return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
 		Msg: "This API key makes too many requests.", RetryAfter: time.Duration(math.Ceil(wait.Seconds())) * time.Second}
 }
+
+// burst is how many requests may come at once.
+func (l *limiter) burst() int { return max(1, int(2*l.perSecond)) }
 
 func (l *limiter) limiterOf(key string) *rate.Limiter {
 	l.mu.Lock()
@@ -49,7 +67,7 @@ func (l *limiter) limiterOf(key string) *rate.Limiter {
 	if l.keys == nil || len(l.keys) >= maxLimiters {
 		l.keys = map[string]*rate.Limiter{}
 	}
-	k := rate.NewLimiter(rate.Limit(l.perSecond), max(1, int(2*l.perSecond)))
+	k := rate.NewLimiter(rate.Limit(l.perSecond), l.burst())
 	l.keys[key] = k
 	return k
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -13,24 +14,24 @@ func TestLimiter(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := &limiter{perSecond: 2, now: func() time.Time { return now }}
 	for i := range 4 {
-		if err := l.allow("a"); err != nil {
+		if err := l.allow("a", http.Header{}); err != nil {
 			t.Fatalf("request %d of a burst of 4: %v", i+1, err)
 		}
 	}
 	for range 3 { // rejected requests do not count
-		e, ok := errors.AsType[*video.Error](l.allow("a"))
+		e, ok := errors.AsType[*video.Error](l.allow("a", http.Header{}))
 		if !ok || e.Code != "rate_limited" || e.Kind != video.RateLimited || e.RetryAfter != time.Second {
 			t.Fatalf("request beyond the burst = %v; want rate_limited, after a second", e)
 		}
 	}
-	if err := l.allow("b"); err != nil {
+	if err := l.allow("b", http.Header{}); err != nil {
 		t.Errorf("another key: %v", err)
 	}
 	now = now.Add(500 * time.Millisecond)
-	if err := l.allow("a"); err != nil {
+	if err := l.allow("a", http.Header{}); err != nil {
 		t.Errorf("half a second later: %v", err)
 	}
-	if err := l.allow("a"); err == nil {
+	if err := l.allow("a", http.Header{}); err == nil {
 		t.Error("half a second gave more than one request")
 	}
 }
@@ -39,8 +40,54 @@ func TestNoLimitByDefault(t *testing.T) {
 	t.Parallel()
 	l := new(limiter)
 	for range 1000 {
-		if err := l.allow("a"); err != nil {
+		if err := l.allow("a", http.Header{}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestLimitIsShown(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	for _, tt := range []struct {
+		perSecond      float64
+		policy         string
+		first, refused string
+	}{
+		{2, `"default";q=4;w=2`, `"default";r=3;t=1`, `"default";r=0;t=2`},
+		{0.1, `"default";q=1;w=10`, `"default";r=0;t=10`, `"default";r=0;t=10`},
+	} {
+		l := &limiter{perSecond: tt.perSecond, now: func() time.Time { return now }}
+		for n := 1; ; n++ {
+			h := http.Header{}
+			err := l.allow("a", h)
+			if got := h.Get("RateLimit-Policy"); got != tt.policy {
+				t.Errorf("RateLimit-Policy is %s, want %s", got, tt.policy)
+			}
+			if got := h.Get("RateLimit"); n == 1 && got != tt.first || err != nil && got != tt.refused {
+				t.Errorf("RateLimit of request %d is %s (%v); want %s at first, and %s at last", n, got, err, tt.first, tt.refused)
+			}
+			if err != nil {
+				break
+			}
+		}
+	}
+}
+
+func TestLimitIsShownInAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, &fakeService{}, Config{RateLimit: 0.5})
+	w := do(h, request("GET", "/api/video", ""))
+	if w.Code != 200 || w.Header().Get("RateLimit") != `"default";r=0;t=2` {
+		t.Errorf("the answer is %d with RateLimit %q", w.Code, w.Header().Get("RateLimit"))
+	}
+	w = do(h, request("GET", "/api/video", ""))
+	wantProblem(t, w, 429, "rate_limited")
+	if w.Header().Get("RateLimit") == "" || w.Header().Get("RateLimit-Policy") != `"default";q=1;w=2` || w.Header().Get("Retry-After") != "2" {
+		t.Errorf("the refusal has %v", w.Header())
+	}
+	w = do(newHandler(t, &fakeService{}, Config{}), request("GET", "/api/video", ""))
+	if w.Header().Get("RateLimit") != "" || w.Header().Get("RateLimit-Policy") != "" {
+		t.Errorf("without a limit there is %v", w.Header())
 	}
 }

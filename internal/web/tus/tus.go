@@ -169,6 +169,14 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
+	if r.Method != http.MethodHead {
+		leave, err := resumable.Enter()
+		if err != nil {
+			problem.Write(w, r, err)
+			return
+		}
+		defer leave()
+	}
 	in := delivery.NewBody(w, r, s.config.IdleTimeout)
 	lease, err := s.services.Leases.Acquire(r.Context(), id, in.Stop)
 	if err != nil {

@@ -139,7 +139,9 @@ func listedAsRead(t *testing.T, st *store.Store) {
 func plansInProcessing(t *testing.T, st *store.Store) {
 	ready, atWork := stored(t, st, video.Ready, "720p"), stored(t, st, video.Processing, "720p")
 	for _, v := range []video.Video{ready, atWork} {
-		change(t, st, func(tx *store.Tx) error { return tx.SetFindings(t.Context(), v.ID, store.Findings{Plan: &video.Plan{Timescale: 7}}) })
+		change(t, st, func(tx *store.Tx) error {
+			return tx.SetFindings(t.Context(), v.ID, store.Findings{Plan: &video.Plan{Timescale: 7}})
+		})
 	}
 	page, _, err := st.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Cursor{}, 2)
 	if err != nil || len(page) != 2 {
