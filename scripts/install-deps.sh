@@ -3,8 +3,8 @@
 #   install-deps.sh run    what the service needs: ffmpeg and ffprobe
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
 #                          for the race detector, a browser for the pages,
-#                          PostgreSQL, another clock and a pooler for it, and
-#                          an S3 server
+#                          PostgreSQL, another clock and a pooler for it, an
+#                          S3 server, and systemd's check of units
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
 set -eu
@@ -33,7 +33,7 @@ faketime() {
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)" ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)" ;;
 cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
 *)
 	echo "usage: $0 run|test|cluster" >&2

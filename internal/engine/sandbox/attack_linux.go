@@ -48,7 +48,9 @@ var needs = []attempt{
 // attacks must all be denied. The last one would replace the attacker.
 var attacks = []attempt{
 	{"read a file of the server", func(t target) error { return read(t.Secret) }},
-	{"read the server's environment", func(t target) error { return read(fmt.Sprintf("/proc/%d/environ", t.Server)) }},
+	{"read the server's environment", func(t target) error {
+		return hidden(read(fmt.Sprintf("/proc/%d/environ", t.Server)))
+	}},
 	{"list the root folder", func(target) error { return list("/") }},
 	{"list the folder of its input", func(t target) error { return list(filepath.Dir(t.Input)) }},
 	{"change its input", func(t target) error { return write(t.Input, 0) }},
@@ -157,6 +159,15 @@ func attackAll(t target, w io.Writer) {
 			fmt.Fprintf(w, "%s\t%s\n", a.what, result)
 		}
 	}
+}
+
+// hidden turns the error of a process that is not there into a refusal. The server
+// runs, so it was hidden: /proc is mounted with hidepid=, as ProtectProc= of systemd does.
+func hidden(err error) error {
+	if errors.Is(err, unix.ENOENT) {
+		return unix.EACCES
+	}
+	return err
 }
 
 func read(path string) error {

@@ -4,11 +4,14 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // dependOnTheHost are attacks that fail on some hosts even outside the sandbox:
@@ -113,5 +116,16 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 	if got := faults(readResults("")); len(got) != len(needs)+len(attacks) {
 		t.Errorf("a test without an answer has %d faults; want %d", len(got), len(needs)+len(attacks))
+	}
+}
+
+// Where /proc hides the processes of others, the server is not denied but missing.
+func TestAHiddenServerCannotBeRead(t *testing.T) {
+	t.Parallel()
+	if err := hidden(read("/proc/self/no-such-file")); !errors.Is(err, unix.EACCES) {
+		t.Errorf("a process that is not to be seen gives %v; want it denied", err)
+	}
+	if err := hidden(read("/proc/self/status")); err != nil {
+		t.Errorf("a process that can be read gives %v", err)
 	}
 }
