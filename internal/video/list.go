@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits of a list request.
@@ -41,16 +42,33 @@ func (f Filter) Fits(metadata json.RawMessage) bool {
 			}
 		}
 	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(metadata, &members) != nil {
+	metadata = bytes.TrimSpace(metadata)
+	if !json.Valid(metadata) || metadata[0] != '{' {
 		return false
 	}
-	for _, l := range f.Labels {
-		if value, ok := scalar(members[l.Key]); !ok || value != l.Value {
+	values := make([]json.RawMessage, len(f.Labels))
+	for name, value := range Members(metadata) {
+		for i, l := range f.Labels {
+			if isString(name, l.Key) {
+				values[i] = value // the last of several counts
+			}
+		}
+	}
+	for i, l := range f.Labels {
+		if value, ok := scalar(values[i]); !ok || value != l.Value {
 			return false
 		}
 	}
 	return true
+}
+
+// isString reports whether a JSON string means s.
+func isString(quoted []byte, s string) bool {
+	if inner := quoted[1 : len(quoted)-1]; !bytes.ContainsRune(inner, '\\') && utf8.Valid(inner) {
+		return string(inner) == s
+	}
+	var text string
+	return json.Unmarshal(quoted, &text) == nil && text == s
 }
 
 // Labels returns the members of metadata that a filter can ask for, in no order: those

@@ -3,10 +3,12 @@ package video
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestFits(t *testing.T) {
@@ -50,6 +52,39 @@ func TestFits(t *testing.T) {
 				t.Errorf("%v fits %s: %t, want %t", tt.labels, tt.metadata, got, tt.want)
 			}
 		})
+	}
+}
+
+// FuzzFits compares Fits with Labels, which leaves all to encoding/json.
+func FuzzFits(f *testing.F) {
+	for _, metadata := range []string{
+		``, ` `, `null`, `[]`, `{`, `{}`, ` {"a" : 1 } `, `{"a":"x","a":{}}`, `{"a":{"b":"x"},"b":[{"a":"x"}],"c":"x"}`, `{"\u0061":"\ud83d\ude00","\\":"\""}`, "{\"\xff\":\"\xff\"}",
+	} {
+		f.Add(metadata, "a", "x")
+	}
+	f.Fuzz(func(t *testing.T, metadata, key, value string) {
+		labels := Labels(json.RawMessage(metadata))
+		if !utf8.ValidString(metadata) { // databases do not keep it
+			return
+		}
+		for _, l := range append(labels, Label{key, value}) {
+			if got, want := (Filter{Labels: []Label{l}}).Fits(json.RawMessage(metadata)), slices.Contains(labels, l); got != want {
+				t.Errorf("%q fits %q: %t, want %t", l, metadata, got, want)
+			}
+		}
+	})
+}
+
+func BenchmarkFits(b *testing.B) {
+	var members []string
+	for i := range 1_300 {
+		members = append(members, fmt.Sprintf(`"k%d":"1"`, i))
+	}
+	metadata := json.RawMessage("{" + strings.Join(members, ",") + "}")
+	for b.Loop() {
+		if !(Filter{Labels: []Label{{"k600", "1"}}}).Fits(metadata) {
+			b.Fatal("it does not fit")
+		}
 	}
 }
 

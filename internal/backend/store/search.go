@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
@@ -157,6 +156,22 @@ func newestFirst(a, b video.Cursor) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
+// pause makes a search rest as long as it has worked, so that requests which need only a
+// moment are not delayed by searches that keep all cores busy. Yielding would not do: the
+// runtime looks for new requests when it has nothing else to run, or every ten
+// milliseconds.
+type pause struct{ since time.Time }
+
+func newPause() *pause { return &pause{time.Now()} }
+
+// rest is called after each piece of work.
+func (p *pause) rest() {
+	if time.Since(p.since) >= time.Millisecond {
+		time.Sleep(time.Millisecond)
+		p.since = time.Now()
+	}
+}
+
 // searchUnindexed reads the metadata of videos that are not in the index. It stops at
 // until, if that is not zero: more does not fit on the page.
 func (q queries) searchUnindexed(ctx context.Context, tenant video.Tenant, f video.Filter, after, until video.Cursor, limit int) (matches, error) {
@@ -219,6 +234,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		return 0, wrap("search metadata", err)
 	}
 	defer rows.Close()
+	pause := newPause()
 	for ; rows.Next() && (n == 0 || !s.over()); n++ {
 		var at video.Cursor
 		var created int64
@@ -229,7 +245,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		s.examine(at, status, metadata)
-		runtime.Gosched() // requests that need a moment go first, also if searches keep all cores busy
+		pause.rest()
 	}
 	return n, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
 }

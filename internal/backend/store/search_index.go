@@ -155,8 +155,9 @@ func (q queries) examine(ctx context.Context, driver source, others []source, af
 		return after, wrap("search labels", err)
 	}
 	defer rows.Close()
-	examined := 0
+	examined, pause := 0, newPause()
 	for ; rows.Next(); examined++ {
+		pause.rest()
 		var created int64
 		var in int
 		if err := rows.Scan(&created, &after.ID, &in); err != nil {

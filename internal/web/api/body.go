@@ -124,7 +124,7 @@ func parseFields(body []byte, names ...string) (fields, error) {
 		return nil, err
 	}
 	f := fields{}
-	for quoted, value := range members(body) {
+	for quoted, value := range video.Members(body) {
 		if name, ok := nameIn(quoted, names); ok {
 			f[name] = value
 		}
@@ -201,7 +201,7 @@ func decodeItems[T any](array json.RawMessage, name string, most int, must strin
 	var list []T
 	var faults []video.Fault
 	n := 0
-	for raw := range elements(array) {
+	for raw := range video.Elements(array) {
 		if n++; n > most {
 			continue // only counted
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/video"
 )
 
 var scanned = []string{
@@ -43,7 +45,7 @@ func checkScan(t *testing.T, body []byte) {
 			continue
 		}
 		got := []json.RawMessage{}
-		for e := range elements(value) {
+		for e := range video.Elements(value) {
 			got = append(got, e)
 		}
 		if diff := cmp.Diff(list, got); diff != "" {

@@ -1,15 +1,15 @@
-package api
+package video
 
 import (
 	"encoding/json"
 	"iter"
 )
 
-// The functions of this file take JSON apart without copying it, so that a body costs no more
+// The functions of this file take JSON apart without copying it, so that it costs no more
 // memory than it has bytes, whatever it contains. All of them need valid JSON.
 
-// members returns the names, as JSON strings, and the values of an object.
-func members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
+// Members returns the names, as JSON strings, and the values of an object.
+func Members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func([]byte, json.RawMessage) bool) {
 		for i := nextToken(object, 1); object[i] != '}'; {
 			end := valueEnd(object, i)
@@ -24,8 +24,8 @@ func members(object []byte) iter.Seq2[[]byte, json.RawMessage] {
 	}
 }
 
-// elements returns the elements of an array.
-func elements(array json.RawMessage) iter.Seq[json.RawMessage] {
+// Elements returns the elements of an array.
+func Elements(array json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		for i := nextToken(array, 1); array[i] != ']'; {
 			end := valueEnd(array, i)
