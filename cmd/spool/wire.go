@@ -83,6 +83,9 @@ func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.M
 		return nil, err
 	}
 	report := box.Report().String()
+	for _, advice := range box.Report().Advice() {
+		log.InfoContext(ctx, advice, "sandbox", report)
+	}
 	m.Sandboxed(report)
 	engine, err := c.openEngine(ctx, box, log)
 	return &workbench{engine, report}, err

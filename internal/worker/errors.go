@@ -90,12 +90,16 @@ func transient(err error) bool {
 // explain says in a sentence why a task that failed too often was given up.
 func explain(err error) *video.Failure {
 	switch {
-	case errors.Is(err, ffmpeg.ErrStalled), errors.Is(err, ffmpeg.ErrTimeLimit):
+	case errors.Is(err, ffmpeg.ErrStalled):
 		return video.Failf(video.LimitTime, "Converting this file made no progress for too long.")
+	case errors.Is(err, ffmpeg.ErrTimeLimit):
+		return video.Failf(video.LimitTime, "Converting this file took longer than a video of its length and size may.")
 	case errors.Is(err, ffmpeg.ErrMemory):
 		return video.Failf(video.LimitMemory, "Converting this file takes more memory than a video may use.")
 	case errors.Is(err, ffmpeg.ErrTooBig):
 		return video.Failf(video.Corrupt, "Converting this file gave far more data than a video of its length can hold.")
+	case errors.Is(err, ffmpeg.ErrThreads):
+		return video.Failf(video.Corrupt, "Converting this file started far more threads than a video needs.")
 	case errors.Is(err, ffmpeg.ErrCrashed):
 		return video.Failf(video.Corrupt, "The file is damaged in a way that makes the converter crash.")
 	case errors.Is(err, ffmpeg.ErrKilled):

@@ -60,6 +60,7 @@ func TestExplanationsAreForPeople(t *testing.T) {
 		conversion(ffmpeg.ErrMemory):                                       video.LimitMemory,
 		conversion(ffmpeg.ErrCrashed):                                      video.Corrupt,
 		conversion(ffmpeg.ErrTooBig):                                       video.Corrupt,
+		conversion(ffmpeg.ErrThreads):                                      video.Corrupt,
 		conversion(ffmpeg.ErrTimeLimit):                                    video.LimitTime,
 		fmt.Errorf("fetch: %w", pipeline.ErrSourceGone):                    video.InternalFailure,
 		conversion(ffmpeg.ErrKilled):                                       video.LimitMemory,

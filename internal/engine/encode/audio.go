@@ -110,7 +110,9 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if p.Audio == nil {
 		return Output{}, ErrNoAudio
 	}
-	stderr, err := enc.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), audioArgs(job, p, enc.threads), func(at float64) {
+	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
+	defer cancel()
+	stderr, err := enc.run.Encode(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, enc.threads), func(at float64) {
 		progress.Report(at / p.Duration.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {

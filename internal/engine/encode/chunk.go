@@ -68,9 +68,11 @@ func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *vid
 	var outputs []Output
 	var err error
 	for i, e := range all {
-		may := e.policy(encodePolicy(job, p, p.Length(n)))
+		may := e.policy(enc.encodePolicy(job, p, p.Length(n)))
+		run, cancel := enc.withDeadline(ctx, time.Duration(e.costFactor)*chunkTime(p, n))
 		var stderr string
-		stderr, err = enc.run.Encode(ctx, job, may, chunkArgs(job, p, n, e, enc.threads), position)
+		stderr, err = enc.run.Encode(run, job, may, chunkArgs(job, p, n, e, enc.threads), position)
+		cancel()
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			outputs, err = nil, sparse
 		} else {

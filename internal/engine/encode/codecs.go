@@ -40,7 +40,7 @@ type codecEncoder struct {
 	// fixedGOP says that it puts a keyframe after every so many frames: it
 	// cannot be told where. The others put them on the grid of keyGrid.
 	fixedGOP   bool
-	costFactor int // how many times the memory and the time of x264 it may take
+	costFactor int // how many times the memory, the time and the threads of x264 it may take
 	args       func(settings) []string
 }
 
@@ -87,6 +87,7 @@ func (e codecEncoder) policy(p sandbox.Policy) sandbox.Policy {
 	p.Devices = e.devices
 	p.Memory *= int64(e.costFactor)
 	p.CPU *= time.Duration(e.costFactor)
+	p.Threads *= e.costFactor
 	return p
 }
 

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/video"
@@ -39,7 +40,8 @@ type Encoder struct {
 	run     *ffmpeg.Runner
 	threads int
 	quality video.Quality
-	encoder codecEncoder // of the codec in use
+	encoder codecEncoder  // of the codec in use
+	minWall time.Duration // for tests: the time that every task has; default minWall
 	log     *slog.Logger
 }
 

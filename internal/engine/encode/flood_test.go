@@ -52,6 +52,19 @@ func TestAHugeIndexIsNotRead(t *testing.T) {
 	}
 }
 
+// TestManyFilesAreTooMuch has a run fill its folder and stay.
+func TestManyFilesAreTooMuch(t *testing.T) {
+	t.Parallel()
+	e := scripted(t, "i=0; while [ $i -lt 500 ]; do : > x$i; i=$((i+1)); done; exec sleep 600", time.Hour)
+	job := ffmpeg.Job{OutDir: t.TempDir()}
+	if _, err := e.EncodeChunk(t.Context(), job, basicPlan(nil), 0, nil); !errors.Is(err, ffmpeg.ErrTooBig) {
+		t.Errorf("EncodeChunk = %v; want ErrTooBig", err)
+	}
+	if _, err := e.Thumbnails(t.Context(), job, basicPlan(nil), nil); !errors.Is(err, ffmpeg.ErrTooBig) {
+		t.Errorf("Thumbnails = %v; want ErrTooBig", err)
+	}
+}
+
 func TestHugeNumbersAreNotRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stats")

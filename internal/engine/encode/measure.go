@@ -45,9 +45,11 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
+	ctx, cancel := enc.withDeadline(ctx, measureTime(p))
+	defer cancel()
 	sums := make([]differences, len(files))
 	for n := range p.Samples {
-		stderr, err := enc.run.Encode(ctx, job, measurePolicy(job, p, files), measureArgs(job, p, files, n), func(float64) {})
+		stderr, err := enc.run.Encode(ctx, job, enc.measurePolicy(job, p, files), measureArgs(job, p, files, n), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			err = sparse
 		} else if ours := ffmpeg.MachineError(err, stderr); ours != nil {
@@ -73,8 +75,10 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 }
 
 // measurePolicy allows a run to read the source and the rendition files.
-func measurePolicy(job ffmpeg.Job, p *video.Plan, files []RenditionFile) sandbox.Policy {
-	may := encodePolicy(job, p, plan.MaxSampleSeek)
+func (enc *Encoder) measurePolicy(job ffmpeg.Job, p *video.Plan, files []RenditionFile) sandbox.Policy {
+	may := enc.encodePolicy(job, p, plan.MaxSampleSeek)
+	may.Threads = ffmpeg.MaxThreads(2*len(files), enc.threads) // their decoders, and filters
+	may.Files = baseFiles + 2*len(files)*len(p.Samples)
 	for _, f := range files {
 		may.Read = append(may.Read, f.Path)
 	}

@@ -26,6 +26,8 @@ func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Pla
 	}
 	var outputs []Output
 	all := plan.Batches(p)
+	ctx, cancel := enc.withDeadline(ctx, thumbnailTime(all, enc.run.StallTimeout()))
+	defer cancel()
 	for n, b := range all {
 		made, err := enc.thumbnails(ctx, job, p, b)
 		if err != nil {
@@ -47,7 +49,7 @@ func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Pla
 		if err := removeShots(job, p, len(b.Shots)); err != nil {
 			return nil, err
 		}
-		stderr, err := enc.run.Encode(ctx, job, encodePolicy(job, p, p.Duration), thumbnailArgs(job, p, try, enc.threads), func(float64) {})
+		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, try, enc.threads), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			return nil, sparse
 		}

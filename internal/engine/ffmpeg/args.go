@@ -2,6 +2,7 @@ package ffmpeg
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,14 @@ import (
 
 // MaxPixels is the largest frame that is decoded: 8192 × 4500.
 const MaxPixels = 36_864_000
+
+// MaxThreads is how many threads a run may have that opens so many encoders with
+// so many threads each, where 0 lets ffmpeg choose. Decoders and encoders start
+// up to one and a half for each core, and some more: this is several times that.
+func MaxThreads(encoders, each int) int {
+	const base, perCodec, perThread = 128, 16, 4
+	return base + (encoders+1)*(perCodec+perThread*max(each, runtime.NumCPU()))
+}
 
 // allowedFormats are the demuxers that may run. Playlists are not among them: a
 // playlist that poses as a video would make ffmpeg read other files.

@@ -19,6 +19,8 @@ var (
 	ErrMemory = errors.New("memory limit reached")
 	// ErrTooBig means that a run wrote more than its outputs can need.
 	ErrTooBig = errors.New("output limit reached")
+	// ErrThreads means that a run started more threads than any video needs.
+	ErrThreads = errors.New("thread limit reached")
 	// ErrCrashed means that ffmpeg itself crashed.
 	ErrCrashed = errors.New("ffmpeg crashed")
 	// ErrKilled means that another process killed ffmpeg: mostly the kernel,

@@ -46,7 +46,8 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	lastStderr := &tail{keep: keptStderr, max: maxStderr, over: stop}
-	cmd := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
+	child := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
+	cmd := child.Cmd
 	cmd.Dir = p.dir
 	cmd.Stderr = lastStderr
 	stdout, err := cmd.StdoutPipe()
@@ -54,7 +55,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 		return "", fmt.Errorf("start %s: %w", p.bin, err)
 	}
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
@@ -64,7 +65,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
 		stop(readErr) // the reader refused the output; an early end is explained by the exit status
 	}
-	err = cmd.Wait()
+	err = child.Wait()
 	stderr = lastStderr.String()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -83,7 +84,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 type exitError struct {
 	err    error
 	stderr string
-	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrCrashed, ErrKilled, or nil if unknown
+	kind   error // ErrSandbox, ErrMemory, ErrTimeLimit, ErrTooBig, ErrThreads, ErrCrashed, ErrKilled, or nil if unknown
 }
 
 func (e *exitError) Error() string {
@@ -111,6 +112,12 @@ const (
 
 // classify says what the end of a child means, as far as it can be known.
 func (p process) classify(err error, stderr string) error {
+	switch {
+	case errors.Is(err, sandbox.ErrThreads):
+		return ErrThreads
+	case errors.Is(err, sandbox.ErrFolder):
+		return ErrTooBig
+	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
 		return nil

@@ -70,6 +70,9 @@ func New(ctx context.Context, cfg Config) (*Runner, error) {
 // Version returns what ffmpeg calls its version, such as "5.1.9-0+deb12u1".
 func (r *Runner) Version() string { return r.version }
 
+// StallTimeout returns how long a run may make no progress.
+func (r *Runner) StallTimeout() time.Duration { return r.stall }
+
 func findProgram(configured, name string) (string, error) {
 	if configured == "" {
 		configured = name
@@ -84,7 +87,10 @@ func findProgram(configured, name string) (string, error) {
 // selfTest runs ffmpeg once. It prints its version to stderr and the list of its
 // encoders to stdout.
 func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
-	encoders, banner, err := r.Output(ctx, sandbox.Policy{}, []string{"-encoders"})
+	const longest = 5 * time.Minute // a cold start from a slow disk
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, ErrTimeLimit)
+	defer cancel()
+	encoders, banner, err := r.Output(ctx, sandbox.Policy{Threads: MaxThreads(0, 0)}, []string{"-encoders"})
 	if err != nil {
 		return "", fmt.Errorf("run %s: %w", r.ffmpeg, err)
 	}

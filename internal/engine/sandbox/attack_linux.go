@@ -41,7 +41,7 @@ var needs = []attempt{
 	{"read its input", func(t target) error { return read(t.Input) }},
 	{"write in its folder", func(t target) error {
 		path := filepath.Join(t.Out, "piece")
-		return errors.Join(os.WriteFile(path, []byte(content), 0o600), read(path), os.Rename(path, path+"2"), os.Remove(path+"2"))
+		return errors.Join(os.WriteFile(path, []byte(content), 0o600), read(path), os.WriteFile(path, []byte(content), 0o600))
 	}},
 }
 
@@ -61,6 +61,14 @@ var attacks = []attempt{
 	{"link to a file of the server", func(t target) error { return os.Link(t.Secret, filepath.Join(t.Out, "hard")) }},
 	{"make a symbolic link", func(t target) error { return os.Symlink(t.Secret, filepath.Join(t.Out, "soft")) }},
 	{"make a folder", func(t target) error { return os.Mkdir(filepath.Join(t.Out, "folder"), 0o700) }},
+	{"remove what it wrote", func(t target) error {
+		path := filepath.Join(t.Out, "removed")
+		return errors.Join(os.WriteFile(path, nil, 0o600), os.Remove(path))
+	}},
+	{"replace what it wrote", func(t target) error {
+		path := filepath.Join(t.Out, "replaced")
+		return errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(path+"-by", nil, 0o600), os.Rename(path+"-by", path))
+	}},
 	{"remove a file of the server", func(t target) error { return os.Remove(t.Secret) }},
 
 	{"connect by TCP", func(t target) error { return connect(unix.AF_INET, unix.SOCK_STREAM, 0, loopback(t.TCP)) }},
@@ -239,7 +247,6 @@ func reserve(t target) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4096)
 }

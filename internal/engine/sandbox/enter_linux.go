@@ -59,6 +59,10 @@ func enter(args []string) error {
 		attackAll(*o.Attack, os.Stdout)
 		os.Exit(0)
 	}
+	if o.Flood != nil {
+		floodFor(*o.Flood, o.Policy.WriteDir)
+		os.Exit(0)
+	}
 	if err := syscall.Exec(o.Program.Path, args[1:], environment); err != nil {
 		return fmt.Errorf("start %s: %w", o.Program.Path, err)
 	}
@@ -86,6 +90,11 @@ func (o *order) confineSelf() error {
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if o.Ask {
+		if err := askForThreads(); err != nil {
+			return fmt.Errorf("have threads counted: %w", err)
+		}
 	}
 	if o.Policy.Memory > 0 && o.Attack == nil {
 		if err := o.Policy.limitMemory(); err != nil {

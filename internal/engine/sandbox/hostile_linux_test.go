@@ -100,7 +100,7 @@ func useAsOrdinaryUser() error {
 	}
 	cmd := s.Command(ctx, Policy{Read: []string{"source"}, WriteDir: "out", Memory: 1 << 30}, "ffmpeg",
 		"-v", "error", "-nostdin", "-i", "file:source", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "file:out/video.mp4")
-	cmd.Stderr = os.Stderr
+	cmd.Cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return err
 	}

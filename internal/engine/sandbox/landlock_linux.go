@@ -12,8 +12,9 @@ const (
 	readFolder = llsys.AccessFSReadFile | llsys.AccessFSReadDir
 	execute    = llsys.AccessFSReadFile | llsys.AccessFSExecute
 	useDevice  = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSIoctlDev
-	// Plain files only: no links, pipes, devices or folders.
-	fillFolder = readFolder | llsys.AccessFSWriteFile | llsys.AccessFSTruncate | llsys.AccessFSMakeReg | llsys.AccessFSRemoveFile
+	// Plain files only: no links, pipes, devices or folders. None can be removed
+	// or replaced: one that is still open would take disk space that nobody sees.
+	fillFolder = readFolder | llsys.AccessFSWriteFile | llsys.AccessFSTruncate | llsys.AccessFSMakeReg
 )
 
 var (

@@ -23,10 +23,10 @@ import (
 
 // startEndless starts an ffmpeg that runs until it is stopped, and returns when
 // the helper has become it and it is at work.
-func startEndless(ctx context.Context, s *Sandbox) (*exec.Cmd, error) {
+func startEndless(ctx context.Context, s *Sandbox) (*Child, error) {
 	cmd := s.Command(ctx, Policy{}, "ffmpeg",
 		"-v", "error", "-nostdin", "-progress", "pipe:1", "-re", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5", "-f", "null", "-")
-	stdout, err := cmd.StdoutPipe()
+	stdout, err := cmd.Cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func serveUntilKilled() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(cmd.Process.Pid)
+	fmt.Println(cmd.Cmd.Process.Pid)
 	return cmd.Wait()
 }
 
@@ -138,7 +138,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := (&Sandbox{}).Command(ctx, Policy{}, "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
+	cmd := (&Sandbox{}).Command(ctx, Policy{}, "/bin/sh", "-c", "sleep 1000 & echo $!; wait").Cmd
 	grandchild := watchChild(t, cmd)
 	cancel()
 	if err := cmd.Wait(); signalOf(err) != syscall.SIGKILL {
@@ -226,7 +226,7 @@ func TestTheHelperIsForTheServerOnly(t *testing.T) {
 			return exec.CommandContext(t.Context(), "/proc/self/exe", helperArgument, "{", "true")
 		}, "read the order"},
 		{"a server that has died", func() *exec.Cmd {
-			cmd := (&Sandbox{}).Command(t.Context(), Policy{}, find(t, "true"))
+			cmd := (&Sandbox{}).Command(t.Context(), Policy{}, find(t, "true")).Cmd
 			if err := confine(cmd, order{}); err != nil {
 				t.Fatal(err)
 			}
@@ -234,13 +234,12 @@ func TestTheHelperIsForTheServerOnly(t *testing.T) {
 			return cmd
 		}, "the server is gone"},
 		{"an input that is missing", func() *exec.Cmd {
-			return s.Command(t.Context(), Policy{Read: []string{"/no/such/file"}}, find(t, "true"))
+			return s.Command(t.Context(), Policy{Read: []string{"/no/such/file"}}, find(t, "true")).Cmd
 		}, "/no/such/file"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := tt.cmd()
-			_, stderr, err := run(cmd)
+			_, stderr, err := runCmd(tt.cmd())
 			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != ExitRefused {
 				t.Errorf("ended with %v; want exit code %d", err, ExitRefused)
 			}

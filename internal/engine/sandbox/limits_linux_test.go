@@ -84,7 +84,7 @@ func TestLimits(t *testing.T) {
 			tt.limit(&p)
 			cmd := s.Command(t.Context(), p, ffmpeg, encode(j, tt.args...)...)
 			_, stderr, err := run(cmd)
-			took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			took := cmd.Cmd.ProcessState.UserTime() + cmd.Cmd.ProcessState.SystemTime()
 			if !tt.check(err, stderr, took) {
 				t.Errorf("ffmpeg ended with %v after %v of CPU time: %s", err, took, stderr)
 			}

@@ -35,6 +35,7 @@ var roles = map[string]func() error{
 	"ordinary user":    useAsOrdinaryUser,
 	"forgetful main":   openSomehow,
 	"old kernel":       openWithoutLandlock,
+	"intercepted":      testIntercepted,
 }
 
 func TestMain(m *testing.M) {
@@ -108,12 +109,17 @@ func (j job) policy() Policy { return Policy{Read: []string{j.source}, WriteDir:
 
 // run executes a command to its end. It holds on to its thread, as all callers
 // of Command have to.
-func run(cmd *exec.Cmd) (stdout, stderr string, err error) {
+func run(c *Child) (stdout, stderr string, err error) { return outputOf(c.Cmd, c.Run) }
+
+// runCmd does the same with what may not be a child of a sandbox.
+func runCmd(cmd *exec.Cmd) (stdout, stderr string, err error) { return outputOf(cmd, cmd.Run) }
+
+func outputOf(cmd *exec.Cmd, run func() error) (stdout, stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
-	err = cmd.Run()
+	err = run()
 	return out.String(), complaints.String(), err
 }
 
@@ -134,7 +140,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := off.Report().String(), "landlock=off seccomp=off rlimits=off"; got != want {
+	if got, want := off.Report().String(), "landlock=off seccomp=off rlimits=off threads=off"; got != want {
 		t.Errorf("switched off, the report is %q; want %q", got, want)
 	}
 	if !strings.Contains(log.String(), "level=WARN") {
@@ -143,7 +149,12 @@ func TestReport(t *testing.T) {
 	if _, err := Open("maybe", slog.New(slog.NewTextHandler(io.Discard, nil))); err == nil {
 		t.Error("a mode that does not exist was accepted")
 	}
-	if got, want := (Report{Landlock: 7, Seccomp: true, Limits: true}).String(), "landlock=7 seccomp=on rlimits=on"; got != want {
-		t.Errorf("the report is %q; want %q", got, want)
+	for report, want := range map[Report]string{
+		{Landlock: 7, Seccomp: true, Limits: true, Threads: true}: "landlock=7 seccomp=on rlimits=on threads=on",
+		{Landlock: 7, Seccomp: true, Limits: true}:                "landlock=7 seccomp=on rlimits=on threads=watched",
+	} {
+		if got := report.String(); got != want {
+			t.Errorf("the report is %q; want %q", got, want)
+		}
 	}
 }

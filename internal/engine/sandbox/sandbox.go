@@ -14,9 +14,11 @@
 // kernel can. A seccomp filter refuses sockets, new processes, mounts, ptrace,
 // keyrings, io_uring and some ninety other system calls; calls of foreign
 // architectures kill. Resource limits apply to memory, processor time, the size
-// of each file and open files. The process leads a group of its own, is killed
-// when the server dies however it dies, inherits no file, and has an environment
-// of five constant variables.
+// of each file and open files. The server is asked for each new thread, and looks
+// at the output folder while the program runs: a program that takes more than it
+// was given is killed. The process leads a group of its own, is killed when the
+// server dies however it dies, inherits no file, and has an environment of five
+// constant variables.
 //
 // At start the server attacks the sandbox from inside (SelfTest) and refuses to
 // start if an attack works: a sandbox that is assumed to hold is worth little. A
@@ -67,12 +69,16 @@ type Policy struct {
 	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries
 	FileSize int64         // bytes of each file that it writes; more kills it with SIGXFSZ
 	CPU      time.Duration // of all threads together, in whole seconds
+	Threads  int           // threads at once
+	Files    int           // files in WriteDir; those that are there already count
+	Space    int64         // bytes of all files in WriteDir, likewise
 }
 
 // Sandbox starts programs. The zero value does not confine them. It is safe for
 // concurrent use.
 type Sandbox struct {
-	report Report
+	report  Report
+	threads *threadShare // of all children
 }
 
 // Report says which layers of protection are in use.
@@ -80,9 +86,14 @@ type Report struct {
 	Landlock int  // version of its ABI; 0 means off
 	Seccomp  bool // a filter for system calls
 	Limits   bool // memory, file size, CPU time and open files are limited
+	// Threads says that the server is asked for each new thread of a child.
+	// Otherwise it looks several times a second, and a child that has too many
+	// had them for a moment.
+	Threads bool
 }
 
-// String returns a line for a log, such as "landlock=7 seccomp=on rlimits=on".
+// String returns a line for a log, such as
+// "landlock=7 seccomp=on rlimits=on threads=on".
 func (r Report) String() string {
 	word := func(on bool) string {
 		if on {
@@ -94,7 +105,21 @@ func (r Report) String() string {
 	if r.Landlock > 0 {
 		abi = strconv.Itoa(r.Landlock)
 	}
-	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s", abi, word(r.Seccomp), word(r.Limits))
+	threads := word(r.Threads)
+	if !r.Threads && r.confines() {
+		threads = "watched"
+	}
+	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s threads=%s", abi, word(r.Seccomp), word(r.Limits), threads)
+}
+
+// Advice says which protection could be better on this machine, and how: one
+// sentence each.
+func (r Report) Advice() []string {
+	var all []string
+	if r.confines() && !r.Threads {
+		all = append(all, "Another program already answers for system calls here (a container manager that intercepts them), so the threads of ffmpeg are counted ten times a second instead of one by one. Switch that interception off for this container, or give it a limit of processes well above what Spool needs.")
+	}
+	return all
 }
 
 // confines reports whether children are put into the sandbox at all.
@@ -112,7 +137,7 @@ func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the sandbox around ffmpeg cannot be built: %w", err)
 		}
-		return &Sandbox{report: report}, nil
+		return &Sandbox{report: report, threads: newThreadShare(maxProcesses("/proc", "/sys"))}, nil
 	}
 	return nil, fmt.Errorf("sandbox mode %q is neither %q nor %q", mode, On, Off)
 }
@@ -120,15 +145,21 @@ func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 // Report returns what protects the children of this sandbox.
 func (s *Sandbox) Report() Report { return s.report }
 
-// Command describes a run of bin. The caller may set Dir, Stdin, Stdout and
-// Stderr, and nothing else. Its environment is constant, and it leads a process
-// group of its own, which is killed when ctx ends.
-//
-// The kernel kills the child when the thread that started it ends, so that no
-// child outlives a server that was killed. The caller must therefore keep its
-// thread (runtime.LockOSThread) from before Start until after Wait.
-func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, bin, args...)
+// Command describes a run of bin. Its environment is constant, and it leads a
+// process group of its own, which is killed when ctx ends.
+func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *Child {
+	c := newChild(ctx, p, bin, args...)
+	if s.report.confines() && c.Cmd.Err == nil {
+		c.Cmd.Err = c.confine(order{Policy: p}, s.threads)
+	}
+	return c
+}
+
+// newChild describes a run that is not confined.
+func newChild(ctx context.Context, p Policy, bin string, args ...string) *Child {
+	c := &Child{policy: p, ended: make(chan struct{})}
+	c.ctx, c.stop = context.WithCancelCause(ctx)
+	cmd := exec.CommandContext(c.ctx, bin, args...)
 	cmd.Env = slices.Clone(environment)
 	cmd.SysProcAttr = ownGroup()
 	cmd.WaitDelay = pipeTimeout
@@ -139,8 +170,6 @@ func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...str
 		}
 		return err
 	}
-	if s.report.confines() && cmd.Err == nil {
-		cmd.Err = confine(cmd, order{Policy: p})
-	}
-	return cmd
+	c.Cmd = cmd
+	return c
 }

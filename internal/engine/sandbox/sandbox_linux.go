@@ -25,12 +25,22 @@ const helperArgument = "sandbox-exec"
 type order struct {
 	Server  int // process ID
 	Policy  Policy
+	Ask     bool // the server, for each new thread
 	Program program
-	Attack  *target `json:",omitempty"` // instead of running the program, try to break out
+	// Instead of running the program, try to break out, or to take too much.
+	Attack *target `json:",omitempty"`
+	Flood  *int    `json:",omitempty"` // index in floods
 }
 
 // confine turns the command of a program into that of a helper which becomes the
-// program.
+// program, and has its threads counted.
+func (c *Child) confine(o order, share *threadShare) error {
+	if o.Ask = o.Policy.Threads > 0; o.Ask {
+		c.threads = newThreadGuard(o.Policy.Threads, share)
+	}
+	return confine(c.Cmd, o)
+}
+
 func confine(cmd *exec.Cmd, o order) (err error) {
 	if o.Program, err = inspect(cmd.Path); err != nil {
 		return err
@@ -69,7 +79,7 @@ func available() (Report, error) {
 	if err := judgeSeccomp(); err != nil {
 		return Report{}, err
 	}
-	return Report{Landlock: abi, Seccomp: true, Limits: true}, nil
+	return Report{Landlock: abi, Seccomp: true, Limits: true, Threads: true}, nil
 }
 
 const wayOut = "use a newer kernel, or start with --sandbox=off to run ffmpeg without protection"

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"syscall"
 )
 
@@ -15,7 +14,9 @@ func available() (Report, error) {
 	return Report{}, errors.New("it is made of parts of the Linux kernel; run the server on Linux, or start it with --sandbox=off")
 }
 
-func confine(*exec.Cmd, order) error { return errors.ErrUnsupported }
+func (c *Child) confine(order, *threadShare) error { return errors.ErrUnsupported }
+
+func maxProcesses(string, string) int { return 0 }
 
 // ownGroup puts a child into a process group of its own. Only Linux can also kill
 // it when this process dies.

@@ -13,9 +13,10 @@ import (
 	"strings"
 )
 
-// SelfTest tries to break out of the sandbox that bin would run in. It returns
-// an error that names everything that worked. It uses a folder of its own below
-// scratch and leaves nothing there.
+// SelfTest tries to break out of the sandbox that bin would run in, and to take
+// more than it gives. It returns an error that names everything that worked. It
+// uses a folder of its own below scratch and leaves nothing there. It must have
+// returned before others use the sandbox: what it finds out is in the report.
 func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
 	if !s.report.confines() {
 		return nil
@@ -29,7 +30,11 @@ func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
 	if err != nil {
 		return fmt.Errorf("test the sandbox: %w", err)
 	}
-	if found := faults(results); len(found) > 0 {
+	flooded, err := s.floodAll(ctx, bin, scene.dir)
+	if err != nil {
+		return fmt.Errorf("test the limits of the sandbox: %w", err)
+	}
+	if found := append(faults(results), flooded...); len(found) > 0 {
 		return fmt.Errorf("the sandbox does not hold: a program inside %s", strings.Join(found, ", "))
 	}
 	return nil
@@ -57,18 +62,17 @@ func faults(results map[string]string) []string {
 func (s *Sandbox) attack(ctx context.Context, bin string, t target) (map[string]string, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	direct := Sandbox{}
-	cmd := direct.Command(ctx, Policy{}, bin)
-	if cmd.Err != nil {
-		return nil, cmd.Err
-	}
 	policy := Policy{Read: []string{t.Input}, WriteDir: t.Out, FileSize: 1 << 20}
-	if err := confine(cmd, order{Policy: policy, Attack: &t}); err != nil {
+	child := newChild(ctx, policy, bin)
+	if child.Cmd.Err != nil {
+		return nil, child.Cmd.Err
+	}
+	if err := child.confine(order{Policy: policy, Attack: &t}, s.threads); err != nil {
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	child.Cmd.Stdout, child.Cmd.Stderr = &stdout, &stderr
+	if err := child.Run(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return readResults(stdout.String()), nil

@@ -17,8 +17,10 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			s, j := bench.open(), newJob(b)
 			makeVideo(b, j.source, "64x64")
+			p := j.policy()
+			p.Memory, p.FileSize, p.Threads, p.Files, p.Space = 1<<30, 1<<30, 500, 500, 1<<30
 			for b.Loop() {
-				if _, stderr, err := run(s.Command(b.Context(), j.policy(), program)); err != nil {
+				if _, stderr, err := run(s.Command(b.Context(), p, program)); err != nil {
 					b.Fatalf("%v: %s", err, stderr)
 				}
 			}

@@ -1,0 +1,171 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A program that takes more of these than it was given is killed, and Wait says
+// so.
+var (
+	ErrThreads = errors.New("too many threads")
+	ErrFolder  = errors.New("too much in its folder")
+)
+
+// watchEvery is how often a running program is looked at. What it can take
+// between two looks is limited by the speed of the disk alone.
+const watchEvery = 100 * time.Millisecond
+
+// Child is one run of a program. The caller may set Dir, Stdin, Stdout and Stderr
+// of Cmd before Start, and nothing else, and calls the methods of Child instead
+// of those of Cmd.
+type Child struct {
+	Cmd *exec.Cmd
+
+	policy  Policy
+	ctx     context.Context
+	stop    context.CancelCauseFunc // kills it
+	threads *threadGuard            // nil if new threads are not counted one by one
+	ended   chan struct{}
+	guards  sync.WaitGroup
+}
+
+// Start starts the program. The kernel kills it when the thread that started it
+// ends, so that no child outlives a server that was killed. The caller must
+// therefore keep its thread (runtime.LockOSThread) from before Start until after
+// Wait.
+func (c *Child) Start() error {
+	if c.threads != nil {
+		if err := c.threads.open(c.Cmd); err != nil {
+			return err
+		}
+		defer c.threads.started()
+	}
+	if err := c.Cmd.Start(); err != nil {
+		if c.threads != nil {
+			c.threads.close()
+		}
+		c.stop(nil)
+		return err
+	}
+	if c.threads != nil {
+		c.guards.Go(func() { c.threads.serve(c.Cmd.Process.Pid, c.stop) })
+	}
+	if c.watched() {
+		c.guards.Go(c.watch)
+	}
+	return nil
+}
+
+// Wait waits for the end of the program. A limit that it has reached is the
+// error, whatever its own end was.
+func (c *Child) Wait() error {
+	err := c.Cmd.Wait()
+	close(c.ended)
+	if c.threads != nil {
+		c.threads.close()
+	}
+	c.guards.Wait()
+	reached := context.Cause(c.ctx)
+	c.stop(nil)
+	if errors.Is(reached, ErrThreads) || errors.Is(reached, ErrFolder) {
+		return reached
+	}
+	if err == nil {
+		err = c.checkFolder() // what it wrote since the last look
+	}
+	return err
+}
+
+// Run starts the program and waits for its end.
+func (c *Child) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+func (c *Child) watched() bool {
+	return c.policy.WriteDir != "" && (c.policy.Files > 0 || c.policy.Space > 0) || c.policy.Threads > 0
+}
+
+// watch looks at the program regularly, and kills it when it has taken too much.
+func (c *Child) watch() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ended:
+			return
+		case <-tick.C:
+		}
+		if err := errors.Join(c.checkFolder(), c.checkThreads()); err != nil {
+			c.stop(err)
+			return
+		}
+	}
+}
+
+// checkFolder sums up the folder. The program can make no folders, no links and
+// no files without a name, and can remove none, so this is all that it wrote.
+func (c *Child) checkFolder() error {
+	if c.policy.WriteDir == "" || c.policy.Files <= 0 && c.policy.Space <= 0 {
+		return nil
+	}
+	dir, err := os.Open(c.policy.WriteDir)
+	if err != nil {
+		return nil // somebody removed it, and the caller will notice
+	}
+	defer dir.Close()
+	var space int64
+	for files := 0; ; {
+		entries, err := dir.ReadDir(256)
+		for _, e := range entries {
+			if files++; c.policy.Files > 0 && files > c.policy.Files {
+				return fmt.Errorf("%w: more than %d files", ErrFolder, c.policy.Files)
+			}
+			space += spaceOf(e)
+		}
+		if c.policy.Space > 0 && space > c.policy.Space {
+			return fmt.Errorf("%w: more than %d MiB", ErrFolder, c.policy.Space>>20)
+		}
+		if errors.Is(err, io.EOF) || len(entries) == 0 {
+			return nil
+		}
+	}
+}
+
+// spaceOf returns how much disk space a file takes. A file with holes takes less
+// than its size. Some file systems reserve more than that for a file that grows,
+// which is none of the program's doing.
+func spaceOf(e fs.DirEntry) int64 {
+	info, err := e.Info()
+	if err != nil {
+		return 0 // it is gone
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return info.Size()
+	}
+	return min(info.Size(), 512*stat.Blocks)
+}
+
+// checkThreads counts the threads.
+func (c *Child) checkThreads() error {
+	if n, err := countThreads(c.Cmd.Process.Pid); err == nil && c.policy.Threads > 0 && n > c.policy.Threads {
+		return tooManyThreads(c.policy.Threads)
+	}
+	return nil
+}
+
+func tooManyThreads(limit int) error { return fmt.Errorf("%w: more than %d", ErrThreads, limit) }

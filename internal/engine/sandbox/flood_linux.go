@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// flood is an attempt to take something without end. Nothing of it is denied by
+// itself, so the program has to be killed.
+type flood struct {
+	what  string // follows "can"
+	limit Policy
+	take  func(dir string)
+	want  error
+}
+
+// floodTime is how long it may take until a program is killed. It is killed at
+// once; the rest is for machines with other things to do.
+const floodTime = time.Minute
+
+var errFloodTime = errors.New("its time is over")
+
+// floods take several times what they may.
+var floods = []flood{
+	{"start threads without end", Policy{Threads: 30}, func(string) {
+		for range 200 {
+			go func() {
+				runtime.LockOSThread()
+				select {}
+			}()
+		}
+	}, ErrThreads},
+	{"make files without end", Policy{Files: 50}, func(dir string) {
+		for n := range 500 {
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), nil, 0o600)
+		}
+	}, ErrFolder},
+	{"fill the disk", Policy{Space: 1 << 20, FileSize: 1 << 20}, func(dir string) {
+		for n := range 4 {
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), make([]byte, 1<<20), 0o600)
+		}
+	}, ErrFolder},
+	{"run for ever", Policy{}, func(string) { signal.Ignore() }, errFloodTime},
+}
+
+// floodFor takes as the flood with a number does, and then waits to be killed.
+func floodFor(number int, dir string) {
+	floods[number].take(dir)
+	time.Sleep(2 * floodTime)
+}
+
+// floodAll runs all floods at once, below a folder, and returns those that were
+// not stopped.
+func (s *Sandbox) floodAll(ctx context.Context, bin, below string) ([]string, error) {
+	var group sync.WaitGroup
+	ends := make([]error, len(floods))
+	for n := range floods {
+		group.Go(func() {
+			dir := filepath.Join(below, fmt.Sprint("flood", n))
+			ends[n] = os.Mkdir(dir, 0o700)
+			if ends[n] == nil {
+				ends[n] = s.flood(ctx, bin, dir, n)
+			}
+		})
+	}
+	group.Wait()
+	var found []string
+	for n, f := range floods {
+		if !errors.Is(ends[n], f.want) {
+			found = append(found, fmt.Sprintf("can %s (%v)", f.what, ends[n]))
+		}
+	}
+	return found, context.Cause(ctx)
+}
+
+// flood runs one flood and returns how it ended.
+func (s *Sandbox) flood(ctx context.Context, bin, dir string, number int) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f := floods[number]
+	limit := floodTime
+	if errors.Is(f.want, errFloodTime) {
+		limit = watchEvery
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errFloodTime)
+	defer cancel()
+	policy := f.limit
+	policy.WriteDir = dir
+	child := newChild(ctx, policy, bin)
+	if child.Cmd.Err != nil {
+		return child.Cmd.Err
+	}
+	if err := child.confine(order{Policy: policy, Flood: &number}, s.threads); err != nil {
+		return err
+	}
+	err := child.Run()
+	if policy.Threads > 0 && !child.threads.counts() {
+		s.report.Threads = false
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && policy.Threads > 0 && exit.ExitCode() > 0 && exit.ExitCode() != ExitRefused {
+		return tooManyThreads(policy.Threads) // the container has even fewer, and it could not go on
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrThreads) && !errors.Is(err, ErrFolder) {
+		return context.Cause(ctx)
+	}
+	return err
+}
