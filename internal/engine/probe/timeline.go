@@ -99,7 +99,7 @@ func (l *Timeline) Add(p Packet) {
 
 func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	switch {
-	case key:
+	case key && l.notesKey():
 		l.Keys = append(l.Keys, Keyframe{PTS: pts, Border: !discarded && pts > l.Last, packet: int32(l.Layout.Packets - 1)})
 	case len(l.Keys) > 0 && pts < l.Keys[len(l.Keys)-1].PTS:
 		l.recordLeadingFrame(pts)
@@ -115,6 +115,20 @@ func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	if pts >= l.Last {
 		l.Last, l.LastDuration = pts, duration
 	}
+}
+
+// Of a video with very many keyframes, as those in which each frame is one, the
+// later ones are noted at a distance: there are enough of them to cut and to seek
+// at, and millions would take more memory than everything else.
+const (
+	denseKeys = 500_000
+	keyStep   = 64 // frames
+)
+
+// notesKey reports whether a keyframe that was just read is noted.
+func (l *Timeline) notesKey() bool {
+	n := len(l.Keys)
+	return n < denseKeys || l.Layout.Packets-1-int(l.Keys[n-1].packet) >= keyStep
 }
 
 // recordLeadingFrame notes that the packet just added is shown before the keyframe that it
