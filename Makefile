@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-systemd lint race crash chaos mutants scale bench fuzz cover clean deps deps-test deps-cluster
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-systemd lint race crash chaos mutants scale bench fuzz cover clean deps deps-test deps-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 # one of them everything is built once more, on another time package.
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
 	$(GO) test -count=1 -parallel 4 -timeout 30m ./test/cluster
+
+test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose
+	$(GO) test -C test/packaging -count=1 ./...
 
 test-systemd: deps build ## Start the unit under a real systemd, in namespaces of its own, and send a film through (root)
 	scripts/test-systemd.sh

@@ -238,7 +238,12 @@ var placeholders = []string{
 	"12345678", "123456789", "1234567890",
 }
 
+// keyFaults returns what is wrong with the API key. A worker answers no requests and does not look
+// at it, so that what all processes share may name a file which a worker cannot read.
 func (c *Config) keyFaults() []string {
+	if !c.servesRequests() {
+		return nil
+	}
 	if c.APIKey != "" && c.APIKeyFile != "" {
 		return []string{"api_key and api_key_file are both set: keep one of them."}
 	}

@@ -371,3 +371,15 @@ func TestThreadsAreBounded(t *testing.T) {
 		t.Errorf("%d threads by default on %d cores", n, runtime.GOMAXPROCS(0))
 	}
 }
+
+// What all processes share may name a key that a worker cannot read, and must not need.
+func TestAWorkerDoesNotLookAtTheAPIKey(t *testing.T) {
+	t.Parallel()
+	fleet := []string{"--database-url=postgres://spool@host/spool", "--storage-url=s3://bucket?region=x", "--api-key-file=/no/such/file"}
+	if _, err := (sources{args: append(fleet, "--role=worker")}).parse(t); err != nil {
+		t.Errorf("a worker refuses its settings: %v", err)
+	}
+	if _, err := (sources{args: append(fleet, "--role=api")}).parse(t); err == nil {
+		t.Error("an API process accepts a key that it cannot read")
+	}
+}

@@ -116,13 +116,15 @@ func (p *parts) Close() error {
 	return errors.Join(errs...)
 }
 
-// maintain clears what a crash left, follows the signing keys and does the maintenance until ctx
-// ends.
+// maintain clears what a crash left, follows the signing keys, if it has any, and does the
+// maintenance until ctx ends.
 func (p *parts) maintain(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() {
-		panics.Log(ctx, p.log, "following the signing keys panicked", func() { p.signing.Follow(ctx, p.log) })
-	})
+	if p.signing != nil {
+		all.Go(func() {
+			panics.Log(ctx, p.log, "following the signing keys panicked", func() { p.signing.Follow(ctx, p.log) })
+		})
+	}
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	all.Go(func() {

@@ -29,7 +29,7 @@ type services struct {
 	clock       *clock.Database
 	keys        *auth.Keys
 	tenants     *tenants.Service
-	signing     *auth.SigningKeys
+	signing     *auth.SigningKeys // nil in a worker
 	reserve     *diskspace.Reserve
 	tasks       *pipeline.Tasks
 	files       *pipeline.Files
@@ -50,8 +50,10 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	now := p.clock.Now
-	if p.signing, err = auth.LoadSigningKeys(ctx, p.store, now, c.MaxSignedLife); err != nil {
-		return err
+	if c.servesRequests() { // a worker signs nothing, and its database user need not see the keys
+		if p.signing, err = auth.LoadSigningKeys(ctx, p.store, now, c.MaxSignedLife); err != nil {
+			return err
+		}
 	}
 	p.keys = auth.NewKeys(p.store, now, log)
 	p.tenants = tenants.New(p.store, now)

@@ -78,6 +78,9 @@ type workbench struct {
 }
 
 func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*workbench, error) {
+	if !c.servesRequests() && (c.APIKey != "" || c.APIKeyFile != "") {
+		log.Warn("a worker has no use for an API key: take api_key out of its settings, so that it cannot leak from here")
+	}
 	box, err := c.confine(ctx, log)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,14 @@ package cluster
 
 import (
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
@@ -21,6 +25,7 @@ type fleet struct {
 	t        testing.TB
 	postgres *pgtest.Server // nil: the one that all tests share
 	db       string         // address of the database
+	workerDB string         // the same for a user who sees no keys; "" until the first worker asks
 	s3       *s3test.Server
 	bucket   string
 	objects  string // the folder with the objects
@@ -89,10 +94,41 @@ func (f *fleet) api(options ...option) *node {
 // worker starts a process that does one task at a time.
 func (f *fleet) worker(options ...option) *node {
 	f.t.Helper()
+	if len(f.apis) > 0 { // the tables are there
+		options = append([]option{withEnv("SPOOL_DATABASE_URL", f.workersDatabase())}, options...)
+	}
 	n := f.node("worker", len(f.workers), options)
 	n.start()
 	f.workers = append(f.workers, n)
 	return n
+}
+
+// workersDatabase returns the address of the database for a user with the rights that the guide
+// gives to workers.
+func (f *fleet) workersDatabase() string {
+	f.t.Helper()
+	if f.workerDB != "" {
+		return f.workerDB
+	}
+	guide, err := os.ReadFile("../../docs/database.md")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	_, statements, found := strings.Cut(string(guide), "CREATE ROLE spool_worker LOGIN PASSWORD '…';")
+	statements, _, _ = strings.Cut(statements, "```")
+	if !found || !strings.Contains(statements, "REVOKE") {
+		f.t.Fatal("docs/database.md does not say which rights a worker needs")
+	}
+	user := "worker_" + strings.ReplaceAll(uuid.NewString(), "-", "") // of all databases of the server
+	pgtest.Exec(f.t, f.db, "CREATE ROLE "+user+" LOGIN")
+	pgtest.Exec(f.t, f.db, strings.ReplaceAll(statements, "spool_worker", user))
+	address, err := url.Parse(f.db)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	address.User = url.User(user)
+	f.workerDB = address.String()
+	return f.workerDB
 }
 
 // node prepares a process.
@@ -102,7 +138,6 @@ func (f *fleet) node(role string, number int, options []option) *node {
 	n.env = map[string]string{
 		"SPOOL_ROLE":         role,
 		"SPOOL_LISTEN":       "127.0.0.1:0",
-		"SPOOL_API_KEY":      apiKey,
 		"SPOOL_LOG_LEVEL":    "debug",
 		"SPOOL_LOG_FORMAT":   "json",
 		"SPOOL_QUALITY":      "fast",
@@ -111,6 +146,9 @@ func (f *fleet) node(role string, number int, options []option) *node {
 		"SPOOL_DATABASE_URL": f.db,
 		"SPOOL_STORAGE_URL": fmt.Sprintf("s3://%s/films?region=%s&endpoint=%s&public_endpoint=%s&path_style=true",
 			f.bucket, s3test.Region, n.door.URL, f.front.URL),
+	}
+	if role == "api" {
+		n.env["SPOOL_API_KEY"] = apiKey
 	}
 	if testing.Short() && !f.measured {
 		n.env["SPOOL_MEASURE_QUALITY"] = "false" // a third of the work, and of no interest to most faults

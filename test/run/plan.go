@@ -38,6 +38,9 @@ var (
 	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual}
 )
 
+// packagingTests have a module of their own, whose dependencies Spool does not need.
+var packagingTests = job{name: "long", what: "test/packaging", args: []string{"test", "-C", "test/packaging", "-count=1", "./..."}, env: usual}
+
 // plan returns what to do for a target of the Makefile.
 func plan(target string, packages []string) ([]lane, error) {
 	all := selection(packages)
@@ -53,6 +56,7 @@ func plan(target string, packages []string) ([]lane, error) {
 	case "long":
 		return []lane{{
 			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
+			packagingTests,
 		}}, nil
 	}
 	return nil, fmt.Errorf("there is no target %q", target)

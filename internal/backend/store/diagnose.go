@@ -20,7 +20,7 @@ var reasons = map[string]string{
 	"28P01":    "the user or the password in database_url is wrong",
 	"28000":    "the server does not let this user in",
 	"3D000":    "there is no such database: create it, as docs/database.md shows",
-	"42501":    "its user may not create tables in it: make it the owner of the database",
+	"42501":    "its user may not create or read tables in it: make it the owner of the database, or give a worker's user the rights that docs/database.md lists and start an API process of this version first",
 	"53300":    "all connections of the server are taken: raise its max_connections, or lower pool_max_conns in database_url",
 	pgReadOnly: "the server only reads, as a standby does: name the primary, or several hosts and target_session_attrs=read-write",
 	pgStarting: "the server is starting or stopping",

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
 	"net/url"
 	"os"
 	"strings"
@@ -115,5 +116,29 @@ func TestPostgresOpenRefuses(t *testing.T) {
 				t.Errorf("the error has several lines: %v", err)
 			}
 		})
+	}
+}
+
+// A worker's user may have no right to change the schema.
+func TestPostgresIsOpenedByAUserWhoMayNotCreateTables(t *testing.T) {
+	t.Parallel()
+	address, user := pgtest.Fresh(t), "clerk_"+strings.ToLower(rand.Text())
+	owner, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	pgtest.Exec(t, address, `CREATE ROLE `+user+` LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO `+user)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(user)
+	clerk, err := store.OpenPostgres(t.Context(), u.String())
+	if err != nil {
+		t.Fatalf("the schema is up to date, and the database cannot be opened: %v", err)
+	}
+	if err := clerk.Close(); err != nil {
+		t.Error(err)
 	}
 }

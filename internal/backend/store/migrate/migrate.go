@@ -76,8 +76,12 @@ func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 		)`
 	var names []string
 	err := inTx(ctx, db, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, table); err != nil {
-			return fmt.Errorf("create the table of migrations: %w", err)
+		if there, err := hasHistory(ctx, db, tx); err != nil {
+			return err
+		} else if !there {
+			if _, err := tx.ExecContext(ctx, table); err != nil {
+				return fmt.Errorf("create the table of migrations: %w", err)
+			}
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT name FROM migration WHERE set_name = $1 ORDER BY name`, set)
 		if err != nil {
@@ -94,6 +98,17 @@ func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 		return rows.Err()
 	})
 	return names, err
+}
+
+// hasHistory reports whether PostgreSQL has the table of migrations. A user who may
+// not create tables may not even say IF NOT EXISTS, and such a user can work with a
+// database that is up to date.
+func hasHistory(ctx context.Context, db *sql.DB, tx *sql.Tx) (there bool, err error) {
+	if !isPostgres(db) {
+		return false, nil
+	}
+	err = tx.QueryRowContext(ctx, `SELECT to_regclass('migration') IS NOT NULL`).Scan(&there)
+	return there, err
 }
 
 // record stores that a file is applied.
