@@ -117,6 +117,8 @@ func (p process) classify(err error, stderr string) error {
 		return ErrThreads
 	case errors.Is(err, sandbox.ErrFolder):
 		return ErrTooBig
+	case errors.Is(err, sandbox.ErrMemory):
+		return ErrMemory
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

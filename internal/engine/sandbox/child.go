@@ -20,6 +20,7 @@ import (
 var (
 	ErrThreads = errors.New("too many threads")
 	ErrFolder  = errors.New("too much in its folder")
+	ErrMemory  = errors.New("too much memory")
 )
 
 // watchEvery is how often a running program is looked at. What it can take
@@ -36,6 +37,8 @@ type Child struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc // kills it
 	threads *threadGuard            // nil if new threads are not counted one by one
+	groups  *groups                 // nil if there are no control groups
+	group   *group                  // nil if it is in none of its own
 	ended   chan struct{}
 	guards  sync.WaitGroup
 }
@@ -51,11 +54,13 @@ func (c *Child) Start() error {
 		}
 		defer c.threads.started()
 	}
+	c.makeGroup()
 	if err := c.Cmd.Start(); err != nil {
-		if c.threads != nil {
-			c.threads.close()
-		}
+		c.release()
 		c.stop(nil)
+		if c.group != nil {
+			c.groups.broken.Store(true) // the next try does without
+		}
 		return err
 	}
 	if c.threads != nil {
@@ -72,12 +77,14 @@ func (c *Child) Start() error {
 func (c *Child) Wait() error {
 	err := c.Cmd.Wait()
 	close(c.ended)
-	if c.threads != nil {
-		c.threads.close()
-	}
+	outOfMemory := err != nil && c.group != nil && c.group.outOfMemory()
+	c.release()
 	c.guards.Wait()
 	reached := context.Cause(c.ctx)
 	c.stop(nil)
+	if outOfMemory && reached == nil {
+		return ErrMemory
+	}
 	if errors.Is(reached, ErrThreads) || errors.Is(reached, ErrFolder) {
 		return reached
 	}
@@ -93,6 +100,28 @@ func (c *Child) Run() error {
 		return err
 	}
 	return c.Wait()
+}
+
+// makeGroup gives the program a control group, where there are any. Without one,
+// the other limits hold.
+func (c *Child) makeGroup() {
+	if c.groups == nil || c.groups.broken.Load() || c.policy.Memory <= 0 && c.policy.Threads <= 0 {
+		return
+	}
+	var err error
+	if c.group, err = c.groups.make(c.policy); err == nil {
+		c.group.enter(c.Cmd)
+	}
+}
+
+// release gives back what the program had beside its own.
+func (c *Child) release() {
+	if c.threads != nil {
+		c.threads.close()
+	}
+	if c.group != nil {
+		c.group.close()
+	}
 }
 
 func (c *Child) watched() bool {

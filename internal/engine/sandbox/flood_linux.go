@@ -61,17 +61,21 @@ func floodFor(number int, dir string) {
 // not stopped.
 func (s *Sandbox) floodAll(ctx context.Context, bin, below string) ([]string, error) {
 	var group sync.WaitGroup
-	ends := make([]error, len(floods))
+	ends, children := make([]error, len(floods)), make([]*Child, len(floods))
 	for n := range floods {
 		group.Go(func() {
 			dir := filepath.Join(below, fmt.Sprint("flood", n))
-			ends[n] = os.Mkdir(dir, 0o700)
-			if ends[n] == nil {
-				ends[n] = s.flood(ctx, bin, dir, n)
+			if ends[n] = os.Mkdir(dir, 0o700); ends[n] != nil {
+				return
+			}
+			children[n], ends[n] = s.flood(ctx, bin, dir, n)
+			if children[n].group != nil && children[n].Cmd.Process == nil {
+				children[n], ends[n] = s.flood(ctx, bin, dir, n) // it could not be started in a control group
 			}
 		})
 	}
 	group.Wait()
+	s.noteLevel(children)
 	var found []string
 	for n, f := range floods {
 		if !errors.Is(ends[n], f.want) {
@@ -81,8 +85,21 @@ func (s *Sandbox) floodAll(ctx context.Context, bin, below string) ([]string, er
 	return found, context.Cause(ctx)
 }
 
+// noteLevel corrects the report by what children have really got.
+func (s *Sandbox) noteLevel(children []*Child) {
+	for _, c := range children {
+		if c == nil || c.policy.Threads <= 0 {
+			continue
+		}
+		s.report.Threads = c.threads.counts()
+		if s.groups != nil && c.group == nil {
+			s.groups, s.report.Group, s.report.NoGroup = nil, false, "a program could not be started in one"
+		}
+	}
+}
+
 // flood runs one flood and returns how it ended.
-func (s *Sandbox) flood(ctx context.Context, bin, dir string, number int) error {
+func (s *Sandbox) flood(ctx context.Context, bin, dir string, number int) (*Child, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	f := floods[number]
@@ -95,21 +112,22 @@ func (s *Sandbox) flood(ctx context.Context, bin, dir string, number int) error 
 	policy := f.limit
 	policy.WriteDir = dir
 	child := newChild(ctx, policy, bin)
+	child.groups = s.groups
 	if child.Cmd.Err != nil {
-		return child.Cmd.Err
+		return child, child.Cmd.Err
 	}
 	if err := child.confine(order{Policy: policy, Flood: &number}, s.threads); err != nil {
-		return err
+		return child, err
 	}
 	err := child.Run()
-	if policy.Threads > 0 && !child.threads.counts() {
-		s.report.Threads = false
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	switch {
+	case errors.Is(err, ErrThreads), errors.Is(err, ErrFolder), err == nil:
+		return child, err
+	case ctx.Err() != nil:
+		return child, context.Cause(ctx)
+	case ended && policy.Threads > 0 && exit.ExitCode() > 0 && exit.ExitCode() != ExitRefused:
+		return child, tooManyThreads(policy.Threads) // the container has even fewer, and it could not go on
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && policy.Threads > 0 && exit.ExitCode() > 0 && exit.ExitCode() != ExitRefused {
-		return tooManyThreads(policy.Threads) // the container has even fewer, and it could not go on
-	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrThreads) && !errors.Is(err, ErrFolder) {
-		return context.Cause(ctx)
-	}
-	return err
+	return child, err
 }

@@ -140,7 +140,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := off.Report().String(), "landlock=off seccomp=off rlimits=off threads=off"; got != want {
+	if got, want := off.Report().String(), "landlock=off seccomp=off rlimits=off threads=off cgroup=off"; got != want {
 		t.Errorf("switched off, the report is %q; want %q", got, want)
 	}
 	if !strings.Contains(log.String(), "level=WARN") {
@@ -150,8 +150,8 @@ func TestReport(t *testing.T) {
 		t.Error("a mode that does not exist was accepted")
 	}
 	for report, want := range map[Report]string{
-		{Landlock: 7, Seccomp: true, Limits: true, Threads: true}: "landlock=7 seccomp=on rlimits=on threads=on",
-		{Landlock: 7, Seccomp: true, Limits: true}:                "landlock=7 seccomp=on rlimits=on threads=watched",
+		{Landlock: 7, Seccomp: true, Limits: true, Threads: true}: "landlock=7 seccomp=on rlimits=on threads=on cgroup=off",
+		{Landlock: 7, Seccomp: true, Limits: true}:                "landlock=7 seccomp=on rlimits=on threads=watched cgroup=off",
 	} {
 		if got := report.String(); got != want {
 			t.Errorf("the report is %q; want %q", got, want)

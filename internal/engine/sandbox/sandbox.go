@@ -79,6 +79,7 @@ type Policy struct {
 type Sandbox struct {
 	report  Report
 	threads *threadShare // of all children
+	groups  *groups      // nil if there are no control groups
 }
 
 // Report says which layers of protection are in use.
@@ -90,10 +91,14 @@ type Report struct {
 	// Otherwise it looks several times a second, and a child that has too many
 	// had them for a moment.
 	Threads bool
+	// Group says that each child has a control group of its own. NoGroup says
+	// why it has none.
+	Group   bool
+	NoGroup string
 }
 
 // String returns a line for a log, such as
-// "landlock=7 seccomp=on rlimits=on threads=on".
+// "landlock=7 seccomp=on rlimits=on threads=on cgroup=off".
 func (r Report) String() string {
 	word := func(on bool) string {
 		if on {
@@ -109,7 +114,7 @@ func (r Report) String() string {
 	if !r.Threads && r.confines() {
 		threads = "watched"
 	}
-	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s threads=%s", abi, word(r.Seccomp), word(r.Limits), threads)
+	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s threads=%s cgroup=%s", abi, word(r.Seccomp), word(r.Limits), threads, word(r.Group))
 }
 
 // Advice says which protection could be better on this machine, and how: one
@@ -118,6 +123,9 @@ func (r Report) Advice() []string {
 	var all []string
 	if r.confines() && !r.Threads {
 		all = append(all, "Another program already answers for system calls here (a container manager that intercepts them), so the threads of ffmpeg are counted ten times a second instead of one by one. Switch that interception off for this container, or give it a limit of processes well above what Spool needs.")
+	}
+	if r.confines() && !r.Group {
+		all = append(all, "ffmpeg has no control group of its own: "+r.NoGroup+". Its other limits hold without one; with one the kernel also counts the memory that it uses for ffmpeg. With systemd, Delegate=memory pids and ProtectControlGroups=no in the unit make it possible.")
 	}
 	return all
 }
@@ -137,7 +145,12 @@ func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the sandbox around ffmpeg cannot be built: %w", err)
 		}
-		return &Sandbox{report: report, threads: newThreadShare(maxProcesses("/proc", "/sys"))}, nil
+		s := &Sandbox{report: report, threads: newThreadShare(maxProcesses("/proc", "/sys"))}
+		if s.groups, err = openGroups("/proc", "/sys"); err != nil {
+			s.groups, s.report.NoGroup = nil, err.Error()
+		}
+		s.report.Group = s.groups != nil
+		return s, nil
 	}
 	return nil, fmt.Errorf("sandbox mode %q is neither %q nor %q", mode, On, Off)
 }
@@ -150,6 +163,7 @@ func (s *Sandbox) Report() Report { return s.report }
 func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *Child {
 	c := newChild(ctx, p, bin, args...)
 	if s.report.confines() && c.Cmd.Err == nil {
+		c.groups = s.groups
 		c.Cmd.Err = c.confine(order{Policy: p}, s.threads)
 	}
 	return c
