@@ -93,6 +93,7 @@ type API struct {
 	limit    limiter
 	bodies   *slots
 	searches *slots
+	lists    *slots
 	failures failures
 	routes   http.Handler // everything below /api/, for authenticated requests
 	spec     []byte       // openapi.json
@@ -108,7 +109,7 @@ func New(services Services, config Config) (*API, error) {
 	}
 	a := &API{
 		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
-		bodies: newBodySlots(), searches: newSearchSlots(),
+		bodies: newBodySlots(), searches: newSearchSlots(), lists: newListSlots(),
 		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}

@@ -20,6 +20,32 @@ type call struct {
 	actor   auth.Actor
 	request *http.Request
 	writer  http.ResponseWriter
+	release func() // of the slot that it holds; nil: none
+}
+
+// hold keeps a slot until the response is encoded. A client that reads slowly does not keep it.
+func (c *call) hold(release func()) { c.release = release }
+
+// letGo releases the slot, if there is one.
+func (c *call) letGo() {
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
+}
+
+// encodedWriter is told of the response when it is encoded: huma writes a body at once.
+type encodedWriter struct {
+	http.ResponseWriter
+	call *call
+}
+
+// Unwrap lets http.ResponseController reach the writer below.
+func (w encodedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w encodedWriter) Write(b []byte) (int, error) {
+	w.call.letGo()
+	return w.ResponseWriter.Write(b)
 }
 
 type callKey struct{}
@@ -40,7 +66,8 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
 	inner.Header.Del("Accept") // there is only one format, and huma would reject some values
 	defer func() { r.Pattern = inner.Pattern }()
-	a.routes.ServeHTTP(w, inner)
+	defer c.letGo()
+	a.routes.ServeHTTP(encodedWriter{w, c}, inner)
 }
 
 // authenticate returns who makes a request, and says in h how many more of them may come. The key is looked up first, so that others who send

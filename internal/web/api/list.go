@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,15 +91,26 @@ func newSearchSlots() *slots {
 		"The server makes as many searches by metadata as it can. Try again later.")
 }
 
-// list reads a page. A search waits for a slot first.
+// maxLists is how many other lists are made at once. A page can have megabytes of metadata, and reading
+// and encoding them keeps a core busy, so a key may use half of the cores for it.
+const maxLists = 64
+
+func newListSlots() *slots {
+	return newSlots(maxLists, max(1, runtime.GOMAXPROCS(0)/2), "This API key reads too many lists at once.",
+		"The server reads as many lists as it can. Try again later.")
+}
+
+// list reads a page. It waits for a slot first, which the call keeps.
 func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
+	slots := a.lists
 	if len(q.filter.Labels) > 0 {
-		release, err := a.searches.acquire(ctx, c.actor.KeyID)
-		if err != nil {
-			return catalog.Page{}, err
-		}
-		defer release()
+		slots = a.searches
 	}
+	release, err := slots.acquire(ctx, c.actor.KeyID)
+	if err != nil {
+		return catalog.Page{}, err
+	}
+	c.hold(release)
 	return a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 }
 
