@@ -43,7 +43,8 @@ type Plan struct {
 	Chunks     []Chunk     `json:"chunks"` // in order of time; never empty
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
-	Warnings   []Warning   `json:"warnings,omitempty"`   // what inspecting the file found; see Verdict
+	Poster     *Poster     `json:"poster,omitempty"`
+	Warnings   []Warning   `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
 
 	// Head are the bytes of the source that are needed to open it. With them, a
 	// task can fetch its own spans instead of the whole file. It is empty if
@@ -164,6 +165,21 @@ type Thumbnail struct {
 	PTS     int64   `json:"pts"`     // the frame shown then, in Input.TimeBase
 	Seek    int64   `json:"seek"`
 	Spans   []Span  `json:"spans,omitempty"` // like those of a Chunk
+}
+
+// Poster says of which frames the poster of the video is chosen.
+type Poster struct {
+	Width  int           `json:"width"`
+	Height int           `json:"height"`
+	Frames []PosterFrame `json:"frames"` // the most promising ones first; never empty
+}
+
+// PosterFrame is a frame that may become the poster.
+type PosterFrame struct {
+	PTS   int64  `json:"pts"`  // in Input.TimeBase
+	Next  int64  `json:"next"` // a frame shortly after it; in a fade, it looks different
+	Seek  int64  `json:"seek"`
+	Spans []Span `json:"spans,omitempty"` // like those of a Chunk
 }
 
 // Seconds converts a time in the source's time base to seconds.

@@ -27,6 +27,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Encode:     (*Worker).encode,
 	queue.Audio:      (*Worker).encodeAudio,
 	queue.Thumbnails: (*Worker).makeThumbnails,
+	queue.Poster:     (*Worker).makePoster,
 	queue.Assemble:   (*Worker).assemble,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,

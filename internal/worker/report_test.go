@@ -128,13 +128,17 @@ func TestAReadyVideoIsMeasuredAndItsExecutionsAreRecorded(t *testing.T) {
 			t.Errorf("the command is %s; want the source in it, and no folder of ours", command)
 		}
 	}
-	const want = "inspect 1 by ffprobe: ok, encode 1 by ffmpeg: ok, measure 1 by ffmpeg: ok"
+	const want = "inspect 1 by ffprobe: ok, poster 1 by ffmpeg: ok, encode 1 by ffmpeg: ok, measure 1 by ffmpeg: ok"
 	if got := strings.Join(told, ", "); got != want {
 		t.Errorf("runs are %s; want %s", got, want)
 	}
 	l := r.Video.Resolutions[0].Quality
 	if r.Video.Status != video.Ready || l == nil || l.SSIM < 0.8 || l.SSIM > 1 {
 		t.Errorf("video is %s, its quality score %+v", r.Video.Status, l)
+	}
+	poster, err := os.Stat(filepath.Join(b.dir, "objects", "public", string(r.Video.ID), video.PosterFile))
+	if f, listed := r.Video.File(video.PosterFile); err != nil || !listed || f.Size != poster.Size() || f.Kind != video.PosterKind || f.ContentType != "image/jpeg" {
+		t.Errorf("the poster is listed as %+v: %v", f, err)
 	}
 	if left, err := os.ReadDir(filepath.Join(b.dir, "objects", "source", string(r.Video.ID))); err == nil && len(left) > 0 {
 		t.Error("the source is still there, though it shall not be kept")

@@ -71,6 +71,7 @@ func wantedObjects(live []*order) []string {
 	for _, o := range live {
 		all = append(all, "source/"+o.upload.ID+"/*")
 		place := map[bool]string{true: "public", false: "private"}[o.IsPublic]
+		all = append(all, place+"/"+o.upload.ID+"/poster.jpg")
 		for _, name := range o.Resolutions {
 			all = append(all, place+"/"+o.upload.ID+"/"+name+".mp4")
 			for i := range o.Thumbnails {

@@ -90,10 +90,10 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }
 
-func TestAudioAndThumbnailsThatFailDoNotCostTheVideo(t *testing.T) {
+func TestOptionalTasksThatFailDoNotCostTheVideo(t *testing.T) {
 	oneBackend(t, "the same rules give up there, and TestAnEncoderThatFailsForNoKnownReasonIsGivenUp gives up")
 	t.Parallel()
-	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun} {
+	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			g := newGate(t, pattern, exitOne)
@@ -103,6 +103,9 @@ func TestAudioAndThumbnailsThatFailDoNotCostTheVideo(t *testing.T) {
 				if got := frameCount(t, r.VideoURL); got != tinyFrames {
 					t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
 				}
+			}
+			if (w.PosterURL == "") != (kind == "poster") {
+				t.Errorf("the poster is told as %q", w.PosterURL)
 			}
 			s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 		})

@@ -16,7 +16,8 @@ const (
 	inspectRun    = " -show_entries "
 	encodeRun     = "/v0.mp4"
 	audioRun      = " -c:a aac "
-	thumbnailsRun = " -c:v mjpeg "
+	thumbnailsRun = " -c:v mjpeg -q:v 3 "
+	posterRun     = " -c:v mjpeg -q:v 4 "
 	laterChunkRun = " -noaccurate_seek *-c:v libx264 " // any but the first chunk
 )
 

@@ -67,6 +67,9 @@ func (s *server) wantedFiles(live []upload) []string {
 		if u.IsPublic {
 			place = "public"
 		}
+		if finished := w.Status == "ready" || w.Status == "fail"; finished && w.PosterURL != "" {
+			all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(w.PosterURL))
+		}
 		for _, r := range w.Resolutions {
 			if r.Status != "ready" {
 				continue
@@ -159,6 +162,9 @@ func (s *server) wantVideo(w watch, frames int) {
 	s.until("all work to be done", readyTimeout, s.idle)
 	if len(w.Resolutions) == 0 {
 		s.t.Errorf("video %s has no resolution", w.ID)
+	}
+	if a := s.get(w.PosterURL); a.status != 200 || !strings.HasPrefix(string(a.body), "\xff\xd8") {
+		s.t.Errorf("the poster of %s answers %d with %d bytes; want a JPEG", w.ID, a.status, len(a.body))
 	}
 	for name, r := range w.Resolutions {
 		if got := frameCount(s.t, r.VideoURL); got != frames {

@@ -15,7 +15,7 @@ import (
 func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 	t.Parallel()
 	for kind, pattern := range map[string]string{
-		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun,
+		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			if kind != "inspect" && kind != "encode" {

@@ -44,6 +44,7 @@ var crossings = map[failpoint.Point]crossing{
 	failpoint.RenditionStaged:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.RenditionLinked:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.FilesStaged:      {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.VideoDeleted:     {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
 	failpoint.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
 	failpoint.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {

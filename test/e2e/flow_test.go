@@ -81,6 +81,7 @@ func checkWaiting(t testing.TB, s *server, u upload, status string) watch {
 	if w.ID != u.ID || w.Status != status || w.IsPublic != u.IsPublic || w.Failure != nil || len(w.Resolutions) != 2 {
 		t.Errorf("read answers %+v, want %s without a failure", w, status)
 	}
+	s.get(w.PosterURL).problem(t, http.StatusNotFound, "not_ready")
 	for name, r := range w.Resolutions {
 		if r.Status != status || !uuidShape.MatchString(r.ID) || len(r.ThumbnailImageURLs) != 2 {
 			t.Errorf("%s is %+v, want %s with an id and two thumbnails", name, r, status)
@@ -100,6 +101,9 @@ func checkReady(t testing.TB, s *server, w watch, u upload) {
 	t.Helper()
 	if w.ID != u.ID || w.IsPublic != u.IsPublic || w.Progress != 1 || w.DurationSeconds != 2 || string(w.CustomMetadata) != "null" {
 		t.Errorf("read answers %+v, want progress 1, 2 seconds and customMetadata null", w)
+	}
+	if poster := s.get(w.PosterURL); poster.status != http.StatusOK || poster.header.Get("Content-Type") != "image/jpeg" || !strings.Contains(poster.header.Get("Cache-Control"), "max-age=") {
+		t.Errorf("the poster of a ready video answers %d %v, want a JPEG", poster.status, poster.header)
 	}
 	for name, r := range w.Resolutions {
 		film := s.get(r.VideoURL)

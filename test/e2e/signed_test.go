@@ -36,6 +36,7 @@ func TestChangedPrivateAddressesAreRefused(t *testing.T) {
 	tests := map[string]address{
 		"another file":              {whole.base, whole.token, whole.id, "240p.mp4"},
 		"a thumbnail":               {whole.base, whole.token, whole.id, "144p-0.jpg"},
+		"the poster":                {whole.base, whole.token, whole.id, "poster.jpg"},
 		"another video":             {whole.base, whole.token, other.ID, whole.file},
 		"a later end":               {whole.base, "9" + expiry[1:] + "." + rest, whole.id, whole.file},
 		"a longer number":           {whole.base, expiry + "0." + rest, whole.id, whole.file},

@@ -48,6 +48,7 @@ type watch struct {
 	Resolutions     map[string]resolution `json:"resolutions"`
 	HLSURL          string                `json:"hlsUrl"`
 	DASHURL         string                `json:"dashUrl"`
+	PosterURL       string                `json:"posterUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Failure         *failure              `json:"failure"`

@@ -87,11 +87,11 @@ func TestArguments(t *testing.T) {
 			p.Jumps, p.Input.Container = []int64{2000, -500}, "mpegts"
 		})},
 		{"chunk_dolby_vision", chunk(0, func(p *video.Plan) { p.Input.Dolby, p.ToneMap = colour.ParseDolby(nil), true })},
-		{"thumbnails", thumbnailArgs(job, basicPlan(nil), plan.Batch{Seek: 257024, Shots: []plan.Shot{{PTS: 269824}, {PTS: 270336}}}, 2)},
-		{"thumbnails_interlaced", thumbnailArgs(job, basicPlan(func(p *video.Plan) { p.Deinterlace = true }), plan.Batch{Seek: 257024, Shots: []plan.Shot{{PTS: 269824}}}, 2)},
+		{"thumbnails", thumbnailArgs(job, basicPlan(nil), plan.Batch{Seek: 257024, Shots: []plan.Shot{{PTS: 269824}, {PTS: 270336}}}, stillOptions{threads: 2, quality: 3})},
+		{"thumbnails_interlaced", thumbnailArgs(job, basicPlan(func(p *video.Plan) { p.Deinterlace = true }), plan.Batch{Seek: 257024, Shots: []plan.Shot{{PTS: 269824}}}, stillOptions{threads: 2, quality: 3})},
 		{"thumbnail_hdr_first_frame", thumbnailArgs(job, basicPlan(func(p *video.Plan) {
 			p.ToneMap, p.Input.Transfer, p.Input.Matrix, p.Input.Primaries = true, "arib-std-b67", "", ""
-		}), plan.Batch{Seek: video.NoSeek, Shots: []plan.Shot{{PTS: video.NoSeek}}}, 0)},
+		}), plan.Batch{Seek: video.NoSeek, Shots: []plan.Shot{{PTS: video.NoSeek}}}, stillOptions{quality: 3})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.golden, func(t *testing.T) {

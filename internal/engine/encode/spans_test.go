@@ -69,6 +69,10 @@ func TestPartsOfASourceGiveTheSameVideo(t *testing.T) {
 			want, err := tools.Thumbnails(t.Context(), whole, p, nil)
 			got, err2 := tools.Thumbnails(t.Context(), part, p, nil)
 			sameFiles(t, got, err2, want, err)
+			keepOnly(t, part.Source, source, plan.PosterSpans(p))
+			if poster, err := tools.Poster(t.Context(), part, p, nil); err != nil || poster == "" {
+				t.Errorf("the poster is %q: %v", poster, err)
+			}
 		})
 	}
 }
@@ -88,8 +92,8 @@ func planParts(t *testing.T, tools *engine, job ffmpeg.Job) *video.Plan {
 			t.Errorf("chunk %d takes the whole file", n)
 		}
 	}
-	if plan.ThumbnailSpans(p) == nil || plan.SampleSpans(p) == nil {
-		t.Error("thumbnails or samples take the whole file")
+	if plan.ThumbnailSpans(p) == nil || plan.SampleSpans(p) == nil || plan.PosterSpans(p) == nil {
+		t.Error("thumbnails, samples or poster take the whole file")
 	}
 	return p
 }
@@ -146,7 +150,7 @@ func TestSourcesThatAreReadWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Head != nil || plan.ChunkSpans(p, 0) != nil || plan.ThumbnailSpans(p) != nil || plan.SampleSpans(p) != nil {
+			if p.Head != nil || plan.ChunkSpans(p, 0) != nil || plan.ThumbnailSpans(p) != nil || plan.SampleSpans(p) != nil || plan.PosterSpans(p) != nil {
 				t.Errorf("head %v, chunk %v; want none", p.Head, p.Chunks[0].Spans)
 			}
 		})

@@ -21,6 +21,17 @@ import (
 // Thumbnails makes the JPEGs, one for each thumbnail and rendition. One that
 // cannot be made is left out.
 func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
+	return enc.stills(ctx, job, p, stillOptions{threads: enc.threads, quality: 3}, progress)
+}
+
+// stillOptions are how JPEGs are made.
+type stillOptions struct {
+	threads int // of the decoder
+	quality int // of ffmpeg's JPEG encoder; 2 is the best
+}
+
+// stills makes the JPEGs of a plan's thumbnails.
+func (enc *Encoder) stills(ctx context.Context, job ffmpeg.Job, p *video.Plan, o stillOptions, progress ffmpeg.Progress) ([]Output, error) {
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("thumbnails: %w", err)
 	}
@@ -29,7 +40,7 @@ func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Pla
 	ctx, cancel := enc.withDeadline(ctx, thumbnailTime(all, enc.run.StallTimeout()))
 	defer cancel()
 	for n, b := range all {
-		made, err := enc.thumbnails(ctx, job, p, b)
+		made, err := enc.thumbnails(ctx, job, p, b, o)
 		if err != nil {
 			return nil, fmt.Errorf("thumbnails, run %d: %w", n, err)
 		}
@@ -43,13 +54,13 @@ func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Pla
 // thumbnails makes the frames of a batch. In a damaged source the requested
 // frame may not be decodable. A frame close to it is then used: that of another
 // shot, the keyframe before, and finally the first frame of the video.
-func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
+func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) ([]Output, error) {
 	anything := []plan.Shot{{PTS: video.NoSeek}}
 	for _, try := range []plan.Batch{b, {Seek: b.Seek, Shots: anything}, {Seek: video.NoSeek, Shots: anything}} {
 		if err := removeShots(job, p, len(b.Shots)); err != nil {
 			return nil, err
 		}
-		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, try, enc.threads), func(float64) {})
+		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, try, o), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			return nil, sparse
 		}
@@ -174,14 +185,14 @@ func copyFile(to, from string) (size int64, err error) {
 
 // thumbnailArgs makes the frames of a batch at every rendition. ffmpeg numbers
 // the files in its working directory, the job's folder.
-func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, threads int) []string {
+func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) []string {
 	still := *p
 	still.Deinterlace = false // done before frames are selected: it needs their neighbours
-	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, threads),
+	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, o.threads),
 		"-filter_complex", graph(&still, shotFilters(p, b), toJPEG))
 	for r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
-			"-c:v", "mjpeg", "-q:v", "3", "-flags", "+bitexact") // without the encoder's name in it
+			"-c:v", "mjpeg", "-q:v", strconv.Itoa(o.quality), "-flags", "+bitexact") // without the encoder's name in it
 		args = append(args, ffmpeg.NoMetadata...)
 		args = append(args, "-f", "image2", "-start_number", "0", "file:"+strings.Replace(shotPath(0, r), "s0", "s%d", 1))
 	}

@@ -27,8 +27,8 @@ const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mp
 
 // AllowedDecoders are the decoders that may run: those of what people really
 // upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
-// Subtitles are never decoded, but ffprobe fails on them when their decoders are
-// not allowed.
+// Those of subtitles are among them also because ffprobe fails on a file when it
+// may not open them.
 var AllowedDecoders = strings.Join([]string{
 	// Video of cameras, phones and the web.
 	"h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg4,mpeg1video,mpeg2video,mpegvideo,theora,vp3,vp6,vp6a,vp6f,flv",

@@ -64,6 +64,10 @@ func (r Reading) recordSpans(p *video.Plan, f *probe.Result, line *probe.Timelin
 		}
 		gain = gain || spans != nil
 	}
+	for i, f := range p.Poster.Frames {
+		p.Poster.Frames[i].Spans = n.spans(f.Seek, f.Next+1)
+		gain = gain || p.Poster.Frames[i].Spans != nil
+	}
 	if gain {
 		p.Head = n.head
 	}
@@ -144,6 +148,12 @@ func SampleSpans(p *video.Plan) []video.Span {
 // reads; nil means all of them.
 func ThumbnailSpans(p *video.Plan) []video.Span {
 	return needed(p, p.Thumbnails, func(t video.Thumbnail) []video.Span { return t.Spans })
+}
+
+// PosterSpans returns the bytes of the source that choosing the poster reads;
+// nil means all of them.
+func PosterSpans(p *video.Plan) []video.Span {
+	return needed(p, p.Poster.Frames, func(f video.PosterFrame) []video.Span { return f.Spans })
 }
 
 // needed joins the head with the spans of some parts of a plan.

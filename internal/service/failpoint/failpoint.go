@@ -21,7 +21,7 @@ const (
 
 // All lists every point.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
-	ThumbnailsStaged, VideoDeleted, ObjectsRemoved, ResolutionGone}
+	ThumbnailsStaged, FilesStaged, VideoDeleted, ObjectsRemoved, ResolutionGone}
 
 // Hook is called at each point that the process reaches. A nil Hook does nothing.
 type Hook func(Point)

@@ -2,17 +2,11 @@
 // follow from which, what counts as done, and what a failure means for the video. What a task does
 // to the media is package worker's.
 //
-// # From a source to rendition files
+// # Kinds of tasks
 //
-//	inspect     reads the source and makes the plan: streams, chunk borders, renditions
-//	encode n    makes chunk n at every rendition, with one decode
-//	audio       makes the whole audio track once, so that chunk borders are never heard
-//	thumbnails  makes and publishes the thumbnails, so that a ready video has them
-//	assemble r  joins the chunk files of rendition r and the audio to one MP4, and publishes it
-//	measure     compares a few frames of a ready video with its source, for the report
-//	purge       removes what a finished or deleted video does not need any more
-//
-// The table in kinds.go has one row for each of them, and everything else reads the table.
+// The table in kinds.go has one row for each kind of task, which says what it does, and everything
+// else reads the table. An inspection makes a plan. Its parts are made side by side, then the
+// renditions are assembled from them; what nobody waits for follows after that.
 //
 // # Steps and tasks
 //

@@ -62,45 +62,55 @@ const (
 
 // kinds is the table. The tasks of a plan are enqueued in its order.
 var kinds = []Kind{
-	{
+	{ // reads the source and makes the plan: streams, chunk borders, renditions
 		Name: queue.Inspect, Priority: always(inspectPriority), Reads: wholeSource,
 		StartsPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{
+	{ // makes chunk n at every rendition, with one decode
 		Name: queue.Encode, Priority: func(n int) int { return encodePriority + min(n, lateChunk) },
 		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
 		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
 		Reads:   chunkSource, Writes: estimated(chunkBytes),
 		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{
+	{ // makes the whole audio track once, so that chunk borders are never heard
 		Name: queue.Audio, Priority: always(audioPriority),
 		Numbers: func(v video.Video) (int, int) { return 0, oneIf(v.Plan.Audio != nil) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 * p.Duration.Seconds() },
 		Reads:   wholeSource, Writes: estimated(audioBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{
+	{ // makes and publishes the thumbnails, so that a ready video has them
 		Name: queue.Thumbnails, Priority: always(thumbnailPriority),
 		Numbers: func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Thumbnails) > 0) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.1 * float64(len(p.Thumbnails)) },
 		Reads:   wholeSource, Writes: estimated(thumbnailBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{
+	{ // chooses a telling frame and publishes it, likewise
+		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: video.PosterFile,
+		Numbers: func(v video.Video) (int, int) {
+			_, made := v.File(video.PosterFile) // in an earlier pass
+			return 0, oneIf(v.Plan.Poster != nil && !made)
+		},
+		Weight: func(*video.Plan, int) float64 { return 0.1 },
+		Reads:  wholeSource, Writes: estimated(func(video.Video, int) int64 { return thumbnailSize }),
+		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{ // joins the chunk files of rendition n and the audio to one MP4, and publishes it
 		Name: queue.Assemble, Priority: always(assemblePriority),
 		Numbers:      func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
 		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
 		Writes:       renditionBytes,
 		PerRendition: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{
+	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
 		Numbers:  func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Samples) > 0) },
 		Enabled:  func(c Config) bool { return c.MeasureQuality },
 		Optional: true, AfterPass: true, KeepsSource: true, Notable: true,
 	},
-	{
+	{ // removes what a finished or deleted video does not need any more
 		Name: queue.Purge, Priority: always(purgePriority),
 		AlwaysWanted: true, SurvivesCancel: true,
 	},

@@ -30,19 +30,36 @@ type Signer interface {
 
 // PublicURLs returns the permanent addresses of a public video. base is what they start with, such
 // as "https://video.example.com".
-func PublicURLs(v video.Video, base string) URLs {
-	return urls(v, func(file string) string { return base + "/v/" + string(v.ID) + "/" + file })
-}
+func PublicURLs(v video.Video, base string) URLs { return urls(v, publicAddress(v, base)) }
 
 // SignedURLs returns addresses of a private video that expire.
 func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs {
-	return urls(v, func(file string) string {
-		purpose, subject := signedFor(v.ID, file)
-		return base + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
-	})
+	return urls(v, signedAddress(v, base, keys, expires))
 }
 
-func urls(v video.Video, address func(file string) string) URLs {
+// FileURLs returns URLs.Files alone, which takes fewer signatures. Those of a private video expire.
+func FileURLs(v video.Video, base string, keys Signer, expires time.Time) map[string]string {
+	if v.IsPublic {
+		return fileURLs(v, publicAddress(v, base))
+	}
+	return fileURLs(v, signedAddress(v, base, keys, expires))
+}
+
+// addressOf returns the address of a file of a video.
+type addressOf func(file string) string
+
+func publicAddress(v video.Video, base string) addressOf {
+	return func(file string) string { return base + "/v/" + string(v.ID) + "/" + file }
+}
+
+func signedAddress(v video.Video, base string, keys Signer, expires time.Time) addressOf {
+	return func(file string) string {
+		purpose, subject := signedFor(v.ID, file)
+		return base + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
+	}
+}
+
+func urls(v video.Video, address addressOf) URLs {
 	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}, Files: fileURLs(v, address)}
 	for _, r := range v.Resolutions {
 		one := ResolutionURLs{Rendition: address(objects.RenditionFile(r.Name))}
@@ -56,7 +73,7 @@ func urls(v video.Video, address func(file string) string) URLs {
 
 // fileURLs returns the addresses of the files that the video lists. Those that every video gets have
 // theirs before they are made.
-func fileURLs(v video.Video, address func(file string) string) map[string]string {
+func fileURLs(v video.Video, address addressOf) map[string]string {
 	urls := map[string]string{}
 	for _, f := range v.Files {
 		urls[f.Name] = address(f.Name)

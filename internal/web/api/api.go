@@ -51,6 +51,7 @@ type Catalog interface {
 	State(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
 	States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error)
 	List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (catalog.Page, error)
+	FileURLs(v video.Video, base string) map[string]string
 	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
 	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
 	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)

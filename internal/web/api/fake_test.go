@@ -127,6 +127,15 @@ func (f *fakeService) List(_ context.Context, by auth.Actor, filter video.Filter
 	return page, f.err
 }
 
+// FileURLs returns the addresses of the files that the video lists.
+func (*fakeService) FileURLs(v video.Video, base string) map[string]string {
+	urls := map[string]string{}
+	for _, file := range v.Files {
+		urls[file.Name] = base + "/" + file.Name
+	}
+	return urls
+}
+
 func (f *fakeService) Report(_ context.Context, by auth.Actor, id video.ID) (catalog.Report, error) {
 	f.actor, f.id, f.calls = by, id, f.calls+1
 	return f.report, f.err

@@ -17,11 +17,12 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// videoStateView is a video without URLs: an entry of the list.
+// videoStateView is a video without the URLs of its resolutions: an entry of the list.
 type videoStateView struct {
 	ID       video.ID `json:"id" format:"uuid"`
 	Filename string   `json:"filename"`
 	VideoBasics[resolutionStateView]
+	VideoFiles // in lists only: a state, which events have too, is the same for every client
 	VideoDetails
 }
 
@@ -64,6 +65,10 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	if err != nil {
 		return nil, err
 	}
+	base, err := a.config.base(c.request)
+	if err != nil {
+		return nil, err
+	}
 	page, err := a.list(ctx, c, q)
 	if err != nil {
 		return nil, err
@@ -71,6 +76,7 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	out := videoList{Videos: make([]videoStateView, len(page.Videos))}
 	for i, s := range page.Videos {
 		out.Videos[i] = viewState(s)
+		out.Videos[i].VideoFiles = viewVideoFiles(a.services.Catalog.FileURLs(s.Video, base))
 	}
 	if page.Next != (video.Cursor{}) {
 		out.NextCursor = page.Next.String()

@@ -43,6 +43,11 @@ func TestVideoState(t *testing.T) {
 	checkHeaders(t, w.Header())
 }
 
+func withPoster(s catalog.State) catalog.State {
+	s.Video.Files = []video.File{{Name: video.PosterFile, Kind: video.PosterKind}}
+	return s
+}
+
 func TestListVideos(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -54,6 +59,8 @@ func TestListVideos(t *testing.T) {
 		{"nothing", catalog.State{}, video.Cursor{}, `{"videos":[]}`},
 		{"nothing, but there is more", catalog.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
 		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
+		{"a video with a poster", withPoster(catalog.State{Video: testVideo(true, video.Fail)}), video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+			`"status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"posterUrl":"http://example.com/poster.jpg","createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
 		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
 		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
 			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},

@@ -124,7 +124,7 @@ func TestCompleteUpload(t *testing.T) {
 
 // readyPlayback is a private video with all fields set.
 func readyPlayback() catalog.PlaybackInfo {
-	return catalog.PlaybackInfo{State: readyState(), URLs: playback.URLs{HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Resolutions: map[video.Name]playback.ResolutionURLs{
+	return catalog.PlaybackInfo{State: readyState(), URLs: playback.URLs{HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Files: map[string]string{"poster.jpg": "http://h/v/1.k.p/x/poster.jpg"}, Resolutions: map[video.Name]playback.ResolutionURLs{
 		"720p": {Rendition: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
 		"144p": {Rendition: "http://h/v/1.k.s/x/144p.mp4"},
 	}}}
@@ -139,7 +139,7 @@ func TestPrivateVideo(t *testing.T) {
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
-		`"failure":{"code":"limit_time","message":"It took too long."}}},"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd",` +
+		`"failure":{"code":"limit_time","message":"It took too long."}}},"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg",` +
 		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)

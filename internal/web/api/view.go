@@ -56,7 +56,18 @@ type videoView struct {
 	VideoBasics[resolutionView]
 	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
 	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
+	VideoFiles
 	VideoDetails
+}
+
+// VideoFiles are the URLs of the files that belong to no resolution.
+type VideoFiles struct {
+	PosterURL string `json:"posterUrl,omitempty" format:"uri" doc:"A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters."`
+}
+
+// viewVideoFiles shows the files of a video. urls has theirs by name.
+func viewVideoFiles(urls map[string]string) VideoFiles {
+	return VideoFiles{PosterURL: urls[video.PosterFile]}
 }
 
 // VideoBasics is common to all views of a video. It is exported because huma ignores
@@ -125,7 +136,7 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoDetails: viewVideoDetails(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoFiles: viewVideoFiles(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.URLs.Resolutions[r.Name]

@@ -1,0 +1,110 @@
+package encode
+
+import (
+	"image"
+	"image/jpeg"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// painted is a frame whose pixels are what paint says.
+func painted(paint func(x, y int) float64) brightness {
+	p := image.NewYCbCr(image.Rect(0, 0, 320, 180), image.YCbCrSubsampleRatio420)
+	for y := range 180 {
+		for x := range 320 {
+			p.Y[y*p.YStride+x] = uint8(min(max(paint(x, y), 0), 255))
+		}
+	}
+	return newBrightness(p)
+}
+
+// tiles are a picture with detail of several sizes. Its edges are as sharp as soft is small.
+func tiles(soft float64) func(x, y int) float64 {
+	wave := func(v, size int) float64 { return math.Tanh(math.Sin(2*math.Pi*float64(v)/float64(size)) / soft) }
+	return func(x, y int) float64 { return 120 + 40*wave(x, 64)*wave(y, 48) + 25*wave(x+y, 40) }
+}
+
+func TestTheScoreOfAFrame(t *testing.T) {
+	t.Parallel()
+	noise := rand.New(rand.NewPCG(1, 2))
+	sharp := tiles(0.05)
+	level := func(by, times float64) func(x, y int) float64 {
+		return func(x, y int) float64 { return by + times*sharp(x, y) }
+	}
+	plain := func(to float64) func(x, y int) float64 { return func(int, int) float64 { return to } }
+	tests := []struct {
+		name        string
+		frame, next func(x, y int) float64
+		from, to    float64
+	}{
+		{"a sharp picture", sharp, sharp, 0.9, 1},
+		{"one with little contrast", level(60, 0.4), level(60, 0.4), 0.2, 0.7},
+		{"black", plain(0), plain(0), 0, 0},
+		{"white", plain(255), plain(255), 0, 0},
+		{"grey", plain(120), plain(120), 0, 0},
+		{"noise in the dark", func(int, int) float64 { return 8 * noise.Float64() }, plain(4), 0, 0.01},
+		{"a blurred picture", tiles(0.7), tiles(0.7), 0, 0.35},
+		{"the middle of a fade", level(0, 0.6), level(0, 0.75), 0, 0.35},
+		{"nearly black", level(0, 0.12), level(0, 0.12), 0, 0.1},
+		{"a glare", level(190, 0.5), level(190, 0.5), 0, 0.2},
+	}
+	for _, tt := range tests {
+		f := painted(tt.frame)
+		mean, spread := f.moments()
+		if got := f.score(painted(tt.next)); got < tt.from || got > tt.to || math.IsNaN(got) {
+			t.Errorf("%s has the score %.2f (mean %.0f, spread %.0f, blur %.2f); want %.2f to %.2f", tt.name, got, mean, spread, f.blur(), tt.from, tt.to)
+		}
+	}
+}
+
+// Most of the video is black; the poster is not.
+func TestThePosterOfADarkVideoIsNotBlack(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=1400x700:r=5:d=6,drawbox=t=fill:c=black:enable='lt(t,3.5)'", "-map", "0:v", "-g", "5", "-preset", "ultrafast")
+	job := enginetest.NewJob(t, source)
+	runs := 0
+	job.Ran = func(e video.Execution) { runs++ }
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs = 0
+	done := -1.0
+	path, err := tools.Poster(t.Context(), job, p, func(d float64) { done = d })
+	if err != nil || runs != 4 || done <= 0 || done > 1 {
+		t.Fatalf("poster is %q after %d runs, %v done: %v; want it after 4", path, runs, done, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	picture, err := jpeg.Decode(f)
+	if err != nil || picture.Bounds().Dx() != 1280 || picture.Bounds().Dy() != 640 {
+		t.Fatalf("poster has the size %v: %v; want 1280 × 640", picture.Bounds(), err)
+	}
+	if mean, _ := newBrightness(picture.(*image.YCbCr)).moments(); mean < 60 {
+		t.Errorf("the poster has the brightness %.0f", mean)
+	}
+}
+
+// Tiny frames have no neighbours to compare.
+func TestThePosterOfATinyVideo(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mkv", "color=gray:s=2x2:r=5:d=0.2", "-map", "0:v", "-c:v", "ffv1"))
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" {
+		t.Errorf("poster is %q: %v", path, err)
+	}
+}

@@ -1,0 +1,29 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// makePoster publishes a picture of a telling frame.
+func (w *Worker) makePoster(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	var path string
+	err := w.withSource(ctx, t, v, dir, plan.PosterSpans(v.Plan), func(job ffmpeg.Job) (err error) {
+		run, report, stop := w.heartbeat(ctx, t)
+		defer stop()
+		path, err = w.engine.Poster(run, job, v.Plan, report)
+		return conversion(err)
+	})
+	if err != nil {
+		return err
+	}
+	if path == "" { // nothing could be decoded
+		return w.Tasks.Skip(ctx, t)
+	}
+	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: video.File{Name: video.PosterFile, Kind: video.PosterKind}, Path: path}})
+}
