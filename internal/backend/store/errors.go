@@ -38,6 +38,9 @@ func wrap(op string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+	if _, ok := errors.AsType[*video.Error](err); ok {
+		return err // it is classified already
+	}
 	err = fmt.Errorf("%s: %w", op, err)
 	switch {
 	case isFull(err):

@@ -12,9 +12,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxIndexed is how many labels of a video are indexed. Each takes about 170 bytes,
-// so this many take less than the largest metadata itself. Of a video with more, none
-// is indexed: searches read its metadata.
+// maxIndexed is how many labels of a video are indexed. Each takes 170 to 270 bytes, so
+// this many take about as much as the largest metadata itself. Of a video with more,
+// none is indexed: searches read its metadata.
 const maxIndexed = 64
 
 // storedLabels are the labels of a video as the index knows them: hashes, each with the
@@ -42,7 +42,8 @@ func labelHash(tenant video.Tenant, l video.Label) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// insertLabels adds the labels of videos, with one statement.
+// insertLabels adds the labels of videos, with one statement. Whoever changes the
+// metadata of a video replaces its labels in the same transaction.
 func (q queries) insertLabels(ctx context.Context, all map[video.ID]storedLabels) error {
 	text, err := json.Marshal(all)
 	if err != nil {

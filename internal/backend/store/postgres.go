@@ -91,7 +91,8 @@ func openPostgres(ctx context.Context, address string, t timeouts) (*Store, erro
 }
 
 // openSearchPool opens a pool that has a quarter as many connections as the other one.
-// They are made when they are needed, and closed when they have been idle for a while.
+// They are made when they are needed, and live for a minute: nothing would notice that
+// their server has become a standby, because they never write.
 //
 // Every statement of a search finds its rows in an index, in the right order. Without
 // up-to-date statistics, such as after an upgrade, the planner may think of sorting all
@@ -99,6 +100,7 @@ func openPostgres(ctx context.Context, address string, t timeouts) (*Store, erro
 func openSearchPool(ctx context.Context, main *pgxpool.Config, t timeouts) (*sql.DB, error) {
 	config := main.Copy()
 	config.MaxConns, config.MinConns, config.MinIdleConns = max(1, min(main.MaxConns/4, searchConnections)), 0, 0
+	config.MaxConnLifetime, config.MaxConnIdleTime = time.Minute, time.Minute
 	settings := t.sessionSettings()
 	settings["statement_timeout"] = milliseconds(min(t.statement, searchTimeout))
 	settings["default_transaction_read_only"] = "on"

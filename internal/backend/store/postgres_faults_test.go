@@ -149,6 +149,10 @@ func calls(ctx context.Context, st *store.Store) map[string]func() error {
 			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Cursor{}, 1)
 			return err
 		},
+		"a search": func() error {
+			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{Labels: []video.Label{{Key: "a", Value: "x"}}}, video.Cursor{}, 1)
+			return err
+		},
 		"Keys": func() error { _, err := st.APIKeys().List(ctx); return err },
 		"InTx": func() error { return insert(ctx, st, someVideo("b")) },
 	}
@@ -218,6 +222,7 @@ func TestPostgresConnectionsAreRenewed(t *testing.T) {
 		if err := insert(t.Context(), st, someVideo(video.ID(fmt.Sprint(i)))); err != nil {
 			t.Errorf("after %d broken connections: %v", i, err)
 		}
+		search(t, st, []video.Label{{Key: "a", Value: "x"}})
 		proxy.Drop()
 	}
 }

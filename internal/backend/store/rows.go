@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 )
 
 // collect runs a query and returns its rows, each as scan reads it. op describes
@@ -22,4 +23,19 @@ func collect[T any](ctx context.Context, q queries, op string, scan func(*sql.Ro
 		all = append(all, one)
 	}
 	return all, wrap(op, rows.Err())
+}
+
+// millis converts a time for the database; the zero time is NULL.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms.Int64).UTC()
 }

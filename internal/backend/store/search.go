@@ -42,15 +42,11 @@ func (s *Store) Searcher() *sql.DB { return s.searches }
 func (s *Store) searchVideos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	limited, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	conn, err := s.searchConn(limited)
+	conn, tx, err := beginOn(limited, s.searchConn, limited, snapshotOptions)
 	if err != nil {
 		return nil, video.Cursor{}, err
 	}
 	defer conn.Close()
-	tx, err := conn.BeginTx(limited, snapshotOptions)
-	if err != nil {
-		return nil, video.Cursor{}, wrap("begin to search", err)
-	}
 	defer tx.Rollback() // there is nothing to commit
 	videos, next, err := queries{tx}.list(limited, tenant, f, after, limit)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
@@ -69,7 +65,7 @@ func (s *Store) searchConn(ctx context.Context) (*sql.Conn, error) {
 			return nil, overloaded("The server runs as many searches as it can.", err)
 		}
 	}
-	return conn, wrap("begin to search", err)
+	return conn, err
 }
 
 func overloaded(reason string, err error) error {

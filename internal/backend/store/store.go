@@ -295,8 +295,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	return t.committed, nil
 }
 
-// begin opens a transaction. If a connection has died unnoticed in the pool, it
-// tries another one.
+// begin opens a transaction.
 //
 // On PostgreSQL the transaction gets a detached context: the end of ctx ends its
 // statements but does not interrupt the commit. A handler that gives up its own
@@ -306,12 +305,18 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	if s.pool != nil {
 		txCtx = context.WithoutCancel(ctx)
 	}
+	return beginOn(ctx, s.write.Conn, txCtx, nil)
+}
+
+// beginOn opens a transaction. If a connection has died unnoticed in the pool, it
+// tries another one.
+func beginOn(ctx context.Context, connect func(context.Context) (*sql.Conn, error), txCtx context.Context, options *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
 	for try := 1; ; try++ {
-		conn, err := s.write.Conn(ctx)
+		conn, err := connect(ctx)
 		if err != nil {
 			return nil, nil, wrap("begin", err)
 		}
-		tx, err := conn.BeginTx(txCtx, nil)
+		tx, err := conn.BeginTx(txCtx, options)
 		if err == nil {
 			return conn, tx, nil
 		}
@@ -320,21 +325,6 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 			return nil, nil, wrap("begin", err)
 		}
 	}
-}
-
-// millis converts a time for the database; the zero time is NULL.
-func millis(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
-}
-
-func fromMillis(ms sql.NullInt64) time.Time {
-	if !ms.Valid {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms.Int64).UTC()
 }
 
 // affected runs a statement and returns how many rows it changed.
