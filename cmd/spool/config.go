@@ -41,7 +41,7 @@ type Config struct {
 	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
 	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	RateLimit         float64       `default:"500" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit."`
+	RateLimit         requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
 	UploadConcurrency int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
 	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
@@ -209,8 +209,8 @@ func (c *Config) rangeFaults() []string {
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
-	if !(c.RateLimit >= 0) || c.RateLimit > 1e6 {
-		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", c.RateLimit))
+	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
+		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
 	}
 	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
 		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))

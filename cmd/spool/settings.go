@@ -125,6 +125,8 @@ func wanted(flag *kong.Flag) string {
 		return "a duration such as 90s or 1h30m"
 	case byteSize:
 		return "a size such as 5GiB, 500MB or a number of bytes"
+	case requestRate:
+		return "a number, or auto"
 	case slog.Level:
 		return "debug, info, warn or error"
 	case []network:

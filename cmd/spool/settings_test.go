@@ -44,7 +44,7 @@ func TestTrustedProxies(t *testing.T) {
 func TestASettingThatCannotBeReadIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"SPOOL_RATE_LIMIT":       "it must be a number.",
+		"SPOOL_RATE_LIMIT":       "it must be a number, or auto.",
 		"SPOOL_WORKERS":          "it must be a whole number.",
 		"SPOOL_GRACE":            "it must be a duration such as 90s or 1h30m.",
 		"SPOOL_MAX_UPLOAD_BYTES": "it must be a size such as 5GiB, 500MB or a number of bytes.",

@@ -39,6 +39,24 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a size", text)
 }
 
+// requestRate is a number of requests per second, or auto.
+type requestRate struct {
+	perSecond float64
+	auto      bool
+}
+
+// UnmarshalText reads a rate. The limit of a fresh install is for clients that run wild. One
+// that reads videos as fast as it can is not: a number that is asked for counts every request.
+func (r *requestRate) UnmarshalText(text []byte) (err error) {
+	if string(text) == "auto" {
+		*r = requestRate{500, true}
+		return nil
+	}
+	*r = requestRate{}
+	r.perSecond, err = strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return err
+}
+
 // network is an IP address or a CIDR network.
 type network struct{ netip.Prefix }
 

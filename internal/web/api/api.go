@@ -82,6 +82,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// RateLimit is how many requests per second each key may make; 0: no limit.
 	RateLimit float64
+	// CheapReads lets a read of one video count as a twentieth of a request.
+	CheapReads bool
 	// Log gets errors of event streams, at the debug level, and a warning if a client sends
 	// many invalid keys; nil: no log.
 	Log *slog.Logger
@@ -109,7 +111,7 @@ func New(services Services, config Config) (*API, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		services: services, config: config, limit: limiter{perSecond: config.RateLimit, now: time.Now},
+		services: services, config: config, limit: limiter{perSecond: config.RateLimit, cheapReads: config.CheapReads, now: time.Now},
 		bodies: newBodySlots(), searches: newSearchSlots(), lists: newListSlots(),
 		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),

@@ -76,7 +76,7 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	secret := r.Header.Get(headerKey)
 	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
 	if err == nil {
-		return actor, a.limit.allow(actor.KeyID, h)
+		return actor, a.limit.allow(actor.KeyID, a.limit.cost(r), h)
 	}
 	if secret == "" || video.KindOf(err) != video.Unauthenticated {
 		return actor, err // nobody guesses a key

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 // requests of two seconds.
 type limiter struct {
 	perSecond float64 // 0: no limit
-	now       func() time.Time
+	// cheapReads lets a read of one video count as a part of a request.
+	cheapReads bool
+	now        func() time.Time
 
 	mu   sync.Mutex
 	keys map[string]*rate.Limiter
@@ -26,26 +29,38 @@ type limiter struct {
 // gives each key one more burst.
 const maxLimiters = 10_000
 
+// readsPerRequest is how many reads of a video may be made instead of another request: they
+// cost the server that much less than a list or a change.
+const readsPerRequest = 20
+
+// cost is what a request takes from the limit of its key, in reads.
+func (l *limiter) cost(r *http.Request) int {
+	if l.cheapReads && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/video/") {
+		return 1
+	}
+	return readsPerRequest
+}
+
 // The headers of the IETF draft httpapi-ratelimit-headers: what the limit is, and what is left of it.
 const (
 	headerPolicy = "RateLimit-Policy"
 	headerLimit  = "RateLimit"
 )
 
-// allow returns an error if the key has exceeded its limit. If there is one, it says in h what is
+// allow returns an error if the key has exceeded its limit with a request of this cost. If there is one, it says in h what is
 // left: r requests now, and all of them again after t seconds.
-func (l *limiter) allow(key string, h http.Header) error {
+func (l *limiter) allow(key string, cost int, h http.Header) error {
 	if l.perSecond <= 0 {
 		return nil
 	}
 	now := l.now()
 	limit := l.limiterOf(key)
-	r := limit.ReserveN(now, 1)
+	r := limit.ReserveN(now, cost)
 	wait := r.DelayFrom(now)
 	if wait > 0 {
 		r.CancelAt(now) // a rejected request does not count
 	}
-	left := max(limit.TokensAt(now), 0)
+	left := max(limit.TokensAt(now), 0) / readsPerRequest
 	h.Set(headerPolicy, fmt.Sprintf(`"default";q=%d;w=%.0f`, l.burst(), math.Ceil(float64(l.burst())/l.perSecond)))
 	h.Set(headerLimit, fmt.Sprintf(`"default";r=%.0f;t=%.0f`, math.Floor(left), math.Ceil((float64(l.burst())-left)/l.perSecond)))
 	if wait == 0 {
@@ -67,7 +82,7 @@ func (l *limiter) limiterOf(key string) *rate.Limiter {
 	if l.keys == nil || len(l.keys) >= maxLimiters {
 		l.keys = map[string]*rate.Limiter{}
 	}
-	k := rate.NewLimiter(rate.Limit(l.perSecond), l.burst())
+	k := rate.NewLimiter(rate.Limit(readsPerRequest*l.perSecond), readsPerRequest*l.burst())
 	l.keys[key] = k
 	return k
 }

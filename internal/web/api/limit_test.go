@@ -14,24 +14,24 @@ func TestLimiter(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := &limiter{perSecond: 2, now: func() time.Time { return now }}
 	for i := range 4 {
-		if err := l.allow("a", http.Header{}); err != nil {
+		if err := l.allow("a", readsPerRequest, http.Header{}); err != nil {
 			t.Fatalf("request %d of a burst of 4: %v", i+1, err)
 		}
 	}
 	for range 3 { // rejected requests do not count
-		e, ok := errors.AsType[*video.Error](l.allow("a", http.Header{}))
+		e, ok := errors.AsType[*video.Error](l.allow("a", readsPerRequest, http.Header{}))
 		if !ok || e.Code != "rate_limited" || e.Kind != video.RateLimited || e.RetryAfter != time.Second {
 			t.Fatalf("request beyond the burst = %v; want rate_limited, after a second", e)
 		}
 	}
-	if err := l.allow("b", http.Header{}); err != nil {
+	if err := l.allow("b", readsPerRequest, http.Header{}); err != nil {
 		t.Errorf("another key: %v", err)
 	}
 	now = now.Add(500 * time.Millisecond)
-	if err := l.allow("a", http.Header{}); err != nil {
+	if err := l.allow("a", readsPerRequest, http.Header{}); err != nil {
 		t.Errorf("half a second later: %v", err)
 	}
-	if err := l.allow("a", http.Header{}); err == nil {
+	if err := l.allow("a", readsPerRequest, http.Header{}); err == nil {
 		t.Error("half a second gave more than one request")
 	}
 }
@@ -40,7 +40,7 @@ func TestNoLimitByDefault(t *testing.T) {
 	t.Parallel()
 	l := new(limiter)
 	for range 1000 {
-		if err := l.allow("a", http.Header{}); err != nil {
+		if err := l.allow("a", readsPerRequest, http.Header{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestLimitIsShown(t *testing.T) {
 		l := &limiter{perSecond: tt.perSecond, now: func() time.Time { return now }}
 		for n := 1; ; n++ {
 			h := http.Header{}
-			err := l.allow("a", h)
+			err := l.allow("a", readsPerRequest, h)
 			if got := h.Get("RateLimit-Policy"); got != tt.policy {
 				t.Errorf("RateLimit-Policy is %s, want %s", got, tt.policy)
 			}
@@ -89,5 +89,27 @@ func TestLimitIsShownInAnswers(t *testing.T) {
 	w = do(newHandler(t, &fakeService{}, Config{}), request("GET", "/api/video", ""))
 	if w.Header().Get("RateLimit") != "" || w.Header().Get("RateLimit-Policy") != "" {
 		t.Errorf("without a limit there is %v", w.Header())
+	}
+}
+
+func TestAReadOfAVideoMayCostLess(t *testing.T) {
+	t.Parallel()
+	read, list, create := request("GET", "/api/video/vid_x", ""), request("GET", "/api/video", ""), request("POST", "/api/video", "{}")
+	for _, tt := range []struct {
+		cheap  bool
+		r      *http.Request
+		within int // a burst of one request
+	}{
+		{true, read, readsPerRequest}, {true, list, 1}, {true, create, 1}, {false, read, 1}, {false, list, 1},
+	} {
+		now := time.Unix(1000, 0)
+		l := &limiter{perSecond: 0.5, cheapReads: tt.cheap, now: func() time.Time { return now }}
+		n := 0
+		for l.allow("a", l.cost(tt.r), http.Header{}) == nil {
+			n++
+		}
+		if n != tt.within {
+			t.Errorf("with cheap reads %v, %d of %s %s are allowed; want %d", tt.cheap, n, tt.r.Method, tt.r.URL.Path, tt.within)
+		}
 	}
 }
