@@ -18,7 +18,21 @@
 // with the smallest Priority, and of equal ones the one enqueued first, whichever
 // task the slot came with. A task that was stopped, or whose worker died, takes the
 // next slot. A task that failed keeps its slot and uses it when its pause is over.
-// No task is interrupted for the sake of another.
+//
+// # Long tasks
+//
+// Slots count tasks, and some tasks take a hundred times as long as others. So a
+// tenant that runs fewer tasks goes before one that runs more, and slots decide
+// among those that run equally many: a tenant cannot take the last free worker with
+// one more long task while another tenant, which runs none, waits. If only one
+// tenant has tasks, it gets all workers.
+//
+// It may have them all when another tenant arrives. If that one has waited for
+// Patience and still runs nothing, the tenant that runs most tasks, at least two,
+// gives a worker up: its youngest task goes back into the queue as if it had been
+// stopped. That happens to a task once, so that everything gets done. A tenant's
+// only running task is never interrupted. Background tasks are patient: nothing is
+// interrupted for them, nor for tasks of no tenant.
 package queue
 
 import (
@@ -78,6 +92,15 @@ type Tx interface {
 	// OnCommit registers f to run after a successful commit, and never otherwise.
 	OnCommit(f func())
 }
+
+const (
+	// Patience is how long a tenant waits before another one's task is interrupted for it. Most tasks
+	// end sooner by themselves.
+	Patience = 10 * time.Second
+
+	// Background is the smallest Priority of tasks that nobody waits for.
+	Background = 100
+)
 
 // Handler does the work of a task. A nil error ends the task. After any other error
 // the task runs again, after a pause that grows with the attempts. A handler that

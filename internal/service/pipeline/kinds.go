@@ -57,7 +57,7 @@ const (
 	purgePriority     = 4
 	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
 	lateChunk         = 50
-	measurePriority   = 100 // after everything that somebody waits for
+	measurePriority   = queue.Background // after everything that somebody waits for
 )
 
 // kinds is the table. The tasks of a plan are enqueued in its order.

@@ -1,7 +1,9 @@
 package executor
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -17,6 +19,8 @@ type Attempt struct {
 	base     context.Context // has the values of the handler's context, and never ends
 	ctx      context.Context // of the handler
 	cancel   context.CancelCauseFunc
+	order    int           // among all attempts here, in the order of beginning
+	yields   bool          // it was interrupted for another tenant; guarded by Executor.mu
 	returned bool          // the handler has returned; guarded by Executor.mu
 	ended    chan struct{} // closed when the result is recorded
 }
@@ -29,6 +33,8 @@ func (e *Executor) Begin(ctx context.Context, id int64, t queue.Task) *Attempt {
 	a.ctx, a.cancel = context.WithCancelCause(a.base)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.begun++
+	a.order = e.begun
 	e.attempts[id] = a
 	if e.phase == stopped {
 		a.cancel(queue.ErrStopping)
@@ -42,6 +48,48 @@ func (a *Attempt) Cancel() { a.cancel(queue.ErrCancelled) }
 // Ended returns the channel that is closed when the handler has returned and the
 // result is recorded.
 func (a *Attempt) Ended() <-chan struct{} { return a.ended }
+
+// errYield ends an attempt for another tenant's sake. To a handler it looks like a stop.
+var errYield = fmt.Errorf("another tenant waits: %w", queue.ErrStopping)
+
+// Yield interrupts the attempt with this id, if it runs here: its result is Stopped.
+func (e *Executor) Yield(id int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a, ok := e.attempts[id]; ok {
+		a.yields = true
+		a.cancel(errYield)
+	}
+}
+
+// Youngest returns the id of the youngest attempt of the tenant that runs most tasks here, if these are
+// at least two. It leaves out attempts that spare refuses. It reports false as well while an attempt is
+// just being interrupted.
+func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	running := map[video.Tenant]int{}
+	for _, a := range e.attempts {
+		if a.yields {
+			return 0, false
+		}
+		running[a.Task.Tenant]++
+	}
+	var best *Attempt
+	for _, a := range e.attempts {
+		n := running[a.Task.Tenant]
+		if n < 2 || spare(a.ID) {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(n, running[best.Task.Tenant]), cmp.Compare(a.order, best.order)) > 0 {
+			best = a
+		}
+	}
+	if best == nil {
+		return 0, false
+	}
+	return best.ID, true
+}
 
 // SetTask replaces the task of an attempt. Only the goroutine that executes the
 // attempt may call it.

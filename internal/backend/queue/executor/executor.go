@@ -38,6 +38,7 @@ type Executor struct {
 	finished <-chan struct{} // closed when nothing runs any more; nil until started
 	gaveUp   bool            // abandoned is closed
 	attempts map[int64]*Attempt
+	begun    int // attempts so far
 }
 
 // New returns an executor that may be started. random returns a number in [0, 1).

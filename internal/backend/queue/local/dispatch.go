@@ -78,10 +78,10 @@ func (q *Queue) sleep(d time.Duration, wakeUp <-chan struct{}) {
 func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration, error) {
 	for !q.executor.IsStopping() {
 		running := q.runningNames()
-		if len(running) >= n {
-			return maxSleep, nil
-		}
 		now := q.now()
+		if len(running) >= n {
+			return maxSleep, q.yield(ctx, now)
+		}
 		c, found, err := q.claim(ctx, now, running)
 		if err != nil {
 			return 0, err
@@ -92,6 +92,22 @@ func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration
 		q.begin(ctx, c, h)
 	}
 	return 0, nil
+}
+
+// yield interrupts a task of a tenant that runs several, if another tenant has
+// waited for long and runs none. The dispatcher looks at least every maxSleep.
+func (q *Queue) yield(ctx context.Context, now time.Time) error {
+	id, found := q.executor.Youngest(func(id int64) bool { return q.yielded[id] })
+	if !found {
+		return nil
+	}
+	waits, err := q.somebodyWaits(ctx, now.Add(-q.patience))
+	if err != nil || !waits {
+		return err
+	}
+	q.yielded[id] = true
+	q.executor.Yield(id)
+	return nil
 }
 
 // begin hands a claimed task to the handler. The handler's context has ended

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -27,7 +28,7 @@ func TestContract(t *testing.T) {
 func harness(t testing.TB, path string) queuetest.Harness {
 	t.Helper()
 	db := openDB(t, path)
-	return queuetest.Harness{
+	h := queuetest.Harness{
 		Queue: New(db, Options{}),
 		InTx: func(ctx context.Context, f func(queue.Tx) error) error {
 			return inTx(ctx, db, f)
@@ -38,6 +39,12 @@ func harness(t testing.TB, path string) queuetest.Harness {
 			return harness(t, path)
 		},
 	}
+	h.Impatient = func(testing.TB) queuetest.Harness {
+		other := h
+		other.Queue = New(db, Options{Patience: time.Millisecond})
+		return other
+	}
+	return h
 }
 
 // cutOff closes a database that a queue may still be using. It takes the one

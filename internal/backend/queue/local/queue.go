@@ -35,6 +35,8 @@ type Options struct {
 	Read *sql.DB          // pool for reading only; nil: the one that writes
 	Log  *slog.Logger     // nil: silent
 	Now  func() time.Time // nil: time.Now
+
+	Patience time.Duration // 0: queue.Patience
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
@@ -48,6 +50,8 @@ type Queue struct {
 	executor *executor.Executor
 	workers  sync.WaitGroup
 	wakeUp   chan struct{} // receives when there may be something to claim
+	patience time.Duration
+	yielded  map[int64]bool // tasks that were interrupted for another tenant; the dispatcher's
 
 	mu        sync.Mutex
 	cancelled map[int64]struct{} // rows that were cancelled since an attempt last began
@@ -68,6 +72,9 @@ func New(db *sql.DB, o Options) *Queue {
 	if o.Read == nil {
 		o.Read = db
 	}
+	if o.Patience == 0 {
+		o.Patience = queue.Patience
+	}
 	return &Queue{
 		db:        db,
 		read:      o.Read,
@@ -76,6 +83,8 @@ func New(db *sql.DB, o Options) *Queue {
 		executor:  executor.New(o.Log, rand.Float64),
 		wakeUp:    make(chan struct{}, 1),
 		cancelled: map[int64]struct{}{},
+		patience:  o.Patience,
+		yielded:   map[int64]bool{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/executor"
+	"github.com/spool-video/spool/internal/video"
 )
 
 // claimOne claims a task as the dispatcher does, and stops short of running it.
@@ -148,7 +149,8 @@ func TestClockSetBackDelaysNoNewTask(t *testing.T) {
 	}
 }
 
-// Claiming happens for every task, so it must not read or sort the whole table.
+// Claiming happens for every task, so it must not read or sort the whole table, but
+// only look at one task of each tenant.
 func TestClaimUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -167,9 +169,74 @@ func TestClaimUsesItsIndex(t *testing.T) {
 		plan = append(plan, detail)
 	}
 	text := strings.Join(plan, "\n")
-	for _, index := range []string{"SCAN task USING INDEX task_turn", "SEARCH task USING INDEX task_urgent (tenant=?)"} {
-		if !strings.Contains(text, index) || strings.Contains(text, "TEMP B-TREE") {
-			t.Errorf("plan:\n%s\nwant it to %s and to sort nothing", text, index)
+	for _, index := range []string{
+		"SCAN task USING COVERING INDEX task_last", "SEARCH task USING COVERING INDEX task_last (tenant>?)",
+		"SEARCH own USING INDEX task_last (tenant=?)", "SEARCH task USING INDEX task_urgent (tenant=?)",
+	} {
+		// Sorted are the running tasks, and one row for each tenant.
+		if !strings.Contains(text, index) || strings.Count(text, "TEMP B-TREE") != 2 {
+			t.Errorf("plan:\n%s\nwant it to %s and to sort no tasks that wait", text, index)
 		}
+	}
+}
+
+func TestWhoeverWaits(t *testing.T) {
+	t.Parallel()
+	task := func(tenant video.Tenant, number, priority int) queue.Task {
+		return queue.Task{Kind: queue.Encode, Video: someVideo, Number: number, Tenant: tenant, Priority: priority}
+	}
+	late := time.Hour
+	for _, tt := range []struct {
+		name  string
+		runs  []queue.Task
+		waits queue.Task
+		after time.Duration
+		want  bool
+	}{
+		{"another tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), late, true},
+		{"another tenant, not for long", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), queue.Patience / 2, false},
+		{"another tenant, in the background", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, queue.Background), late, false},
+		{"no tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("", 2, 0), late, false},
+		{"the same tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("a", 2, 0), late, false},
+		{"a tenant that runs something", []queue.Task{task("a", 0, 0), task("a", 1, 0), task("b", 3, 0)}, task("b", 2, 0), late, false},
+		{"another tenant, for the only task of each", []queue.Task{task("a", 0, 0), task("c", 1, 0)}, task("b", 2, 0), late, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.enqueue(tt.runs...)
+			interrupted := make(chan bool, len(tt.runs))
+			begun, release := make(chan struct{}), make(chan struct{})
+			for range tt.runs {
+				r.q.begin(t.Context(), r.claimOne(), func(ctx context.Context, _ queue.Task) error {
+					begun <- struct{}{}
+					select {
+					case <-ctx.Done():
+						interrupted <- true
+					case <-release:
+						interrupted <- false
+					}
+					return nil
+				})
+				<-begun
+			}
+			r.enqueue(tt.waits)
+			if err := r.q.yield(t.Context(), r.q.now().Add(tt.after)); err != nil {
+				t.Fatal(err)
+			}
+			var first bool
+			if tt.want {
+				first = <-interrupted
+			}
+			close(release)
+			r.q.workers.Wait()
+			close(interrupted)
+			for i := range interrupted {
+				first = first || i
+			}
+			if first != tt.want {
+				t.Errorf("a task was interrupted: %t; want %t", first, tt.want)
+			}
+		})
 	}
 }

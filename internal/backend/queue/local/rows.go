@@ -26,18 +26,35 @@ func (q *Queue) runningNames() []queue.Name {
 	return names
 }
 
-// claimSQL takes the next slot, and claims the most urgent task of the slot's
-// tenant. If the slot belonged to another task of the tenant, the two tasks swap
-// slots. Only tasks take part that are due and whose name is not running. A name
-// can be running and ready at once if its running task was cancelled and enqueued
-// again. The column turn holds the slot.
-const claimSQL = `
-	WITH busy AS (
+// tenantsSQL begins a query about the tenants: what each one runs, and which ones
+// have waiting tasks. The latter are found by skipping from one to the next in an
+// index, because one tenant may have a hundred thousand of them.
+const tenantsSQL = `
+	WITH RECURSIVE held AS (
+	     SELECT tenant, count(*) AS tasks FROM task WHERE state = 'running' GROUP BY tenant
+	), waiting (tenant) AS (
+	     SELECT (SELECT tenant FROM task WHERE state = 'ready' ORDER BY tenant LIMIT 1)
+	      UNION ALL
+	     SELECT (SELECT tenant FROM task WHERE state = 'ready' AND tenant > waiting.tenant ORDER BY tenant LIMIT 1)
+	       FROM waiting WHERE waiting.tenant IS NOT NULL
+	)`
+
+// claimSQL takes the next slot of the tenants that run the fewest tasks, and claims
+// the most urgent task of the slot's tenant. If the slot belonged to another task of
+// the tenant, the two tasks swap slots. Only tasks take part that are due and whose
+// name is not running. A name can be running and ready at once if its running task
+// was cancelled and enqueued again. The column turn holds the slot.
+const claimSQL = tenantsSQL + `, busy AS (
 	     SELECT value->>'kind', value->>'video', value->>'number' FROM json_each($2)
 	), next AS (
-	     SELECT id, tenant, turn FROM task
-	      WHERE state = 'ready' AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
-	      ORDER BY turn, id LIMIT 1
+	     SELECT task.id, task.tenant, task.turn
+	       FROM waiting
+	       JOIN task ON task.id = (
+	            SELECT id FROM task AS own
+	             WHERE state = 'ready' AND own.tenant = waiting.tenant AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
+	             ORDER BY turn, id LIMIT 1)
+	       LEFT JOIN held ON held.tenant = waiting.tenant
+	      ORDER BY coalesce(held.tasks, 0), task.turn, task.id LIMIT 1
 	), urgent AS (
 	     SELECT id, turn FROM task
 	      WHERE state = 'ready' AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
@@ -99,6 +116,24 @@ func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, err
 		return maxSleep, nil
 	}
 	return min(maxSleep, time.UnixMilli(due.Int64).Sub(now)), nil
+}
+
+// somebodyWaits reports whether a tenant that runs nothing has waited since a time, which is some way
+// before now.
+func (q *Queue) somebodyWaits(ctx context.Context, since time.Time) (waits bool, err error) {
+	const find = tenantsSQL + `
+		SELECT EXISTS (
+		       SELECT 1 FROM waiting
+		        WHERE waiting.tenant > '' AND waiting.tenant NOT IN (SELECT tenant FROM held)
+		          AND EXISTS (SELECT 1 FROM task
+		                       WHERE state = 'ready' AND task.tenant = waiting.tenant AND priority < $2
+		                         AND run_at <= $1 AND enqueued_at <= $1))`
+
+	err = q.read.QueryRowContext(ctx, find, since.UnixMilli(), queue.Background).Scan(&waits)
+	if err != nil {
+		return false, fmt.Errorf("look for a tenant that waits: %w", err)
+	}
+	return waits, nil
 }
 
 // remove deletes a task. It is no error if the row is gone.

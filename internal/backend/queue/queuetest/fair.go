@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/video"
@@ -20,6 +21,10 @@ func fairCases() []testCase {
 		{"a short video does not wait for a long one of the same tenant", testFairShort},
 		{"a task that was stopped takes the next slot", testFairStopped},
 		{"a task keeps its tenant when it is retried", testFairRetry},
+		{"a tenant that runs nothing goes before one that runs a task", testFairRunning},
+		{"workers that become free at once are shared evenly", testFairAtOnce},
+		{"a tenant alone gets every worker", testFairAlone},
+		{"a tenant that has every worker gives one up when another waits for long", testFairYield},
 		{"two transactions enqueue the same names in opposite order", testOpposite},
 	}
 }
@@ -147,6 +152,92 @@ func testFairRetry(l *lab) {
 		l.Errorf("the task came back as one of tenant %q with priority %d", again.Tenant, again.Priority)
 	}
 	l.finish(again, nil)
+}
+
+// testFairRunning has one tenant with tasks that take long, and one whose tasks are short.
+func testFairRunning(l *lab) {
+	l.enqueue(batchOf("a", 5, 0)...)
+	l.start(2)
+	long := l.together(of("a", 0, 0), of("a", 1, 0))
+	l.enqueue(batchOf("b", 3, 0)...)
+	long[0].end <- nil
+	l.runs(of("b", 0, 0), of("b", 1, 0))
+	last := l.next(of("b", 2, 0))
+	l.enqueue(of("c", 0, 0))
+	last.end <- nil
+	l.next(of("c", 0, 0)).end <- nil
+	l.next(of("a", 2, 0)) // nobody else waits: the second one of this tenant
+	long[1].end <- nil
+	l.next(of("a", 3, 0))
+}
+
+// testFairAtOnce frees three of four workers at the same time, when one tenant has all the next slots.
+func testFairAtOnce(l *lab) {
+	l.enqueue(batchOf("a", 7, 0)...)
+	l.start(4)
+	a := l.together(batchOf("a", 4, 0)...)
+	l.enqueue(batchOf("b", 10, 0)...)
+	a[1].end <- nil
+	b := []*act{l.next(of("b", 0, 0))}
+	a[2].end <- nil
+	b = append(b, l.next(of("b", 1, 0)))
+	a[3].end <- nil
+	second := l.next(of("a", 4, 0))
+	for i := range 4 { // short tasks, which use up slots
+		b[i].end <- nil
+		b = append(b, l.next(of("b", 2+i, 0)))
+	}
+	for _, act := range []*act{second, b[4], b[5]} {
+		act.end <- nil
+	}
+	begun := map[video.Tenant]int{}
+	for range 3 {
+		select {
+		case act := <-l.begun:
+			begun[act.Tenant]++
+		case <-time.After(testTimeout):
+			l.Fatal("the free workers do nothing")
+		}
+	}
+	if begun["a"] != 1 || begun["b"] != 2 {
+		l.Errorf("begun are %v; want both tenants to run two tasks", begun)
+	}
+	l.counts(3, 4)
+}
+
+func testFairAlone(l *lab) {
+	l.enqueue(batchOf("a", 4, 0)...)
+	l.start(3)
+	l.together(batchOf("a", 3, 0)...)
+	l.counts(1, 3)
+}
+
+func testFairYield(l *lab) {
+	l.Harness = l.Impatient(l.TB)
+	l.start(2)
+	l.enqueue(of("a", 0, 0))
+	older := l.next(of("a", 0, 0))
+	l.enqueue(of("a", 1, 0), of("a", 2, 0))
+	younger := l.next(of("a", 1, 0))
+	l.enqueue(of("b", 0, 0))
+	l.ended(younger)
+	l.goesOn(older)
+	younger.end <- nil // it had no time to finish, whatever it says
+	short := l.next(of("b", 0, 0))
+	short.end <- nil
+	again := l.nextAttempt(of("a", 1, 0), 1) // before the others of its tenant
+
+	// It is not interrupted a second time, but the other one is.
+	l.enqueue(of("b", 1, 0))
+	l.ended(older)
+	older.end <- nil
+	last := l.next(of("b", 1, 0))
+	l.goesOn(again)
+	again.end <- nil
+	l.nextAttempt(of("a", 0, 0), 1).end <- nil
+	l.next(of("a", 2, 0)).end <- nil
+	last.end <- nil
+	l.counts(0, 0)
 }
 
 // testOpposite has transactions meet that want the same names in different

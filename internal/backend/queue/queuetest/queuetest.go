@@ -23,6 +23,10 @@ type Harness struct {
 	// handlers do from now on has no effect. Restart may be called on the
 	// harness it returned, too.
 	Restart func(t testing.TB) Harness
+
+	// Impatient returns a harness with another queue on the same database, whose
+	// Patience is hardly any. The queue of this harness is not started then.
+	Impatient func(t testing.TB) Harness
 }
 
 type testCase struct {

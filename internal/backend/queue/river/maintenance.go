@@ -15,8 +15,8 @@ const maintenanceInterval = 500 * time.Millisecond
 const maintainers = 4
 
 // maintain does, until ctx ends, what any process may do for all: promote tasks
-// that became due, wake the successors of cancelled tasks, and reclaim the tasks
-// of dead workers. The more workers there are, the more seldom each one does so: a
+// that became due, wake the successors of cancelled tasks, interrupt a task for a
+// tenant that has waited for long, and reclaim the tasks of dead workers. The more workers there are, the more seldom each one does so: a
 // thousand workers cost the database as much as a few.
 func (q *Queue) maintain(ctx context.Context) {
 	var reclaimed time.Time // when this worker last looked for dead workers
@@ -27,6 +27,9 @@ func (q *Queue) maintain(ctx context.Context) {
 		}
 		err := executor.Recover(func() error {
 			err := q.promote(ctx)
+			if err == nil {
+				err = q.yield(ctx)
+			}
 			if err == nil && time.Since(reclaimed) >= q.heartbeat/2 {
 				reclaimed = time.Now()
 				err = q.reclaim(ctx, q.heartbeat)

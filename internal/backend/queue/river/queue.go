@@ -20,8 +20,9 @@
 // package queue) instead of a real time: a moment in the year 2000. A job that has
 // to wait carries the real time, and gets its slot when that time has come; until
 // then the slot is in its metadata, under the key "turn". A worker that has
-// fetched a job checks whether the tenant has a more urgent one. If so, the two
-// jobs swap slots: see chooseTask.
+// fetched a job checks whether another tenant runs fewer tasks; then it runs that
+// tenant's job instead. It also checks whether the tenant has a more urgent job; then
+// the two jobs swap slots. See chooseTask.
 //
 // # Dead workers
 //
@@ -73,6 +74,8 @@ type Options struct {
 	// Heartbeat is the interval of a worker's heartbeats; 0: every 5 s. A worker
 	// that is silent for LostAfter loses its tasks; 0: three heartbeats.
 	Heartbeat, LostAfter time.Duration
+
+	Patience time.Duration // 0: queue.Patience
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
@@ -86,7 +89,7 @@ type Queue struct {
 	host   string
 	random func() float64 // in [0, 1)
 
-	heartbeat, lostAfter time.Duration
+	heartbeat, lostAfter, patience time.Duration
 
 	executor     *executor.Executor
 	slots        int          // how many tasks run at a time, at most
@@ -112,6 +115,9 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if o.LostAfter == 0 {
 		o.LostAfter = 3 * o.Heartbeat
 	}
+	if o.Patience == 0 {
+		o.Patience = queue.Patience
+	}
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
@@ -125,6 +131,7 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 
 		heartbeat: o.Heartbeat,
 		lostAfter: o.LostAfter,
+		patience:  o.Patience,
 		executor:  executor.New(o.Log, rand.Float64),
 	}
 	var err error

@@ -41,8 +41,9 @@ func harness(t testing.TB, address string) queuetest.Harness {
 	t.Helper()
 	proxy := pgtest.NewProxy(t, address)
 	st := openStore(t, proxy.URL())
-	return queuetest.Harness{
-		Queue: open(t, st, river.Options{Log: testLog(t), Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second}),
+	options := river.Options{Log: testLog(t), Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second}
+	h := queuetest.Harness{
+		Queue: open(t, st, options),
 		InTx:  inTx(st),
 		Restart: func(t testing.TB) queuetest.Harness {
 			t.Helper()
@@ -51,6 +52,14 @@ func harness(t testing.TB, address string) queuetest.Harness {
 			return harness(t, address)
 		},
 	}
+	h.Impatient = func(t testing.TB) queuetest.Harness {
+		t.Helper()
+		other := h
+		options.Patience = time.Millisecond
+		other.Queue = open(t, st, options)
+		return other
+	}
+	return h
 }
 
 func inTx(st *store.Store) func(context.Context, func(queue.Tx) error) error {

@@ -24,21 +24,21 @@ const urgentSQL = `
 	        ORDER BY (args->>'priority')::bigint, (metadata->>'seq')::bigint LIMIT 1) AS urgent ON true
 	 WHERE ours.id = $1 AND ours.state = 'running' AND NOT ours.metadata ? 'cancel_attempted_at'`
 
-// chooseTask decides which task runs in a slot that was fetched a moment ago: the
-// most urgent one of the tenant. It also finds a cancellation that was committed
-// before the attempt was registered; a later one reaches the attempt by itself. If
-// the database does not answer, the fetched task begins, and the next heartbeat
-// checks it again.
+// chooseTask decides which task runs in a slot that was fetched a moment ago: that
+// of a tenant that runs fewer tasks, if there is one, and then the most urgent one of
+// the tenant. It also finds a cancellation that was committed before the attempt was
+// registered; a later one reaches the attempt by itself. If the database does not
+// answer, the fetched task begins, and the next heartbeat checks it again.
 func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	var urgent *int64
-	err := q.pool.QueryRow(limited, urgentSQL, a.ID).Scan(&urgent)
-	if err == nil && urgent != nil {
-		if err = q.swap(limited, a, *urgent); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			q.log.WarnContext(ctx, "it is unknown whether a task was swapped", "task", a.Task.String(), "err", err)
-			err = q.identify(ctx, a)
-		}
+	err := q.shareOut(limited, a)
+	if err == nil {
+		err = q.runUrgent(limited, a)
+	}
+	if _, unknown := errors.AsType[exchangeError](err); unknown {
+		q.log.WarnContext(ctx, "it is unknown whether a task was swapped", "task", a.Task.String(), "err", err)
+		err = q.identify(ctx, a)
 	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -48,11 +48,50 @@ func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	}
 }
 
-// swap runs the job urgent instead of a's job, under the id by which River knows
-// this attempt, and gives a's job the slot of the other. It fails with
-// pgx.ErrNoRows if a's job is not ours any more. If another worker has taken the
-// urgent job meanwhile, nothing changes.
-func (q *Queue) swap(ctx context.Context, a *executor.Attempt, urgent int64) error {
+// runUrgent has a run the most urgent task of its tenant, which swaps slots with the
+// one that was fetched. If another worker has taken the urgent task meanwhile,
+// nothing changes. It fails with pgx.ErrNoRows if a's job is not ours any more.
+func (q *Queue) runUrgent(ctx context.Context, a *executor.Attempt) error {
+	var urgent *int64
+	if err := q.pool.QueryRow(ctx, urgentSQL, a.ID).Scan(&urgent); err != nil || urgent == nil {
+		return err
+	}
+	err := q.exchange(ctx, a, func(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (queue.Task, error) {
+		return q.replace(ctx, tx, a, *urgent, true)
+	})
+	if errors.Is(err, errTaken) {
+		return nil
+	}
+	return err
+}
+
+// exchangeError is an error of a transaction that may have taken effect all the same.
+type exchangeError struct{ error }
+
+func (e exchangeError) Unwrap() error { return e.error }
+
+// exchange runs f in a transaction, and has a run the task that f has put into its job.
+func (q *Queue) exchange(ctx context.Context, a *executor.Attempt, f func(context.Context, pgx.Tx, *executor.Attempt) (queue.Task, error)) error {
+	var task queue.Task
+	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) (err error) {
+		task, err = f(ctx, tx, a)
+		return err
+	})
+	switch {
+	case errors.Is(err, errTaken) || errors.Is(err, pgx.ErrNoRows):
+		return err
+	case err != nil:
+		return exchangeError{fmt.Errorf("swap job %d: %w", a.ID, err)}
+	}
+	q.executor.SetTask(a, task)
+	return nil
+}
+
+// replace runs the job other instead of a's job, under the id by which River knows
+// this attempt, and puts a's job back. With swap, the two swap their slots. It fails
+// with pgx.ErrNoRows if a's job is not ours any more, and with errTaken if another
+// worker has taken the other job meanwhile.
+func (q *Queue) replace(ctx context.Context, tx pgx.Tx, a *executor.Attempt, other int64, swap bool) (queue.Task, error) {
 	const (
 		lockOurs = `
 			SELECT scheduled_at FROM river_job
@@ -69,34 +108,27 @@ func (q *Queue) swap(ctx context.Context, a *executor.Attempt, urgent int64) err
 			       scheduled_at = $3, metadata = metadata || jsonb_build_object('turn', $3::timestamptz)
 			 WHERE id = $2 RETURNING args, attempt`
 	)
+	var ours, theirs time.Time // the slots
+	if err := tx.QueryRow(ctx, lockOurs, a.ID).Scan(&ours); err != nil {
+		return queue.Task{}, err
+	}
+	if err := tx.QueryRow(ctx, lockOther, other).Scan(&theirs); errors.Is(err, pgx.ErrNoRows) {
+		return queue.Task{}, errTaken
+	} else if err != nil {
+		return queue.Task{}, err
+	}
+	if swap {
+		ours, theirs = theirs, ours
+	}
+	if _, err := tx.Exec(ctx, putBack, a.ID, ours); err != nil {
+		return queue.Task{}, err
+	}
 	var task args
 	var attempt int
-	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		var ours, other time.Time
-		if err := tx.QueryRow(ctx, lockOurs, a.ID).Scan(&ours); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, lockOther, urgent).Scan(&other); errors.Is(err, pgx.ErrNoRows) {
-			return errTaken
-		} else if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, putBack, a.ID, other); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, take, a.ID, urgent, ours, q.id).Scan(&task, &attempt); err != nil {
-			return err
-		}
-		return q.notify(ctx, tx)
-	})
-	if errors.Is(err, errTaken) {
-		return nil
+	if err := tx.QueryRow(ctx, take, a.ID, other, theirs, q.id).Scan(&task, &attempt); err != nil {
+		return queue.Task{}, err
 	}
-	if err != nil {
-		return fmt.Errorf("swap job %d for %d: %w", a.ID, urgent, err)
-	}
-	q.executor.SetTask(a, task.task(attempt))
-	return nil
+	return task.task(attempt), q.notify(ctx, tx)
 }
 
 // identify finds out which task the job of a holds after a swap that failed: its
