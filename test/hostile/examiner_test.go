@@ -34,10 +34,11 @@ type examiner struct {
 	answer chan verdict // closed when the process has ended
 }
 
-// newExaminer starts an examiner, which ends with ctx.
-func newExaminer(ctx context.Context, mode sandbox.Mode) (*examiner, error) {
+// newExaminer starts an examiner, which ends with ctx. env is added to its
+// environment.
+func newExaminer(ctx context.Context, mode sandbox.Mode, env ...string) (*examiner, error) {
 	e := &examiner{cmd: exec.CommandContext(ctx, "/proc/self/exe"), said: new(bytes.Buffer), answer: make(chan verdict)}
-	e.cmd.Env = append(os.Environ(), roleVariable+"="+string(mode))
+	e.cmd.Env = append(append(os.Environ(), roleVariable+"="+string(mode)), env...)
 	e.cmd.Stderr = e.said
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	e.cmd.WaitDelay = time.Second

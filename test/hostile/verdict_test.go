@@ -34,6 +34,7 @@ var kinds = map[string]error{
 	"time limit": ffmpeg.ErrTimeLimit,
 	"memory":     ffmpeg.ErrMemory,
 	"too big":    ffmpeg.ErrTooBig,
+	"threads":    ffmpeg.ErrThreads,
 	"crashed":    ffmpeg.ErrCrashed,
 	killed:       ffmpeg.ErrKilled,
 	noSandbox:    ffmpeg.ErrSandbox,
@@ -104,7 +105,7 @@ func examineAll(mode sandbox.Mode, orders io.Reader, verdicts io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1}, plan.DefaultSizes)
+	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{FFmpeg: os.Getenv(ffmpegVariable), StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1}, plan.DefaultSizes)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func codeOf(end string) string {
 		return limitTime
 	case "memory", killed:
 		return limitMemory
-	case "crashed", "too big":
+	case "crashed", "too big", "threads":
 		return corrupt
 	case unexplained, noSandbox:
 		return string(video.InternalFailure)

@@ -49,7 +49,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := NewResult().Read(io.MultiReader(strings.NewReader(tt.begin), &repeated{tt.more, size / len(tt.more)}))
+			err := NewResult().Read(io.MultiReader(strings.NewReader(tt.begin), &repeated{strings.Repeat(tt.more, 100), size / len(tt.more) / 100}))
 			runtime.ReadMemStats(&after)
 			if f, ok := errors.AsType[*video.Failure](err); !ok || f.Code != video.Corrupt {
 				t.Errorf("Read = %v; want a failure", err)
