@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -174,19 +173,15 @@ func (c *Child) checkFolder() error {
 	}
 }
 
-// spaceOf returns how much disk space a file takes. A file with holes takes less
-// than its size. Some file systems reserve more than that for a file that grows,
-// which is none of the program's doing.
+// spaceOf returns how much disk space a file takes, or would without its holes:
+// some file systems tell the space that is really used seconds later, and files
+// of videos have no holes.
 func spaceOf(e fs.DirEntry) int64 {
 	info, err := e.Info()
 	if err != nil {
 		return 0 // it is gone
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return info.Size()
-	}
-	return min(info.Size(), 512*stat.Blocks)
+	return info.Size()
 }
 
 // checkThreads counts the threads.

@@ -28,7 +28,8 @@ const floodTime = time.Minute
 
 var errFloodTime = errors.New("its time is over")
 
-// floods take several times what they may.
+// floods take several times what they may, which is little: the disk may be nearly
+// full.
 var floods = []flood{
 	{"start threads without end", Policy{Threads: 30}, func(string) {
 		for range 200 {
@@ -38,17 +39,20 @@ var floods = []flood{
 			}()
 		}
 	}, ErrThreads},
-	{"make files without end", Policy{Files: 50}, func(dir string) {
-		for n := range 500 {
-			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), nil, 0o600)
-		}
-	}, ErrFolder},
-	{"fill the disk", Policy{Space: 1 << 20, FileSize: 1 << 20}, func(dir string) {
-		for n := range 4 {
-			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), make([]byte, 1<<20), 0o600)
-		}
-	}, ErrFolder},
+	{"make files without end", Policy{Files: 10}, func(dir string) { writeFiles(dir, 30, 0) }, ErrFolder},
+	{"fill the disk", Policy{Space: 32 << 10, FileSize: 24 << 10}, func(dir string) { writeFiles(dir, 4, 16<<10) }, ErrFolder},
 	{"run for ever", Policy{}, func(string) { signal.Ignore() }, errFloodTime},
+}
+
+// writeFiles writes so many files of a size. If that fails, nothing will come of
+// the flood.
+func writeFiles(dir string, files, size int) {
+	for n := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), make([]byte, size), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 }
 
 // floodFor takes as the flood with a number does, and then waits to be killed.

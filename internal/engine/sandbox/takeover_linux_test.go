@@ -39,7 +39,7 @@ var takeovers = map[string]func(args []string){
 		}
 	},
 	"space": func(args []string) { takeSpace(args[0]) },
-	"holes": func(args []string) { // takes no space
+	"holes": func(args []string) { // fills them later
 		f, err := os.Create(filepath.Join(args[0], "holes"))
 		if err == nil {
 			_ = f.Truncate(1 << 30)
@@ -96,13 +96,13 @@ func TestATakenOverProgramIsKilled(t *testing.T) {
 	tests := []struct {
 		name, does, arg string
 		limit           Policy
-		want            error // nil means that it ends by itself
+		want            error
 	}{
 		{"too many threads", "threads", "1000", Policy{Threads: 100}, ErrThreads},
 		{"too many files", "files", "", Policy{Files: 100}, ErrFolder},
 		{"too many bytes in several files", "space", "", Policy{Space: 5 << 20, FileSize: 3 << 20}, ErrFolder},
 		{"too many bytes at its end", "quick", "", Policy{Space: 5 << 20}, ErrFolder},
-		{"holes", "holes", "", Policy{Space: 5 << 20}, nil},
+		{"too many bytes of holes", "holes", "", Policy{Space: 5 << 20}, ErrFolder},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
