@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-systemd lint race crash chaos mutants scale bench fuzz cover clean deps deps-test deps-cluster
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-systemd lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ mutants: deps-test ## Send 2,000 damaged videos and every bomb through the engin
 
 scale: deps-test ## Simulate a thousand workers, and measure what one database carries
 	SPOOL_SCALE_WORKERS=1000 SPOOL_SCALE_COSTS=1 $(GO) test -count=1 -timeout 2h -v ./test/scale
+
+abuse: deps ## Attack the built program as hostile clients would, and measure what others notice (writes docs/abuse.md)
+	SPOOL_ABUSE=1 SPOOL_ABUSE_REPORT=$(CURDIR)/docs/abuse.md $(GO) test -count=1 -parallel 8 -timeout 60m -v -run TestAbuse ./test/abuse
 
 bench: deps-test ## Measure the engine against the limit and searches in a million videos (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/encode -report $(CURDIR)/docs/benchmarks.md

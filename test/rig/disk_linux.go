@@ -2,6 +2,7 @@ package rig
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,11 +16,17 @@ const Ballast = "ballast"
 // SmallDisk mounts a file system of 48 MiB, or skips the test where it may not.
 func SmallDisk(t testing.TB) string {
 	t.Helper()
+	return Disk(t, 48)
+}
+
+// Disk mounts a file system of so many MiB, or skips the test where it may not.
+func Disk(t testing.TB, mib int) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount a small file system")
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=48m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
 		t.Skipf("this machine does not let tests mount: %v", err)
 	}
 	t.Cleanup(func() {

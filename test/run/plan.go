@@ -13,9 +13,11 @@ var (
 	// Their tests build the program, which the cache of test results cannot know.
 	program = below("test/e2e")
 	fleet   = below("test/cluster")
+	// It has a target of its own. The checks compile it.
+	attacks = below("test/abuse")
 	// Packages that a run of the fast tests leaves out.
 	slow = below("internal/backend/blob/s3", "internal/backend/queue/river", "internal/engine/encode", "internal/engine/mp4",
-		"internal/engine/sandbox", "internal/worker", "test/cluster", "test/e2e", "test/hostile", "test/scale")
+		"internal/engine/sandbox", "internal/worker", "test/abuse", "test/cluster", "test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
 	long = below("internal/backend/blob/s3", "internal/engine", "test")
 )
@@ -87,7 +89,7 @@ func everything(all selection) []lane {
 		},
 		{
 			gofmt, vet,
-			test("plain", usual, all.of(both(withoutRace, not(either(program, fleet)))), "-p=1", patient),
+			test("plain", usual, all.of(both(withoutRace, not(either(attacks, either(program, fleet))))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
 		},
 	}
