@@ -7,6 +7,7 @@
 #                          S3 server, and systemd's check of units
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
+#   install-deps.sh arm64  what runs programs of that architecture
 set -eu
 
 # missing PROGRAM PACKAGE... prints the packages when the program is not there.
@@ -35,13 +36,16 @@ case ${1:-run} in
 run) ;;
 test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)" ;;
 cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
+arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)
-	echo "usage: $0 run|test|cluster" >&2
+	echo "usage: $0 run|test|cluster|arm64" >&2
 	exit 2
 	;;
 esac
 
-[ "${1:-run}" = run ] || "$(dirname "$0")/install-s3.sh"
+case ${1:-run} in
+test | cluster) "$(dirname "$0")/install-s3.sh" ;;
+esac
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

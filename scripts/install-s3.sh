@@ -1,18 +1,32 @@
 #!/bin/sh
-# Builds the S3 server that the tests of the storage run against, versitygw, into
-# .cache/bin, unless that version is there already. It takes a minute or two, once.
+# Builds an S3 server that the tests of the storage run against into .cache/bin,
+# unless that version is there already.
+#   install-s3.sh [versitygw]   the usual one; takes a minute or two, once
+#   install-s3.sh minio         another one, for make test-long; about five minutes
 set -eu
 cd "$(dirname "$0")/.."
-version=$(sed -n 's,.*github.com/versity/versitygw \(v[0-9.]*\).*,\1,p' test/s3server/go.mod)
 bin=$(pwd)/.cache/bin
+name=${1:-versitygw}
+case $name in
+versitygw) version=$(sed -n 's,.*github.com/versity/versitygw \(v[0-9.]*\).*,\1,p' test/s3server/go.mod) ;;
+minio) version=v0.0.0-20260212201848-7aac2a2c5b7c ;;
+*)
+	echo "usage: $0 [versitygw|minio]" >&2
+	exit 2
+	;;
+esac
 
 # The version is kept beside the program, which does not know its own when it is
 # built like this.
-if [ -x "$bin/versitygw" ] && [ "$(cat "$bin/versitygw.version" 2>/dev/null)" = "$version" ]; then
+if [ -x "$bin/$name" ] && [ "$(cat "$bin/$name.version" 2>/dev/null)" = "$version" ]; then
 	exit 0
 fi
-echo "Building versitygw $version for the tests of S3 storage (a minute or two)"
+echo "Building $name $version for the tests of S3 storage (some minutes)"
 mkdir -p "$bin"
+export CGO_ENABLED=0 GOFLAGS=-trimpath
+case $name in
 # What it shares with Spool is compiled with the same flags, and so only once.
-(cd test/s3server && CGO_ENABLED=0 GOFLAGS=-trimpath "${GO:-go}" build -o "$bin/versitygw" .)
-echo "$version" >"$bin/versitygw.version"
+versitygw) (cd test/s3server && "${GO:-go}" build -o "$bin/versitygw" .) ;;
+minio) GOBIN=$bin "${GO:-go}" install "github.com/minio/minio@$version" ;;
+esac
+echo "$version" >"$bin/$name.version"

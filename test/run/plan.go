@@ -43,6 +43,11 @@ var (
 // packagingTests have a module of their own, whose dependencies Spool does not need.
 var packagingTests = job{name: "long", what: "test/packaging", args: []string{"test", "-C", "test/packaging", "-count=1", "./..."}, env: usual}
 
+// minio runs the tests of the storage once more, on another S3 server.
+func minio(all selection) job {
+	return test("minio", append(usual, "SPOOL_TEST_S3=minio"), all.of(below("internal/backend/blob/s3")), "-count=1", patient)
+}
+
 // plan returns what to do for a target of the Makefile.
 func plan(target string, packages []string) ([]lane, error) {
 	all := selection(packages)
@@ -58,7 +63,7 @@ func plan(target string, packages []string) ([]lane, error) {
 	case "long":
 		return []lane{{
 			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
-			packagingTests,
+			minio(all), packagingTests,
 		}}, nil
 	}
 	return nil, fmt.Errorf("there is no target %q", target)

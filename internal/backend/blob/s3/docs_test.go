@@ -38,6 +38,9 @@ func documented(t *testing.T, word string) []byte {
 func TestDocumentedCORSRuleLetsPagesUpload(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
+	if server.Program == "minio" {
+		t.Skip("MinIO has no rules for a bucket, but one setting for all")
+	}
 	s, bucket := inBucket(t, server)
 	var rules types.CORSConfiguration
 	if err := json.Unmarshal(documented(t, "CORSRules"), &rules); err != nil {

@@ -142,6 +142,9 @@ func TestReaderThatPanicsLeavesNothing(t *testing.T) {
 func TestAbortUnfinishedTakesBackWhatItIsToldTo(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
+	if server.Program == "minio" {
+		t.Skip("MinIO does not list unfinished uploads by prefix; it removes them by itself")
+	}
 	bucket := server.Bucket(t)
 	for _, key := range []string{"spool/a/1", "spool/a/1", "spool/b", "another/c", "spool2/d", "spool/not ours"} {
 		if _, err := server.Client().CreateMultipartUpload(t.Context(), &sdk.CreateMultipartUploadInput{Bucket: &bucket, Key: &key}); err != nil {

@@ -57,12 +57,52 @@ func TestPresignedPutTakesThisFileOnly(t *testing.T) {
 		{"another method", http.MethodGet, address, []string{"Content-Type", "video/mp4"}, http.StatusForbidden},
 		{"exactly what was signed", http.MethodPut, address, []string{"Content-Type", "video/mp4"}, http.StatusOK},
 	} {
-		if status, _, body := request(t, tt.method, tt.address, "the film", tt.header...); status != tt.want {
+		status, _, body := request(t, tt.method, tt.address, "the film", tt.header...)
+		if status == http.StatusBadRequest && strings.Contains(body, "<Code>AccessDenied</Code>") {
+			status = http.StatusForbidden // MinIO's answer when a signed header is missing
+		}
+		if status != tt.want {
 			t.Errorf("a request with %s gets %d %s; want %d", tt.name, status, body, tt.want)
 		}
 	}
 	wantObject(t, s, "uploads/one", []byte("the film"))
 	wantNoObject(t, s, "uploads/two")
+}
+
+// A client that dies in the middle of an upload has uploaded nothing.
+func TestPresignedPutThatBreaksOffLeavesNothing(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	if server.Program == "versitygw" {
+		t.Skip("versitygw keeps what has arrived; docs/storage.md says so")
+	}
+	s, _ := inBucket(t, server)
+	address, err := s.Capabilities().Presign.PresignPut(t.Context(), "broken", "video/mp4", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, cut := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = 8 << 20
+	req.Header.Set("Content-Type", "video/mp4")
+	go func() {
+		_, _ = cut.Write(noise(6 << 20))
+		_ = cut.CloseWithError(errors.New("the client dies"))
+	}()
+	resp, err := http.DefaultClient.Do(req)
+	if err == nil {
+		resp.Body.Close()
+		t.Fatalf("the upload is answered %d", resp.StatusCode)
+	}
+	// The server may take a moment to notice. A whole upload afterwards is what counts.
+	wantNoObject(t, s, "broken")
+	if status, _, answer := request(t, http.MethodPut, address, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
+		t.Fatalf("the second try is answered %d %s", status, answer)
+	}
+	wantObject(t, s, "broken", []byte("the film"))
 }
 
 func TestPresignedPutReplaces(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package s3test runs a real S3 server for tests: versitygw on a folder. It
-// checks signatures, content types and conditions as Amazon does, which
-// imitations in memory do not.
+// Package s3test runs a real S3 server for tests: versitygw on a folder or, with
+// SPOOL_TEST_S3=minio, MinIO. They check signatures, content types and conditions
+// as Amazon does, which imitations in memory do not.
 package s3test
 
 import (
@@ -11,9 +11,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,15 +24,13 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// program is the server, as scripts/install-s3.sh installs it.
-const program = "versitygw"
-
 // Server is a running server. It ends with the test that started it.
 type Server struct {
+	Program   string // "versitygw" or "minio"
 	Endpoint  string // such as http://127.0.0.1:41234
 	AccessKey string
 	SecretKey string
-	Dir       string // holds a folder for each bucket, with the objects as files
+	Dir       string // holds a folder for each bucket, with the objects as files (versitygw)
 }
 
 // Region is where the server claims to be.
@@ -47,14 +42,14 @@ const Domain = "s3.spool.test"
 // Start runs a server, or ends the test as need.Missing does when there is none to run.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	path, err := find()
+	server, path, err := choose()
 	if err != nil {
 		need.Missing(t, "%v", err)
 	}
-	s := &Server{AccessKey: rand.Text(), SecretKey: rand.Text(), Dir: t.TempDir()}
+	s := &Server{Program: server.name, AccessKey: rand.Text(), SecretKey: rand.Text(), Dir: t.TempDir()}
 	var last error
 	for range 3 { // another process may take the port first
-		if last = s.run(t, path); last == nil {
+		if last = s.run(t, server, path); last == nil {
 			return s
 		}
 	}
@@ -62,35 +57,13 @@ func Start(t testing.TB) *Server {
 	return nil
 }
 
-// find looks for the program beside the sources and in the PATH.
-func find() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-			continue
-		}
-		path := filepath.Join(dir, ".cache", "bin", program)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
-	}
-	if path, err := exec.LookPath(program); err == nil {
-		return path, nil
-	}
-	return "", errors.New(program + " is not installed; scripts/install-s3.sh builds it")
-}
-
-func (s *Server) run(t testing.TB, path string) error {
+func (s *Server) run(t testing.TB, server program, path string) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	var output bytes.Buffer
-	cmd := exec.Command(path, "--port", address, "--quiet", "--keep-alive", "--region", Region, "--virtual-domain", Domain, "--health", "/health", "posix", s.Dir)
-	cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey}
+	cmd := server.command(s, path, address)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	exited, err := child.Start(cmd, syscall.SIGKILL)
 	if err != nil {
@@ -99,7 +72,7 @@ func (s *Server) run(t testing.TB, path string) error {
 	stop := func() { _ = cmd.Process.Kill(); <-exited }
 
 	s.Endpoint = "http://" + address
-	if err := await(t.Context(), s.Endpoint+"/health", exited); err != nil {
+	if err := await(t.Context(), s.Endpoint+server.health, exited); err != nil {
 		stop()
 		return fmt.Errorf("%w; it said: %s", err, strings.TrimSpace(output.String()))
 	}
