@@ -156,14 +156,17 @@ func newestFirst(a, b video.Cursor) int {
 // moment are not delayed by searches that keep all cores busy. Yielding would not do: the
 // runtime looks for new requests when it has nothing else to run, or every ten
 // milliseconds.
-type pause struct{ since time.Time }
+type pause struct {
+	every time.Duration
+	since time.Time
+}
 
-func newPause() *pause { return &pause{time.Now()} }
+func newPause(every time.Duration) *pause { return &pause{every, time.Now()} }
 
 // rest is called after each piece of work.
 func (p *pause) rest() {
-	if time.Since(p.since) >= time.Millisecond {
-		time.Sleep(time.Millisecond)
+	if time.Since(p.since) >= p.every {
+		time.Sleep(p.every)
 		p.since = time.Now()
 	}
 }
@@ -230,7 +233,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		return 0, wrap("search metadata", err)
 	}
 	defer rows.Close()
-	pause := newPause()
+	pause := newPause(time.Millisecond)
 	for ; rows.Next() && (n == 0 || !s.over()); n++ {
 		var at video.Cursor
 		var created int64

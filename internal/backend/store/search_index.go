@@ -155,7 +155,7 @@ func (q queries) examine(ctx context.Context, driver source, others []source, af
 		return after, wrap("search labels", err)
 	}
 	defer rows.Close()
-	examined, pause := 0, newPause()
+	examined, pause := 0, newPause(5*time.Millisecond) // which few searches take
 	for ; rows.Next(); examined++ {
 		pause.rest()
 		var created int64

@@ -37,6 +37,9 @@ func (m *Maintenance) indexMetadata(ctx context.Context) (more bool) {
 	for began := time.Now(); time.Since(began) < indexEvery; {
 		batch := time.Now()
 		n, err := m.Store.Labels().Backfill(ctx, indexBatch)
+		if ctx.Err() != nil {
+			return false
+		}
 		if err != nil {
 			m.Log.WarnContext(ctx, "could not index the metadata of videos", "err", err)
 			return false
