@@ -73,10 +73,17 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 // authenticate returns who makes a request, and says in h how many more of them may come. The key is looked up first, so that others who send
 // invalid keys from the same address never affect a client with a valid one.
 func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
-	secret := r.Header.Get(headerKey)
+	secret, cost := r.Header.Get(headerKey), a.limit.cost(r)
+	// A flood of a key that is over its limit should cost no query for each request.
+	known, counted := a.limit.isRejected(secret)
+	if counted {
+		if err := a.limit.allow(known, cost, h); err != nil {
+			return auth.Actor{}, err
+		}
+	}
 	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
 	if err == nil {
-		return actor, a.limit.allow(actor.KeyID, a.limit.cost(r), h)
+		return actor, a.limitOf(actor, secret, cost, counted, h)
 	}
 	if secret == "" || video.KindOf(err) != video.Unauthenticated {
 		return actor, err // nobody guesses a key
@@ -90,6 +97,18 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 		a.config.Log.WarnContext(r.Context(), "somebody sends many invalid API keys", "client", client.String())
 	})
 	return actor, limited
+}
+
+// limitOf returns an error if a key has exceeded its limit, unless the request was counted already.
+func (a *API) limitOf(by auth.Actor, secret string, cost int, counted bool, h http.Header) error {
+	if counted {
+		return nil
+	}
+	err := a.limit.allow(by.KeyID, cost, h)
+	if err != nil {
+		a.limit.reject(secret, by.KeyID)
+	}
+	return err
 }
 
 // register adds an operation that needs these scopes. Its handler gets the call, and its errors

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"net/http"
@@ -23,6 +24,40 @@ type limiter struct {
 
 	mu   sync.Mutex
 	keys map[string]*rate.Limiter
+
+	rejected map[[sha256.Size]byte]rejection // by the hash of the key's secret
+}
+
+// rejection says that a key was over its limit when it was last looked up.
+type rejection struct {
+	key string
+	at  time.Time
+}
+
+// rejectionAge is how long a key over its limit is not looked up again. A key that is revoked
+// meanwhile is told so that much later.
+const rejectionAge = time.Second
+
+// reject remembers that the key with this secret is over its limit.
+func (l *limiter) reject(secret, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rejected == nil || len(l.rejected) >= maxLimiters {
+		l.rejected = map[[sha256.Size]byte]rejection{}
+	}
+	l.rejected[sha256.Sum256([]byte(secret))] = rejection{key, l.now()}
+}
+
+// isRejected returns the key with this secret if it was over its limit a moment ago.
+func (l *limiter) isRejected(secret string) (key string, ok bool) {
+	if l.perSecond <= 0 {
+		return "", false
+	}
+	hash := sha256.Sum256([]byte(secret))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, ok := l.rejected[hash]
+	return r.key, ok && l.now().Sub(r.at) < rejectionAge
 }
 
 // maxLimiters is how many keys are tracked. Beyond that all are forgotten, which at worst

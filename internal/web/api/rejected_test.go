@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// countedKeys counts how often a key is looked up, and can revoke all.
+type countedKeys struct {
+	*fakeService
+	lookups int
+	revoked bool
+}
+
+func (k *countedKeys) Authenticate(ctx context.Context, secret string) (auth.Actor, error) {
+	k.lookups++
+	if k.revoked {
+		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
+	}
+	return k.fakeService.Authenticate(ctx, secret)
+}
+
+// A flood of a key that is over its limit costs a query a second, and not one for each request. A
+// key that is revoked meanwhile hears of it a second later.
+func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeService{}
+		keys, services := &countedKeys{fakeService: f}, f.services()
+		services.Keys = keys
+		a, err := New(services, Config{RateLimit: 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
+		list := func(key string, want int) {
+			t.Helper()
+			r := request("GET", "/api/video", "")
+			r.Header.Set(headerKey, key)
+			if w := do(h, r); w.Code != want || want == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
+				t.Fatalf("the answer is %d %v, want %d", w.Code, w.Header(), want)
+			}
+		}
+		list(testKey, http.StatusOK)
+		for range 1000 {
+			list(testKey, http.StatusTooManyRequests)
+		}
+		if keys.lookups != 2 {
+			t.Errorf("the key was looked up %d times, want 2", keys.lookups)
+		}
+		list(readKey, http.StatusOK) // another one has its own limit
+		time.Sleep(2 * time.Second)
+		list(testKey, http.StatusOK)
+		list(testKey, http.StatusTooManyRequests)
+		keys.revoked = true
+		list(testKey, http.StatusTooManyRequests)
+		time.Sleep(rejectionAge)
+		list(testKey, http.StatusUnauthorized)
+	})
+}
