@@ -95,8 +95,13 @@ func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration
 }
 
 // yield interrupts a task of a tenant that runs several, if another tenant has
-// waited for long and runs none. The dispatcher looks at least every maxSleep.
+// waited for long and runs none. The dispatcher looks at least every maxSleep, and
+// while tasks come and go quickly, about every second.
 func (q *Queue) yield(ctx context.Context, now time.Time) error {
+	if now.Sub(q.looked).Abs() < min(q.patience, time.Second) {
+		return nil
+	}
+	q.looked = now
 	id, found := q.executor.Youngest(func(id int64) bool { return q.yielded[id] })
 	if !found {
 		return nil

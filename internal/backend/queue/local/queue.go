@@ -51,7 +51,10 @@ type Queue struct {
 	workers  sync.WaitGroup
 	wakeUp   chan struct{} // receives when there may be something to claim
 	patience time.Duration
-	yielded  map[int64]bool // tasks that were interrupted for another tenant; the dispatcher's
+
+	// The dispatcher's own.
+	yielded map[int64]bool // tasks that were interrupted for another tenant
+	looked  time.Time      // when it last looked whether one waits
 
 	mu        sync.Mutex
 	cancelled map[int64]struct{} // rows that were cancelled since an attempt last began
