@@ -46,7 +46,7 @@ var poorerSQL = `
 	       LATERAL (SELECT id, scheduled_at FROM river_job
 	                 WHERE state = 'available' AND queue = '` + queueName + `' AND args->>'tenant' = waiting.tenant
 	                   AND scheduled_at < '` + realTime + `'
-	                 ORDER BY scheduled_at, id LIMIT 1) AS first
+	                 ORDER BY scheduled_at LIMIT 1) AS first
 	 WHERE waiting.tenant <> ours.tenant AND theirs.tasks < ours.others
 	 ORDER BY theirs.tasks, first.scheduled_at, first.id LIMIT 1`
 
@@ -54,12 +54,9 @@ var poorerSQL = `
 // while other workers take the ones it finds.
 const maxShareTries = 5
 
-// shareOut has a run the task of another tenant, if that tenant runs fewer tasks and
-// waits. Mostly there is none, which takes one query.
+// shareOut has a run the task of another tenant, if there still is one that runs fewer
+// tasks and waits.
 func (q *Queue) shareOut(ctx context.Context, a *executor.Attempt) error {
-	if other, err := poorer(ctx, q.pool, a.ID); err != nil || other == 0 {
-		return err
-	}
 	for range maxShareTries {
 		if err := q.exchange(ctx, a, q.takePoorer); !errors.Is(err, errTaken) {
 			return err
@@ -74,22 +71,15 @@ func (q *Queue) takePoorer(ctx context.Context, tx pgx.Tx, a *executor.Attempt) 
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, shareLock); err != nil {
 		return task, err
 	}
-	other, err := poorer(ctx, tx, a.ID)
-	if err != nil || other == 0 {
-		return a.Task, err
+	var other int64
+	err = tx.QueryRow(ctx, poorerSQL, a.ID).Scan(&other)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a.Task, nil
+	}
+	if err != nil {
+		return task, err
 	}
 	return q.replace(ctx, tx, a, other, false)
-}
-
-// poorer returns the job to prefer to a running one, or 0.
-func poorer(ctx context.Context, db interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}, id int64) (other int64, err error) {
-	err = db.QueryRow(ctx, poorerSQL, id).Scan(&other)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil
-	}
-	return other, err
 }
 
 // yieldSQL puts the youngest task of the tenant that runs most tasks back into the
@@ -113,7 +103,7 @@ var yieldSQL = `
 	                   SELECT args, metadata, created_at FROM river_job
 	                    WHERE state = 'available' AND queue = '` + queueName + `' AND args->>'tenant' = waiting.tenant
 	                      AND scheduled_at < '` + realTime + `'
-	                    ORDER BY scheduled_at, id LIMIT 20) AS task
+	                    ORDER BY scheduled_at LIMIT 20) AS task
 	             WHERE waiting.tenant > '' AND (` + runningSQL + `waiting.tenant) = 0
 	               AND (task.args->>'priority')::bigint < $1
 	               AND coalesce(to_timestamp((task.metadata->>'due')::float8), task.created_at) <= now() - $2::interval)

@@ -53,15 +53,16 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 		name, statement string
 		args            []any
 		indexes         []string
+		sorts           int
 	}{
-		{"fetch", head, nil, []string{"river_job_prioritized_fetching_index"}},
-		{"slots", lastSlotsSQL, []any{[]string{"a", "b"}}, []string{"river_job_prioritized_fetching_index", "queue_task_turn"}},
-		{"urgent", urgentSQL, []any{1}, []string{"queue_task_urgent"}},
+		{"fetch", head, nil, []string{"river_job_prioritized_fetching_index"}, 0},
+		{"slots", lastSlotsSQL, []any{[]string{"a", "b"}}, []string{"river_job_prioritized_fetching_index", "queue_task_turn"}, 0},
+		{"choose", chooseSQL, []any{1}, []string{"queue_task_urgent", "queue_task_turn"}, 1}, // of tenants
 	} {
 		plan := explain(t, st, tt.statement, tt.args...)
 		for _, index := range tt.indexes {
-			if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") {
-				t.Errorf("%s:\n%s\nwant it to use %s and to sort nothing", tt.name, plan, index)
+			if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") || strings.Count(plan, "Sort  (") != tt.sorts {
+				t.Errorf("%s:\n%s\nwant it to use %s and to sort no tasks", tt.name, plan, index)
 			}
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/executor"
 )
 
-// urgentSQL finds a waiting task of the same tenant that is more urgent than a
-// running one. It returns no row if the running one was cancelled.
-const urgentSQL = `
-	SELECT urgent.id FROM river_job AS ours LEFT JOIN LATERAL (
+// chooseSQL finds a waiting task of the same tenant that is more urgent than a
+// running one, and a task of a tenant that runs fewer. It returns no row if the
+// running one was cancelled.
+var chooseSQL = `
+	SELECT urgent.id, (` + poorerSQL + `) FROM river_job AS ours LEFT JOIN LATERAL (
 	       SELECT id FROM river_job AS waits
 	        WHERE state = 'available' AND queue = '` + queueName + `' AND args->>'tenant' = ours.args->>'tenant'
 	          AND ((args->>'priority')::bigint, (metadata->>'seq')::bigint)
@@ -32,10 +33,7 @@ const urgentSQL = `
 func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	err := q.shareOut(limited, a)
-	if err == nil {
-		err = q.runUrgent(limited, a)
-	}
+	err := q.choose(limited, a)
 	if _, unknown := errors.AsType[exchangeError](err); unknown {
 		q.log.WarnContext(ctx, "it is unknown whether a task was swapped", "task", a.Task.String(), "err", err)
 		err = q.identify(ctx, a)
@@ -48,16 +46,30 @@ func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	}
 }
 
-// runUrgent has a run the most urgent task of its tenant, which swaps slots with the
-// one that was fetched. If another worker has taken the urgent task meanwhile,
-// nothing changes. It fails with pgx.ErrNoRows if a's job is not ours any more.
-func (q *Queue) runUrgent(ctx context.Context, a *executor.Attempt) error {
-	var urgent *int64
-	if err := q.pool.QueryRow(ctx, urgentSQL, a.ID).Scan(&urgent); err != nil || urgent == nil {
+// choose has a run the right task. Mostly that is the one that was fetched, which
+// takes one query to know. It fails with pgx.ErrNoRows if a's job is not ours any
+// more.
+func (q *Queue) choose(ctx context.Context, a *executor.Attempt) error {
+	var urgent, poorer *int64
+	err := q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &poorer)
+	if err == nil && poorer != nil {
+		if err := q.shareOut(ctx, a); err != nil {
+			return err
+		}
+		err = q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &poorer)
+	}
+	if err != nil || urgent == nil {
 		return err
 	}
+	return q.runUrgent(ctx, a, *urgent)
+}
+
+// runUrgent has a run a more urgent task of its tenant, which swaps slots with the one
+// that was fetched. If another worker has taken the urgent task meanwhile, nothing
+// changes.
+func (q *Queue) runUrgent(ctx context.Context, a *executor.Attempt, urgent int64) error {
 	err := q.exchange(ctx, a, func(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (queue.Task, error) {
-		return q.replace(ctx, tx, a, *urgent, true)
+		return q.replace(ctx, tx, a, urgent, true)
 	})
 	if errors.Is(err, errTaken) {
 		return nil
