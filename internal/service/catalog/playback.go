@@ -18,10 +18,10 @@ type PlaybackInfo struct {
 // listedLife is how long the addresses of a list are valid at least, where they expire.
 const listedLife = time.Hour
 
-// FileURLs returns the addresses of the files that belong to no resolution, by their name, of a video
-// that List returned. Those of a private video stay the same for listedLife, so that a page that
+// FileURLs returns the addresses of the files that belong to no resolution, of a video that List
+// returned. Those of a private video stay the same for listedLife, so that a page that
 // shows a list again and again loads a picture once.
-func (c *Catalog) FileURLs(v video.Video, base string) map[string]string {
+func (c *Catalog) FileURLs(v video.Video, base string) []playback.FileURL {
 	expires, latest := c.now().Truncate(listedLife).Add(2*listedLife), c.keys.Expiry(2*listedLife)
 	if latest.Before(expires) { // the operator set a shorter life
 		expires = latest

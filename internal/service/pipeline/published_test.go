@@ -44,8 +44,12 @@ func TestPublishedFilesAreListedServedAndKept(t *testing.T) {
 			if public {
 				o, err = b.OpenPublic(ctx, id, name)
 			} else {
-				address := playback.SignedURLs(b.Video(id), "", b.Signing, b.Now().Add(time.Hour)).Files[name]
-				token, _, _ := strings.Cut(strings.TrimPrefix(address, "/v/"), "/")
+				var token string
+				for _, f := range playback.SignedURLs(b.Video(id), "", b.Signing, b.Now().Add(time.Hour)).Files {
+					if f.Name == name {
+						token, _, _ = strings.Cut(strings.TrimPrefix(f.URL, "/v/"), "/")
+					}
+				}
 				o, err = b.OpenSigned(ctx, token, id, name)
 			}
 			if err != nil {

@@ -14,7 +14,14 @@ import (
 type URLs struct {
 	HLS, DASH   string                        // where the streams of all resolutions begin
 	Resolutions map[video.Name]ResolutionURLs // of every resolution
-	Files       map[string]string             // by name: the files that the video lists, and those that it will
+	Files       []FileURL                     // that the video lists, and those that it will list
+}
+
+// FileURL is the address of a file that a video lists. Of one that it will list, nothing but the name
+// is known.
+type FileURL struct {
+	video.File
+	URL string
 }
 
 // ResolutionURLs are the addresses of one resolution.
@@ -38,7 +45,7 @@ func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs
 }
 
 // FileURLs returns URLs.Files alone, which takes fewer signatures. Those of a private video expire.
-func FileURLs(v video.Video, base string, keys Signer, expires time.Time) map[string]string {
+func FileURLs(v video.Video, base string, keys Signer, expires time.Time) []FileURL {
 	if v.IsPublic {
 		return fileURLs(v, publicAddress(v, base))
 	}
@@ -73,17 +80,17 @@ func urls(v video.Video, address addressOf) URLs {
 
 // fileURLs returns the addresses of the files that the video lists. Those that every video gets have
 // theirs before they are made.
-func fileURLs(v video.Video, address addressOf) map[string]string {
-	urls := map[string]string{}
+func fileURLs(v video.Video, address addressOf) []FileURL {
+	var all []FileURL
 	for _, f := range v.Files {
-		urls[f.Name] = address(f.Name)
+		all = append(all, FileURL{File: f, URL: address(f.Name)})
 	}
 	for _, name := range pipeline.Published() {
-		if !v.Status.Finished() {
-			urls[name] = address(name)
+		if _, listed := v.File(name); !listed && !v.Status.Finished() {
+			all = append(all, FileURL{File: video.File{Name: name}, URL: address(name)})
 		}
 	}
-	return urls
+	return all
 }
 
 // signedFor returns what the address of a file is signed for: this very file, or the whole stream

@@ -23,6 +23,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -51,7 +52,7 @@ type Catalog interface {
 	State(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
 	States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error)
 	List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (catalog.Page, error)
-	FileURLs(v video.Video, base string) map[string]string
+	FileURLs(v video.Video, base string) []playback.FileURL
 	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
 	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
 	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -128,12 +129,12 @@ func (f *fakeService) List(_ context.Context, by auth.Actor, filter video.Filter
 }
 
 // FileURLs returns the addresses of the files that the video lists.
-func (*fakeService) FileURLs(v video.Video, base string) map[string]string {
-	urls := map[string]string{}
-	for _, file := range v.Files {
-		urls[file.Name] = base + "/" + file.Name
+func (*fakeService) FileURLs(v video.Video, base string) []playback.FileURL {
+	var all []playback.FileURL
+	for _, f := range v.Files {
+		all = append(all, playback.FileURL{File: f, URL: base + "/" + f.Name})
 	}
-	return urls
+	return all
 }
 
 func (f *fakeService) Report(_ context.Context, by auth.Actor, id video.ID) (catalog.Report, error) {

@@ -124,7 +124,7 @@ func TestCompleteUpload(t *testing.T) {
 
 // readyPlayback is a private video with all fields set.
 func readyPlayback() catalog.PlaybackInfo {
-	return catalog.PlaybackInfo{State: readyState(), URLs: playback.URLs{HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Files: map[string]string{"poster.jpg": "http://h/v/1.k.p/x/poster.jpg"}, Resolutions: map[video.Name]playback.ResolutionURLs{
+	return catalog.PlaybackInfo{State: readyState(), URLs: playback.URLs{HLS: "http://h/v/1.k.t/x/master.m3u8", DASH: "http://h/v/1.k.t/x/manifest.mpd", Files: []playback.FileURL{{File: video.File{Name: "poster.jpg"}, URL: "http://h/v/1.k.p/x/poster.jpg"}}, Resolutions: map[video.Name]playback.ResolutionURLs{
 		"720p": {Rendition: "http://h/v/1.k.s/x/720p.mp4?a=1&b=2", Thumbnails: []string{"http://h/v/1.k.s/x/720p-0.jpg"}},
 		"144p": {Rendition: "http://h/v/1.k.s/x/144p.mp4"},
 	}}}

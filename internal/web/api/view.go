@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -65,9 +66,14 @@ type VideoFiles struct {
 	PosterURL string `json:"posterUrl,omitempty" format:"uri" doc:"A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters."`
 }
 
-// viewVideoFiles shows the files of a video. urls has theirs by name.
-func viewVideoFiles(urls map[string]string) VideoFiles {
-	return VideoFiles{PosterURL: urls[video.PosterFile]}
+func viewVideoFiles(files []playback.FileURL) VideoFiles {
+	var out VideoFiles
+	for _, f := range files {
+		if f.Name == video.PosterFile {
+			out.PosterURL = f.URL
+		}
+	}
+	return out
 }
 
 // VideoBasics is common to all views of a video. It is exported because huma ignores
