@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-systemd test-arm64 lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-arm64
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-container test-systemd test-arm64 lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ test-cluster: deps-test ## Break a fleet of real processes in every way we know
 
 test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose
 	$(GO) test -C test/packaging -count=1 ./...
+
+# The first time it makes its images, which takes minutes. They stay, as localhost/spool-test/….
+test-container: deps-container ## Build the images and run the services of the compose file with podman; send a film through (root)
+	SPOOL_TEST_CONTAINER=1 $(GO) test -C test/packaging -count=1 -v -timeout 60m -run TestFleetInContainers ./...
 
 test-systemd: deps build ## Start the unit under a real systemd, in namespaces of its own, and send a film through (root)
 	scripts/test-systemd.sh
@@ -107,6 +111,9 @@ deps-test:
 
 deps-cluster:
 	@scripts/install-deps.sh cluster
+
+deps-container:
+	@scripts/install-deps.sh container
 
 deps-arm64:
 	@scripts/install-deps.sh arm64

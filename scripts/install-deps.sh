@@ -7,6 +7,8 @@
 #                          S3 server, and systemd's check of units
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
+#   install-deps.sh container  what the test of the containers needs: podman,
+#                          buildah, a runtime, mmdebstrap and an S3 server
 #   install-deps.sh arm64  what runs programs of that architecture
 set -eu
 
@@ -36,15 +38,16 @@ case ${1:-run} in
 run) ;;
 test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)" ;;
 cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
+container) packages="$packages$(missing curl curl)$(missing podman podman)$(missing buildah buildah)$(missing runc runc)$(missing mmdebstrap mmdebstrap)" ;;
 arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)
-	echo "usage: $0 run|test|cluster|arm64" >&2
+	echo "usage: $0 run|test|cluster|container|arm64" >&2
 	exit 2
 	;;
 esac
 
 case ${1:-run} in
-test | cluster) "$(dirname "$0")/install-s3.sh" ;;
+test | cluster | container) "$(dirname "$0")/install-s3.sh" ;;
 esac
 [ -n "$packages" ] || exit 0
 
