@@ -21,6 +21,36 @@ type Chunking struct {
 // DefaultChunking is what workers use.
 var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second}
 
+// maxChunkPixels is about how much one chunk may encode: 20 s of all sizes up to 4k at 30 frames a
+// second. That takes some minutes. Chunks of larger or faster videos are shorter, so that tenants who
+// take turns on few workers wait no longer for them, and a task that is interrupted loses no more.
+const maxChunkPixels = 10e9
+
+// minShare is the shortest that a chunk gets for that reason: a quarter. Each chunk begins with a
+// keyframe, and very short ones would cost too much.
+const minShare = 0.25
+
+// forPixels returns chunks that are shorter if so many pixels a second are encoded.
+func (c Chunking) forPixels(perSecond float64) Chunking {
+	share := min(1, maxChunkPixels/(perSecond*c.Length.Seconds()))
+	if !(share < 1) { // also if the rate is unknown
+		return c
+	}
+	share = max(share, minShare)
+	shorter := func(d time.Duration) time.Duration { return time.Duration(share * float64(d)) }
+	c.Length, c.Min, c.Whole, c.MinLast = shorter(c.Length), shorter(c.Min), shorter(c.Whole), shorter(c.MinLast)
+	return c
+}
+
+// pixelRate is how many pixels a second all renditions of a plan have together.
+func pixelRate(p *video.Plan) float64 {
+	pixels := 0.0
+	for _, r := range p.Renditions {
+		pixels += float64(r.Width) * float64(r.Height)
+	}
+	return pixels * min(p.Input.FrameRate, maxRate)
+}
+
 // chunks cuts a video at keyframes. A video whose container does not seek
 // exactly, or whose frames have no times, is one chunk.
 //

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,5 +42,36 @@ func TestChunksGetShorter(t *testing.T) {
 				t.Errorf("seconds of the chunks (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLargeVideosHaveShortChunks checks the lengths, and that usual sizes keep theirs.
+func TestLargeVideosHaveShortChunks(t *testing.T) {
+	t.Parallel()
+	ladder := func(rate float64, sizes ...int) *video.Plan {
+		p := &video.Plan{Input: video.Input{FrameRate: rate}}
+		for _, height := range sizes {
+			p.Renditions = append(p.Renditions, video.Rendition{Width: height * 16 / 9, Height: height})
+		}
+		return p
+	}
+	to4k := []int{2160, 1440, 1080, 720, 480, 360, 240, 144}
+	to8k := append([]int{4320}, to4k...)
+	for _, tt := range []struct {
+		name          string
+		plan          *video.Plan
+		length, whole time.Duration
+	}{
+		{"1080p at 60", ladder(60, 1080, 720, 480), 20 * time.Second, 30 * time.Second},
+		{"all sizes up to 4k at 30", ladder(30, to4k...), 20 * time.Second, 30 * time.Second},
+		{"an unknown rate", ladder(0, to8k...), 20 * time.Second, 30 * time.Second},
+		{"all sizes up to 8k at 30", ladder(30, to8k...), 6800 * time.Millisecond, 10200 * time.Millisecond},
+		{"all sizes up to 8k at 60", ladder(60, to8k...), 5 * time.Second, 7500 * time.Millisecond},
+		{"more frames than are encoded", ladder(1000, to8k...), 5 * time.Second, 7500 * time.Millisecond},
+	} {
+		got := DefaultChunking.forPixels(pixelRate(tt.plan))
+		if got.Length.Round(100*time.Millisecond) != tt.length || got.Whole.Round(100*time.Millisecond) != tt.whole {
+			t.Errorf("%s: chunks of %v, and of one piece up to %v; want %v and %v", tt.name, got.Length, got.Whole, tt.length, tt.whole)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)
 	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
-	p.Chunks = cut.chunks(line, tb, found.SeeksExactly(), limit)
+	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), limit)
 	if onePacketPerFrame(s, line) {
 		countFrames(p.Chunks, line, limit)
 	}
