@@ -152,6 +152,10 @@ func newestFirst(a, b video.Cursor) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
+// scanning has an element while a search reads metadata. One at a time does in the
+// whole process: they take turns after each batch, and leave the cores to others.
+var scanning = make(chan struct{}, 1)
+
 // pause makes a search rest as long as it has worked, so that requests which need only a
 // moment are not delayed by searches that keep all cores busy. Yielding would not do: the
 // runtime looks for new requests when it has nothing else to run, or every ten
@@ -233,8 +237,17 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		return 0, wrap("search metadata", err)
 	}
 	defer rows.Close()
+	if !rows.Next() { // as usual: there is nothing to wait for
+		return 0, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
+	}
+	select {
+	case scanning <- struct{}{}:
+		defer func() { <-scanning }()
+	case <-ctx.Done():
+		return 0, wrap("search metadata", ctx.Err())
+	}
 	pause := newPause(time.Millisecond)
-	for ; rows.Next() && (n == 0 || !s.over()); n++ {
+	for more := true; more && (n == 0 || !s.over()); more, n = rows.Next(), n+1 {
 		var at video.Cursor
 		var created int64
 		var status video.Status
