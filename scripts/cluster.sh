@@ -15,7 +15,7 @@ export AWS_ACCESS_KEY_ID=cluster AWS_SECRET_ACCESS_KEY=cluster-secret
 # versitygw answers 8090; the API processes 8081 and 8082; the workers 8083 to 8085.
 export SPOOL_STORAGE_URL="s3://films/spool?region=us-east-1&endpoint=http://127.0.0.1:8090"
 export SPOOL_DATABASE_URL="postgres://spool@127.0.0.1:8091/spool"
-export SPOOL_API_KEY=$key SPOOL_BASE_URL=http://127.0.0.1:$port SPOOL_LOG_FORMAT=json
+export SPOOL_BASE_URL=http://127.0.0.1:$port SPOOL_LOG_FORMAT=json
 
 # A fleet that runs already would lose its files to the next lines.
 for taken in "$port" 8081 8082 8083 8084 8085 8090 8091; do
@@ -121,7 +121,7 @@ run s3 env ROOT_ACCESS_KEY=$AWS_ACCESS_KEY_ID ROOT_SECRET_KEY=$AWS_SECRET_ACCESS
 await s3 curl -fsS http://127.0.0.1:8090/health
 
 for n in 1 2; do
-	run "api$n" env SPOOL_ROLE=api SPOOL_LISTEN=127.0.0.1:808$n SPOOL_DATA_DIR="$dir/api$n" "$spool" serve
+	run "api$n" env SPOOL_ROLE=api SPOOL_API_KEY=$key SPOOL_LISTEN=127.0.0.1:808$n SPOOL_DATA_DIR="$dir/api$n" "$spool" serve
 done
 for n in 1 2 3; do
 	run "worker$n" env SPOOL_ROLE=worker SPOOL_WORKERS=1 SPOOL_LISTEN=127.0.0.1:808$((n + 2)) SPOOL_DATA_DIR="$dir/worker$n" "$spool" serve
