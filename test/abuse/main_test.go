@@ -69,7 +69,7 @@ func TestAbuse(t *testing.T) {
 	if os.Getenv(runVariable) == "" {
 		t.Skipf("set %s=1, or run make abuse: it takes minutes", runVariable)
 	}
-	r := &report{began: time.Now()}
+	r := &report{began: time.Now(), load: loadAverage()}
 	for _, a := range attacks {
 		t.Run(strings.ReplaceAll(strings.Trim(a.name, "/"), " ", "-"), func(t *testing.T) {
 			o := &outcome{t: t, report: r, attack: a.name}
@@ -82,6 +82,7 @@ func TestAbuse(t *testing.T) {
 // report is the table of all attacks.
 type report struct {
 	began time.Time
+	load  string // of the machine, before the first attack
 	mu    sync.Mutex
 	rows  []string
 	bad   int
@@ -127,6 +128,7 @@ func (r *report) write(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Abuse\n\nWritten by `make abuse`; do not edit. %d cores, %s, %.0f minutes.\n\n",
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), time.Since(r.began).Minutes())
+	fmt.Fprintf(&b, "Load average of the machine before the attacks: %s; after them: %s.\n\n", r.load, loadAverage())
 	b.WriteString(introduction)
 	b.WriteString("| attack | what must hold | measured | |\n|---|---|---|---|\n")
 	b.WriteString(strings.Join(r.rows, "\n") + "\n")
@@ -138,9 +140,20 @@ func (r *report) write(t *testing.T) {
 	}
 }
 
+// loadAverage says how much else the machine had to do in the last minute: response times depend on it.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	minute, _, _ := strings.Cut(string(b), " ")
+	return minute
+}
+
 const introduction = `The built program with SQLite and a disk is attacked by clients on the same machine. Attackers run
 with the lowest priority, since real ones have machines of their own. The response times are those of
 a client of another tenant, which reads one video again and again: first while nothing else happens
-("quiet"), then during the attack. [SECURITY.md](../SECURITY.md) describes the limits that are tested.
+("quiet"), then during the attack. Where the machine has other work to do, as a load average above its
+number of cores shows, these two vary a lot from run to run. [SECURITY.md](../SECURITY.md) describes the limits that are tested.
 
 `
