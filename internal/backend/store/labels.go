@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxIndexed is how many labels of a video are indexed. Each takes 170 to 270 bytes, so
+// maxIndexed is how many labels of a video are indexed. Each takes 180 to 270 bytes, so
 // this many take about as much as the largest metadata itself. Of a video with more,
 // none is indexed: searches read its metadata.
 const maxIndexed = 64
