@@ -110,6 +110,7 @@ const (
 	resolutionPath = "/api/video/resolution/{id}"
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
+	usagePath      = "/api/usage"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -148,6 +149,7 @@ func describedSuccesses(s *server, d *description) {
 		w := s.waitReady(u)
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
+		d.ask(s, 200, "GET", usagePath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -116,8 +117,20 @@ func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, err
 	if err != nil {
 		return catalog.Page{}, err
 	}
-	c.hold(release)
+	began := time.Now()
+	c.hold(func() { releaseRested(release, time.Since(began)) })
 	return a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
+}
+
+// releaseRested releases a slot that was in use for a time. After more than a moment the slot rests
+// for as long, so that one key with large pages never keeps a core busy.
+func releaseRested(release func(), worked time.Duration) {
+	const moment, longest = 5 * time.Millisecond, time.Second
+	if worked < moment {
+		release()
+		return
+	}
+	time.AfterFunc(min(worked, longest), release)
 }
 
 // listQuery is a decoded list request.
