@@ -73,9 +73,11 @@ func withEnv(name, value string) option {
 	return func(s *server) { s.env[name] = value }
 }
 
-// measured has outputs compared with their sources, as a server does unless it is
-// told otherwise.
-func measured() option { return withEnv("SPOOL_MEASURE_QUALITY", "") }
+// measured has outputs made with the usual quality and compared with their sources, as
+// a server does unless it is told otherwise.
+func measured() option {
+	return func(s *server) { s.env["SPOOL_MEASURE_QUALITY"], s.env["SPOOL_QUALITY"] = "", "" }
+}
 
 // withDataDir lets the server work on a data directory of the caller's.
 func withDataDir(dir string) option {
@@ -99,9 +101,10 @@ func prepare(t testing.TB, options ...option) *server {
 		"SPOOL_LISTEN":    "127.0.0.1:0",
 		"SPOOL_API_KEY":   apiKey,
 		"SPOOL_LOG_LEVEL": "debug",
-		// Comparing every output with its source takes a third of the work. Tests
-		// that want it say so.
+		// Comparing every output with its source takes a third of the work, and good
+		// compression much of the rest. Tests that want them say so.
 		"SPOOL_MEASURE_QUALITY": "false",
+		"SPOOL_QUALITY":         "fast",
 	}}
 	for _, o := range options {
 		o(s)
