@@ -104,6 +104,7 @@ func (s *spoiler) wantOneKey() {
 // TestConsoleGoesOnAfterTrouble loses the answers to what the page asks for.
 func TestConsoleGoesOnAfterTrouble(t *testing.T) {
 	t.Parallel()
+	oneBackend(t, "the page decides, which knows the API alone")
 	work := newGate(t, encodeRun, hold) // or the video could be ready before the page looks again
 	c := openConsole(t, work.tools())
 	c.enter(apiKey)

@@ -66,6 +66,7 @@ func (s *server) wantFailure(u upload, code, words string) {
 // gone.
 func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	t.Parallel()
+	oneBackend(t, "the worker counts, and queuetest covers attempts on both queues")
 	g := newGate(t, encodeRun, exitOne)
 	s := start(t, g.tools())
 	u := s.submit(tinyVideo, clip(t, tinyClip))

@@ -243,6 +243,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 
 func TestADeletionStopsMeasuring(t *testing.T) {
 	t.Parallel()
+	oneBackend(t, "TestDeletingStopsTheWork covers a deletion in the middle of a task")
 	g := newGate(t, measureRun, hold)
 	s := start(t, g.tools(), measured())
 	whole, half := s.submit(tinyVideo, clip(t, tinyClip)), s.submit(tinyVideo, clip(t, tinyClip))
