@@ -10,13 +10,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
-
-// goTest is what a job with tests runs.
-const goTest = "go test"
 
 // job is a run of the go command, or a check.
 type job struct {
@@ -24,6 +22,8 @@ type job struct {
 	what string   // it runs
 	args []string // of the go command
 	env  []string
+	// flags and packages of go test, instead of args.
+	flags, packages []string
 	// check, if set, is run instead of the go command. It returns what is wrong.
 	check func(context.Context) (output string, err error)
 }
@@ -36,13 +36,15 @@ func (j job) run(ctx context.Context, r *report) {
 	switch {
 	case j.check != nil:
 		output, err = j.check(ctx)
-	case j.what == goTest:
+	case j.packages != nil:
 		j.runTests(ctx, r)
 		return
 	default:
 		var out []byte
-		out, err = command(ctx, j.args, j.env).CombinedOutput()
+		cmd := command(ctx, j.args, j.env)
+		out, err = cmd.CombinedOutput()
 		output = string(out)
+		r.spent(j.name, j.what, cmd.ProcessState)
 	}
 	if err != nil {
 		r.failed(j.name, j.what, time.Since(began), fmt.Sprintf("%s%v\n", output, err))
@@ -53,9 +55,8 @@ func (j job) run(ctx context.Context, r *report) {
 
 // runTests runs go test and passes on what it tells.
 func (j job) runTests(ctx context.Context, r *report) {
-	began, t := time.Now(), newTranscript(j.name)
-	args := append([]string{"test", "-json", "-vet=off"}, j.args[1:]...)
-	cmd := command(ctx, args, j.env)
+	began, t := time.Now(), newTranscript(j)
+	cmd := command(ctx, slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-s -w"}, j.flags, j.packages), j.env)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	fail := func(err error) {
@@ -73,6 +74,7 @@ func (j job) runTests(ctx context.Context, r *report) {
 	if err := cmd.Wait(); err != nil && failures == 0 {
 		fail(err)
 	}
+	r.spent(j.name, j.what, cmd.ProcessState)
 }
 
 // read passes on the events of a run until they end, and returns how many

@@ -50,6 +50,7 @@ func run(ctx context.Context, target string) (ok bool, err error) {
 	}
 	began, r := time.Now(), newReport(os.Stdout)
 	runAll(ctx, lanes, r)
+	r.retry(ctx)
 	return r.finish(time.Since(began)), nil
 }
 

@@ -103,7 +103,11 @@ func everything(all selection) []lane {
 // test is a run of go test over packages. Its programs are linked without what only
 // debuggers need.
 func test(name string, env, packages []string, flags ...string) job {
-	return job{name: name, what: goTest, env: env, args: slices.Concat([]string{"test", "-ldflags=-s -w"}, flags, packages)}
+	what := fmt.Sprintf("%d packages", len(packages))
+	if len(packages) == 1 {
+		what = short(packages[0])
+	}
+	return job{name: name, what: what, env: env, flags: flags, packages: packages}
 }
 
 // selection is a list of packages.

@@ -30,11 +30,22 @@ type report struct {
 	mu       sync.Mutex
 	skipped  map[testName]string // with the reason
 	ran      map[testName]bool
-	failures []string // what failed, and what it printed
+	failures []failure
+	unsteady []string // the tests that failed, and passed when they ran once more
+	cost     []cost
+	slowest  []slowTest
 }
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, skipped: map[testName]string{}, ran: map[testName]bool{}}
+}
+
+// failure is a package or a check that failed.
+type failure struct {
+	output string // what it printed
+	// again runs the failed tests once more; nil where that would prove nothing.
+	again *job
+	tests []string // that failed, without subtests
 }
 
 // line prints the end of a package or a check.
@@ -54,19 +65,19 @@ func (r *report) failed(job, what string, took time.Duration, output string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line("FAIL", job, what, took.Seconds(), "")
-	r.failures = append(r.failures, fmt.Sprintf("--- %s: %s\n%s", job, what, output))
+	r.failures = append(r.failures, failure{output: fmt.Sprintf("--- %s: %s\n%s", job, what, output)})
 }
 
 // transcript is what one job has printed so far, by test. The output of a package
 // itself is that of the test with no name.
 type transcript struct {
-	job    string
+	job    job
 	output map[testName]*strings.Builder
 	failed map[string][]string // the failed tests of a package, in order
 }
 
-func newTranscript(job string) *transcript {
-	return &transcript{job: job, output: map[testName]*strings.Builder{}, failed: map[string][]string{}}
+func newTranscript(j job) *transcript {
+	return &transcript{job: j, output: map[testName]*strings.Builder{}, failed: map[string][]string{}}
 }
 
 // add notes a line of go test -json.
@@ -88,6 +99,7 @@ func (r *report) add(t *transcript, e event) {
 			r.endPackage(t, e)
 			return
 		}
+		r.timed(t.job.name, name, e.Elapsed)
 		r.endTest(t, name, e.Action)
 	}
 }
@@ -136,7 +148,7 @@ func reason(output *strings.Builder) string {
 func (r *report) endPackage(t *transcript, e event) {
 	own := t.output[testName{e.Package, ""}]
 	if e.Action == "fail" {
-		r.line("FAIL", t.job, short(e.Package), e.Elapsed, "")
+		r.line("FAIL", t.job.name, short(e.Package), e.Elapsed, "")
 		r.failures = append(r.failures, t.failure(e.Package))
 		return
 	}
@@ -144,14 +156,35 @@ func (r *report) endPackage(t *transcript, e event) {
 	if own != nil && strings.Contains(own.String(), "(cached)") {
 		note = "(cached)"
 	}
-	r.line("ok", t.job, short(e.Package), e.Elapsed, note)
+	r.line("ok", t.job.name, short(e.Package), e.Elapsed, note)
 }
 
-// failure returns what a failed package printed: its failed tests, or all of it
-// when it ended in the middle of a test.
-func (t *transcript) failure(pkg string) string {
+// failure returns what a failed package printed, and how to run its failed tests again.
+func (t *transcript) failure(pkg string) failure {
+	f := failure{output: t.text(pkg), tests: topLevel(t.failed[pkg])}
+	if len(f.tests) > 0 && !strings.Contains(f.output, "DATA RACE") && !strings.Contains(f.output, "panic: ") {
+		f.again = t.job.only(pkg, f.tests)
+	}
+	return f
+}
+
+// topLevel returns the names of tests without those of their subtests.
+func topLevel(tests []string) []string {
+	var names []string
+	for _, name := range tests {
+		top, _, _ := strings.Cut(name, "/")
+		if !slices.Contains(names, top) {
+			names = append(names, top)
+		}
+	}
+	return names
+}
+
+// text returns what a failed package printed: its failed tests, or all of it when
+// it ended in the middle of a test.
+func (t *transcript) text(pkg string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s: %s\n", t.job, short(pkg))
+	fmt.Fprintf(&b, "--- %s: %s\n", t.job.name, short(pkg))
 	names := t.failed[pkg]
 	var others []string
 	for name := range t.output {
@@ -172,9 +205,13 @@ func (t *transcript) failure(pkg string) string {
 // finish prints the skipped tests and the failures, and reports whether there were
 // none of the latter.
 func (r *report) finish(took time.Duration) (ok bool) {
+	r.printCost()
 	r.printSkipped()
 	for _, f := range r.failures {
-		fmt.Fprintf(r.out, "\n%s", f)
+		fmt.Fprintf(r.out, "\n%s", f.output)
+	}
+	if len(r.unsteady) > 0 {
+		fmt.Fprintf(r.out, "\nUnsteady, each a fault to mend (failed above, passed when run once more):\n  %s\n", strings.Join(r.unsteady, "\n  "))
 	}
 	verdict := "All is well"
 	if len(r.failures) > 0 {

@@ -28,7 +28,7 @@ func TestAReportEndsWithWhatFailed(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	r := newReport(&out)
-	if failures := r.read(newTranscript("plain"), strings.NewReader(told)); failures != 2 {
+	if failures := r.read(newTranscript(job{name: "plain"}), strings.NewReader(told)); failures != 2 {
 		t.Errorf("%d packages failed; want 2", failures)
 	}
 	if r.finish(90 * time.Second) {
@@ -52,8 +52,8 @@ func TestATestThatRanElsewhereWasNotSkipped(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	r := newReport(&out)
-	r.read(newTranscript("one"), strings.NewReader(`{"Action":"skip","Package":"p","Test":"T"}`))
-	r.read(newTranscript("two"), strings.NewReader(`{"Action":"pass","Package":"p","Test":"T"}`))
+	r.read(newTranscript(job{name: "one"}), strings.NewReader(`{"Action":"skip","Package":"p","Test":"T"}`))
+	r.read(newTranscript(job{name: "two"}), strings.NewReader(`{"Action":"pass","Package":"p","Test":"T"}`))
 	if !r.finish(time.Second) || strings.Contains(out.String(), "Skipped") {
 		t.Errorf("the report is\n%s", out.String())
 	}
@@ -70,11 +70,9 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	raced, seen := map[string]bool{}, map[string]int{}
 	for _, lane := range lanes {
 		for _, j := range lane {
-			for _, arg := range j.args {
-				if strings.HasPrefix(arg, module) {
-					seen[short(arg)]++
-					raced[short(arg)] = j.name == "race"
-				}
+			for _, arg := range j.packages {
+				seen[short(arg)]++
+				raced[short(arg)] = j.name == "race"
 			}
 		}
 	}
@@ -96,7 +94,7 @@ func TestARaceIsShownWhereverItWasPrinted(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	r := newReport(&out)
-	r.read(newTranscript("race"), strings.NewReader(`{"Action":"output","Package":"p","Test":"TestGood","Output":"WARNING: DATA RACE\nWrite at 0x1\n"}
+	r.read(newTranscript(job{name: "race"}), strings.NewReader(`{"Action":"output","Package":"p","Test":"TestGood","Output":"WARNING: DATA RACE\nWrite at 0x1\n"}
 {"Action":"pass","Package":"p","Test":"TestGood"}
 {"Action":"output","Package":"p","Test":"TestBad","Output":"race detected during execution of test\n"}
 {"Action":"fail","Package":"p","Test":"TestBad"}
