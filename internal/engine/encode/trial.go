@@ -17,8 +17,6 @@ import (
 // A trial encodes a second of a test pattern with a keyframe in its middle.
 const (
 	trialRate   = 25
-	trialWidth  = 640
-	trialHeight = 360
 	trialKey    = 10 // the frame at which a keyframe is requested
 	trialTime   = 30 * time.Second
 	trialMemory = 2 << 30
@@ -74,9 +72,18 @@ func (enc *Encoder) trial(ctx context.Context, e codecEncoder) error {
 	return nil
 }
 
+// trialSize is that of the test pattern. Some hardware refuses small frames; software takes any,
+// and every start of the program waits for it.
+func trialSize(a Accelerator) video.Rendition {
+	if a == Software {
+		return video.Rendition{Width: 160, Height: 90}
+	}
+	return video.Rendition{Width: 640, Height: 360}
+}
+
 // trialArgs encode to a list of packets on standard output.
 func trialArgs(e codecEncoder) []string {
-	r := video.Rendition{Width: trialWidth, Height: trialHeight}
+	r := trialSize(e.accelerator)
 	p := &video.Plan{Codec: e.codec, Input: video.Input{FrameRate: trialRate}, Chunks: make([]video.Chunk, 1)}
 	filters := "format=yuv420p"
 	if e.upload != "" {
