@@ -187,7 +187,7 @@ func TestRevokingTheSigningKey(t *testing.T) {
 	id := printed[[]key](t, s.cli("signing-keys", "list", "--json"))[0].ID
 	s.cli("signing-keys", "revoke", id, "--yes")
 
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for s.get(leaked).status != http.StatusForbidden && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 	}

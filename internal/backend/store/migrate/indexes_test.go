@@ -43,7 +43,7 @@ func heldUp(ctx context.Context, t *testing.T, db *sql.DB) (end func(), result <
 		done <- err
 	}()
 	const waits = `SELECT 'yes' FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'`
-	for deadline := time.Now().Add(20 * time.Second); len(names(t, db, waits)) == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(names(t, db, waits)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the build never came to wait for the open transaction")
 		}

@@ -114,7 +114,7 @@ func TestPostgresKilledStarter(t *testing.T) {
 	}
 	db := openPostgres(t, address)
 	const asleep = `SELECT 'yes' FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
-	for deadline := time.Now().Add(20 * time.Second); len(names(t, db, asleep)) == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(names(t, db, asleep)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the starter never came to its migration")
 		}
