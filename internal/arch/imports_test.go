@@ -158,6 +158,9 @@ func breaches(packages []pkg) []string {
 			found = append(found, fmt.Sprintf("%s has a name that does not say what it owns: everything ends up in such a package", p.ImportPath))
 		}
 		for _, imported := range p.Imports {
+			if within(p.ImportPath, module+"/client") && notStandard(imported) {
+				found = append(found, fmt.Sprintf("%s must not import %s: whoever imports the client gets the standard library only", p.ImportPath, imported))
+			}
 			if within(imported, module+"/cmd") {
 				found = append(found, fmt.Sprintf("%s imports %s: cmd is the wiring at the top, and nobody builds on it", p.ImportPath, imported))
 			}
@@ -283,6 +286,9 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/service/servicetest", module + "/internal/backend/blob/disk", ""},
 		{"internal/service/catalog", module + "/cmd/spool", "nobody builds on it"},
 		{"internal/service/utils", "fmt", "does not say what it owns"},
+		{"client", "net/http", ""},
+		{"client", "github.com/google/uuid", "standard library only"},
+		{"client", module + "/internal/video", "standard library only"},
 	}
 	for _, tt := range tests {
 		found := strings.Join(breaches([]pkg{{ImportPath: module + "/" + tt.from, Imports: []string{tt.imported}}}), "\n")
