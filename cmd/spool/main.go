@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -23,6 +24,7 @@ const (
 	exitOK    = 0
 	exitError = 1 // something went wrong
 	exitUsage = 2 // the command line or the settings are wrong
+	// 3: of several things to do, some were done; see clientcmd.Ended
 )
 
 func main() {
@@ -31,6 +33,7 @@ func main() {
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)
 	p := &process{
+		stdin:           os.Stdin,
 		stdout:          os.Stdout,
 		stderr:          os.Stderr,
 		now:             time.Now,
@@ -49,6 +52,7 @@ func main() {
 
 // process is what a command needs from the world around it.
 type process struct {
+	stdin           io.Reader
 	stdout, stderr  io.Writer
 	now             func() time.Time
 	exit            func(code int) // for leaving without an orderly end
@@ -82,7 +86,13 @@ func (p *process) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	err = command.Run(p)
+	err = command.Run(p, p.world())
+	if e, ok := errors.AsType[*clientcmd.Ended](err); ok {
+		return e.Code
+	}
+	if _, bad := errors.AsType[*clientcmd.UsageError](err); bad {
+		return p.fail(err, exitUsage)
+	}
 	if _, bad := errors.AsType[*configError](err); bad {
 		return p.fail(err, exitUsage)
 	}

@@ -31,6 +31,9 @@ type settings struct {
 	faults []string
 }
 
+// serverFlag names the server in the commands that speak to one. It is a setting of theirs, but not of serve.
+const serverFlag = "server"
+
 // notSetting lists flags of serve that are not settings.
 var notSetting = []string{"help", "config"}
 
@@ -59,7 +62,7 @@ func (s *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that is not on the command line, or nil.
 func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !slices.Contains(s.names, flag.Name) {
+	if !slices.Contains(append(s.names, serverFlag), flag.Name) {
 		return nil, nil
 	}
 	s.load(ctx)

@@ -32,6 +32,8 @@ var wings = map[string][]string{
 	"backend": {"video"},
 	"video":   {},
 	"arch":    {},
+
+	"clientcmd": {},
 }
 
 // wingOf returns the folder of internal/ that a package lies in, or "".
@@ -286,6 +288,8 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/service/servicetest", module + "/internal/backend/blob/disk", ""},
 		{"internal/service/catalog", module + "/cmd/spool", "nobody builds on it"},
 		{"internal/service/utils", "fmt", "does not say what it owns"},
+		{"internal/clientcmd", module + "/client", ""},
+		{"internal/clientcmd", module + "/internal/video", "the arrows are"},
 		{"client", "net/http", ""},
 		{"client", "github.com/google/uuid", "standard library only"},
 		{"client", module + "/internal/video", "standard library only"},

@@ -147,6 +147,8 @@ type cutter struct {
 	target  atomic.Value // host:port
 	every   atomic.Int64 // bytes after which a connection breaks; 0: never
 	cuts    atomic.Int64
+	hold    atomic.Int64 // bytes after which a connection takes no more; 0: none
+	held    atomic.Int64 // connections that do not
 }
 
 func newCutter(t testing.TB, s *server) *cutter {
@@ -184,11 +186,18 @@ func (c *cutter) pass(from net.Conn) {
 		defer from.Close()
 		_, _ = io.Copy(from, to) // until one of them closes
 	})
-	if every := c.every.Load(); every > 0 {
+	hold, every := c.hold.Load(), c.every.Load()
+	switch {
+	case hold > 0:
+		if n, _ := io.CopyN(to, from, hold); n == hold {
+			c.held.Add(1)
+			wait.Wait() // until the server gives up, or another request ends this one
+		}
+	case every > 0:
 		if n, _ := io.CopyN(to, from, every); n == every {
 			c.cuts.Add(1)
 		}
-	} else {
+	default:
 		_, _ = io.Copy(to, from)
 	}
 	to.Close()
