@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -43,6 +44,7 @@ func main() {
 		openTenants:     openTenants,
 		settings: settings{
 			environ:     os.LookupEnv,
+			variables:   os.Environ,
 			defaultFile: "spool.toml",
 			user:        os.Geteuid(),
 		},
@@ -79,7 +81,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(fmt.Errorf("%w (spool --help explains the commands)", err), exitUsage)
 	}
-	if faults := append(p.settings.faults, commandFaults(command)...); len(faults) > 0 {
+	if faults := slices.Concat(p.settings.faults, p.settings.misspelt(), commandFaults(command)); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
 	}
 	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it

@@ -20,8 +20,9 @@ import (
 // all faults are reported together.
 type settings struct {
 	environ     func(name string) (string, bool)
-	defaultFile string // read when no other is named and it exists
-	user        int    // the user that the process runs as
+	variables   func() []string // all of them, as NAME=value; nil: none
+	defaultFile string          // read when no other is named and it exists
+	user        int             // the user that the process runs as
 
 	names  []string          // every setting, as its flag is called
 	values map[string]string // the file's
