@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -133,6 +134,20 @@ func TestTheGoClientExplainsRefusals(t *testing.T) {
 	}
 	if _, err := s.client().Wait(ctx, v.ID, nil); !isFailure(err, "not_a_video") {
 		t.Errorf("waiting for it ends with %v", err)
+	}
+}
+
+// TestTheExamplesOfTheGoClient runs what its documentation shows.
+func TestTheExamplesOfTheGoClient(t *testing.T) {
+	oneBackend(t, "they do what TestTheGoClient does")
+	t.Parallel()
+	s := shared(t)
+	dir := films(t, "film.mp4")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run=^Example", "../../client")
+	cmd.Env = append(os.Environ(), "SPOOL_SERVER="+s.url, "SPOOL_API_KEY="+s.key, "SPOOL_TEST_FILMS="+dir, "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "--- PASS: Example") != 4 {
+		t.Errorf("the examples end with %v:\n%s", err, out)
 	}
 }
 
