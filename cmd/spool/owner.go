@@ -11,13 +11,15 @@ import (
 	"syscall"
 )
 
-// forbidden explains why a file could not be opened, if it is not this user's. SQLite only says that it could not.
+// forbidden explains why a file could not be opened, if it is not this user's. SQLite only says that it could
+// not. In every other case it returns err.
 func forbidden(path string, err error) error {
 	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 		const readWrite = 6
 		if access := syscall.Access(file, readWrite); errors.Is(access, fs.ErrPermission) || errors.Is(access, syscall.EROFS) {
+			owner, me := ownerOf(file), userName(os.Geteuid())
 			return fmt.Errorf("%s belongs to %s, and %s may not read and write it: run spool as %s, or give the folder to %s: %w",
-				file, ownerOf(file), userName(os.Geteuid()), ownerOf(file), userName(os.Geteuid()), err)
+				file, owner, me, owner, me, cmpErr(err, access))
 		}
 	}
 	return err

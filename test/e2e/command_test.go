@@ -277,3 +277,30 @@ func TestTheCommandLineOnATerminal(t *testing.T) {
 }
 
 func first(a, _ string) string { return a }
+
+// TestTheDoctorIsHappyBesideAServer on both kinds of back end.
+func TestTheDoctorIsHappyBesideAServer(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	out, _ := outcome(t, s.command("doctor", "--json", "--listen="+strings.TrimPrefix(s.url, "http://"), "--base-url="+s.url), 0)
+	results := map[string]string{}
+	for line := range strings.Lines(out) {
+		var f struct{ Check, Result, Text, Fix string }
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if f.Result == "failure" || (f.Result == "ok") != (f.Fix == "") {
+			t.Errorf("found %s", line)
+		}
+		results[f.Check] += f.Text + "\n"
+	}
+	for check, want := range map[string]string{
+		"ffmpeg": "encodes h264", "sandbox": "attacks from inside fail", "limits": "cores", "disk": "MiB/s",
+		"database": byBackend("SQLite 3", "PostgreSQL "), "storage": byBackend("linked", "copied, listed and deleted"),
+		"server": "is ready", "base_url": "uploads of 64 MiB pass",
+	} {
+		if !strings.Contains(results[check], want) {
+			t.Errorf("%s: %q; want %q", check, results[check], want)
+		}
+	}
+}
