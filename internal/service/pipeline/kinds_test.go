@@ -59,7 +59,7 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := DelayNoPurge(); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Purge}) {
 		t.Errorf("a purge does not wait for %v; want measure and purge", got)
 	}
-	if got := PerRendition(); got != string(queue.Assemble) {
+	if got := PerRendition(); got != string(queue.Assemble) || got != store.PerRendition {
 		t.Errorf("%s has a step for each rendition", got)
 	}
 	for kind, want := range map[queue.Kind][2]bool{
