@@ -38,10 +38,10 @@ func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) err
 }
 
 // UseClock sets the clock of events. Without it they get the time of this machine.
-func (s *Store) UseClock(now func() time.Time) { s.now = now }
+func (w Webhooks) UseClock(now func() time.Time) { w.s.now = now }
 
-// NotifyEvents has f called after each commit of this process that has recorded events.
-func (s *Store) NotifyEvents(f func()) { s.onEvents = f }
+// Notify has f called after each commit of this process that has recorded events.
+func (w Webhooks) Notify(f func()) { w.s.onEvents = f }
 
 func (s *Store) eventTime() time.Time {
 	if s.now == nil {

@@ -47,8 +47,8 @@ type WebhookSecret struct {
 // method is a transaction of its own.
 type Webhooks struct{ s *Store }
 
-// Webhooks returns the webhooks of this store.
-func (s *Store) Webhooks() Webhooks { return Webhooks{s} }
+// WebhooksOf returns the webhooks of a store.
+func WebhooksOf(s *Store) Webhooks { return Webhooks{s} }
 
 // WebhookNotFound is the answer for a webhook that does not exist.
 func WebhookNotFound() *video.Error {

@@ -59,8 +59,11 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := DelayNoPurge(); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Purge}) {
 		t.Errorf("a purge does not wait for %v; want measure and purge", got)
 	}
-	if got := PerRendition(); got != string(queue.Assemble) || got != store.PerRendition {
+	if got := PerRendition(); got != string(queue.Assemble) {
 		t.Errorf("%s has a step for each rendition", got)
+	}
+	if got := PerRendition(); got != store.PerRendition {
+		t.Errorf("events keep the steps of %s apart; want those of %s", store.PerRendition, got)
 	}
 	for kind, want := range map[queue.Kind][2]bool{
 		queue.Inspect: {true, true}, queue.Encode: {true, true}, queue.Assemble: {true, true},

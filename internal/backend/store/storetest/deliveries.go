@@ -32,7 +32,7 @@ func deliver(t *testing.T, st *store.Store) {
 
 func deliverAt(t *testing.T, st *store.Store, at time.Time) {
 	t.Helper()
-	st.UseClock(func() time.Time { return at })
+	store.WebhooksOf(st).UseClock(func() time.Time { return at })
 	v := stored(t, st, video.Processing)
 	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, video.Ready, nil) })
 }
@@ -40,7 +40,7 @@ func deliverAt(t *testing.T, st *store.Store, at time.Time) {
 // lanes returns all lanes at a time.
 func lanes(t *testing.T, st *store.Store, at time.Time) []store.Lane {
 	t.Helper()
-	all, err := st.Webhooks().Lanes(t.Context(), "", at, 100)
+	all, err := store.WebhooksOf(st).Lanes(t.Context(), "", at, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func lanes(t *testing.T, st *store.Store, at time.Time) []store.Lane {
 // claim claims a delivery, and reports whether it could.
 func claim(t *testing.T, st *store.Store, id string, at time.Time) (store.Delivery, bool) {
 	t.Helper()
-	got, err := st.Webhooks().Claim(t.Context(), []string{id}, uuid.NewString(), at, at.Add(20*time.Second))
+	got, err := store.WebhooksOf(st).Claim(t.Context(), []string{id}, uuid.NewString(), at, at.Add(20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func claim(t *testing.T, st *store.Store, id string, at time.Time) (store.Delive
 
 func conclude(t *testing.T, st *store.Store, c store.Conclusion) {
 	t.Helper()
-	if err := st.Webhooks().Conclude(t.Context(), []store.Conclusion{c}); err != nil {
+	if err := store.WebhooksOf(st).Conclude(t.Context(), []store.Conclusion{c}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,7 +118,7 @@ func leaseEnds(t *testing.T, st *store.Store) {
 	if _, ok := claim(t, st, id, noon); !ok {
 		t.Fatal("a released delivery cannot be claimed")
 	}
-	if err := st.Webhooks().ReleaseLeases(t.Context(), noon); err != nil {
+	if err := store.WebhooksOf(st).ReleaseLeases(t.Context(), noon); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := claim(t, st, id, noon); ok != st.SingleWriter() {
@@ -127,7 +127,7 @@ func leaseEnds(t *testing.T, st *store.Store) {
 }
 
 func lanesShowDue(t *testing.T, st *store.Store) {
-	if next, err := st.Webhooks().NextDelivery(t.Context()); err != nil || !next.IsZero() || len(lanes(t, st, noon)) > 0 {
+	if next, err := store.WebhooksOf(st).NextDelivery(t.Context()); err != nil || !next.IsZero() || len(lanes(t, st, noon)) > 0 {
 		t.Errorf("an empty store has something due: %v, %v", next, err)
 	}
 	hooks := []store.Webhook{hook(t, st), hook(t, st), hook(t, st)}
@@ -145,12 +145,12 @@ func lanesShowDue(t *testing.T, st *store.Store) {
 	if len(got) != 3 || got[1].Head != first.ID {
 		t.Errorf("later: %+v; want the oldest of each", got)
 	}
-	after, err := st.Webhooks().Lanes(t.Context(), hooks[0].ID, noon, 1)
+	after, err := store.WebhooksOf(st).Lanes(t.Context(), hooks[0].ID, noon, 1)
 	if err != nil || len(after) != 1 || after[0].Webhook != hooks[1].ID {
 		t.Errorf("one after the first: %+v, %v", after, err)
 	}
-	next, err := st.Webhooks().NextDelivery(t.Context())
-	oldest, err2 := st.Webhooks().OldestPending(t.Context())
+	next, err := store.WebhooksOf(st).NextDelivery(t.Context())
+	oldest, err2 := store.WebhooksOf(st).OldestPending(t.Context())
 	if err != nil || err2 != nil || !next.Equal(noon) || !oldest.Equal(noon) {
 		t.Errorf("next %v, oldest %v; %v, %v", next, oldest, err, err2)
 	}
@@ -169,7 +169,7 @@ func goneDisables(t *testing.T, st *store.Store) {
 	deliver(t, st)
 	d, _ := claim(t, st, log(t, st, h)[0].ID, noon)
 	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryFailed, Attempt: store.DeliveryAttempt{Status: 410}, Disable: "Gone."})
-	got, err := st.Webhooks().Get(t.Context(), h.Tenant, h.ID)
+	got, err := store.WebhooksOf(st).Get(t.Context(), h.Tenant, h.ID)
 	if err != nil || got.Enabled || got.DisabledReason != "Gone." {
 		t.Errorf("the webhook is %+v, %v", got, err)
 	}
@@ -189,8 +189,8 @@ func heldDeliveries(t *testing.T, st *store.Store) {
 	if len(lanes(t, st, noon)) > 0 {
 		t.Error("somebody would send what is fetched")
 	}
-	got, err := st.Webhooks().ClaimHeld(t.Context(), h.ID, 2, "lease", noon, noon.Add(time.Minute))
-	rest, err2 := st.Webhooks().ClaimHeld(t.Context(), h.ID, 2, "other", noon, noon.Add(time.Minute))
+	got, err := store.WebhooksOf(st).ClaimHeld(t.Context(), h.ID, 2, "lease", noon, noon.Add(time.Minute))
+	rest, err2 := store.WebhooksOf(st).ClaimHeld(t.Context(), h.ID, 2, "other", noon, noon.Add(time.Minute))
 	if err != nil || err2 != nil || len(got) != 2 || len(rest) != 1 || got[0].Lease != "lease" {
 		t.Errorf("fetched %+v, %v, then %+v, %v", got, err, rest, err2)
 	}
@@ -202,13 +202,13 @@ func replayed(t *testing.T, st *store.Store) {
 	d, _ := claim(t, st, log(t, st, h)[0].ID, noon)
 	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryFailed, Attempt: store.DeliveryAttempt{At: noon, Status: 500}, Tries: 10})
 	later := noon.Add(time.Hour)
-	if err := st.Webhooks().Replay(t.Context(), h, d.ID, later); err != nil {
+	if err := store.WebhooksOf(st).Replay(t.Context(), h, d.ID, later); err != nil {
 		t.Fatal(err)
 	}
 	if got := log(t, st, h)[0]; got.State != store.DeliveryPending || got.Tries != 0 || len(got.Attempts) != 1 || !got.NextAt.Equal(later) {
 		t.Errorf("replayed: %+v", got)
 	}
-	if err := st.Webhooks().Replay(t.Context(), h, "nothing", later); video.KindOf(err) != video.NotFound {
+	if err := store.WebhooksOf(st).Replay(t.Context(), h, "nothing", later); video.KindOf(err) != video.NotFound {
 		t.Errorf("what does not exist: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func deliveryPages(t *testing.T, st *store.Store) {
 		var seen []string
 		var after video.Cursor
 		for {
-			page, err := st.Webhooks().Deliveries(t.Context(), h.ID, state, after, 2)
+			page, err := store.WebhooksOf(st).Deliveries(t.Context(), h.ID, state, after, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,11 +249,11 @@ func oldDeliveries(t *testing.T, st *store.Store) {
 	for i := range 3 {
 		deliverAt(t, st, noon.Add(time.Duration(i)*time.Hour))
 	}
-	more, err := st.Webhooks().RemoveOld(t.Context(), noon.Add(2*time.Hour), 1)
+	more, err := store.WebhooksOf(st).RemoveOld(t.Context(), noon.Add(2*time.Hour), 1)
 	if err != nil || !more || len(log(t, st, h)) != 2 {
 		t.Errorf("RemoveOld = %t, %v; left %d", more, err, len(log(t, st, h)))
 	}
-	if more, err = st.Webhooks().RemoveOld(t.Context(), noon.Add(2*time.Hour), 10); err != nil || more || len(log(t, st, h)) != 1 {
+	if more, err = store.WebhooksOf(st).RemoveOld(t.Context(), noon.Add(2*time.Hour), 10); err != nil || more || len(log(t, st, h)) != 1 {
 		t.Errorf("RemoveOld = %t, %v; left %d", more, err, len(log(t, st, h)))
 	}
 }

@@ -33,7 +33,7 @@ func hook(t *testing.T, st *store.Store, events ...video.EventType) store.Webhoo
 
 func insertHook(t *testing.T, st *store.Store, h store.Webhook) {
 	t.Helper()
-	if ok, err := st.Webhooks().Insert(t.Context(), h, "whsec_"+h.ID, 100); err != nil || !ok {
+	if ok, err := store.WebhooksOf(st).Insert(t.Context(), h, "whsec_"+h.ID, 100); err != nil || !ok {
 		t.Fatalf("insert webhook: %t, %v", ok, err)
 	}
 }
@@ -41,7 +41,7 @@ func insertHook(t *testing.T, st *store.Store, h store.Webhook) {
 // log returns the deliveries to a webhook, oldest first.
 func log(t *testing.T, st *store.Store, h store.Webhook) []store.Delivery {
 	t.Helper()
-	all, err := st.Webhooks().Deliveries(t.Context(), h.ID, "", video.Cursor{}, 100)
+	all, err := store.WebhooksOf(st).Deliveries(t.Context(), h.ID, "", video.Cursor{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func eventsOf(t *testing.T, st *store.Store, h store.Webhook) []store.Event {
 	for _, d := range log(t, st, h) {
 		ids = append(ids, d.Event)
 	}
-	found, err := st.Webhooks().Events(t.Context(), ids)
+	found, err := store.WebhooksOf(st).Events(t.Context(), ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func typesOf(all []store.Event) []video.EventType {
 
 func changesAreEvents(t *testing.T, st *store.Store) {
 	ctx, at := t.Context(), noon
-	st.UseClock(func() time.Time { at = at.Add(time.Second); return at })
+	store.WebhooksOf(st).UseClock(func() time.Time { at = at.Add(time.Second); return at })
 	h := hook(t, st)
 	v, failed, expired, removed := newVideo("720p", "360p"), newVideo("720p"), newVideo(), stored(t, st, video.Fail)
 	for _, v := range []video.Video{v, failed, expired} {
@@ -137,7 +137,7 @@ func wantTrue(ok bool) error {
 
 func eventHasState(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	st.UseClock(func() time.Time { return noon })
+	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
 	h := hook(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
 	change(t, st, func(tx *store.Tx) error {
@@ -201,7 +201,7 @@ func rolledBackEvents(t *testing.T, st *store.Store) {
 
 func eventsAreNotified(t *testing.T, st *store.Store) {
 	told := 0
-	st.NotifyEvents(func() { told++ })
+	store.WebhooksOf(st).Notify(func() { told++ })
 	v := stored(t, st, video.Processing)
 	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, video.Ready, nil) })
 	if told > 0 {

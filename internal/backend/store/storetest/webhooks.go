@@ -26,7 +26,7 @@ func webhookTests() []test {
 }
 
 func webhookRoundTrip(t *testing.T, st *store.Store) {
-	ctx, w := t.Context(), st.Webhooks()
+	ctx, w := t.Context(), store.WebhooksOf(st)
 	h := hook(t, st, video.EventReady, video.EventFailed)
 	got, err := w.Get(ctx, h.Tenant, h.ID)
 	if diff := cmp.Diff(h, got); err != nil || diff != "" {
@@ -61,7 +61,7 @@ func webhookLimit(t *testing.T, st *store.Store) {
 	for range 8 {
 		all.Go(func() {
 			h := store.Webhook{ID: uuid.NewString(), Tenant: "t", Enabled: true, CreatedAt: noon}
-			ok, err := st.Webhooks().Insert(t.Context(), h, "s", 3)
+			ok, err := store.WebhooksOf(st).Insert(t.Context(), h, "s", 3)
 			if err != nil {
 				t.Error(err)
 			}
@@ -77,7 +77,7 @@ func webhookLimit(t *testing.T, st *store.Store) {
 }
 
 func secretsRotate(t *testing.T, st *store.Store) {
-	ctx, w := t.Context(), st.Webhooks()
+	ctx, w := t.Context(), store.WebhooksOf(st)
 	h := hook(t, st)
 	secrets := func(at time.Time) []string {
 		all, err := w.Secrets(ctx, []string{h.ID, "nobody"}, at)
@@ -111,7 +111,7 @@ func secretsRotate(t *testing.T, st *store.Store) {
 }
 
 func webhookRemoved(t *testing.T, st *store.Store) {
-	ctx, w := t.Context(), st.Webhooks()
+	ctx, w := t.Context(), store.WebhooksOf(st)
 	h, other := hook(t, st), hook(t, st)
 	deliver(t, st)
 	if err := w.Remove(ctx, "other", h.ID); video.KindOf(err) != video.NotFound {
@@ -132,7 +132,7 @@ func webhookRemoved(t *testing.T, st *store.Store) {
 func disablingEnds(t *testing.T, st *store.Store) {
 	h := hook(t, st)
 	deliver(t, st)
-	if _, err := st.Webhooks().Update(t.Context(), h.Tenant, h.ID, func(h *store.Webhook) error { h.Enabled = false; return nil }); err != nil {
+	if _, err := store.WebhooksOf(st).Update(t.Context(), h.Tenant, h.ID, func(h *store.Webhook) error { h.Enabled = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, st)
