@@ -39,7 +39,7 @@ type hookReceiver struct {
 	secret string
 	events []hookEvent
 	down   bool
-	denied int // messages that came while it was down
+	denied int      // messages that came while it was down
 	wrong  []string // what was not as it should be
 }
 
