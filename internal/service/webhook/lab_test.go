@@ -72,15 +72,20 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(webhook.Config) *lab
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(c webhook.Config) *lab {
-			st, err := store.OpenPostgres(t.Context(), pgtest.Fresh(t))
-			return newLab(t, c, st, err)
-		})
+		test(t, func(c webhook.Config) *lab { return onDatabase(t, c, true) })
 	})
 }
 
 func onSQLite(t testing.TB, c webhook.Config) *lab {
 	st, err := store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "spool.db"))
+	return newLab(t, c, st, err)
+}
+
+func onDatabase(t testing.TB, c webhook.Config, postgres bool) *lab {
+	if !postgres {
+		return onSQLite(t, c)
+	}
+	st, err := store.OpenPostgres(t.Context(), pgtest.Fresh(t))
 	return newLab(t, c, st, err)
 }
 
