@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -38,42 +39,44 @@ type Location struct {
 type Config struct {
 	Location
 
-	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
-	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	RateLimit         requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
-	UploadConcurrency int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
-	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
-	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
-	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
-	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
-	Role              string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
-	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
-	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
-	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
-	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
-	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
-	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
-	KeepFailedUploads time.Duration `default:"168h" placeholder:"DURATION" help:"How long after that a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
-	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
-	MaxResolution     string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
-	MaxUpscale        float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
-	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	Codec             string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
-	Encoder           string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
-	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
-	Workers           int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
-	Threads           int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
-	StallTimeout      time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
-	FFmpeg            string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
-	FFprobe           string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
-	LogFormat         string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
-	LogLevel          slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Listen             string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
+	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
+	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
+	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
+	UploadConcurrency  int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	APIKey             string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile         string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	StorageURL         string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	Playback           string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
+	Role               string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	UploadURLTTL       time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
+	MaxUploadBytes     byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
+	ResumableURLTTL    time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
+	MaxResumableBytes  byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
+	MinFree            byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
+	MaxSignedLife      time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
+	AbandonedAfter     time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
+	KeepFailedUploads  time.Duration `default:"168h" placeholder:"DURATION" help:"How long after that a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
+	KeepSource         bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale            bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	MaxResolution      string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
+	MaxUpscale         float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
+	Quality            string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
+	Codec              string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
+	Encoder            string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
+	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
+	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
+	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
+	FFmpeg             string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe            string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace              time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
+	Drain              time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
+	LogFormat          string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel           slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // faults returns what is wrong with the location, one sentence each.
@@ -129,6 +132,9 @@ func (c *Config) addressFaults() []string {
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
 		}
+	}
+	if _, err := outbound.NewGuard(c.OutboundAllow...); err != nil {
+		faults = append(faults, fmt.Sprintf("outbound_allow: %v.", err))
 	}
 	return faults
 }
@@ -211,6 +217,9 @@ func (c *Config) rangeFaults() []string {
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
 	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
+	}
+	if !(c.WebhookRetryFactor >= 1e-9) || c.WebhookRetryFactor > 10 {
+		faults = append(faults, fmt.Sprintf("webhook_retry_factor is %g: it must be more than 0, and at most 10.", c.WebhookRetryFactor))
 	}
 	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
 		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))

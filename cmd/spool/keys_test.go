@@ -91,9 +91,9 @@ func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 	s.runs(t, "keys revoke id-phone")
 
 	want := "" +
-		"ID        NAME   TENANT   SCOPES             CREATED     EXPIRES     STATE\n" +
-		"id-phone  phone  default  read,write,delete  2030-01-01  never       revoked\n" +
-		"id-old    old    acme     read               2030-01-01  2030-01-02  expired\n"
+		"ID        NAME   TENANT   SCOPES                   CREATED     EXPIRES     STATE\n" +
+		"id-phone  phone  default  read,write,delete,admin  2030-01-01  never       revoked\n" +
+		"id-old    old    acme     read                     2030-01-01  2030-01-02  expired\n"
 	if got := s.runs(t, "keys list"); got != want {
 		t.Errorf("keys list prints\n%swant\n%s", got, want)
 	}
@@ -128,7 +128,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		line, want string
 		code       int
 	}{
-		{"keys create --name=x --scopes=admin", `"admin" is not one of read,write,delete`, exitUsage},
+		{"keys create --name=x --scopes=owner", `"owner" is not one of read,write,delete,admin`, exitUsage},
 		{"keys create --name=x --expires=yesterday", "not a time to come", exitUsage},
 		{"keys create --name=x --expires=2029-12-31", "not a time to come", exitUsage},
 		{"keys create --name=x --expires=-5d", "not a time to come", exitUsage},

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -22,6 +23,7 @@ import (
 type observer interface {
 	Uploaded(bytes int64)
 	VideoFinished(s video.Status, f *video.Failure)
+	WebhookTried(webhook.Outcome)
 }
 
 // services are the services of package service, each for one actor.
@@ -40,6 +42,8 @@ type services struct {
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
 	maintenance *janitor.Maintenance
+	webhooks    *webhook.Service    // nil in a worker
+	dispatcher  *webhook.Dispatcher // nil in a worker
 }
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
@@ -71,6 +75,9 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
+	if err := p.buildWebhooks(c, log, o); err != nil {
+		return err
+	}
 	emergency := c.emergency()
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, emergency.Release)
 	p.maintenance = &janitor.Maintenance{

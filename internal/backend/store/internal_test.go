@@ -82,8 +82,8 @@ func (e explain) examine(ctx context.Context, query string, args []any) {
 		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 			e.t.Fatal(err)
 		}
-		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT") // reads all for the first few
-		argument := strings.Contains(detail, " VIRTUAL TABLE ") || detail == "SCAN sample"   // a list of ids, or a few rows, not a table
+		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT")                                                                                    // reads all for the first few
+		argument := strings.Contains(detail, " VIRTUAL TABLE ") || detail == "SCAN sample" || detail == "SCAN lane" || detail == "SCAN CONSTANT ROW" || detail == "SCAN chosen" // a list of ids, or a few rows, not a table
 		if strings.HasPrefix(detail, "SCAN ") && !argument || sorts {
 			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
 		}
@@ -165,4 +165,33 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
+	everyWebhookStatement(ctx, s, tx, now)
+}
+
+func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
+	_ = tx.InsertVideo(ctx, video.Video{ID: "b", Tenant: "t", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now})
+	_, _ = tx.affected(ctx, "", `INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at) VALUES ('h', 't', '', FALSE, '', '', TRUE, 0)`)
+	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
+	_ = s.recordEvents(ctx, tx)
+	w := Webhooks{s}
+	_, _ = w.List(ctx, "t")
+	_, _ = w.Get(ctx, "t", "h")
+	_, _ = w.ByID(ctx, []string{"h", "i"})
+	_, _ = w.Secrets(ctx, []string{"h", "i"}, now)
+	_, _ = w.Events(ctx, []string{"h", "i"})
+	for _, state := range []DeliveryState{"", DeliveryFailed} {
+		for _, after := range []video.Cursor{{}, {CreatedAt: now, ID: "x"}} {
+			_, _ = w.Deliveries(ctx, "h", state, after, 10)
+		}
+	}
+	_, _ = w.Delivery(ctx, "t", "d")
+	_, _ = w.NextDelivery(ctx)
+	_, _ = w.OldestPending(ctx)
+	_, _ = w.Lanes(ctx, "", now, 10)
+	_, _ = w.claimIn(ctx, tx, claimDue([]string{"d", "e"}), "lease", now, now)
+	_, _ = w.claimIn(ctx, tx, claimHeld("h", 10), "lease", now, now)
+	_ = tx.conclude(ctx, Conclusion{Delivery: Delivery{ID: "d"}, Disable: "gone"})
+	_ = tx.failOpen(ctx, "h")
+	_ = tx.releaseLeases(ctx, now)
+	_, _ = tx.removeOld(ctx, now, 10)
 }

@@ -24,6 +24,7 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 	_, err = t.affected(ctx, "accept upload", `
 		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
 		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.Processing)), id)
+	t.Emit(video.EventUploadCompleted, id)
 	return true, err
 }
 
@@ -37,6 +38,7 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 	if err != nil || n == 0 {
 		return false, err
 	}
+	t.Emit(video.EventFailed, id)
 	return true, t.failResolutions(ctx, id, f)
 }
 
@@ -52,6 +54,7 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 	if err != nil || n == 0 {
 		return false, err
 	}
+	t.Emit(video.EventFailed, id)
 	return true, t.failResolutions(ctx, id, f)
 }
 
@@ -70,7 +73,16 @@ func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *vid
 	n, err := t.change(ctx, "move video", id, `
 		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
 		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
-	return illegalStep(n, err, string(id), to)
+	if err := illegalStep(n, err, string(id), to); err != nil {
+		return err
+	}
+	switch to {
+	case video.Ready:
+		t.Emit(video.EventReady, id)
+	case video.Fail:
+		t.Emit(video.EventFailed, id)
+	}
+	return nil
 }
 
 // MoveResolution changes the status of a resolution, like MoveVideo.
@@ -79,7 +91,10 @@ func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video
 	n, err := t.affected(ctx, "move resolution", `
 		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
 		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
-	return illegalStep(n, err, string(id), to)
+	if err := illegalStep(n, err, string(id), to); err != nil || to != video.Ready {
+		return err
+	}
+	return t.emitResolutionReady(ctx, id)
 }
 
 func illegalStep(n int64, err error, id string, to video.Status) error {

@@ -65,6 +65,9 @@ type Store struct {
 
 	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
+
+	now      func() time.Time // of events; nil: this machine's
+	onEvents func()           // is told after a commit that has recorded events; nil: nobody
 }
 
 // Tx is a transaction. It implements queue.Tx.
@@ -75,6 +78,7 @@ type Tx struct {
 	postgres  bool
 	keepAlive time.Duration
 	committed []func()
+	emitted   []emission // recorded when the transaction ends
 }
 
 // OnCommit registers f to run after a successful commit, and never otherwise.
@@ -281,6 +285,9 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	defer tx.Rollback() // does nothing after a commit
 	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive}
 	if err := f(t); err != nil {
+		return nil, err
+	}
+	if err := s.recordEvents(ctx, t); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

@@ -256,10 +256,13 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 // MarkDeleted hides a video from readers while its objects are removed. Its labels go
 // at once, so that searches need not skip it.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
-	_, err := t.change(ctx, "mark video deleted", id,
+	n, err := t.change(ctx, "mark video deleted", id,
 		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, millis(at), id)
 	if err != nil {
 		return err
+	}
+	if n > 0 {
+		t.Emit(video.EventDeleted, id)
 	}
 	_, err = t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, id)
 	return err
@@ -315,6 +318,9 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 			RETURNING id, tenant, coalesce(source_size, 0)`, millis(at), millis(before), limit)
 		if err != nil {
 			return err
+		}
+		for _, id := range ids {
+			tx.Emit(video.EventDeleted, id)
 		}
 		for _, tenant := range slices.Sorted(maps.Keys(freed)) { // in one order, so that none deadlock
 			if err := tx.addCounts(ctx, tenant, freed[tenant]); err != nil {

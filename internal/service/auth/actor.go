@@ -15,10 +15,11 @@ const (
 	Read   Scope = "read"
 	Write  Scope = "write"
 	Delete Scope = "delete"
+	Admin  Scope = "admin" // webhooks
 )
 
 // Scopes lists all of them.
-var Scopes = []Scope{Read, Write, Delete}
+var Scopes = []Scope{Read, Write, Delete, Admin}
 
 // Actor is who makes a request.
 type Actor struct {

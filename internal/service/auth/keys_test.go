@@ -84,7 +84,7 @@ func TestKeysAreStoredHashed(t *testing.T) {
 func TestCreateKeyRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	_, _, err := b.Keys.Create(t.Context(), auth.Key{Scopes: []auth.Scope{"admin"}, ExpiresAt: b.Now(), Tenant: " "})
+	_, _, err := b.Keys.Create(t.Context(), auth.Key{Scopes: []auth.Scope{"owner"}, ExpiresAt: b.Now(), Tenant: " "})
 	servicetest.WantCode(t, err, video.Invalid, "invalid_request")
 	if e := err.(*video.Error); len(e.Faults) != 3 {
 		t.Errorf("faults = %v; want one for each of scope, tenant and expiry", e.Faults)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -89,7 +90,13 @@ func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, 
 }
 
 func (c *Catalog) newState(v video.Video, steps []store.Step) State {
-	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(c.now())}
+	return StateOf(v, steps, c.now())
+}
+
+// StateOf returns the state of a video at a time. While it is processing, steps are the totals of its
+// steps.
+func StateOf(v video.Video, steps []store.Step, now time.Time) State {
+	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(now)}
 	for _, r := range v.Resolutions {
 		rendition := -1
 		if v.Plan != nil {

@@ -62,6 +62,9 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := PerRendition(); got != string(queue.Assemble) {
 		t.Errorf("%s has a step for each rendition", got)
 	}
+	if got := PerRendition(); got != store.PerRendition {
+		t.Errorf("events keep the steps of %s apart; want those of %s", store.PerRendition, got)
+	}
 	for kind, want := range map[queue.Kind][2]bool{
 		queue.Inspect: {true, true}, queue.Encode: {true, true}, queue.Assemble: {true, true},
 		queue.Measure: {false, true}, queue.Purge: {false, false}, "of a newer version": {true, true},

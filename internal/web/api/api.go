@@ -30,11 +30,12 @@ import (
 
 // Services are the parts of package service that the API calls.
 type Services struct {
-	Keys    Keys
-	Catalog Catalog
-	Uploads Uploads
-	Deleter Deleter
-	Tenants Tenants
+	Keys     Keys
+	Catalog  Catalog
+	Uploads  Uploads
+	Deleter  Deleter
+	Tenants  Tenants
+	Webhooks Webhooks
 }
 
 // Keys authenticates requests.

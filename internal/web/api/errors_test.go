@@ -73,6 +73,17 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
 	{"usage", "GET", "/api/usage", ""},
+	{"create webhook", "POST", "/api/webhook", `{"url":"https://example.com"}`},
+	{"list webhooks", "GET", "/api/webhook", ""},
+	{"get webhook", "GET", "/api/webhook/" + testID, ""},
+	{"update webhook", "PATCH", "/api/webhook/" + testID, `{"enabled":true}`},
+	{"delete webhook", "DELETE", "/api/webhook/" + testID, ""},
+	{"rotate secret", "POST", "/api/webhook/" + testID + "/rotate-secret", ""},
+	{"test webhook", "POST", "/api/webhook/" + testID + "/test", ""},
+	{"fetch events", "POST", "/api/webhook/" + testID + "/fetch", ""},
+	{"list deliveries", "GET", "/api/webhook/" + testID + "/deliveries", ""},
+	{"replay delivery", "POST", "/api/webhook/delivery/" + testID + "/replay", ""},
+	{"report delivery", "POST", "/api/webhook/delivery/" + testID + "/report", `{"receipt":"r","status":200}`},
 }
 
 func TestErrorsOfTheServiceReachTheClient(t *testing.T) {

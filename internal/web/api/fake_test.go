@@ -51,7 +51,7 @@ type fakeService struct {
 
 // services returns the fake as every service.
 func (f *fakeService) services() Services {
-	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f}
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}}
 }
 
 func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {

@@ -113,6 +113,17 @@ var operations = map[string]struct {
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
 	"usage":             {"/api/usage", 200},
+	"create webhook":    {"/api/webhook", 201},
+	"list webhooks":     {"/api/webhook", 200},
+	"get webhook":       {"/api/webhook/{id}", 200},
+	"update webhook":    {"/api/webhook/{id}", 200},
+	"delete webhook":    {"/api/webhook/{id}", 200},
+	"rotate secret":     {"/api/webhook/{id}/rotate-secret", 200},
+	"test webhook":      {"/api/webhook/{id}/test", 202},
+	"fetch events":      {"/api/webhook/{id}/fetch", 200},
+	"list deliveries":   {"/api/webhook/{id}/deliveries", 200},
+	"replay delivery":   {"/api/webhook/delivery/{id}/replay", 202},
+	"report delivery":   {"/api/webhook/delivery/{id}/report", 200},
 }
 
 func TestAnswersFitTheDescription(t *testing.T) {
@@ -126,7 +137,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
-				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor},
+				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true},
 				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
@@ -135,7 +146,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 					t.Fatalf("answer is %d, want %d", w.Code, at.status)
 				}
 				place := []string{"paths", at.path, strings.ToLower(op.method), "responses", strconv.Itoa(at.status)}
-				if op.method == "DELETE" {
+				if w.Body.Len() == 0 {
 					checkNoContent(t, doc, place)
 					continue
 				}

@@ -34,6 +34,8 @@ type Metrics struct {
 	uploaded prometheus.Counter
 	served   prometheus.Counter
 	videos   *prometheus.CounterVec
+
+	webhookTries *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -47,6 +49,7 @@ func New(version string) *Metrics {
 	m.describeRequests()
 	m.describeTasks()
 	m.describeVideos()
+	m.describeWebhooks()
 	return m
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -33,6 +34,8 @@ func used(t *testing.T) *Metrics {
 	m.VideoFinished(video.Ready, nil)
 	m.VideoFinished(video.Fail, video.Failf(video.Corrupt, "Broken."))
 	m.WatchStreams(func() int { return 5 })
+	m.WebhookTried(webhook.OutcomeRetry)
+	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { return time.Minute, nil })
 	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 	})
@@ -84,6 +87,9 @@ func TestEveryMetricIsShown(t *testing.T) {
 		`spool_queue_tasks{kind="encode",state="running"} 2`,
 		`spool_queue_tasks{kind="purge",state="waiting"} 0`,
 		`spool_queue_oldest_task_age_seconds{kind="encode"} 90`,
+		`spool_webhook_deliveries_total{outcome="retry"} 1`,
+		`spool_webhook_deliveries_total{outcome="delivered"} 0`,
+		`spool_webhook_oldest_pending_age_seconds 60`,
 		`spool_fleet_workers 2`,
 		`spool_fleet_slots 6`,
 		`spool_fleet_busy_slots 3`,

@@ -46,6 +46,9 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"signing keys", signingKeyTests()},
 		{"idempotency", idempotencyTests()},
 		{"tenants", tenantTests()},
+		{"events", eventTests()},
+		{"webhooks", webhookTests()},
+		{"deliveries", deliveryTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/web/api"
+)
+
+// buildWebhooks builds what delivers events. Every process records them, but a worker delivers none:
+// it needs no way to the internet, and its database user need not see the secrets.
+func (p *parts) buildWebhooks(c *Config, log *slog.Logger, o observer) error {
+	store.WebhooksOf(p.store).UseClock(p.clock.Now)
+	if !c.servesRequests() {
+		return nil
+	}
+	guard, err := outbound.NewGuard(c.OutboundAllow...)
+	if err != nil {
+		return err
+	}
+	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests()}
+	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, o)
+	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)
+	return nil
+}
+
+// webhookRequests is how many requests to webhooks may be under way: a quarter of the files that this
+// process may open, so that receivers that do not answer leave enough for everything else.
+func webhookRequests() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 128
+	}
+	return int(min(max(limit.Cur/4, 16), 1024, math.MaxInt32))
+}
+
+// deliver delivers events until ctx ends.
+func (p *parts) deliver(ctx context.Context) {
+	if p.dispatcher != nil {
+		panics.Log(ctx, p.log, "delivering events panicked", func() { p.dispatcher.Run(ctx) })
+	}
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// emission is an event of a transaction that has not ended yet.
+type emission struct {
+	kind       video.EventType
+	video      video.ID
+	resolution video.Name // the one that the event is about; "": the whole video
+}
+
+// Emit records that something has happened to a video, for the webhooks of its tenant.
+// The statements that change a status call it, so nobody can forget it. All events of
+// a transaction are written just before it commits, with the video as it is then: what
+// a webhook is told has happened, and nothing that has happened is missing.
+func (t *Tx) Emit(kind video.EventType, id video.ID) {
+	t.emitted = append(t.emitted, emission{kind: kind, video: id})
+}
+
+func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
+	e := emission{kind: video.EventResolutionReady}
+	err := t.db.QueryRowContext(ctx, `SELECT video_id, name FROM resolution WHERE id = $1`, id).Scan(&e.video, &e.resolution)
+	t.emitted = append(t.emitted, e)
+	return wrap("find video of resolution", err)
+}
+
+// UseClock sets the clock of events. Without it they get the time of this machine.
+func (w Webhooks) UseClock(now func() time.Time) { w.s.now = now }
+
+// Notify has f called after each commit of this process that has recorded events.
+func (w Webhooks) Notify(f func()) { w.s.onEvents = f }
+
+func (s *Store) eventTime() time.Time {
+	if s.now == nil {
+		return time.Now()
+	}
+	return s.now()
+}
+
+// Event is something that happened, and the video as it was when that was committed.
+type Event struct {
+	ID        string
+	Type      video.EventType
+	Video     video.ID
+	CreatedAt time.Time
+	Snapshot  Snapshot
+}
+
+// Snapshot is a video at one moment, with all that its state is derived from. Of its
+// plan it has only the names of the renditions.
+type Snapshot struct {
+	Video      video.Video
+	Steps      []Step     `json:",omitempty"` // added up, while it is processing; see StepTotals
+	Resolution video.Name `json:",omitempty"` // the one that the event is about
+	Webhook    string     `json:",omitempty"` // the one that is tested; there is no video then
+}
+
+// recordEvents writes what the transaction has emitted.
+func (s *Store) recordEvents(ctx context.Context, t *Tx) error {
+	at, recorded := s.eventTime(), false
+	for i, e := range t.emitted {
+		before := func(o emission) bool { return o.video == e.video }
+		if slices.ContainsFunc(t.emitted[:i], before) {
+			continue // written with the first event of its video
+		}
+		some, err := t.recordEventsOf(ctx, e.video, at)
+		if err != nil {
+			return err
+		}
+		recorded = recorded || some
+	}
+	if recorded && s.onEvents != nil {
+		t.OnCommit(s.onEvents)
+	}
+	return nil
+}
+
+// recordEventsOf writes the events of one video, if any webhook wants them.
+func (t *Tx) recordEventsOf(ctx context.Context, id video.ID, at time.Time) (some bool, err error) {
+	hooks, err := t.webhooksOf(ctx, id)
+	if err != nil || len(hooks) == 0 {
+		return false, err
+	}
+	snapshot, err := t.snapshotOf(ctx, id)
+	if err != nil || snapshot.Video.ID == "" {
+		return false, err
+	}
+	for _, e := range t.emitted {
+		wanted := slices.DeleteFunc(slices.Clone(hooks), func(h Webhook) bool { return !h.Wants(e.kind) })
+		if e.video != id || len(wanted) == 0 {
+			continue
+		}
+		snapshot.Resolution = e.resolution
+		if err := t.insertEvent(ctx, Event{Type: e.kind, Video: id, CreatedAt: at, Snapshot: snapshot}, wanted); err != nil {
+			return false, err
+		}
+		some = true
+	}
+	return some, nil
+}
+
+// webhooksOf returns the enabled webhooks of the tenant that a video belongs to. It
+// reads no more of them than a worker may see.
+func (t *Tx) webhooksOf(ctx context.Context, id video.ID) ([]Webhook, error) {
+	scan := func(row *sql.Rows) (w Webhook, err error) {
+		var events string
+		err = row.Scan(&w.ID, &w.Tenant, &events, &w.Pull)
+		w.Events = splitEvents(events)
+		return w, err
+	}
+	return collect(ctx, t.queries, "find webhooks", scan, `
+		SELECT id, tenant, events, pull FROM webhook
+		 WHERE tenant = (SELECT tenant FROM video WHERE id = $1) AND enabled`, id)
+}
+
+// PerRendition is the kind of the steps that there are of each rendition: a state needs
+// them separately.
+const PerRendition = "assemble"
+
+// snapshotOf returns a video as the transaction sees it, or none if it is gone.
+func (t *Tx) snapshotOf(ctx context.Context, id video.ID) (Snapshot, error) {
+	v, err := t.video(ctx, id, listColumns)
+	if video.KindOf(err) == video.NotFound {
+		return Snapshot{}, nil
+	}
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := Snapshot{Video: v}
+	s.Video.Source = video.Source{}
+	if v.Plan != nil {
+		s.Video.Plan = &video.Plan{Renditions: v.Plan.Renditions}
+		steps, err := t.stepTotals(ctx, []video.ID{id}, PerRendition)
+		if err != nil {
+			return s, err
+		}
+		s.Steps = steps[id]
+	}
+	return s, nil
+}
+
+// insertEvent stores an event, and its delivery to each of the webhooks.
+func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
+	text, err := json.Marshal(e.Snapshot)
+	if err != nil {
+		return fmt.Errorf("record %s of %s: %w", e.Type, e.Video, err)
+	}
+	e.ID = uuid.Must(uuid.NewV7()).String()
+	if _, err := t.affected(ctx, "record event", `
+		INSERT INTO webhook_event (id, type, video_id, created_at, snapshot) VALUES ($1, $2, $3, $4, $5)`,
+		e.ID, e.Type, e.Video, millis(e.CreatedAt), string(text)); err != nil {
+		return err
+	}
+	var rows []string
+	var args []any
+	for _, h := range hooks {
+		n := len(args)
+		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8))
+		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.open(), millis(e.CreatedAt))
+	}
+	_, err = t.affected(ctx, "record deliveries", `
+		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at)
+		VALUES `+strings.Join(rows, ", "), args...)
+	return err
+}
+
+// Events returns those of the events that exist.
+func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
+	in, arg := anyOf(1, ids)
+	all := make(map[string]Event, len(ids))
+	_, err := collect(ctx, w.s.queries, "read events", func(row *sql.Rows) (none struct{}, err error) {
+		var e Event
+		var at sql.NullInt64
+		var text string
+		if err := row.Scan(&e.ID, &e.Type, &e.Video, &at, &text); err != nil {
+			return none, err
+		}
+		e.CreatedAt = fromMillis(at)
+		if err := json.Unmarshal([]byte(text), &e.Snapshot); err != nil {
+			return none, errors.Join(fmt.Errorf("event %s", e.ID), err)
+		}
+		all[e.ID] = e
+		return none, nil
+	}, `SELECT id, type, video_id, created_at, snapshot FROM webhook_event WHERE id IN `+in, arg)
+	return all, err
+}

@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// MaxFetch is how many messages are fetched at once.
+	MaxFetch = 100
+	// fetchLease is how long somebody who has fetched a message has to report what became of it.
+	fetchLease = time.Minute
+)
+
+// Fetched is a message that somebody has fetched.
+type Fetched struct {
+	DeliveryID string
+	Type       video.EventType
+	Receipt    string // for the report
+	Message
+}
+
+// Fetch leases the messages that a webhook holds, oldest first. Each is fetched again later unless its
+// outcome is reported within a minute.
+func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int) ([]Fetched, error) {
+	h, err := s.own(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	if !h.Pull {
+		return nil, &video.Error{Kind: video.Conflict, Code: "webhook_has_url", Msg: "The events of this webhook are sent to its URL; only those of one without can be fetched."}
+	}
+	now := s.now()
+	claimed, err := s.rows.ClaimHeld(ctx, id, limit, newID(), now, now.Add(fetchLease))
+	if err != nil || len(claimed) == 0 {
+		return nil, err
+	}
+	all, err := s.sign.address(ctx, claimed, now)
+	if err != nil {
+		return nil, err
+	}
+	var out []Fetched
+	for _, a := range all {
+		if a.obstacle() != "" {
+			continue // it was deleted or disabled this moment
+		}
+		m, err := s.sign.message(a, now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Fetched{DeliveryID: a.delivery.ID, Type: a.delivery.Type, Receipt: a.delivery.Lease, Message: m})
+	}
+	return out, nil
+}
+
+// Report says what became of a message that was fetched: the status with which it was answered, or
+// an error.
+func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt string, a Attempt) error {
+	if err := by.Require(auth.Admin); err != nil {
+		return err
+	}
+	d, err := s.rows.Delivery(ctx, by.Tenant, delivery)
+	if err != nil {
+		return err
+	}
+	if d.State != store.DeliveryHeld || d.Lease == "" || d.Lease != receipt {
+		return &video.Error{Kind: video.Conflict, Code: "receipt_expired", Msg: "The message was fetched again, or its outcome was reported already."}
+	}
+	if a.Error == "" {
+		a.Error = explain(a.Status)
+	}
+	c, outcome := s.plan.conclude(d, store.DeliveryAttempt{At: s.now().UTC().Truncate(time.Millisecond), Status: a.Status, Error: a.Error, Milliseconds: a.Duration.Milliseconds()})
+	if err := s.rows.Conclude(ctx, []store.Conclusion{c}); err != nil {
+		return err
+	}
+	s.count.WebhookTried(outcome)
+	return nil
+}

@@ -1,0 +1,113 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// State says what becomes of a delivery.
+type State string
+
+const (
+	Pending   State = "pending"
+	Delivered State = "delivered"
+	Failed    State = "failed"
+)
+
+// States lists all of them.
+var States = []State{Pending, Delivered, Failed}
+
+// Delivery is one event for one webhook.
+type Delivery struct {
+	ID            string
+	EventID       string
+	Type          video.EventType
+	VideoID       video.ID // "" for a test
+	State         State
+	Attempts      []Attempt
+	CreatedAt     time.Time
+	NextAttemptAt time.Time // zero: there is no other
+}
+
+// Attempt is what became of one try.
+type Attempt struct {
+	At       time.Time
+	Status   int // of the response; 0: there was none
+	Error    string
+	Duration time.Duration
+}
+
+// Page is a part of the log.
+type Page struct {
+	Deliveries []Delivery
+	Next       video.Cursor // zero: this is the last
+}
+
+// Deliveries returns the log of a webhook, newest first; with a state, only those deliveries.
+func (s *Service) Deliveries(ctx context.Context, by auth.Actor, id string, state State, after video.Cursor, limit int) (Page, error) {
+	h, err := s.own(ctx, by, id)
+	if err != nil {
+		return Page{}, err
+	}
+	wanted := store.DeliveryState(state)
+	if state == Pending && h.Pull {
+		wanted = store.DeliveryHeld
+	}
+	rows, err := s.rows.Deliveries(ctx, id, wanted, after, limit+1)
+	if err != nil {
+		return Page{}, err
+	}
+	var p Page
+	if len(rows) > limit {
+		rows = rows[:limit]
+		last := rows[limit-1]
+		p.Next = video.Cursor{CreatedAt: last.CreatedAt, ID: video.ID(last.ID)}
+	}
+	for _, d := range rows {
+		p.Deliveries = append(p.Deliveries, viewDelivery(d))
+	}
+	return p, nil
+}
+
+func viewDelivery(d store.Delivery) Delivery {
+	v := Delivery{ID: d.ID, EventID: d.Event, Type: d.Type, VideoID: d.Video, State: State(d.State), CreatedAt: d.CreatedAt, NextAttemptAt: d.NextAt}
+	if d.State == store.DeliveryHeld {
+		v.State = Pending
+	}
+	for _, a := range d.Attempts {
+		v.Attempts = append(v.Attempts, Attempt{At: a.At, Status: a.Status, Error: a.Error, Duration: time.Duration(a.Milliseconds) * time.Millisecond})
+	}
+	return v
+}
+
+// Replay has an event delivered once more, with the same id, as if it had just been recorded.
+func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) error {
+	if err := by.Require(auth.Admin); err != nil {
+		return err
+	}
+	d, err := s.rows.Delivery(ctx, by.Tenant, delivery)
+	if err != nil {
+		return err
+	}
+	h, err := s.rows.Get(ctx, by.Tenant, d.Webhook)
+	if err != nil {
+		return err
+	}
+	if !h.Enabled {
+		return errDisabled
+	}
+	return s.rows.Replay(ctx, h, delivery, s.now())
+}
+
+// OldestPending returns how old the oldest event is that is still to be delivered.
+func (s *Service) OldestPending(ctx context.Context) (time.Duration, error) {
+	at, err := s.rows.OldestPending(ctx)
+	if err != nil || at.IsZero() {
+		return 0, err
+	}
+	return max(0, s.now().Sub(at)), nil
+}

@@ -1,0 +1,137 @@
+package webhook
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Event is what a message tells.
+type Event struct {
+	ID         string
+	Type       video.EventType
+	At         time.Time
+	State      catalog.State // of the video at that moment
+	Resolution video.Name    // the one that it is about; "": the whole video
+	Webhook    string        // the one that is tested; there is no video then
+}
+
+// Body writes the body of a message.
+type Body func(Event) ([]byte, error)
+
+// Message is what is sent for an event.
+type Message struct {
+	ID        string // the header webhook-id
+	Timestamp string
+	Signature string
+	Body      []byte
+}
+
+// The headers of Standard Webhooks.
+const (
+	HeaderID        = "webhook-id"
+	HeaderTimestamp = "webhook-timestamp"
+	HeaderSignature = "webhook-signature"
+)
+
+const secretPrefix = "whsec_"
+
+// signer turns deliveries into messages.
+type signer struct {
+	rows store.Webhooks
+	body Body
+}
+
+// addressed is a delivery with all that is needed to send it. What is gone is missing.
+type addressed struct {
+	delivery store.Delivery
+	hook     *store.Webhook
+	secrets  []store.WebhookSecret
+	event    *store.Event
+}
+
+// address loads what deliveries need, with three queries for all of them.
+func (s signer) address(ctx context.Context, all []store.Delivery, now time.Time) ([]addressed, error) {
+	hookIDs, eventIDs := make([]string, len(all)), make([]string, len(all))
+	for i, d := range all {
+		hookIDs[i], eventIDs[i] = d.Webhook, d.Event
+	}
+	hooks, err := s.rows.ByID(ctx, hookIDs)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := s.rows.Secrets(ctx, hookIDs, now)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.rows.Events(ctx, eventIDs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]addressed, len(all))
+	for i, d := range all {
+		out[i] = addressed{delivery: d, secrets: secrets[d.Webhook]}
+		if h, ok := hooks[d.Webhook]; ok {
+			out[i].hook = &h
+		}
+		if e, ok := events[d.Event]; ok {
+			out[i].event = &e
+		}
+	}
+	return out, nil
+}
+
+// obstacle says why a delivery cannot be sent; "": it can.
+func (a addressed) obstacle() string {
+	switch {
+	case a.hook == nil || len(a.secrets) == 0:
+		return "The webhook was deleted."
+	case !a.hook.Enabled:
+		return "The webhook is disabled."
+	case a.event == nil:
+		return "The event is too old."
+	}
+	return ""
+}
+
+// message writes and signs what is sent now.
+func (s signer) message(a addressed, now time.Time) (Message, error) {
+	e := a.event
+	body, err := s.body(Event{
+		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Webhook: e.Snapshot.Webhook,
+		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),
+	})
+	if err != nil {
+		return Message{}, fmt.Errorf("write event %s: %w", e.ID, err)
+	}
+	m := Message{ID: e.ID, Timestamp: strconv.FormatInt(now.Unix(), 10), Body: body}
+	signatures := make([]string, len(a.secrets))
+	for i, secret := range a.secrets {
+		if signatures[i], err = sign(secret.Secret, m); err != nil {
+			return Message{}, err
+		}
+	}
+	m.Signature = strings.Join(signatures, " ")
+	return m, nil
+}
+
+// sign is the signature of Standard Webhooks: HMAC-SHA256 over id, time and body.
+func sign(secret string, m Message) (string, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
+	if err != nil {
+		return "", fmt.Errorf("the secret of a webhook is damaged: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.", m.ID, m.Timestamp)
+	mac.Write(m.Body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
+}

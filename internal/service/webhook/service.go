@@ -1,0 +1,264 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	// MaxPerTenant is how many webhooks a tenant may have.
+	MaxPerTenant = 20
+	// MaxDescription is the length of the longest description, in characters.
+	MaxDescription = 500
+	// Keep is how long events and the log of their deliveries are kept.
+	Keep = 30 * 24 * time.Hour
+	// formerSecret is how long a secret that was replaced signs, beside its successor.
+	formerSecret = 24 * time.Hour
+)
+
+// Webhook is where a tenant wants its events.
+type Webhook struct {
+	ID             string
+	URL            string
+	Pull           bool              // there is no URL: somebody fetches the events
+	Events         []video.EventType // none: all
+	Description    string
+	Enabled        bool
+	DisabledReason string // why it was disabled by itself
+	CreatedAt      time.Time
+}
+
+// Draft describes a new webhook.
+type Draft struct {
+	URL         string
+	Pull        bool
+	Events      []video.EventType
+	Description string
+}
+
+// Changes are what an update changes; nil: nothing.
+type Changes struct {
+	URL         *string
+	Events      *[]video.EventType
+	Description *string
+	Enabled     *bool
+}
+
+// Service is the webhooks of all tenants.
+type Service struct {
+	rows  store.Webhooks
+	guard *outbound.Guard
+	sign  signer
+	now   func() time.Time
+	plan  schedule
+	count Observer
+}
+
+// New returns the webhooks of a database. body writes the messages.
+func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time.Time, o Observer) *Service {
+	rows := store.WebhooksOf(s)
+	rows.UseClock(now)
+	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o}
+}
+
+func view(h store.Webhook) Webhook {
+	return Webhook{ID: h.ID, URL: h.URL, Pull: h.Pull, Events: h.Events, Description: h.Description,
+		Enabled: h.Enabled, DisabledReason: h.DisabledReason, CreatedAt: h.CreatedAt}
+}
+
+// Create registers a webhook and returns it with its secret, which is told this once.
+func (s *Service) Create(ctx context.Context, by auth.Actor, d Draft) (Webhook, string, error) {
+	if err := by.Require(auth.Admin); err != nil {
+		return Webhook{}, "", err
+	}
+	faults := slices.Concat(checkTarget(d), checkEvents(d.Events), checkDescription(d.Description))
+	if len(faults) > 0 {
+		return Webhook{}, "", video.InvalidFields(faults...)
+	}
+	if err := s.checkURL(ctx, d.URL); err != nil {
+		return Webhook{}, "", err
+	}
+	h := store.Webhook{ID: newID(), Tenant: by.Tenant, URL: d.URL, Pull: d.Pull, Events: distinct(d.Events),
+		Description: d.Description, Enabled: true, CreatedAt: s.now().UTC()}
+	secret := newSecret()
+	inserted, err := s.rows.Insert(ctx, h, secret, MaxPerTenant)
+	if err == nil && !inserted {
+		err = &video.Error{Kind: video.Conflict, Code: "too_many_webhooks",
+			Msg: fmt.Sprintf("There are %d webhooks, and no more are allowed; delete one first.", MaxPerTenant)}
+	}
+	return view(h), secret, err
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// newSecret has the form that Standard Webhooks give it.
+func newSecret() string {
+	random := make([]byte, 32)
+	rand.Read(random)
+	return secretPrefix + base64.StdEncoding.EncodeToString(random)
+}
+
+func distinct(events []video.EventType) []video.EventType {
+	var all []video.EventType
+	for _, e := range events {
+		if !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func checkTarget(d Draft) []video.Fault {
+	switch {
+	case d.URL == "" && !d.Pull:
+		return []video.Fault{{Field: "url", Code: "required", Message: "is required"}}
+	case d.URL != "" && d.Pull:
+		return []video.Fault{{Field: "url", Code: "not_allowed", Message: "must be absent if pull is true"}}
+	}
+	return nil
+}
+
+func checkEvents(events []video.EventType) []video.Fault {
+	var faults []video.Fault
+	for i, e := range events {
+		if !slices.Contains(video.EventTypes, e) {
+			faults = append(faults, video.Fault{Field: fmt.Sprintf("events[%d]", i), Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", video.EventTypes)})
+		}
+		if i == 100 {
+			return []video.Fault{{Field: "events", Code: "out_of_range", Message: "must have at most 100 entries"}}
+		}
+	}
+	return faults
+}
+
+func checkDescription(d string) []video.Fault {
+	if utf8.RuneCountInString(d) > MaxDescription {
+		return []video.Fault{{Field: "description", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", MaxDescription)}}
+	}
+	return nil
+}
+
+// checkURL refuses addresses that could not be reached anyway.
+func (s *Service) checkURL(ctx context.Context, address string) error {
+	if address == "" {
+		return nil
+	}
+	_, err := s.guard.Check(ctx, address)
+	if err == nil {
+		return nil
+	}
+	return &video.Error{Kind: video.Invalid, Code: "address_not_allowed", Msg: err.Error(),
+		Faults: []video.Fault{{Field: "url", Code: "address_not_allowed", Message: err.Error()}}}
+}
+
+// List returns all webhooks of the actor's tenant, oldest first.
+func (s *Service) List(ctx context.Context, by auth.Actor) ([]Webhook, error) {
+	if err := by.Require(auth.Admin); err != nil {
+		return nil, err
+	}
+	rows, err := s.rows.List(ctx, by.Tenant)
+	all := make([]Webhook, len(rows))
+	for i, h := range rows {
+		all[i] = view(h)
+	}
+	return all, err
+}
+
+// Get returns a webhook.
+func (s *Service) Get(ctx context.Context, by auth.Actor, id string) (Webhook, error) {
+	h, err := s.own(ctx, by, id)
+	return view(h), err
+}
+
+func (s *Service) own(ctx context.Context, by auth.Actor, id string) (store.Webhook, error) {
+	if err := by.Require(auth.Admin); err != nil {
+		return store.Webhook{}, err
+	}
+	return s.rows.Get(ctx, by.Tenant, id)
+}
+
+// Update changes a webhook. Disabling it fails what was still to be delivered.
+func (s *Service) Update(ctx context.Context, by auth.Actor, id string, c Changes) (Webhook, error) {
+	h, err := s.own(ctx, by, id)
+	if err != nil {
+		return Webhook{}, err
+	}
+	var faults []video.Fault
+	if c.URL != nil {
+		faults = checkTarget(Draft{URL: *c.URL, Pull: h.Pull})
+	}
+	if c.Events != nil {
+		faults = append(faults, checkEvents(*c.Events)...)
+	}
+	if c.Description != nil {
+		faults = append(faults, checkDescription(*c.Description)...)
+	}
+	if len(faults) > 0 {
+		return Webhook{}, video.InvalidFields(faults...)
+	}
+	if c.URL != nil {
+		if err := s.checkURL(ctx, *c.URL); err != nil {
+			return Webhook{}, err
+		}
+	}
+	changed, err := s.rows.Update(ctx, by.Tenant, id, func(h *store.Webhook) error { c.apply(h); return nil })
+	return view(changed), err
+}
+
+func (c Changes) apply(h *store.Webhook) {
+	if c.URL != nil {
+		h.URL = *c.URL
+	}
+	if c.Events != nil {
+		h.Events = distinct(*c.Events)
+	}
+	if c.Description != nil {
+		h.Description = *c.Description
+	}
+	if c.Enabled != nil {
+		h.Enabled = *c.Enabled
+	}
+}
+
+// Delete removes a webhook with its log. Requests that are under way still arrive.
+func (s *Service) Delete(ctx context.Context, by auth.Actor, id string) error {
+	if err := by.Require(auth.Admin); err != nil {
+		return err
+	}
+	return s.rows.Remove(ctx, by.Tenant, id)
+}
+
+// RotateSecret gives a webhook another secret and returns it. The former one signs too for a day.
+func (s *Service) RotateSecret(ctx context.Context, by auth.Actor, id string) (string, error) {
+	if err := by.Require(auth.Admin); err != nil {
+		return "", err
+	}
+	secret, now := newSecret(), s.now()
+	return secret, s.rows.RotateSecret(ctx, by.Tenant, id, secret, now, now.Add(formerSecret))
+}
+
+// Test sends an event that says nothing, whatever events the webhook has asked for.
+func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
+	h, err := s.own(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	if !h.Enabled {
+		return errDisabled
+	}
+	return s.rows.Send(ctx, h, store.Event{Type: video.EventTest, CreatedAt: s.now(), Snapshot: store.Snapshot{Webhook: id}})
+}
+
+var errDisabled = &video.Error{Kind: video.Conflict, Code: "webhook_disabled", Msg: "The webhook is disabled; enable it first."}

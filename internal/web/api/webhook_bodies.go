@@ -1,0 +1,278 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// newWebhook describes the body of a request that registers a webhook.
+type newWebhook struct {
+	URL         string      `json:"url,omitempty" format:"uri" maxLength:"2048" doc:"Where events are sent: https, or http where the operator allows it. Required unless pull is true."`
+	Events      []eventType `json:"events,omitempty" maxItems:"100" nullable:"true" doc:"The events to send. Absent or empty: all."`
+	Description string      `json:"description,omitempty" maxLength:"500" nullable:"true" doc:"A note for people."`
+	Pull        bool        `json:"pull,omitempty" nullable:"true" doc:"Events are not sent, but fetched by you; there is no url then."`
+}
+
+// webhookChanges describes the body of a request that changes a webhook.
+type webhookChanges struct {
+	URL         *string      `json:"url,omitempty" format:"uri" maxLength:"2048" nullable:"true"`
+	Events      *[]eventType `json:"events,omitempty" maxItems:"100" nullable:"true" doc:"Replaces all. Empty: all events."`
+	Description *string      `json:"description,omitempty" maxLength:"500" nullable:"true"`
+	Enabled     *bool        `json:"enabled,omitempty" nullable:"true" doc:"Disabling fails what was still to be delivered."`
+}
+
+// eventType describes the type of an event.
+type eventType string
+
+// Schema allows the types of package video.
+func (eventType) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: enum(video.EventTypes)}
+}
+
+// WebhookBasics is common to all views of a webhook.
+type WebhookBasics struct {
+	ID             string      `json:"id" format:"uuid"`
+	URL            string      `json:"url" doc:"Empty if pull is true."`
+	Events         []eventType `json:"events" nullable:"false" doc:"Empty: all."`
+	Description    string      `json:"description"`
+	Enabled        bool        `json:"enabled"`
+	CreatedAt      time.Time   `json:"createdAt"`
+	Pull           bool        `json:"pull,omitempty" doc:"Events are fetched, not sent."`
+	DisabledReason string      `json:"disabledReason,omitempty" doc:"Why the server has disabled it."`
+}
+
+type webhookView struct{ WebhookBasics }
+
+type registeredWebhook struct {
+	WebhookBasics
+	Secret string `json:"secret" doc:"Signs the messages. It is told this once."`
+}
+
+type newSecret struct {
+	Secret string `json:"secret"`
+}
+
+type webhookList struct {
+	Webhooks []webhookView `json:"webhooks" nullable:"false" doc:"Oldest first."`
+}
+
+func viewWebhook(w webhook.Webhook) webhookView {
+	events := make([]eventType, len(w.Events))
+	for i, e := range w.Events {
+		events[i] = eventType(e)
+	}
+	return webhookView{WebhookBasics{ID: w.ID, URL: w.URL, Events: events, Description: w.Description, Enabled: w.Enabled,
+		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}}
+}
+
+type deliveryView struct {
+	ID            string        `json:"id" format:"uuid"`
+	EventID       string        `json:"eventId" format:"uuid" doc:"The header webhook-id of every attempt."`
+	Type          eventType     `json:"type"`
+	VideoID       *string       `json:"videoId" nullable:"true" format:"uuid" doc:"null for a test."`
+	State         string        `json:"state" enum:"pending,delivered,failed"`
+	Attempts      []attemptView `json:"attempts" nullable:"false" doc:"Oldest first."`
+	CreatedAt     time.Time     `json:"createdAt"`
+	NextAttemptAt *time.Time    `json:"nextAttemptAt" nullable:"true" doc:"null if there is none."`
+}
+
+type attemptView struct {
+	At           time.Time `json:"at"`
+	Status       *int      `json:"status" nullable:"true" doc:"The status of the response; null if there was none."`
+	Error        *string   `json:"error" nullable:"true" doc:"A sentence for a person; null for a success."`
+	Milliseconds int64     `json:"milliseconds"`
+}
+
+type deliveryList struct {
+	Deliveries []deliveryView `json:"deliveries" nullable:"false"`
+	NextCursor string         `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
+}
+
+func viewDelivery(d webhook.Delivery) deliveryView {
+	v := deliveryView{ID: d.ID, EventID: d.EventID, Type: eventType(d.Type), State: string(d.State), CreatedAt: d.CreatedAt.UTC(), Attempts: make([]attemptView, len(d.Attempts))}
+	if d.VideoID != "" {
+		v.VideoID = new(string(d.VideoID))
+	}
+	if !d.NextAttemptAt.IsZero() {
+		v.NextAttemptAt = new(d.NextAttemptAt.UTC())
+	}
+	for i, a := range d.Attempts {
+		v.Attempts[i] = attemptView{At: a.At.UTC(), Milliseconds: a.Duration.Milliseconds()}
+		if a.Status != 0 {
+			v.Attempts[i].Status = &a.Status
+		}
+		if a.Error != "" {
+			v.Attempts[i].Error = &a.Error
+		}
+	}
+	return v
+}
+
+type fetchedList struct {
+	Events []fetchedView `json:"events" nullable:"false" doc:"Oldest first, at most 100."`
+}
+
+type fetchedView struct {
+	DeliveryID string         `json:"deliveryId" format:"uuid"`
+	Type       string         `json:"type"`
+	Receipt    string         `json:"receipt" doc:"For the report. Without a report within a minute, the event is fetched again."`
+	Headers    fetchedHeaders `json:"headers"`
+	Body       string         `json:"body" doc:"The message exactly as it is signed."`
+}
+
+type fetchedHeaders struct {
+	ID        string `json:"webhook-id"`
+	Timestamp string `json:"webhook-timestamp"`
+	Signature string `json:"webhook-signature"`
+}
+
+// deliveryReport describes the body of a report.
+type deliveryReport struct {
+	Receipt      string `json:"receipt" doc:"That of the event."`
+	Status       int    `json:"status,omitempty" minimum:"0" maximum:"999" doc:"With which your program answered; 0 or absent: it did not."`
+	Error        string `json:"error,omitempty" maxLength:"300" nullable:"true" doc:"Why it did not."`
+	Milliseconds int64  `json:"milliseconds,omitempty" minimum:"0" maximum:"3600000" doc:"How long it took."`
+}
+
+func decodeWebhook(body []byte) (d webhook.Draft, err error) {
+	f, err := parseFields(body, "url", "events", "description", "pull")
+	if err != nil {
+		return d, err
+	}
+	faults := slices.Concat(
+		decodeField(f, "url", false, "must be a string", asString, &d.URL),
+		decodeEvents(f, &d.Events),
+		decodeField(f, "description", false, "must be a string", asString, &d.Description),
+		decodeField(f, "pull", false, "must be true or false", asBool, &d.Pull),
+	)
+	if len(faults) > 0 {
+		return d, invalidFields(faults)
+	}
+	d.URL, d.Description = strings.Clone(d.URL), strings.Clone(d.Description)
+	return d, nil
+}
+
+func decodeEvents(f fields, into *[]video.EventType) []video.Fault {
+	var array json.RawMessage
+	if faults := decodeField(f, "events", false, "must be an array of strings", asArray, &array); faults != nil || array == nil {
+		return faults
+	}
+	names, faults := decodeItems(array, "events", 100, "must be a string", asString)
+	*into = []video.EventType{}
+	for _, n := range names {
+		*into = append(*into, video.EventType(strings.Clone(n)))
+	}
+	return faults
+}
+
+func decodeWebhookChanges(body []byte) (c webhook.Changes, err error) {
+	f, err := parseFields(body, "url", "events", "description", "enabled")
+	if err != nil {
+		return c, err
+	}
+	var events []video.EventType
+	faults := slices.Concat(
+		decodeField(f, "url", false, "must be a string", asOptionalString, &c.URL),
+		decodeEvents(f, &events),
+		decodeField(f, "description", false, "must be a string", asOptionalString, &c.Description),
+		decodeField(f, "enabled", false, "must be true or false", asOptionalBool, &c.Enabled),
+	)
+	if events != nil {
+		c.Events = &events
+	}
+	if len(faults) > 0 {
+		return c, invalidFields(faults)
+	}
+	return c, nil
+}
+
+// asOptionalString is asString for a field whose absence does not mean "".
+func asOptionalString(raw json.RawMessage) (*string, bool) {
+	s, ok := asString(raw)
+	return &s, ok
+}
+
+// decodeState decodes the state that a list of deliveries asks for.
+func (q *deliveryQuery) decodeState(s string) []video.Fault {
+	if q.state = webhook.State(s); !slices.Contains(webhook.States, q.state) {
+		return []video.Fault{{Field: "status", Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", webhook.States)}}
+	}
+	return nil
+}
+
+// report is a decoded report.
+type report struct {
+	receipt string
+	attempt webhook.Attempt
+}
+
+const maxReportError = 300
+
+func decodeReport(body []byte) (r report, err error) {
+	f, err := parseFields(body, "receipt", "status", "error", "milliseconds")
+	if err != nil {
+		return r, err
+	}
+	var status, took float64
+	faults := slices.Concat(
+		decodeField(f, "receipt", true, "must be a string", asString, &r.receipt),
+		decodeField(f, "status", false, "must be a whole number from 0 to 999", asWhole(999), &status),
+		decodeField(f, "error", false, "must be a string", asString, &r.attempt.Error),
+		decodeField(f, "milliseconds", false, "must be a whole number from 0 to 3600000", asWhole(3_600_000), &took),
+	)
+	if len([]rune(r.attempt.Error)) > maxReportError {
+		faults = append(faults, video.Fault{Field: "error", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", maxReportError)})
+	}
+	r.attempt.Status, r.attempt.Duration = int(status), time.Duration(took)*time.Millisecond
+	if len(faults) > 0 {
+		return r, invalidFields(faults)
+	}
+	return r, nil
+}
+
+// asWhole is asNumber for whole numbers from 0 to most.
+func asWhole(most float64) func(json.RawMessage) (float64, bool) {
+	return func(raw json.RawMessage) (float64, bool) {
+		n, ok := asNumber(raw)
+		return n, ok && n >= 0 && n <= most && n == float64(int64(n))
+	}
+}
+
+// eventView is the body of a message.
+type eventView struct {
+	Type      eventType `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      any       `json:"data"`
+}
+
+// videoEventData is the state of the video, and the resolution that the event is about.
+type videoEventData struct {
+	videoStateView
+	Resolution video.Name `json:"resolution,omitempty"`
+}
+
+// WebhookBody writes the body of a message: for a video, its state as the API shows it.
+func WebhookBody(e webhook.Event) ([]byte, error) {
+	view := eventView{Type: eventType(e.Type), Timestamp: e.At.UTC()}
+	if e.Type == video.EventTest {
+		view.Data = map[string]string{"webhookId": e.Webhook}
+	} else {
+		view.Data = videoEventData{viewState(e.State), e.Resolution}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(view); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
