@@ -73,6 +73,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
 	{"edit", "PATCH", "/api/video/" + testID, `{"title":"A title"}`},
+	{"token", "POST", "/api/video/" + testID + "/token", `{"expiresIn":60}`},
 	{"usage", "GET", "/api/usage", ""},
 }
 

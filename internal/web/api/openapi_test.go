@@ -113,6 +113,7 @@ var operations = map[string]struct {
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
 	"edit":              {"/api/video/{id}", 200},
+	"token":             {"/api/video/{id}/token", 201},
 	"usage":             {"/api/usage", 200},
 }
 

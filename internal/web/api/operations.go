@@ -35,8 +35,9 @@ func (a *API) registerOperations(h huma.API) {
 	change := []auth.Scope{auth.Write, auth.Read} // the response shows the state of the video
 	register(h, createOperation(r), write, a.createVideo)
 	register(h, listOperation(r), read, a.listVideos)
-	register(h, operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404), read, byVideo(a.videoState))
-	register(h, eventsOperation(r), read, byVideo(a.videoEvents))
+	register(h, withToken(operation(r, "getVideo", "GET /api/video/{id}", 200, "Get the state of a video", nil, 404)), read, byVideo(a.videoState))
+	register(h, withToken(eventsOperation(r)), read, byVideo(a.videoEvents))
+	register(h, tokenOperation(r), read, a.createToken)
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
 		requestBody[completion](r, false), 404, 413, 415, 422, 507), write, byVideo(a.completeUpload))
 	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), read, byVideo(a.publicVideo))

@@ -33,6 +33,7 @@ func TestScopeComesBeforeTheRequest(t *testing.T) {
 		{"GET", "/api/video/" + testID + "/public", []string{writeKey}},
 		{"GET", "/api/video/" + testID + "/private/0", []string{writeKey}},
 		{"GET", "/api/video/" + testID + "/report", []string{writeKey}},
+		{"POST", "/api/video/" + testID + "/token", []string{writeKey}},
 		{"GET", "/api/usage", []string{writeKey}},
 		{"DELETE", "/api/video/" + testID, []string{readKey, writeKey}},
 		{"DELETE", "/api/video/resolution/" + testID, []string{readKey, writeKey}},
