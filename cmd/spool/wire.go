@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
@@ -110,7 +111,7 @@ func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log
 	if svc.firstKey, err = p.keys.Bootstrap(ctx, key); err != nil {
 		return err
 	}
-	edge, err := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
+	edge, err := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store)}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
 	if err != nil {
 		return err
 	}

@@ -111,6 +111,7 @@ const (
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
 	usagePath      = "/api/usage"
+	tokenPath      = "/api/video/{id}/token"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -151,6 +152,8 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
+		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
+		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film"}`)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")
 		last, _, _ = strings.Cut(last, "\n")

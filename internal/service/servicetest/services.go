@@ -70,6 +70,7 @@ type Services struct {
 	Leases  *uploads.Leases
 	Catalog *catalog.Catalog
 	Tenants *tenants.Service
+	Tokens  *auth.Tokens
 	Marker  *janitor.Marker
 	Clock   *clock.Clock
 }
@@ -109,6 +110,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
 	s.Tenants = tenants.New(p.Store, now)
+	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)

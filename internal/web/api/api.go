@@ -2,8 +2,9 @@
 // encodes the responses. The OpenAPI description at /openapi.json is generated from the
 // types that are sent, and /docs shows it.
 //
-// There is deliberately no CORS below /api/: an API key does not belong in pages of
-// other origins. The console has the same origin.
+// There is deliberately no CORS below /api/ for API keys: they do not belong in pages of
+// other origins. The console has the same origin. The holder of a token for one video may
+// come from any origin; see token.go.
 package api
 
 import (
@@ -36,6 +37,7 @@ type Services struct {
 	Deleter  Deleter
 	Tenants  Tenants
 	Webhooks Webhooks
+	Tokens   Tokens
 }
 
 // Keys authenticates requests.
@@ -55,6 +57,7 @@ type Catalog interface {
 	List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (catalog.Page, error)
 	FileURLs(v video.Video, base string) []playback.FileURL
 	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
+	Edit(ctx context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error)
 	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
 	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)
 }
@@ -73,6 +76,12 @@ type Deleter interface {
 // Tenants says what a tenant uses.
 type Tenants interface {
 	Usage(ctx context.Context, by auth.Actor) (video.Usage, error)
+}
+
+// Tokens makes and checks credentials for the state of one video.
+type Tokens interface {
+	Create(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration) (token string, expires time.Time, err error)
+	Authenticate(ctx context.Context, id video.ID, token string) (auth.Actor, error)
 }
 
 // Config holds the settings.
@@ -118,6 +127,7 @@ func New(services Services, config Config) (*API, error) {
 		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
+	a.subscribers.tokens = services.Tokens
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig())
 	a.registerOperations(h)
@@ -171,7 +181,8 @@ func humaConfig() huma.Config {
 	c.Info.Description = "Upload videos, have them transcoded to MP4, play them back."
 	c.Servers = []*huma.Server{{URL: "/"}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"apiKey": {Type: "apiKey", In: "header", Name: headerKey},
+		"apiKey":     {Type: "apiKey", In: "header", Name: headerKey},
+		"videoToken": {Type: "apiKey", In: "query", Name: tokenParameter},
 	}
 	c.Security = []map[string][]string{{"apiKey": {}}}
 	return c

@@ -18,6 +18,7 @@ const headerKey = "X-API-KEY"
 // context carries it.
 type call struct {
 	actor   auth.Actor
+	token   string // that the actor holds instead of a key, or ""
 	request *http.Request
 	writer  http.ResponseWriter
 	release func() // of the slot that it holds; nil: none
@@ -57,12 +58,21 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	r.Pattern = "/api/" // access log and metrics read the route from the outer request
-	actor, err := a.authenticate(r, w.Header())
+	c := &call{request: r, writer: w}
+	var err error
+	if video, token, ok := tokenIn(r); ok {
+		if allowTokenOrigins(w, r) {
+			return
+		}
+		c.token = token
+		c.actor, err = a.authenticateToken(r, w.Header(), video, token)
+	} else {
+		c.actor, err = a.authenticate(r, w.Header())
+	}
 	if err != nil {
 		problem.Write(w, r, err)
 		return
 	}
-	c := &call{actor: actor, request: r, writer: w}
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
 	inner.Header.Del("Accept") // there is only one format, and huma would reject some values
 	defer func() { r.Pattern = inner.Pattern }()
@@ -85,18 +95,27 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	if err == nil {
 		return actor, a.limitOf(actor, secret, cost, counted, h)
 	}
-	if secret == "" || video.KindOf(err) != video.Unauthenticated {
+	if secret == "" {
 		return actor, err // nobody guesses a key
+	}
+	return actor, a.countFailure(r, err)
+}
+
+// countFailure counts a credential that was invalid. It returns err, or another error if the client
+// has sent too many of them.
+func (a *API) countFailure(r *http.Request, err error) error {
+	if video.KindOf(err) != video.Unauthenticated {
+		return err
 	}
 	client := a.config.client(r)
 	limited := a.failures.count(client)
 	if limited == nil {
-		return actor, err
+		return err
 	}
 	a.warnings.Do(func() {
 		a.config.Log.WarnContext(r.Context(), "somebody sends many invalid API keys", "client", client.String())
 	})
-	return actor, limited
+	return limited
 }
 
 // limitOf returns an error if a key has exceeded its limit, unless the request was counted already.
@@ -135,6 +154,8 @@ func register[I, O any](h huma.API, op huma.Operation, needs []auth.Scope, handl
 	switch path := h.OpenAPI().Paths[op.Path]; op.Method {
 	case http.MethodPatch:
 		path.Patch.RequestBody = body
+	case http.MethodPut:
+		path.Put.RequestBody = body
 	default:
 		path.Post.RequestBody = body
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -62,7 +63,7 @@ func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.Stre
 	if first.final && c.request.Header.Get(headerLastEvent) == first.eventID() {
 		return &huma.StreamResponse{Body: func(huma.Context) { c.writer.WriteHeader(http.StatusNoContent) }}, nil
 	}
-	sub, err := a.subscribers.add(c.actor.KeyID, id, first)
+	sub, err := a.subscribe(c, s, first)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +75,14 @@ func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.Stre
 			a.stream(ctx, c.writer, sub, first)
 		}
 	}}, nil
+}
+
+// subscribe adds the stream of a call to the subscribers.
+func (a *API) subscribe(c *call, s catalog.State, known stateUpdate) (*subscriber, error) {
+	if c.token == "" {
+		return a.subscribers.add(c.actor.KeyID, s.Video.ID, known)
+	}
+	return a.subscribers.addToken(c.token, s.Video.Tenant, s.Video.ID, known)
 }
 
 // stream sends events until the final one, or until the client is gone. A slow client

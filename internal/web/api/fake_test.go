@@ -21,6 +21,7 @@ const (
 	testKey      = "a-valid-key"
 	readKey      = "a-read-only-key"
 	writeKey     = "a-write-only-key"
+	testToken    = "17.k1.sig"
 	testID       = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
 	resolutionID = "0198c5b6-7d5e-7c3a-9b1e-aaaaaaaaaaaa"
 	validDraft   = `{"filename":"a.mp4","resolutions":["720p","144p"],"isPublic":true}`
@@ -41,6 +42,7 @@ type fakeService struct {
 	id         video.ID
 	resolution video.ResolutionID
 	name       video.Name
+	edit       video.Edit
 	ttl        time.Duration
 	filter     video.Filter
 	after      video.Cursor
@@ -51,7 +53,7 @@ type fakeService struct {
 
 // services returns the fake as every service.
 func (f *fakeService) services() Services {
-	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}}
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}, Tokens: (*fakeTokens)(f)}
 }
 
 func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {
@@ -67,6 +69,21 @@ func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor
 	default:
 		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
 	}
+}
+
+// fakeTokens are the tokens of a fakeService.
+type fakeTokens fakeService
+
+func (f *fakeTokens) Create(_ context.Context, by auth.Actor, id video.ID, ttl time.Duration) (string, time.Time, error) {
+	f.actor, f.id, f.ttl, f.calls = by, id, ttl, f.calls+1
+	return testToken, time.Date(2030, 1, 2, 12, 0, 0, 0, time.FixedZone("CET", 3600)), f.err
+}
+
+func (f *fakeTokens) Authenticate(_ context.Context, id video.ID, token string) (auth.Actor, error) {
+	if id != testID || token != testToken {
+		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_token", Msg: "This token is not valid."}
+	}
+	return auth.Actor{KeyID: "token of " + testID, Video: id, Scopes: []auth.Scope{auth.Read}}, nil
 }
 
 // Valid says that all keys are valid.
@@ -152,6 +169,11 @@ func (f *fakeService) AddResolution(_ context.Context, by auth.Actor, id video.I
 	return f.state, f.err
 }
 
+func (f *fakeService) Edit(_ context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error) {
+	f.actor, f.id, f.edit, f.calls = by, id, e, f.calls+1
+	return f.state, f.err
+}
+
 func (f *fakeService) RetryResolution(_ context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error) {
 	f.actor, f.resolution, f.calls = by, id, f.calls+1
 	return f.state, f.err
@@ -164,7 +186,7 @@ func (f *fakeService) DeleteResolution(_ context.Context, by auth.Actor, id vide
 
 func testVideo(public bool, status video.Status, names ...video.Name) video.Video {
 	v := video.Video{
-		ID: testID, Filename: "a.mp4", ContentType: "video/mp4", IsPublic: public, Status: status,
+		ID: testID, Filename: "a.mp4", Title: "A film", ContentType: "video/mp4", IsPublic: public, Status: status,
 		CreatedAt:       time.Date(2030, 1, 2, 12, 0, 0, 0, time.FixedZone("CET", 3600)),
 		UploadExpiresAt: time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600)),
 	}

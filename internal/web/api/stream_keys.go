@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -14,8 +15,13 @@ const keyCheckInterval = 3 * time.Second
 // validKeys reports which of the API keys with these IDs are valid.
 type validKeys func(ctx context.Context, ids []string) (map[string]bool, error)
 
-// checkKeys ends the streams whose keys are no longer valid, with one query for all keys. It does
-// nothing if the last check was just before. A failed check is made up for by the next poll.
+// tokenChecker checks the tokens of streams.
+type tokenChecker interface {
+	Authenticate(ctx context.Context, id video.ID, token string) (auth.Actor, error)
+}
+
+// checkKeys ends the streams whose keys or tokens are no longer valid, with one query for all keys. It
+// does nothing if the last check was just before. A failed check is made up for by the next poll.
 func (s *subscribers) checkKeys(ctx context.Context, byVideo map[video.ID][]*subscriber) {
 	if time.Since(s.checked) < keyCheckInterval {
 		return
@@ -23,8 +29,16 @@ func (s *subscribers) checkKeys(ctx context.Context, byVideo map[video.ID][]*sub
 	byKey := map[string][]*subscriber{}
 	for _, subs := range byVideo {
 		for _, sub := range subs {
-			byKey[sub.key] = append(byKey[sub.key], sub)
+			if sub.token == "" {
+				byKey[sub.key] = append(byKey[sub.key], sub)
+			} else if _, err := s.tokens.Authenticate(ctx, sub.id, sub.token); video.KindOf(err) == video.Unauthenticated {
+				sub.revoke()
+			}
 		}
+	}
+	if len(byKey) == 0 {
+		s.checked = time.Now()
+		return
 	}
 	ids := make([]string, 0, len(byKey))
 	for id := range byKey {

@@ -42,7 +42,8 @@ func (u stateUpdate) equal(other stateUpdate) bool {
 
 // subscriber is one open stream.
 type subscriber struct {
-	key     string // the ID of the API key that opened it
+	key     string // the ID of the API key that opened it, or whose tokens count together
+	token   string // with which it was opened instead, or ""
 	id      video.ID
 	last    stateUpdate      // the last one offered; only accessed by polls
 	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
@@ -69,7 +70,8 @@ type statesByID func(context.Context, []video.ID) (map[video.ID]catalog.State, e
 type subscribers struct {
 	load    statesByID
 	valid   validKeys
-	checked time.Time // when the keys were checked; only accessed by polls
+	tokens  tokenChecker // of the streams that were added with one
+	checked time.Time    // when the keys were checked; only accessed by polls
 	log     *slog.Logger
 
 	added chan struct{} // holds one
@@ -90,29 +92,41 @@ func newSubscribers(load statesByID, valid validKeys, log *slog.Logger) *subscri
 
 // add adds a stream, opened with a key, whose client knows this state. The caller must remove it.
 func (s *subscribers) add(key string, id video.ID, known stateUpdate) (*subscriber, error) {
+	sub := &subscriber{key: key, id: id, last: known}
+	return sub, s.insert(sub, maxSubscribersPerKey)
+}
+
+// addToken is add for a stream that was opened with a token for a video of this tenant.
+func (s *subscribers) addToken(token string, of video.Tenant, id video.ID, known stateUpdate) (*subscriber, error) {
+	sub := &subscriber{key: "tokens of " + string(of), token: token, id: id, last: known}
+	return sub, s.insert(sub, maxTokenSubscribers)
+}
+
+// insert adds a stream, unless there are most others with the same key.
+func (s *subscribers) insert(sub *subscriber, most int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byKey[key] >= maxSubscribersPerKey {
-		return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited",
-			Msg:        fmt.Sprintf("This API key has %d event streams open, as many as it may. Close some, or read the states of the videos.", maxSubscribersPerKey),
+	if s.byKey[sub.key] >= most {
+		return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
+			Msg:        fmt.Sprintf("This API key has %d event streams open, as many as it may. Close some, or read the states of the videos.", most),
 			RetryAfter: 15 * time.Second}
 	}
 	if s.open >= maxSubscribers {
-		return nil, &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
+		return &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
 			Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
 	}
-	sub := &subscriber{key: key, id: id, last: known, updates: make(chan stateUpdate, 1), revoked: make(chan struct{})}
-	if s.byVideo[id] == nil {
-		s.byVideo[id] = map[*subscriber]struct{}{}
+	sub.updates, sub.revoked = make(chan stateUpdate, 1), make(chan struct{})
+	if s.byVideo[sub.id] == nil {
+		s.byVideo[sub.id] = map[*subscriber]struct{}{}
 	}
-	s.byVideo[id][sub] = struct{}{}
+	s.byVideo[sub.id][sub] = struct{}{}
 	s.open++
-	s.byKey[key]++
+	s.byKey[sub.key]++
 	select {
 	case s.added <- struct{}{}:
 	default:
 	}
-	return sub, nil
+	return nil
 }
 
 func (s *subscribers) remove(sub *subscriber) {

@@ -225,9 +225,9 @@ func decodeReport(body []byte) (r report, err error) {
 	var status, took float64
 	faults := slices.Concat(
 		decodeField(f, "receipt", true, "must be a string", asString, &r.receipt),
-		decodeField(f, "status", false, "must be a whole number from 0 to 999", asWhole(999), &status),
+		decodeField(f, "status", false, "must be a whole number from 0 to 999", asWholeUpTo(999), &status),
 		decodeField(f, "error", false, "must be a string", asString, &r.attempt.Error),
-		decodeField(f, "milliseconds", false, "must be a whole number from 0 to 3600000", asWhole(3_600_000), &took),
+		decodeField(f, "milliseconds", false, "must be a whole number from 0 to 3600000", asWholeUpTo(3_600_000), &took),
 	)
 	if len([]rune(r.attempt.Error)) > maxReportError {
 		faults = append(faults, video.Fault{Field: "error", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", maxReportError)})
@@ -239,8 +239,8 @@ func decodeReport(body []byte) (r report, err error) {
 	return r, nil
 }
 
-// asWhole is asNumber for whole numbers from 0 to most.
-func asWhole(most float64) func(json.RawMessage) (float64, bool) {
+// asWholeUpTo is asNumber for whole numbers from 0 to most.
+func asWholeUpTo(most float64) func(json.RawMessage) (float64, bool) {
 	return func(raw json.RawMessage) (float64, bool) {
 		n, ok := asNumber(raw)
 		return n, ok && n >= 0 && n <= most && n == float64(int64(n))

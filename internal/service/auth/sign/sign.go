@@ -1,4 +1,5 @@
-// Package sign creates and verifies the tokens in Spool's upload and playback URLs:
+// Package sign creates and verifies the tokens in Spool's upload and playback URLs, and
+// those with which a page follows a video:
 //
 //	{expiry}.{key id}.{signature}
 //
@@ -30,6 +31,7 @@ const (
 	Resume   Purpose = "resume"   // a resumable upload
 	Playback Purpose = "playback" // of one file
 	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
+	State    Purpose = "state"    // reading and following the state of a video
 )
 
 var (
