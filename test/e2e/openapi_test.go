@@ -111,6 +111,7 @@ const (
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
 	usagePath      = "/api/usage"
+	keyPath        = "/api/key"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -150,6 +151,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
+		d.ask(s, 200, "GET", keyPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")
