@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (q queries) searchNames(ctx context.Context, tenant video.Tenant, f video.F
 // that are limit. It returns where it stopped, and whether there may be more.
 func (q queries) scanNames(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int, found *[]video.ID) (video.Cursor, bool, error) {
 	var s statement
-	s.add(`SELECT created_at, id, filename FROM video`)
+	s.add(`SELECT created_at, id, filename, title FROM video`)
 	stretch(&s, tenant, f, after, nameBatch)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
@@ -60,11 +61,12 @@ func (q queries) scanNames(ctx context.Context, tenant video.Tenant, f video.Fil
 		pause.rest()
 		var created int64
 		var filename string
-		if err := rows.Scan(&created, &after.ID, &filename); err != nil {
+		var title sql.NullString
+		if err := rows.Scan(&created, &after.ID, &filename, &title); err != nil {
 			return after, false, wrap("search names", err)
 		}
 		after.CreatedAt = time.UnixMilli(created).UTC()
-		if f.Mentions(filename) {
+		if f.Mentions(filename, title.String) {
 			*found = append(*found, after.ID)
 		}
 	}

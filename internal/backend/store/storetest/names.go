@@ -31,7 +31,7 @@ func listOfNames(t *testing.T, st *store.Store) {
 	summer := aged(t, st, 4*time.Second, named("Summer 2030.mov"))
 	bear := aged(t, st, 3*time.Second, named("Der BÄR im Sommer 100%.mp4"))
 	other := aged(t, st, 2*time.Second, func(v *video.Video) {
-		v.Filename, v.Status, v.Metadata = "midsummer.mp4", video.Fail, []byte(`{"album":"a"}`)
+		v.Filename, v.Title, v.Status, v.Metadata = "a.mp4", "MidSummer", video.Fail, []byte(`{"album":"a"}`)
 	})
 	aged(t, st, time.Second, func(v *video.Video) { v.Filename, v.Tenant = "summer.mp4", "others" })
 	gone := aged(t, st, 0, named("summer gone.mp4"))
