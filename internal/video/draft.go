@@ -61,17 +61,45 @@ func CheckTitle(s string) []Fault {
 // DefaultTitle returns the title of a video that was given none: its file name without the
 // extension. What follows the last dot is none if it contains a space, as in "Dr. Who".
 func DefaultTitle(filename string) string {
-	title := filename
-	if ext := path.Ext(filename); !strings.ContainsFunc(ext, unicode.IsSpace) {
-		title = strings.TrimSuffix(filename, ext)
-	}
-	if title == "" { // ".mp4"
-		title = filename
-	}
+	title := withoutExtension(filename)
 	if runes := []rune(title); len(runes) > MaxTitle {
 		title = string(runes[:MaxTitle])
 	}
 	return title
+}
+
+func withoutExtension(filename string) string {
+	name := filename
+	if ext := path.Ext(filename); !strings.ContainsFunc(ext, unicode.IsSpace) {
+		name = strings.TrimSuffix(filename, ext)
+	}
+	if name == "" { // ".mp4"
+		return filename
+	}
+	return name
+}
+
+// maxDownloadName is how many bytes of a file name are offered to those who save a file. Few file
+// systems take more than 255.
+const maxDownloadName = 240
+
+// DownloadName returns the name under which people save an MP4 file of a video. A client chose the file
+// name freely, so it loses what could be a path, control a terminal or hide the extension.
+func DownloadName(filename string) string {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) || r == utf8.RuneError {
+			return '_'
+		}
+		return r
+	}, withoutExtension(filename))
+	for len(name) > maxDownloadName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	if name = strings.Trim(name, ". "); name == "" {
+		name = "video"
+	}
+	return name + ".mp4"
 }
 
 // CheckResolutions returns what is wrong with a list of resolution names.

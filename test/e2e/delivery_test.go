@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func TestPlayback(t *testing.T) {
 	t.Parallel()
 	s := start(t, proxied())
-	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
+	ask := newVideo{Filename: oddName, Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
 	private := s.publish(ask, clip(t, miniClip)).Resolutions["144p"]
 	ask.IsPublic = true
 	public := s.publish(ask, clip(t, miniClip)).Resolutions["144p"]
@@ -27,11 +28,37 @@ func TestPlayback(t *testing.T) {
 			t.Run("refused ranges", func(t *testing.T) { checkRefusedRanges(t, s.in(t), r.VideoURL, len(whole.body)) })
 			t.Run("conditions", func(t *testing.T) { checkConditions(t, s.in(t), r.VideoURL, whole) })
 			t.Run("pages of other origins", func(t *testing.T) { checkCORS(t, s.in(t), r.VideoURL) })
+			t.Run("download", func(t *testing.T) { checkDownload(t, s.in(t), r, whole.body) })
 			still := s.getReady(r.ThumbnailImageURLs[0])
 			if got := still.header.Get("Content-Type"); got != "image/jpeg" || still.header.Get("ETag") == "" {
 				t.Errorf("a thumbnail is %s with ETag %q, want image/jpeg", got, still.header.Get("ETag"))
 			}
 		})
+	}
+}
+
+// oddName is what a client may call a file, and savedName what a browser saves.
+const (
+	oddName   = "../Überraschung 🎬 \"; filename=evil.exe\r\nX: y.mkv"
+	savedName = "_Überraschung 🎬 _; filename=evil.exe__X_ y.mp4"
+)
+
+// checkDownload wants a film with oddName to be shown, or saved if that is asked for.
+func checkDownload(t testing.TB, s *server, film resolution, whole []byte) {
+	t.Helper()
+	saved, shown := s.get(film.VideoURL+"?download=1"), s.get(film.VideoURL)
+	kind, params, err := mime.ParseMediaType(saved.header.Get("Content-Disposition"))
+	if err != nil || kind != "attachment" || params["filename"] != savedName || saved.header.Get("X") != "" {
+		t.Errorf("a download is answered %d as %q, which is %s %q, %v", saved.status, saved.header.Get("Content-Disposition"), kind, params, err)
+	}
+	if saved.status != http.StatusOK || saved.header.Get("Content-Type") != "video/mp4" || !bytes.Equal(saved.body, whole) {
+		t.Errorf("a download is answered %d with %d bytes of %s", saved.status, len(saved.body), saved.header.Get("Content-Type"))
+	}
+	if got := shown.header.Get("Content-Disposition"); strings.HasPrefix(got, "attachment") {
+		t.Errorf("a film that is opened in a tab is %q", got)
+	}
+	if r := s.get(film.ThumbnailImageURLs[0] + "?download=1"); strings.HasPrefix(r.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("a thumbnail is saved as %q", r.header.Get("Content-Disposition"))
 	}
 }
 

@@ -47,7 +47,7 @@ func TestPlayersAreSentToTheBucket(t *testing.T) {
 	fleetOnly(t)
 	t.Parallel()
 	s := start(t)
-	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
+	ask := newVideo{Filename: oddName, Resolutions: []string{"144p"}, Thumbnails: []float64{0}}
 	for _, visibility := range []string{"public", "private"} {
 		t.Run(visibility, func(t *testing.T) {
 			s := s.in(t)
@@ -59,6 +59,8 @@ func TestPlayersAreSentToTheBucket(t *testing.T) {
 			checkRedirect(t, s.hop(film.VideoURL), place+"144p.mp4", visibility)
 			checkRedirect(t, s.hop(film.ThumbnailImageURLs[0]), place+"144p-0.jpg", visibility)
 			checkBehindRedirect(t, s, film)
+			checkRedirect(t, s.hop(film.VideoURL+"?download=1"), place+"144p.mp4", visibility)
+			checkDownload(t, s, film, s.get(film.VideoURL).body)
 			checkOnlyForReading(t, s, s.sentTo(film.VideoURL), place)
 		})
 	}

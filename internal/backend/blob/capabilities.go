@@ -26,8 +26,9 @@ type Presigner interface {
 	PresignPut(ctx context.Context, key, contentType string, ttl time.Duration) (string, error)
 
 	// PresignGet returns a URL that answers GET, but not HEAD, of key until ttl has passed. Ranges
-	// work. It does not check that the object exists.
-	PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error)
+	// work. The answer has disposition as its Content-Disposition, unless that is empty. It does
+	// not check that the object exists.
+	PresignGet(ctx context.Context, key string, ttl time.Duration, disposition string) (string, error)
 
 	// Origin returns the scheme and host of all these URLs, such as https://files.example.com.
 	Origin(ctx context.Context) (string, error)

@@ -208,11 +208,11 @@ func (p checkedPresigner) PresignPut(ctx context.Context, key, contentType strin
 	return url, nil
 }
 
-func (p checkedPresigner) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
+func (p checkedPresigner) PresignGet(ctx context.Context, key string, ttl time.Duration, disposition string) (string, error) {
 	if err := CheckKey(key); err != nil {
 		return "", err
 	}
-	url, err := p.raw.PresignGet(ctx, key, ttl)
+	url, err := p.raw.PresignGet(ctx, key, ttl, disposition)
 	if err != nil {
 		return "", fmt.Errorf("presign download of %s: %w", key, err)
 	}

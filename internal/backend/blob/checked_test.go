@@ -56,7 +56,7 @@ func (f failing) PresignPut(context.Context, string, string, time.Duration) (str
 	return "", f.fail()
 }
 
-func (f failing) PresignGet(context.Context, string, time.Duration) (string, error) {
+func (f failing) PresignGet(context.Context, string, time.Duration, string) (string, error) {
 	return "", f.fail()
 }
 
@@ -104,7 +104,7 @@ func operations(ctx context.Context, s blob.Store) map[string]func(key string) e
 			return err
 		},
 		"PresignPut": func(k string) error { _, err := sign.PresignPut(ctx, k, "video/mp4", time.Hour); return err },
-		"PresignGet": func(k string) error { _, err := sign.PresignGet(ctx, k, time.Hour); return err },
+		"PresignGet": func(k string) error { _, err := sign.PresignGet(ctx, k, time.Hour, ""); return err },
 	}
 }
 

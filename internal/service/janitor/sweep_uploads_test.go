@@ -25,7 +25,7 @@ func (signingStore) PresignPut(context.Context, string, string, time.Duration) (
 	return "https://bucket.example/put", nil
 }
 
-func (signingStore) PresignGet(context.Context, string, time.Duration) (string, error) {
+func (signingStore) PresignGet(context.Context, string, time.Duration, string) (string, error) {
 	return "https://bucket.example/get", nil
 }
 

@@ -73,17 +73,18 @@ const (
 )
 
 // PublicRedirect returns where the storage itself serves a file of a public video, for GET only. It
-// is "" where the storage does not serve it, and OpenPublic does.
-func (p *Player) PublicRedirect(ctx context.Context, id video.ID, file string) (string, error) {
+// is "" where the storage does not serve it, and OpenPublic does. With download, a browser is told to
+// save the file; see Disposition.
+func (p *Player) PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error) {
 	if p.redirect == nil || isStreamFile(file) {
 		return "", nil
 	}
-	return p.presign(ctx, objects.Public, id, file, redirectLife)
+	return p.presign(ctx, objects.Public, id, file, redirectLife, download)
 }
 
 // SignedRedirect is PublicRedirect for the holder of a signed address. Neither address outlives the
 // other.
-func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, file string) (string, error) {
+func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error) {
 	if p.redirect == nil || isStreamFile(file) {
 		return "", nil
 	}
@@ -95,12 +96,12 @@ func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, 
 	if left < minRedirectLife {
 		return "", nil
 	}
-	return p.presign(ctx, objects.Private, id, file, min(left, redirectLife))
+	return p.presign(ctx, objects.Private, id, file, min(left, redirectLife), download)
 }
 
 // presign checks that the file is there before it returns an address: the storage would not explain
 // why it is missing.
-func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, file string, life time.Duration) (string, error) {
+func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, file string, life time.Duration, download bool) (string, error) {
 	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return "", noSuchFile()
@@ -113,7 +114,14 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 	} else if err != nil {
 		return "", blob.ServiceError("find "+file, err)
 	}
-	address, err := p.redirect.PresignGet(ctx, key, life)
+	disposition := ""
+	if download {
+		var err error
+		if disposition, err = p.Disposition(ctx, id, file); err != nil {
+			return "", err
+		}
+	}
+	address, err := p.redirect.PresignGet(ctx, key, life, disposition)
 	if err != nil {
 		return "", blob.ServiceError("presign "+file, err)
 	}

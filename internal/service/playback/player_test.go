@@ -39,7 +39,7 @@ func (deaf) Capabilities() blob.Capabilities { return blob.Capabilities{Presign:
 // signer signs addresses without asking anybody.
 type signer struct{}
 
-func (signer) PresignGet(context.Context, string, time.Duration) (string, error) {
+func (signer) PresignGet(context.Context, string, time.Duration, string) (string, error) {
 	return "https://bucket.example.com/film", nil
 }
 
@@ -65,7 +65,7 @@ func TestASilentStorageTimesOut(t *testing.T) {
 			"who asks for a playlist":  open("720p.m3u8"),
 			"who asks for a segment":   open("720p-0.m4s"),
 			"who asks for audio":       open("audio-0.m4s"),
-			"a player":                 func() error { _, err := b.PublicRedirect(ctx, id, "720p.mp4"); return err },
+			"a player":                 func() error { _, err := b.PublicRedirect(ctx, id, "720p.mp4", false); return err },
 			"a player who is served":   func() error { _, err := b.OpenPublic(ctx, id, "720p.mp4"); return err },
 			"who completes the upload": func() error { _, err := b.Uploads.Complete(ctx, b.By, id); return err },
 		} {

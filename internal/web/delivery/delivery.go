@@ -24,8 +24,10 @@ type Player interface {
 	OpenSigned(ctx context.Context, token string, id video.ID, file string) (playback.Content, error)
 	// PublicRedirect and SignedRedirect return where a GET is to be sent instead, or "" if the
 	// file is to be opened and served.
-	PublicRedirect(ctx context.Context, id video.ID, file string) (string, error)
-	SignedRedirect(ctx context.Context, token string, id video.ID, file string) (string, error)
+	PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error)
+	SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error)
+	// Disposition returns the Content-Disposition of an open file that is to be downloaded.
+	Disposition(ctx context.Context, id video.ID, file string) (string, error)
 }
 
 // Config holds the settings. The zero value is right outside of tests.

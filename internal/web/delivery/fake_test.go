@@ -32,9 +32,10 @@ type fakeService struct {
 	path    string // of the file to play
 	address string // where GET is redirected to; "" serves the file
 
-	token string
-	id    video.ID
-	file  string
+	token    string
+	id       video.ID
+	file     string
+	download bool // as asked of the redirect
 }
 
 func (f *fakeService) Receive(_ context.Context, in uploads.Incoming) (string, error) {
@@ -51,12 +52,18 @@ func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, f
 	return f.open()
 }
 
-func (f *fakeService) PublicRedirect(_ context.Context, _ video.ID, _ string) (string, error) {
+func (f *fakeService) PublicRedirect(_ context.Context, _ video.ID, _ string, download bool) (string, error) {
+	f.download = download
 	return f.address, nil
 }
 
-func (f *fakeService) SignedRedirect(_ context.Context, _ string, _ video.ID, _ string) (string, error) {
+func (f *fakeService) SignedRedirect(_ context.Context, _ string, _ video.ID, _ string, download bool) (string, error) {
+	f.download = download
 	return f.address, nil
+}
+
+func (f *fakeService) Disposition(_ context.Context, id video.ID, file string) (string, error) {
+	return "attachment; filename=" + file, f.err
 }
 
 func (f *fakeService) open() (playback.Content, error) {

@@ -29,9 +29,9 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file, cache := r.PathValue("file"), cacheControl("public", r.PathValue("file"), maxCache)
-	address, err := d.player.PublicRedirect(r.Context(), id, file)
+	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
+		err = d.play(w, r, id, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -43,9 +43,9 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
 	cache := cacheControl("private", file, sign.Expiry(token).Sub(d.now()))
-	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file)
+	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file, wantsDownload(r))
 	if err == nil && !redirected(w, r, address, cache) {
-		err = play(w, r, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
+		err = d.play(w, r, SignedID(r), cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -64,13 +64,23 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 	return true
 }
 
+// wantsDownload reports whether a browser shall save the file instead of showing it.
+func wantsDownload(r *http.Request) bool { return r.URL.Query().Get("download") == "1" }
+
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func play(w http.ResponseWriter, r *http.Request, cache string, open func() (playback.Content, error)) error {
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, cache string, open func() (playback.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
 	}
 	defer object.Close()
+	disposition := "inline"
+	if wantsDownload(r) {
+		if disposition, err = d.player.Disposition(r.Context(), id, r.PathValue("file")); err != nil {
+			return err
+		}
+	}
+	w.Header().Set("Content-Disposition", disposition)
 	serve(w, r, object, r.PathValue("file"), cache)
 	return nil
 }
@@ -96,12 +106,11 @@ func cacheControl(who, file string, validFor time.Duration) string {
 func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file, cache string) {
 	info, h := object.Info(), w.Header()
 	h.Set("Content-Type", blob.ContentType(file))
-	h.Set("Content-Disposition", "inline")
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", quote(info.ETag))
 	// A file must never run as a page of this origin, whatever type a browser detects.
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("Content-Security-Policy", sandboxOf(file))
 
 	r, kind := withRange(r, info.Size)
 	filter := &refusalFilter{ResponseWriter: w}
@@ -113,6 +122,15 @@ func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file
 	case http.StatusPreconditionFailed:
 		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
 	}
+}
+
+// sandboxOf returns the policy of a file that is opened in a tab. It has an origin of its own in any
+// case. Browsers start to play a video only where scripts are allowed.
+func sandboxOf(file string) string {
+	if blob.ContentType(file) == "video/mp4" {
+		return "sandbox allow-scripts"
+	}
+	return "sandbox"
 }
 
 func quote(etag string) string { return `"` + etag + `"` }

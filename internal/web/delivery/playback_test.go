@@ -24,7 +24,7 @@ func TestPlayPublic(t *testing.T) {
 	for name, want := range map[string]string{
 		"Content-Type": "video/mp4", "Content-Length": "10", "Content-Disposition": "inline", "ETag": `"e1"`,
 		"Last-Modified": "Wed, 02 Jan 2030 12:00:00 GMT", "Accept-Ranges": "bytes", "Cache-Control": "public, max-age=3600",
-		"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
+		"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts", "Access-Control-Allow-Origin": "*",
 		"Access-Control-Expose-Headers": "Content-Length, Content-Range, ETag, Accept-Ranges",
 	} {
 		if got := w.Header().Get(name); got != want {
@@ -94,6 +94,28 @@ func TestPlayersAreRedirectedToAStorageThatServesFiles(t *testing.T) {
 		if w := do(h, "HEAD", path); w.Code != 200 || w.Header().Get("Content-Length") != "10" {
 			t.Errorf("HEAD %s is answered %d with %v; want the file itself", path, w.Code, w.Header())
 		}
+	}
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	f := playing(t, []byte(digits))
+	h := newHandler(f, Config{})
+	for query, want := range map[string]string{
+		"?download=1": "attachment; filename=720p.mp4", "": "inline", "?download=": "inline", "?download=0": "inline", "?download": "inline", "?x=1": "inline",
+	} {
+		for _, path := range []string{"/v/" + testID + "/720p.mp4", "/v/1000042000.k1.sig/" + testID + "/720p.mp4"} {
+			w := do(h, "GET", path+query, "Range", "bytes=2-3")
+			if got := w.Header().Get("Content-Disposition"); w.Code != 206 || got != want || f.download != (query == "?download=1") {
+				t.Errorf("%s is answered %d as %q, want %q", path+query, w.Code, got, want)
+			}
+		}
+	}
+	f.err = &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet."}
+	w := do(h, "GET", "/v/"+testID+"/720p.mp4?download=1")
+	wantProblem(t, w.Code, w.Header(), w.Body, 404, "not_ready")
+	if got := w.Header().Get("Content-Disposition"); got != "" {
+		t.Errorf("a problem is sent as %q", got)
 	}
 }
 

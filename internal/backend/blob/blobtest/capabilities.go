@@ -31,7 +31,7 @@ func presignOrigin(t *testing.T, s blob.Store) {
 	if err != nil || origin == "" || strings.HasSuffix(origin, "/") {
 		t.Fatalf("Origin = %q, %v; want scheme and host", origin, err)
 	}
-	get, errGet := p.PresignGet(t.Context(), "a/b.mp4", time.Minute)
+	get, errGet := p.PresignGet(t.Context(), "a/b.mp4", time.Minute, "")
 	put, errPut := p.PresignPut(t.Context(), "a/b.mp4", "video/mp4", time.Minute)
 	if err := errors.Join(errGet, errPut); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func presignOrigin(t *testing.T, s blob.Store) {
 func presignBadKeys(t *testing.T, s blob.Store) {
 	p := presigner(t, s)
 	for _, key := range badKeys {
-		if _, err := p.PresignGet(t.Context(), key, time.Minute); !errors.Is(err, blob.ErrBadKey) {
+		if _, err := p.PresignGet(t.Context(), key, time.Minute, ""); !errors.Is(err, blob.ErrBadKey) {
 			t.Errorf("PresignGet(%.20q) = %v; want ErrBadKey", key, err)
 		}
 		if _, err := p.PresignPut(t.Context(), key, "video/mp4", time.Minute); !errors.Is(err, blob.ErrBadKey) {

@@ -25,7 +25,7 @@ func TestPresignedAddressesOfABucketWithAHostOfItsOwn(t *testing.T) {
 	if err != nil || !strings.HasPrefix(upload, "http://"+host+"/films/uploads/one?") {
 		t.Fatalf("PresignPut = %s, %v", upload, err)
 	}
-	play, err := s.Capabilities().Presign.PresignGet(t.Context(), "uploads/one", time.Minute)
+	play, err := s.Capabilities().Presign.PresignGet(t.Context(), "uploads/one", time.Minute, "")
 	if err != nil || !strings.HasPrefix(play, "http://"+host+"/films/uploads/one?") {
 		t.Fatalf("PresignGet = %s, %v", play, err)
 	}

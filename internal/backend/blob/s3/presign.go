@@ -37,11 +37,15 @@ func (s *rawStore) PresignPut(ctx context.Context, key, contentType string, ttl 
 }
 
 // PresignGet returns a URL at the public endpoint.
-func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration) (string, error) {
+func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration, disposition string) (string, error) {
 	if err := checkTTL(ttl); err != nil {
 		return "", err
 	}
-	req, err := s.presign.PresignGetObject(ctx, &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.fullKey(key)}, sdk.WithPresignExpires(ttl))
+	in := &sdk.GetObjectInput{Bucket: &s.bucket, Key: s.fullKey(key)}
+	if disposition != "" {
+		in.ResponseContentDisposition = &disposition
+	}
+	req, err := s.presign.PresignGetObject(ctx, in, sdk.WithPresignExpires(ttl))
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +54,7 @@ func (s *rawStore) PresignGet(ctx context.Context, key string, ttl time.Duration
 
 // Origin reads the origin from a signed URL, because the bucket may be part of the host.
 func (s *rawStore) Origin(ctx context.Context) (string, error) {
-	signed, err := s.PresignGet(ctx, "origin", time.Second)
+	signed, err := s.PresignGet(ctx, "origin", time.Second, "")
 	if err != nil {
 		return "", err
 	}

@@ -128,7 +128,7 @@ func TestPresignedAddressesExpire(t *testing.T) {
 	s, _ := inBucket(t, s3test.Start(t))
 	put(t, s, "key", []byte("here"))
 	up, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", time.Second)
-	down, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Second)
+	down, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Second, "")
 	if err := errors.Join(errPut, errGet); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestPresignedAddressesAreAtThePublicEndpoint(t *testing.T) {
 	if status, _, body := request(t, http.MethodPut, up, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
 		t.Errorf("PUT = %d %s", status, body)
 	}
-	down, err := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Minute)
+	down, err := s.Capabilities().Presign.PresignGet(t.Context(), "key", time.Minute, "")
 	if err != nil || !strings.HasPrefix(down, outside.URL+"/") {
 		t.Fatalf("PresignGet = %s, %v; want one at %s", down, err, outside.URL)
 	}
@@ -211,7 +211,7 @@ func TestPresignedGetIsFitForPlayers(t *testing.T) {
 	for key, want := range map[string]string{
 		"public/720p.mp4": "video/mp4", "public/720p-0.jpg": "image/jpeg", "work/staged": "application/octet-stream",
 	} {
-		address, err := s.Capabilities().Presign.PresignGet(t.Context(), key, time.Minute)
+		address, err := s.Capabilities().Presign.PresignGet(t.Context(), key, time.Minute, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 	s, _ := inBucket(t, s3test.Start(t))
 	for _, ttl := range []time.Duration{-time.Second, 0, 999 * time.Millisecond, 7*24*time.Hour + time.Second} {
 		_, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "key", "video/mp4", ttl)
-		_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", ttl)
+		_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "key", ttl, "")
 		if errPut == nil || errGet == nil {
 			t.Errorf("with a validity of %s: %v, %v; want errors", ttl, errPut, errGet)
 		}
@@ -236,7 +236,7 @@ func TestPresignRefusesWhatS3WouldNotHonour(t *testing.T) {
 		t.Error("PresignPut without a content type succeeded")
 	}
 	_, errPut := s.Capabilities().Presign.PresignPut(t.Context(), "../key", "video/mp4", time.Minute)
-	_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "../key", time.Minute)
+	_, errGet := s.Capabilities().Presign.PresignGet(t.Context(), "../key", time.Minute, "")
 	if !errors.Is(errPut, blob.ErrBadKey) || !errors.Is(errGet, blob.ErrBadKey) {
 		t.Errorf("with a bad key: %v, %v; want ErrBadKey", errPut, errGet)
 	}
@@ -264,7 +264,7 @@ func TestPresignedAddressesGoByTheClockOfTheServer(t *testing.T) {
 			if status, _, body := request(t, http.MethodPut, upload, "the film", "Content-Type", "video/mp4"); status != http.StatusOK {
 				t.Errorf("an upload at once is answered %d %s", status, body)
 			}
-			address, err := s.Capabilities().Presign.PresignGet(t.Context(), "film", time.Minute)
+			address, err := s.Capabilities().Presign.PresignGet(t.Context(), "film", time.Minute, "")
 			if err != nil {
 				t.Fatal(err)
 			}
