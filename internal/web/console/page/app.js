@@ -105,7 +105,7 @@ function show(to) {
   if (to.page === "library") return showLibrary(to.query, previous);
   home.library.stop();
   home.shown = false;
-  page = to.page === "settings" ? new SettingsPage() : new VideoPage(to.id, {
+  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : new VideoPage(to.id, {
     showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);

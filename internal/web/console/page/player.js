@@ -91,12 +91,11 @@ export class Player {
       if (this.#element.localName === "video") setText(this.#status, `It could not be played: ${reason || "the browser does not say why"}.`);
       return; // the player itself says it
     }
-    const media = this.#element.media ?? this.#element;
-    const at = media.currentTime;
+    const at = this.#element.currentTime;
     await this.#refresh();
     this.#setSource();
-    this.#element.reload?.();
-    media.currentTime = at;
-    media.play().catch(() => {}); // the element fires an error event
+    if (this.#element.reload) return this.#element.reload(true); // where it was
+    this.#element.currentTime = at;
+    this.#element.play().catch(() => {}); // the element fires an error event
   }
 }

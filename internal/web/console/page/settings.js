@@ -19,7 +19,8 @@ export class SettingsPage {
   #title = el("h1", { tabindex: -1 }, "Settings");
   #webhooks = may("admin") ? new Webhooks() : null;
 
-  constructor() {
+  // forget forgets the key.
+  constructor(forget) {
     const me = whoAmI();
     this.node = el("article", { class: "stack settings" }, this.#title,
       el("section", { class: "panel", "aria-labelledby": "key-title" }, el("h2", { id: "key-title" }, "This key"),
@@ -30,6 +31,7 @@ export class SettingsPage {
         el("h3", {}, "What it may do"),
         el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
           el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
+        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs")),
         el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
       may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
       this.#webhooks?.node);
