@@ -14,13 +14,31 @@ import (
 const (
 	MaxPage     = 100 // videos per page
 	DefaultPage = 20
-	MaxLabels   = 10 // per filter
+	MaxLabels   = 10  // per filter
+	MaxWanted   = 200 // characters that a filter looks for in names
 )
 
 // Filter selects videos of a list. The zero Filter selects all.
 type Filter struct {
-	Status Status  // "": any
-	Labels []Label // all of them must match
+	Status Status   // "": any
+	Labels []Label  // all of them must match
+	Words  []string // all of them must occur in its names; from Words
+	// OldestFirst turns the list around. It cannot be combined with Labels.
+	OldestFirst bool
+}
+
+// Words takes apart what a person looks for. Case does not matter.
+func Words(text string) []string { return strings.Fields(strings.ToLower(text)) }
+
+// Mentions reports whether each word occurs in one of the names, anywhere in it.
+func (f Filter) Mentions(names ...string) bool {
+	all := strings.ToLower(strings.Join(names, "\n"))
+	for _, word := range f.Words {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // Label is one member of a video's metadata that a filter asks for.

@@ -88,6 +88,27 @@ func openTab(t testing.TB) *tab {
 	return b
 }
 
+// enter opens another page of the same browser, which commands go to until leave. It returns the session of
+// the page before.
+func (b *tab) enter(url string) (before string) {
+	b.t.Helper()
+	before = b.session
+	b.leave("")
+	var target struct{ TargetID string }
+	b.call("Target.createTarget", map[string]any{"url": url}, &target)
+	var session struct{ SessionID string }
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	b.leave(session.SessionID)
+	return before
+}
+
+// leave goes back to a page.
+func (b *tab) leave(session string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.session = session
+}
+
 func pipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -51,6 +51,13 @@ func spoil(tab *tab, rules ...rule) *spoiler {
 	return s
 }
 
+// also adds a rule.
+func (s *spoiler) also(r rule) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = append(s.rules, r)
+}
+
 func (s *spoiler) hear(m message) {
 	if m.Method != "Fetch.requestPaused" {
 		return
@@ -87,6 +94,25 @@ func (s *spoiler) verdict(p paused) (command string, params map[string]any) {
 	return r.command, r.params
 }
 
+// used reports whether every rule was used.
+func (s *spoiler) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.rules) == 0
+}
+
+// acceptDialogs leaves the page although it asks whether to stay.
+func (s *spoiler) acceptDialogs() {
+	s.tab.mu.Lock()
+	defer s.tab.mu.Unlock()
+	s.tab.onEvent = func(m message) {
+		s.hear(m)
+		if m.Method == "Page.javascriptDialogOpening" {
+			_, _ = s.tab.post("Page.handleJavaScriptDialog", map[string]any{"accept": true}) // or it is gone already
+		}
+	}
+}
+
 // wantOneKey looks whether every rule was used, and every repetition of the
 // create request could be recognised.
 func (s *spoiler) wantOneKey() {
@@ -114,18 +140,19 @@ func TestConsoleGoesOnAfterTrouble(t *testing.T) {
 	s := spoil(c.tab,
 		rule{"POST", "/api/video", "Fetch.failRequest", lost},
 		rule{"PUT", "", "Fetch.failRequest", lost},
-		rule{"POST", "/complete-upload", "Fetch.failRequest", lost},
-		rule{"GET", "?status=processing&limit=100", "Fetch.fulfillRequest", map[string]any{
-			"responseCode": http.StatusServiceUnavailable, "body": base64.StdEncoding.EncodeToString([]byte(busy)),
-			"responseHeaders": []map[string]string{{"name": "Retry-After", "value": "8"}},
-		}})
-	eval[any](c.tab, `document.querySelector('input[value="public"]').click()`)
+		rule{"POST", "/complete-upload", "Fetch.failRequest", lost})
+	eval[any](c.tab, `document.querySelector("#open-upload").click()`)
+	eval[any](c.tab, `document.querySelector('.sheet input[value="public"]').click()`)
 	eval[any](c.tab, `document.querySelector("#thumbnails").value = "0, 1.5"`)
 	c.upload(clip(t, tinyClip), "film.mp4", "144p")
 	c.waitText(".transfer .problem", "The upload broke off.")
 	c.tab.shoot("broken")
 	c.click(".transfer button", "Try again")
 	c.waitText(".transfer .state", "Uploaded.")
+	s.also(rule{"GET", "?limit=24", "Fetch.fulfillRequest", map[string]any{
+		"responseCode": http.StatusServiceUnavailable, "body": base64.StdEncoding.EncodeToString([]byte(busy)),
+		"responseHeaders": []map[string]string{{"name": "Retry-After", "value": "8"}},
+	}})
 	c.waitText(".trouble", "The database is having a rest. Trying again in 8 s.")
 	c.until("the work to begin", readyTimeout, func() bool { return work.runs() > 0 })
 	c.tab.shoot("trouble")
@@ -144,7 +171,7 @@ func TestConsoleGoesOnAfterTrouble(t *testing.T) {
 // wantStills opens the only video, a public one, and looks at its thumbnails.
 func (c *console) wantStills() {
 	c.t.Helper()
-	c.click(".video .name", "film.mp4")
+	c.click(".video .name", "film")
 	c.wait("two thumbnails", `[...document.querySelectorAll(".stills img")].filter((i) => i.naturalHeight === 144).length === 2`)
 	c.tab.shoot("stills")
 }
@@ -165,6 +192,48 @@ func TestConsoleGoesOnWithALargeFile(t *testing.T) {
 	c.upload(clip(t, longClip), "long.mp4", "144p")
 	c.waitText(".transfer .problem", "bytes; at most")
 	c.wantHarmless()
+	c.wantResumption(film)
+}
+
+// wantResumption reloads the page while a file is on its way: all of it has arrived, and the
+// page does not know. Chosen again, it is recognised, and nothing is sent twice.
+func (c *console) wantResumption(film string) {
+	c.t.Helper()
+	held := spoil(c.tab, rule{method: "PATCH", command: keepWaiting})
+	c.upload(film, "again.mp4", "144p")
+	c.until("the upload to be held", readyTimeout, func() bool { return held.used() })
+	patches := c.sent("PATCH")
+	held.acceptDialogs()
+	c.load("Page.reload", nil)
+	c.waitText(".interrupted .state", "Choose the file again")
+	other, same := filepath.Join(c.t.TempDir(), "other.mp4"), filepath.Join(c.t.TempDir(), "again.mp4")
+	for _, path := range []string{other, same} {
+		if err := os.Symlink(film, path); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.choose("input.again", other)
+	c.waitText(".interrupted .problem", "another file")
+	c.choose("input.again", same)
+	c.waitText(".transfer .state", "Uploaded.")
+	c.waitText(".video .name", "again")
+	if n := c.sent("PATCH"); n != patches {
+		c.t.Errorf("%d more pieces were sent, want none", n-patches)
+	}
+	if list := c.call("GET", "/api/video?q=again", nil); strings.Count(string(list.body), `"filename"`) != 1 {
+		c.t.Errorf("the list is %s, want one video", list.body)
+	}
+}
+
+// sent counts the requests of the page with a method.
+func (c *console) sent(method string) (n int) {
+	type sent struct{ Request struct{ Method string } }
+	for _, r := range heard[sent](c.tab, "Network.requestWillBeSent") {
+		if r.Request.Method == method {
+			n++
+		}
+	}
+	return n
 }
 
 // TestConsoleShowsRefusals: what the server says is what the person reads.
@@ -179,19 +248,24 @@ func TestConsoleShowsRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.upload(text, "letter.mp4")
-	c.waitText(".transfer .problem", "see errors.")
-	c.waitText(".transfer .problem li", "resolutions")
-	c.click(".transfer button", "Dismiss")
-	c.upload(text, "letter.mp4", "144p")
+	c.waitText(".sheet .problem", "Choose at least one resolution.")
+	c.waitText("#chosen", "letter.mp4") // it need not be chosen again
+	c.tick("144p")
+	c.click("#upload", "Upload")
 	refusal := "The file is not a video: it begins like"
 	c.waitText(".transfer .problem", refusal)
 	c.waitText(".video .badge", "failed")
 	c.waitText(".video .failure", refusal)
 	c.tab.shoot("refused")
+	c.click(".video .name", "letter")
+	c.waitText(".resolution .badge", "failed")
+	if eval[bool](c.tab, `[...document.querySelectorAll(".resolution button")].some((b) => b.checkVisibility() && b.textContent === "Try again")`) {
+		t.Error("the page offers to try again what cannot succeed")
+	}
 	eval[any](c.tab, `location.hash = "#/video/`+nobody+`"`)
 	c.waitText("main .problem", "no video")
 	c.click("button", "Forget key")
-	c.wait("the question for the key", `document.activeElement.id === "key" && sessionStorage.length === 0`)
+	c.wait("the question for the key", `document.activeElement.id === "key" && sessionStorage.length === 0 && localStorage.getItem("spool.key") === null`)
 	c.wantHarmless()
 }
 

@@ -112,6 +112,7 @@ const (
 	retryPath      = "/api/video/resolution/{id}/retry"
 	usagePath      = "/api/usage"
 	tokenPath      = "/api/video/{id}/token"
+	keyPath        = "/api/key"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -151,6 +152,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
+		d.ask(s, 200, "GET", keyPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film"}`)

@@ -149,6 +149,9 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 		_, _, _ = tx.list(ctx, "", f, video.Cursor{CreatedAt: now.Add(time.Second), ID: "a"}, 10)
 	}
 	_, _ = tx.byID(ctx, []video.ID{"a", "b"})
+	for _, f := range []video.Filter{{Words: []string{"a"}}, {Words: []string{"a"}, Status: video.Fail}, {Words: []string{"a"}, OldestFirst: true}, {OldestFirst: true}} {
+		_, _, _ = tx.list(ctx, "t", f, video.Cursor{}, 10)
+	}
 	_, _ = tx.FinishStep(ctx, "a", "encode", 0, 1, now)
 	_, _ = tx.setProgress(ctx, "a", "encode", 0, 1)
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)

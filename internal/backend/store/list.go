@@ -10,14 +10,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Videos returns a page of a tenant's videos, newest first, and the cursor of the
-// next page, which is zero after the last one. It leaves out videos that are being
-// deleted, and the plans of videos that are not processing.
+// Videos returns a page of a tenant's videos, newest or oldest first, and the cursor
+// of the next page, which is zero after the last one. It leaves out videos that are
+// being deleted, and the plans of videos that are not processing.
 //
-// A page that filters by labels may have fewer videos than limit, or none, and
-// still not be the last; see searchVideos.
+// A page that filters by labels or words may have fewer videos than limit, or none,
+// and still not be the last; see searchVideos and searchNames.
 func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	if len(f.Labels) > 0 {
+	if len(f.Labels) > 0 || len(f.Words) > 0 {
 		return s.searchVideos(ctx, tenant, f, after, limit)
 	}
 	tx, err := s.snapshot(ctx)
@@ -73,8 +73,11 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 // runs up to ten.
 func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
-	if len(f.Labels) > 0 {
+	switch {
+	case len(f.Labels) > 0:
 		find = q.search
+	case len(f.Words) > 0:
+		find = q.searchNames
 	}
 	videos, next, err := find(ctx, tenant, f, after, limit)
 	if err != nil || len(videos) == 0 {
@@ -113,21 +116,28 @@ func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
 }
 
-// pageQuery selects the videos after a cursor. It ignores labels.
+// pageQuery selects the videos after a cursor. It ignores labels and words.
 func pageQuery(tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
-	created := int64(math.MaxInt64) // newer than everything
+	var s statement
+	s.add(`SELECT ` + listColumns + ` FROM video`)
+	stretch(&s, tenant, f, after, limit)
+	return s.String(), s.args
+}
+
+// stretch adds to a statement which part of the list it reads: limit videos after a cursor.
+func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) {
+	created, beyond, order := int64(math.MaxInt64), `<`, ` DESC` // from the newest on
+	if f.OldestFirst {
+		created, beyond, order = math.MinInt64, `>`, ``
+	}
 	if after != (video.Cursor{}) {
 		created = after.CreatedAt.UnixMilli()
 	}
-	args, status := []any{tenant, created, after.ID}, ""
+	to.add(` WHERE tenant = ? AND deleted_at IS NULL AND (created_at, id) `+beyond+` (?, ?)`, tenant, created, after.ID)
 	if f.Status != "" {
-		args, status = append(args, f.Status), ` AND status = $4`
+		to.add(` AND status = ?`, f.Status)
 	}
-	args = append(args, limit)
-	return `
-		SELECT ` + listColumns + ` FROM video
-		 WHERE tenant = $1 AND deleted_at IS NULL AND (created_at, id) < ($2, $3)` + status + `
-		 ORDER BY created_at DESC, id DESC LIMIT $` + strconv.Itoa(len(args)), args
+	to.add(` ORDER BY created_at`+order+`, id`+order+` LIMIT ?`, limit)
 }
 
 // listColumns are what scanVideo reads. A plan can be large, and a list needs it

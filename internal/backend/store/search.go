@@ -33,7 +33,7 @@ const (
 // searches wait, and nothing else does.
 func (s *Store) Searcher() *sql.DB { return s.searches }
 
-// searchVideos is Videos with a filter of labels.
+// searchVideos is Videos with a filter of labels or words.
 //
 // Labels are found by an index, see searchIndex. The metadata of videos that are not in
 // the index, because they are older than it or have too many labels, is read; see
@@ -98,7 +98,9 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 		 WHERE deleted_at IS NULL AND id IN `+in+`
 		 ORDER BY created_at DESC, id DESC`, arg)
 	// Different labels may have the same hash.
-	return slices.DeleteFunc(videos, func(v video.Video) bool { return v.Tenant != tenant || !f.Fits(v.Metadata) }), next, err
+	return slices.DeleteFunc(videos, func(v video.Video) bool {
+		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Mentions(v.Filename, v.Title)
+	}), next, err
 }
 
 // contradictory reports whether nothing can match: a key has one value.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,7 +36,7 @@ type resolutionStateView struct {
 
 // videoList answers a list request.
 type videoList struct {
-	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first."`
+	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first, unless sort says otherwise."`
 	NextCursor string           `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
@@ -85,7 +86,7 @@ func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[vide
 	return &answer[videoList]{out}, nil
 }
 
-// maxSearches and maxSearchesPerKey are how many lists with a filter of metadata are made at once.
+// maxSearches and maxSearchesPerKey are how many lists with a filter of metadata or words are made at once.
 // Usually an index answers them, within milliseconds. Metadata that is not indexed is read and
 // parsed, which keeps a core busy.
 const (
@@ -94,8 +95,8 @@ const (
 )
 
 func newSearchSlots() *slots {
-	return newSlots(maxSearches, maxSearchesPerKey, "This API key makes too many searches by metadata at once.",
-		"The server makes as many searches by metadata as it can. Try again later.")
+	return newSlots(maxSearches, maxSearchesPerKey, "This API key makes too many searches at once.",
+		"The server makes as many searches as it can. Try again later.")
 }
 
 // maxLists is how many other lists are made at once. A page can have megabytes of metadata, and reading
@@ -110,7 +111,7 @@ func newListSlots() *slots {
 // list reads a page. It waits for a slot first, which the call keeps.
 func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
 	slots := a.lists
-	if len(q.filter.Labels) > 0 {
+	if len(q.filter.Labels) > 0 || len(q.filter.Words) > 0 {
 		slots = a.searches
 	}
 	release, err := slots.acquire(ctx, c.actor.KeyID)
@@ -140,6 +141,12 @@ type listQuery struct {
 	limit  int
 }
 
+// The orders of a list.
+const (
+	sortNewest = "newest"
+	sortOldest = "oldest"
+)
+
 // labelPrefix is the prefix of parameters that filter by metadata.
 const labelPrefix = "metadata."
 
@@ -155,6 +162,8 @@ func decodeList(r *http.Request) (listQuery, error) {
 		decodeParameter(values, "limit", q.decodeLimit),
 		decodeParameter(values, "cursor", q.decodeCursor),
 		decodeParameter(values, "status", q.decodeStatus),
+		decodeParameter(values, "q", q.decodeWords),
+		decodeParameter(values, "sort", q.decodeSort),
 		q.decodeLabels(values),
 	)
 	if len(faults) > 0 {
@@ -198,6 +207,22 @@ func (q *listQuery) decodeStatus(s string) []video.Fault {
 	return nil
 }
 
+func (q *listQuery) decodeWords(s string) []video.Fault {
+	if utf8.RuneCountInString(s) > video.MaxWanted {
+		return []video.Fault{{Field: "q", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", video.MaxWanted)}}
+	}
+	q.filter.Words = video.Words(s)
+	return nil
+}
+
+func (q *listQuery) decodeSort(s string) []video.Fault {
+	q.filter.OldestFirst = s == sortOldest
+	if s != sortNewest && s != sortOldest {
+		return []video.Fault{{Field: "sort", Code: "not_allowed", Message: "must be newest or oldest"}}
+	}
+	return nil
+}
+
 func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if key, ok := strings.CutPrefix(name, labelPrefix); ok {
@@ -205,6 +230,9 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 				q.filter.Labels = append(q.filter.Labels, video.Label{Key: key, Value: value})
 			}
 		}
+	}
+	if len(q.filter.Labels) > 0 && q.filter.OldestFirst {
+		return []video.Fault{{Field: "sort", Code: "not_allowed", Message: "must be newest for a search by metadata"}}
 	}
 	if n := len(q.filter.Labels); n > video.MaxLabels {
 		return []video.Fault{{Field: "metadata", Code: "out_of_range", Message: fmt.Sprintf("must be asked for at most %d times, is %d times", video.MaxLabels, n)}}
@@ -223,6 +251,11 @@ func listOperation(r huma.Registry) huma.Operation {
 			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &first, Maximum: &last, Default: video.DefaultPage}},
 		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest videos.", Schema: text},
 		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: enum(video.Statuses)}},
+		{Name: "q", In: "query", Description: "Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. " +
+			"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
+			Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxWanted)}},
+		{Name: "sort", In: "query", Description: "The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in.",
+			Schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{sortNewest, sortOldest}), Default: sortNewest}},
 		{Name: "metadata", In: "query", Style: "form", Explode: new(true),
 			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. " +
 				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",

@@ -90,9 +90,12 @@ func TestDecodeList(t *testing.T) {
 		{"a status", "status=pending_upload", listQuery{limit: 20, filter: video.Filter{Status: video.PendingUpload}}},
 		{"labels", "metadata.b=1&metadata.a.c=x+y%26&metadata.a=&metadata.b=2", listQuery{limit: 20, filter: video.Filter{
 			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}}}},
+		{"words", "q=+Summer++B%C3%84R&sort=newest", listQuery{limit: 20, filter: video.Filter{Words: []string{"summer", "bär"}}}},
+		{"no words", "q=+", listQuery{limit: 20, filter: video.Filter{Words: []string{}}}},
+		{"the oldest first", "sort=oldest&status=fail", listQuery{limit: 20, filter: video.Filter{Status: video.Fail, OldestFirst: true}}},
 		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), listQuery{limit: 7, after: someCursor,
 			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
-		{"unknown parameters", "offset=3&Status=x&metadata=1&sort=up&sort=down", listQuery{limit: 20}},
+		{"unknown parameters", "offset=3&Status=x&metadata=1&order=up&order=down", listQuery{limit: 20}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,10 +119,15 @@ func TestListFaults(t *testing.T) {
 		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + someCursor.String() + "A": {cursor},
 		"cursor=a&cursor=b": {"cursor not_allowed"},
 		"status=":           {status}, "status=Ready": {status}, "status=ready,fail": {status}, "status=deleted": {status}, "status=ready&status=fail": {status},
-		strings.Repeat("metadata.k=v&", 11): {"metadata out_of_range"},
-		"limit=0&cursor=x&status=x":         {limit, cursor, status},
-		"status=%zz":                        {" malformed_query"},
-		"limit=1;cursor=x":                  {" malformed_query"},
+		strings.Repeat("metadata.k=v&", 11):  {"metadata out_of_range"},
+		"limit=0&cursor=x&status=x":          {limit, cursor, status},
+		"q=" + strings.Repeat("%C3%BC", 201): {"q out_of_range"},
+		"q=a&q=b":                            {"q not_allowed"},
+		"sort=up":                            {"sort not_allowed"},
+		"sort=oldest&sort=oldest":            {"sort not_allowed"},
+		"sort=oldest&metadata.k=v":           {"sort not_allowed"},
+		"status=%zz":                         {" malformed_query"},
+		"limit=1;cursor=x":                   {" malformed_query"},
 		"status=x&" + strings.Repeat("metadata.a=1&", 10) + "": {status},
 	}
 	for query, want := range tests {

@@ -52,6 +52,7 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), remove, byResolution(a.deleteResolution))
 	register(h, usageOperation(r), read, a.usage)
 	a.registerWebhooks(h)
+	register(h, keyOperation(r), nil, a.key)
 }
 
 // byVideo parses the ID of the path for a handler.

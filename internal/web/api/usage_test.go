@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,21 @@ import (
 
 	"github.com/spool-video/spool/internal/video"
 )
+
+// Every key may know itself, whatever else it may do.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		testKey:  `{"id":"k1","tenant":"default","scopes":["read","write","delete"]}`,
+		writeKey: `{"id":"k3","tenant":"default","scopes":["write"]}`,
+	} {
+		r := request("GET", "/api/key", "")
+		r.Header.Set(headerKey, key)
+		if w := do(newHandler(t, &fakeService{}, Config{}), r); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s is %d %s, want %s", key, w.Code, w.Body, want)
+		}
+	}
+}
 
 func TestUsage(t *testing.T) {
 	t.Parallel()

@@ -3,19 +3,23 @@
 // build step: browsers load the files in the folder page as they are.
 //
 // The page is an API client like any other. It has no routes, session or rights of
-// its own. The key that the user enters is kept in the tab's sessionStorage and sent
-// as a header, so there is no cookie that another page could abuse, and no secret in
-// a URL.
+// its own, and offers what the scopes of the key allow (GET /api/key). The key that the
+// user enters is kept in the tab's sessionStorage, which new tabs ask the others for, or
+// in localStorage if the user wants that (key.js). It is sent as a header, so there is no
+// cookie that another page could abuse, and no secret in a URL.
 //
 // File names and metadata are hostile input. The page inserts them as text only
 // (dom.js). If that is ever forgotten, the Content-Security-Policy still stops them:
-// scripts and styles come from this server only, and trusted types without any policy
-// make the browser refuse to parse text as markup.
+// scripts and styles come from this server only, and trusted types make the browser
+// refuse to parse text as markup. Only the player, a module of its own that is loaded when
+// a video is opened, may have a policy, for its own constant markup.
 //
-// The list polls; an open video follows its event stream and falls back to polling
-// (video.js). A create or complete request without a response is repeated with the
-// same Idempotency-Key (transfer.js). Large files use resumable uploads
-// (resumable.js).
+// The library polls its first page and the others in turn, so that what others do appears
+// by itself (list.js); an open video follows its event stream and falls back to polling
+// (video.js). Filter and search are in the fragment of the URL, so the back button works
+// (app.js). A create or complete request without a response is repeated with the same
+// Idempotency-Key (transfer.js); the key survives a reload, so that a file which is chosen
+// again continues its upload (saved.js). Large files use resumable uploads (resumable.js).
 package console
 
 import (
@@ -145,8 +149,8 @@ func policyFor(urls []string) (string, error) {
 	}
 	allowed := strings.Join(sources, " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; " +
-		"connect-src " + allowed + "; media-src " + allowed + "; img-src " + allowed + "; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'", nil
+		"connect-src " + allowed + "; media-src " + allowed + " blob:; img-src " + allowed + "; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player", nil
 }
 
 func (c *console) serveFile(w http.ResponseWriter, r *http.Request) {

@@ -137,7 +137,7 @@ func indexAgreesWithMetadata(t *testing.T, st *store.Store) {
 			got, _ := whole(t, st, f, 1+r.IntN(40))
 			wantIDs(t, got, nil, fitting(all, f)...)
 			if t.Failed() {
-				t.Fatalf("for %q", f)
+				t.Fatalf("for %+v", f)
 			}
 		}
 		if n := backfill(t, st, 60); n < 60 {

@@ -32,6 +32,7 @@ const (
 	Playback Purpose = "playback" // of one file
 	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
 	State    Purpose = "state"    // reading and following the state of a video
+	Embed    Purpose = "embed"    // of the page with the player of a video
 )
 
 var (

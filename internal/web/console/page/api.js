@@ -1,24 +1,6 @@
 // Requests to the API, with the key that the user entered.
 
-const storageKey = "spool.key"; // in sessionStorage: forgotten when the tab is closed
-
-export function key() {
-  return sessionStorage.getItem(storageKey) ?? "";
-}
-
-// useKey throws if text cannot be sent as a key.
-export function useKey(text) {
-  try {
-    new Headers({ "X-API-KEY": text });
-  } catch {
-    throw new Error("An API key cannot contain such characters.");
-  }
-  sessionStorage.setItem(storageKey, text);
-}
-
-export function forgetKey() {
-  sessionStorage.removeItem(storageKey);
-}
+import { key } from "./key.js";
 
 // ResponseError is an unsuccessful response, with the problem (RFC 9457) in it.
 export class ResponseError extends Error {
@@ -66,9 +48,10 @@ export async function request(method, path, options = {}) {
 
 // open calls the API and returns the response with its body unread. It throws if the
 // response is an error.
-export async function open(method, path, { body, headers, signal } = {}) {
+export async function open(method, path, { body, raw, headers, signal } = {}) {
   const used = key();
   const options = { method, signal, cache: "no-store", credentials: "omit", headers: { "X-API-KEY": used, ...headers } };
+  if (raw !== undefined) options.body = raw; // of the type in headers
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";

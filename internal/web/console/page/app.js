@@ -1,20 +1,26 @@
-// The console: asks for the key and shows the list or one video.
+// The console: asks for the key and shows the library, one video or the settings.
 
-import { forgetKey, key, useKey, whenUnauthorized } from "./api.js";
+import { request, whenUnauthorized } from "./api.js";
+import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
-import { List } from "./list.js";
-import { Uploads } from "./upload.js";
+import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenForgotten, whoAmI } from "./key.js";
+import { Library } from "./list.js";
+import { SettingsPage } from "./settings.js";
+import { UploadForm } from "./upload.js";
 import { VideoPage } from "./video.js";
 
 const view = document.getElementById("view");
 const forget = document.getElementById("forget");
+const openUpload = document.getElementById("open-upload");
+const dockPlace = document.getElementById("dock");
+const links = [...document.querySelectorAll("[data-route]")];
 const notice = el("div");
 const blocked = new Set(); // origins that the policy blocked
 
 document.getElementById("trouble").append(notice);
 
-let home = null; // uploads and list of the current key; uploads continue while a video is shown
-let page = null; // the page of the video that is shown, or null
+let home = null; // library and uploads of the current key; uploads continue on other pages
+let page = null; // the page that is shown instead of the library, or null
 
 // showOutdated says that what is shown may be out of date, and why. Without an error
 // it removes the notice.
@@ -25,56 +31,113 @@ function showOutdated(error, seconds) {
 }
 
 function makeHome() {
-  const list = new List(showOutdated);
-  const refresh = (id) => list.refresh(id).catch((error) => showOutdated(error, 0));
-  const uploads = new Uploads(refresh, (id) => list.remove(id));
-  return { list, uploads, refresh, scroll: 0, node: el("div", { class: "stack" }, el("h1", { class: "unseen" }, "Console"), uploads.node, list.node) };
+  const library = new Library({ onError: showOutdated, go, upload: () => home.form.open() });
+  const dock = new Dock(() => library.refresh());
+  dockPlace.replaceChildren(dock.node);
+  if (may("write")) dock.showInterrupted();
+  return { library, dock, form: may("write") ? new UploadForm(dock) : null, address: "#/", scroll: 0 };
 }
 
-// route shows what the fragment of the URL names. The key is never a part of it.
-function route() {
+// addressOf returns the fragment that shows a query.
+function addressOf(query) {
+  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  return given.size > 0 ? `#/?${given}` : "#/";
+}
+
+// go shows a query, as a step of its own for the back button or in place of the last one.
+function go(query, replace) {
+  const address = addressOf(query);
+  if (address === addressOf(parse().query)) return;
+  if (!replace) return void (location.hash = address);
+  history.replaceState(null, "", address);
+  route();
+}
+
+// parse reads the fragment of the URL: {page, id, query}. The key is never a part of it.
+function parse() {
+  const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
+  const given = new URLSearchParams(search);
+  const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: given.get("sort") === "oldest" ? "oldest" : "" };
+  const [, id] = /^\/video\/([0-9A-Za-z-]+)$/.exec(path) ?? [];
+  return { page: id ? "video" : path === "/settings" ? "settings" : "library", id, query };
+}
+
+let routes = 0;
+
+// route shows what the fragment of the URL names.
+async function route() {
+  if (location.hash === "#view") return; // the link that skips the navigation
+  const turn = ++routes;
+  if (!key()) await askOtherTabs();
+  if (turn !== routes) return;
+  if (!key()) return showKeyForm();
+  if (!whoAmI() && !await identify()) return;
+  if (turn !== routes) return;
+  home ??= makeHome();
+  forget.hidden = false;
+  openUpload.hidden = !may("write");
+  const to = parse();
+  for (const link of links) {
+    link.hidden = false;
+    link.toggleAttribute("aria-current", link.dataset.route === to.page);
+    if (link.dataset.route === to.page) link.setAttribute("aria-current", "page");
+  }
+  show(to);
+}
+
+// identify asks what the key may do. It reports whether that is known.
+async function identify() {
+  try {
+    setMe(await request("GET", "key"));
+    return true;
+  } catch (error) {
+    if (error.status !== 401) view.replaceChildren(problemBox(error, button("Try again", route)));
+    return false;
+  }
+}
+
+function show(to) {
   const previous = page;
-  if (!previous && home) home.scroll = scrollY;
+  if (!previous && home.shown) home.scroll = scrollY;
   page?.stop();
   page = null;
   showOutdated(null);
-  if (!key()) return showKeyForm();
-  forget.hidden = false;
-  home ??= makeHome();
-  const [, id] = /^#\/video\/([0-9A-Za-z-]+)$/.exec(location.hash) ?? [];
-  if (id) showVideo(id);
-  else showHome(previous);
-}
-
-// showHome shows uploads and the list. previous is the page of the video that was
-// shown before, if any: the video may have changed meanwhile.
-function showHome(previous) {
-  document.title = "Spool";
-  view.replaceChildren(home.node);
-  home.list.start();
-  if (!previous) return;
-  if (!previous.gone) home.refresh(previous.id);
-  home.list.focus();
-  scrollTo(0, home.scroll);
-}
-
-function showVideo(id) {
-  home.list.stop();
-  page = new VideoPage(id, { showOutdated, deleted: () => { home.list.remove(id); location.hash = "#/"; } });
+  if (to.page === "library") return showLibrary(to.query, previous);
+  home.library.stop();
+  home.shown = false;
+  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : new VideoPage(to.id, {
+    showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
+  });
   view.replaceChildren(page.node);
+  scrollTo(0, 0);
   page.start();
+}
+
+// showLibrary shows the library. previous is the page that was shown before, if any.
+function showLibrary(query, previous) {
+  document.title = "Spool";
+  home.address = addressOf(query);
+  if (!home.shown) view.replaceChildren(home.library.node);
+  home.shown = true;
+  home.library.show(query);
+  if (!previous) return;
+  home.library.refresh(); // the video may have changed meanwhile
+  home.library.focus();
+  scrollTo(0, home.scroll);
 }
 
 // showKeyForm asks for the key. reason is the error that rejected the last one.
 function showKeyForm(reason) {
   document.title = "Spool";
-  forget.hidden = true;
+  forget.hidden = openUpload.hidden = true;
+  for (const link of links) link.hidden = true;
   const message = el("div", {}, reason ? problemBox(reason) : "");
   const field = el("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
+  const remember = el("input", { type: "checkbox", id: "remember" });
   const enter = (event) => {
     event.preventDefault();
     try {
-      useKey(field.value.trim());
+      useKey(field.value.trim(), remember.checked);
     } catch (error) {
       return message.replaceChildren(problemBox(error));
     }
@@ -85,7 +148,8 @@ function showKeyForm(reason) {
     el("p", {}, "Spool printed one at its first start. ", el("code", {}, "spool keys create"), " creates more."),
     message,
     el("div", { class: "field" }, el("label", { for: "key" }, "API key"), field),
-    el("p", { class: "fine" }, "It stays in this tab and is forgotten when you close it."),
+    el("label", { class: "check" }, remember, el("span", {}, "Remember it on this computer")),
+    el("p", { class: "fine" }, "Otherwise it is forgotten when you close the last tab of this page."),
     el("p", { class: "actions" }, el("button", { type: "submit", class: "main", id: "enter" }, "Open"))));
   field.focus();
 }
@@ -93,22 +157,55 @@ function showKeyForm(reason) {
 // signOut forgets the key and everything that was loaded with it.
 function signOut(reason) {
   forgetKey();
+  routes++;
   page?.stop();
-  home?.list.stop();
+  home?.library.stop();
+  home?.form?.dialog.remove();
+  dockPlace.replaceChildren();
   page = home = null;
+  setMe(null);
   showOutdated(null);
   showKeyForm(reason);
 }
 
 forget.addEventListener("click", async () => {
-  if (home?.uploads.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They would be lost.", "Forget")) return;
+  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They would be lost.", "Forget")) return;
+  forgetEverywhere();
   signOut();
 });
+openUpload.addEventListener("click", () => home.form.open());
 whenUnauthorized(signOut);
+whenForgotten(() => signOut());
 addEventListener("hashchange", route);
 
-// Otherwise the browser would navigate to a file dropped outside the drop zone.
-for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+// Files may be dropped anywhere. Without a listener the browser would navigate to them.
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  if (!home?.form || !event.dataTransfer.types.includes("Files")) return;
+  home.form.open();
+  home.form.highlight(true);
+});
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) home?.form?.highlight(false); });
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (!home?.form || event.dataTransfer.files.length === 0) return;
+  home.form.highlight(false);
+  home.form.open();
+  home.form.add(event.dataTransfer.files);
+});
+
+// Keys for those who do not like the mouse: / searches, u uploads.
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog, spool-player")) return;
+  if (event.key === "/" && home?.shown) {
+    event.preventDefault();
+    home.library.focusSearch();
+  }
+  if (event.key === "u" && home?.form) {
+    event.preventDefault();
+    home.form.open();
+  }
+});
 
 document.addEventListener("securitypolicyviolation", (event) => {
   const origin = URL.canParse(event.blockedURI) ? new URL(event.blockedURI).origin : event.blockedURI;

@@ -1,6 +1,8 @@
 // Building and changing the page. Everything that comes from a file, a user or the
 // server is inserted as text: the console never parses anything as HTML.
 
+const svgNamespace = "http://www.w3.org/2000/svg";
+
 // el creates an element. Attributes whose names begin with "on" are listeners.
 // Attributes and children that are false, null or undefined are omitted. Children that
 // are strings become text.
@@ -12,6 +14,30 @@ export function el(tag, attributes = {}, ...children) {
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return node;
+}
+
+// svg is el for pictures.
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(svgNamespace, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children.flat().filter(Boolean));
+  return node;
+}
+
+// icons are paths in a square of 24.
+const icons = {
+  play: "M8 5v14l11-7z",
+  search: "M10 4a6 6 0 1 0 3.7 10.7l5 5 1.3-1.4-5-5A6 6 0 0 0 10 4zm0 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8z",
+  upload: "M12 3l6 6-1.4 1.4L13 6.8V16h-2V6.8l-3.6 3.6L6 9zM4 18h16v2H4z",
+  lock: "M7 10V8a5 5 0 0 1 10 0v2h1v10H6V10zm2 0h6V8a3 3 0 0 0-6 0z",
+  globe: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2c.9 0 2.3 2 2.8 5H9.200c.5-3 1.900-5 2.800-5zM5.300 10a7 7 0 0 1 2.700-3.700A14 14 0 0 0 7.200 10zm0 4h1.900c.2 1.400.5 2.700.9 3.700A7 7 0 0 1 5.300 14zm6.700 5c-.9 0-2.300-2-2.800-5h5.600c-.5 3-1.900 5-2.800 5zm3.900-1.300c.4-1 .7-2.300.9-3.700h1.900a7 7 0 0 1-2.800 3.700zM16.800 10a14 14 0 0 0-.9-3.700A7 7 0 0 1 18.700 10z",
+  film: "M4 5h16v14H4zm2 2v2h2V7zm0 4v2h2v-2zm0 4v2h2v-2zm10-8v2h2V7zm0 4v2h2v-2zm0 4v2h2v-2z",
+  close: "M6.400 5L12 10.600 17.600 5 19 6.400 13.400 12 19 17.600 17.600 19 12 13.400 6.400 19 5 17.600 10.600 12 5 6.400z",
+};
+
+// icon returns a picture that says nothing to screen readers.
+export function icon(name) {
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: icons[name] }));
 }
 
 export function button(label, onclick, attributes = {}) {
@@ -50,7 +76,7 @@ export function facts(pairs) {
 export function confirmAction(question, explanation, yes) {
   return new Promise((resolve) => {
     let answer = false;
-    const dialog = el("dialog", { "aria-labelledby": "question", onclose: () => { dialog.remove(); resolve(answer); } },
+    const dialog = el("dialog", { class: "question", "aria-labelledby": "question", onclose: () => { dialog.remove(); resolve(answer); } },
       el("h2", { id: "question" }, question),
       el("p", {}, explanation),
       el("p", { class: "actions" },

@@ -47,7 +47,7 @@ const steps = [["second", 60], ["minute", 60], ["hour", 24], ["day", 30], ["mont
 // ago formats a time relative to now: "5 minutes ago".
 export function ago(time) {
   let n = Math.max(0, (Date.now() - new Date(time)) / 1000);
-  if (n < 10) return "just now";
+  if (n < 60) return "just now";
   for (const [unit, next] of steps) {
     if (n < next) return new Intl.RelativeTimeFormat("en").format(-Math.floor(n), unit);
     n /= next;
@@ -66,4 +66,19 @@ export function percent(share) {
 // plural formats a count: "1 file", "2 files".
 export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
+}
+
+// titleOf is what people call a video.
+export function titleOf(video) {
+  return video.title || video.filename.replace(/\.[^.]+$/, "") || video.filename;
+}
+
+// shortSide is the number in the name of a resolution.
+export function shortSide(name) {
+  return { "4k": 2160, "8k": 4320 }[name] ?? parseInt(name, 10);
+}
+
+// largest returns the ready resolution with the most pixels, or undefined.
+export function largest(video) {
+  return Object.values(video.resolutions).filter((r) => r.status === "ready" && r.width).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
 }

@@ -1,51 +1,102 @@
-// The list of videos, newest first.
+// The library: all videos, those of a status, or what a search finds.
 
 import { request } from "./api.js";
-import { announce, button, el, problemBox, setText } from "./dom.js";
-import { ago, dateTime, duration, percent, statuses } from "./format.js";
-import { Poller } from "./poller.js";
+import { BulkBar } from "./bulk.js";
+import { Card } from "./card.js";
+import { button, el, icon, problemBox, setText } from "./dom.js";
+import { statuses } from "./format.js";
+import { may } from "./key.js";
+import { Poller, interval } from "./poller.js";
 
-const pageSize = 20;
+const pageSize = 24;
+const idleInterval = 5000; // milliseconds between polls while nothing is being converted
+const typingPause = 250; // milliseconds
+// A page of a search may be short although there is more. This many are requested by
+// themselves before the user is asked.
+const maxShortPages = 5;
 
-// List shows the videos of the key's tenant. While any of them is being converted, it
-// polls them all with one request.
-export class List {
-  #rows = new Map(); // by id
-  #cursor = "";
+// newer compares positions in the list: negative if a is newer than b.
+function newer(a, b) {
+  return new Date(b.createdAt) - new Date(a.createdAt) || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+}
+
+// Library shows the videos of the key's tenant and keeps them up to date: what others
+// create, change and delete appears by itself.
+export class Library {
+  #cards = new Map(); // by id, in no order
+  #query = { q: "", status: "", sort: "" };
+  #cursor = ""; // of the next page
+  #sweep = null; // where the next poll looks beyond the first page: {cursor, after}
   #loaded = false;
   #loads = 0; // counts the pages that were requested
+  #busy = false;
   #shown = false;
   #poller;
+  #typing;
+  #go;
+  #upload;
 
-  #title = el("h2", { id: "list-title", tabindex: -1 }, "Videos");
+  #title = el("h1", { id: "list-title", tabindex: -1 }, "Videos");
+  #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200 });
   #filter = el("select", { id: "filter" },
-    el("option", { value: "" }, "all"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
-  #items = el("ul", { class: "videos" });
+    el("option", { value: "" }, "All"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
+  #sort = el("select", { id: "sort" }, el("option", { value: "" }, "Newest first"), el("option", { value: "oldest" }, "Oldest first"));
+  #items = el("ul", { class: "videos", "aria-labelledby": "list-title" });
   #more = button("Show more", () => this.#load(this.#cursor), { hidden: true });
   #note = el("div");
+  #bulk;
 
-  // onError is called when the list cannot be kept up to date; see Poller.
-  constructor(onError) {
+  // onError is called when the list cannot be kept up to date; see Poller. go is called
+  // with a query and whether it replaces the address; upload opens the upload form.
+  constructor({ onError, go, upload }) {
+    this.#go = go;
+    this.#upload = upload;
     this.#poller = new Poller((signal) => this.#poll(signal), onError);
-    this.#filter.addEventListener("change", () => this.reload());
-    this.node = el("section", { "aria-labelledby": "list-title" },
-      el("div", { class: "line" },
-        this.#title,
-        el("span", { class: "actions" },
-          el("label", { for: "filter" }, "Show "), this.#filter, button("Refresh", () => this.reload()))),
-      this.#items, this.#note, el("p", { class: "actions centred" }, this.#more));
+    this.#bulk = new BulkBar(() => [...this.#cards.values()].toSorted((a, b) => this.#order(a.video, b.video)), {
+      removed: (id) => this.remove(id), changed: (video) => this.#cards.get(video.id)?.update({ ...this.#cards.get(video.id).video, ...video }),
+    });
+    this.node = el("section", { class: "library", "aria-labelledby": "list-title" }, this.#head(), this.#bulk.node, this.#note, this.#items,
+      el("p", { class: "actions centred" }, this.#more));
+    // The next page is loaded when the end of this one comes into sight.
+    new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting) && this.#shown && !this.#busy && !this.#more.hidden) this.#load(this.#cursor);
+    }, { rootMargin: "400px" }).observe(this.#more.parentNode);
   }
 
-  // start and stop say whether the list is visible. It is loaded when it is first shown;
-  // afterwards it keeps its state.
-  start() {
+  #head() {
+    this.#search.addEventListener("input", () => {
+      clearTimeout(this.#typing);
+      this.#typing = setTimeout(() => this.#change({ q: this.#search.value.trim() }, this.#query.q !== ""), typingPause);
+    });
+    this.#filter.addEventListener("change", () => this.#change({ status: this.#filter.value }));
+    this.#sort.addEventListener("change", () => this.#change({ sort: this.#sort.value }));
+    const field = (input, label) => [el("label", { for: input.id, class: "unseen" }, label), input];
+    return el("div", { class: "head" }, this.#title,
+      el("form", { class: "tools", role: "search", onsubmit: (event) => { event.preventDefault(); this.#change({ q: this.#search.value.trim() }); } },
+        el("span", { class: "find" }, icon("search"), field(this.#search, "Search")),
+        field(this.#filter, "Status"), field(this.#sort, "Order")));
+  }
+
+  #change(part, replace = false) {
+    clearTimeout(this.#typing);
+    this.#go({ ...this.#query, ...part }, replace);
+  }
+
+  // show shows what a query of the address asks for.
+  show(query) {
+    const changed = Object.keys(this.#query).some((name) => this.#query[name] !== query[name]);
+    this.#query = query;
     this.#shown = true;
-    if (this.#loaded) this.#pollIfNeeded();
-    else this.reload();
+    if (this.#search.value.trim() !== query.q) this.#search.value = query.q;
+    this.#filter.value = query.status;
+    this.#sort.value = query.sort;
+    if (changed || !this.#loaded) this.reload();
+    else this.#poller.wake();
   }
 
   stop() {
     this.#shown = false;
+    clearTimeout(this.#typing);
     this.#poller.stop();
   }
 
@@ -53,143 +104,144 @@ export class List {
     this.#title.focus({ preventScroll: true });
   }
 
+  focusSearch() {
+    this.#search.focus();
+    this.#search.select();
+  }
+
   reload() {
+    this.#poller.stop();
+    this.#bulk.clear();
     return this.#load("");
+  }
+
+  #path(cursor) {
+    const query = new URLSearchParams({ limit: pageSize });
+    for (const [name, value] of [["q", this.#query.q], ["status", this.#query.status], ["sort", this.#query.sort], ["cursor", cursor]]) {
+      if (value) query.set(name, value);
+    }
+    return `video?${query}`;
   }
 
   async #load(cursor) {
     const load = ++this.#loads;
-    const query = new URLSearchParams({ limit: pageSize });
-    if (cursor) query.set("cursor", cursor);
-    if (this.#filter.value) query.set("status", this.#filter.value);
-    this.#more.disabled = true;
+    this.#busy = this.#more.disabled = true;
+    this.node.setAttribute("aria-busy", "true");
+    if (!cursor && !this.#loaded) this.#items.replaceChildren(...Array.from({ length: 8 }, () => el("li", { class: "video ghost", "aria-hidden": "true" }, el("div", { class: "thumb" }), el("div", { class: "words" }))));
     try {
-      const page = await request("GET", `video?${query}`);
-      if (load !== this.#loads) return; // another filter was chosen meanwhile
+      const page = await this.#find(cursor, load);
+      if (load !== this.#loads) return; // something else was asked for meanwhile
       if (!cursor) this.#clear();
       this.#loaded = true;
-      page.videos.forEach((video) => this.#show(video, (row) => this.#items.append(row)));
+      page.videos.forEach((video) => this.#put(video));
       this.#cursor = page.nextCursor ?? "";
-      this.#more.hidden = !this.#cursor;
-      this.#note.replaceChildren(this.#rows.size === 0 ? this.#empty() : "");
-      this.#pollIfNeeded();
+      this.#sweep = null;
+      this.#showEnd();
+      if (this.#shown) this.#poller.wake();
     } catch (error) {
-      if (load === this.#loads && error.status !== 401) this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
+      if (load !== this.#loads || error.status === 401) return;
+      if (!this.#loaded) this.#items.replaceChildren();
+      this.#note.replaceChildren(problemBox(error, button("Try again", () => this.#load(cursor))));
+    } finally {
+      if (load === this.#loads) {
+        this.#busy = this.#more.disabled = false;
+        this.node.removeAttribute("aria-busy");
+      }
     }
-    this.#more.disabled = false;
+  }
+
+  // find requests a page, and those after it while it has found nothing.
+  async #find(cursor, load) {
+    let page = await request("GET", this.#path(cursor));
+    for (let n = 1; n < maxShortPages && page.videos.length === 0 && page.nextCursor && load === this.#loads; n++) {
+      page = await request("GET", this.#path(page.nextCursor));
+    }
+    return page;
   }
 
   #clear() {
-    this.#rows.clear();
+    this.#cards.clear();
     this.#items.replaceChildren();
   }
 
+  // showEnd shows what belongs below the last video.
+  #showEnd() {
+    this.#more.hidden = !this.#cursor;
+    setText(this.#more, this.#query.q ? "Search further" : "Show more");
+    this.#note.replaceChildren(this.#cards.size === 0 ? this.#empty() : "");
+  }
+
   #empty() {
-    if (this.#filter.value) return el("p", { class: "empty" }, `No video is ${statuses[this.#filter.value]}.`);
-    return el("div", { class: "empty" },
-      el("h3", {}, "No videos yet"),
-      el("p", {}, "Choose a video above and press Upload. It is converted to the resolutions you picked, and each can be watched here as soon as it is ready."),
-      el("p", {}, "Programs upload with the same key: the ", el("a", { href: "docs" }, "API docs"), " show how."));
+    const { q, status } = this.#query;
+    if (q && this.#cursor) return el("p", { class: "empty" }, `Nothing found for “${q}” so far.`);
+    if (q) return el("p", { class: "empty" }, `Nothing found for “${q}”${status ? ` among videos that are ${statuses[status]}` : ""}. `, el("a", { href: "#/" }, "Show all videos"));
+    if (status) return el("p", { class: "empty" }, `No video is ${statuses[status]}. `, el("a", { href: "#/" }, "Show all videos"));
+    return el("div", { class: "empty welcome" }, icon("film"),
+      el("h2", {}, "No videos yet"),
+      may("write")
+        ? el("p", {}, "Drop video files anywhere on this page. They are converted to the resolutions you pick, and can be watched here as soon as they are ready.")
+        : el("p", {}, "This key may watch, but not upload. Videos appear here as soon as somebody uploads them."),
+      may("write") && el("p", { class: "actions" }, button("Upload a video", this.#upload, { class: "main" })),
+      el("p", { class: "fine" }, "Programs use the same key: the ", el("a", { href: "docs" }, "API docs"), " show how."));
   }
 
-  #show(video, insert) {
-    const known = this.#rows.get(video.id);
+  #order = (a, b) => (this.#query.sort === "oldest" ? -newer(a, b) : newer(a, b));
+
+  // put shows a video at its place, or updates it.
+  #put(video) {
+    const known = this.#cards.get(video.id);
     if (known) return known.update(video);
-    const row = new Row(video);
-    this.#rows.set(video.id, row);
-    insert(row.node);
+    const next = [...this.#cards.values()].filter((card) => this.#order(video, card.video) < 0).toSorted((a, b) => this.#order(a.video, b.video))[0];
+    const card = new Card(video, may("write") || may("delete") ? (...args) => this.#bulk.picked(...args) : null);
+    this.#cards.set(video.id, card);
+    this.#items.insertBefore(card.node, next?.node ?? null);
   }
 
-  #pollIfNeeded() {
-    if (this.#shown && this.#processing().length > 0) this.#poller.wake();
-  }
-
-  #processing() {
-    return [...this.#rows.values()].filter((row) => row.video.status === "processing");
-  }
-
-  // poll requests all videos in processing at once. One that is not among them any more
-  // has finished, was deleted, or is beyond the limit.
+  // poll looks at the first page, where new videos appear, and at another one in turn.
   async #poll(signal) {
-    const { videos } = await request("GET", "video?status=processing&limit=100", { signal });
-    const fresh = new Map(videos.map((video) => [video.id, video]));
-    for (const row of this.#processing()) {
-      const { id } = row.video;
-      if (fresh.has(id)) row.update(fresh.get(id));
-      else await this.refresh(id, signal);
-    }
-    return this.#processing().length > 0;
+    const loads = this.#loads;
+    const look = async (cursor, after) => {
+      const page = await request("GET", this.#path(cursor), { signal });
+      return loads === this.#loads ? this.#reconcile(page, after) : null;
+    };
+    const first = await look("", null);
+    this.#sweep ??= first;
+    if (this.#sweep?.cursor && first?.cursor) this.#sweep = await look(this.#sweep.cursor, this.#sweep.after);
+    const active = [...this.#cards.values()].some((card) => ["processing", "pending_upload"].includes(card.video.status));
+    return active ? interval : idleInterval;
   }
 
-  // refresh loads one video and shows it. A new one is inserted by its age.
-  async refresh(id, signal) {
-    try {
-      const video = await request("GET", `video/${id}`, { signal });
-      const next = this.#nextOlder(video);
-      // A video older than all that are shown is on a page that was not loaded yet.
-      if (next || !this.#cursor || this.#rows.has(id)) this.#show(video, (row) => this.#items.insertBefore(row, next?.node ?? null));
-      if (this.#rows.size > 0) this.#note.replaceChildren();
-      this.#pollIfNeeded();
-    } catch (error) {
-      if (error.status === 404) return this.remove(id);
-      throw error;
+  // reconcile shows a page that begins after a video, or at the start of the list for
+  // null, in place of what is shown of this stretch. It returns where the next stretch
+  // begins, or null if nothing of it is shown.
+  #reconcile({ videos, nextCursor }, after) {
+    const last = videos.at(-1);
+    if (nextCursor && !last) return null; // a search that has not found anything yet
+    const found = new Set(videos.map((video) => video.id));
+    for (const [id, card] of this.#cards) {
+      const inside = (!after || this.#order(after, card.video) < 0) && (!nextCursor || this.#order(card.video, last) <= 0);
+      if (inside && !found.has(id)) this.remove(id);
     }
+    const end = [...this.#cards.values()].map((card) => card.video).toSorted(this.#order).at(-1);
+    // What lies beyond the last video that is shown is on a page that was not loaded yet.
+    for (const video of videos) if (!this.#cursor || !end || this.#order(video, end) <= 0) this.#put(video);
+    if (!this.#cursor && nextCursor && !end) this.#cursor = nextCursor;
+    this.#showEnd();
+    return nextCursor && end && this.#order(last, end) < 0 ? { cursor: nextCursor, after: last } : null;
   }
 
-  #nextOlder(video) {
-    const age = (row) => new Date(video.createdAt) - new Date(row.video.createdAt);
-    return [...this.#rows.values()].filter((row) => age(row) > 0).toSorted((a, b) => age(a) - age(b))[0];
+  // refresh looks again at once.
+  refresh() {
+    if (this.#loaded && this.#shown) this.#poller.hurry();
   }
 
   remove(id) {
-    this.#rows.get(id)?.node.remove();
-    this.#rows.delete(id);
-    if (this.#rows.size === 0 && !this.#cursor) this.#note.replaceChildren(this.#empty());
+    const card = this.#cards.get(id);
+    if (!card) return;
+    if (card.node.contains(document.activeElement)) this.focus();
+    card.node.remove();
+    this.#cards.delete(id);
+    this.#bulk.show();
+    if (this.#cards.size === 0) this.#showEnd();
   }
-}
-
-// Row is one video of the list.
-class Row {
-  #name = el("a", { class: "name" });
-  #badge = el("span", { class: "badge" });
-  #progress = el("div", { class: "work" });
-  #bar = el("progress", { max: 1 });
-  #percent = el("span", { class: "fine" });
-  #meta = el("p", { class: "meta" });
-  #created = el("time");
-  #failure = el("p", { class: "failure" });
-
-  constructor(video) {
-    this.#progress.append(this.#bar, this.#percent);
-    this.node = el("li", { class: "video" },
-      el("div", { class: "line" }, this.#name, this.#badge), this.#progress, this.#meta, this.#failure);
-    this.#name.href = `#/video/${encodeURIComponent(video.id)}`;
-    this.#created.dateTime = video.createdAt;
-    this.#created.title = dateTime(video.createdAt);
-    this.update(video);
-  }
-
-  update(video) {
-    if (this.video && this.video.status !== video.status) announce(`${video.filename} is ${statuses[video.status]}.`);
-    this.video = video;
-    setText(this.#name, video.filename);
-    badge(this.#badge, video.status);
-    this.#progress.hidden = video.status !== "processing";
-    this.#bar.value = video.progress;
-    this.#bar.setAttribute("aria-label", `Progress of ${video.filename}`);
-    setText(this.#percent, percent(video.progress));
-    const words = [duration(video.durationSeconds), Object.keys(video.resolutions).join(", "), video.isPublic ? "public" : "private"];
-    setText(this.#created, ago(video.createdAt));
-    this.#meta.replaceChildren(words.filter(Boolean).join(" · "), " · ", this.#created);
-    const message = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
-    setText(this.#failure, message);
-    this.#failure.hidden = message === "";
-    this.#failure.classList.toggle("warning", !video.failure);
-  }
-}
-
-// badge shows a status with a word and a colour.
-export function badge(node, status) {
-  node.className = `badge ${status}`;
-  setText(node, statuses[status] ?? status);
 }

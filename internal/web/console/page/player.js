@@ -1,94 +1,101 @@
 // The player of a video, and its thumbnails.
 
 import { el, setText } from "./dom.js";
+import { largest, titleOf } from "./format.js";
 
 const urlLifetime = 3300_000; // milliseconds that URLs are used: signed ones are valid for an hour
 
-// Player plays one resolution of a video at a time. It is hidden until one is ready.
+// whenLoaded is resolved when the player's module has been loaded, and rejected if there is
+// none. It is loaded when a video is opened, not before.
+let whenLoaded = null;
+const loadPlayer = () => (whenLoaded ??= import("../player/player.js"));
+
+// Player plays a video with the player of the watch page. It is hidden until there is
+// something to play.
 export class Player {
   #refresh;
   #video = null; // with URLs
   #refreshedAt = 0;
-  #name = ""; // of the resolution that is chosen
-  #retried = false;
-
-  #media = el("video", { controls: true, playsinline: true, preload: "metadata" });
+  #element = null;
   #status = el("p", { class: "fine", role: "status" });
   #thumbnails = el("div", { class: "stills" });
+  #frame = el("div", { class: "frame" });
 
   // refresh loads the video again, with new signed URLs.
   constructor(refresh) {
     this.#refresh = refresh;
-    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#media, this.#status, this.#thumbnails);
-    this.#media.addEventListener("error", () => this.#refreshAndResume());
-    this.#media.addEventListener("playing", () => { this.#retried = false; this.#showStatus(); });
+    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#frame, this.#status, this.#thumbnails);
   }
 
   // show is called whenever the video was loaded. Playback continues.
-  show(video) {
+  async show(video) {
     this.#video = video;
     this.#refreshedAt = Date.now();
-    const ready = this.#ready();
-    this.node.hidden = ready.length === 0;
-    if (ready.length === 0) return this.stop();
-    if (!ready.includes(this.#name)) this.#choose(best(ready, video));
+    const ready = largest(video);
+    this.node.hidden = !ready && !video.playable;
+    if (this.node.hidden) return this.stop();
+    this.#showThumbnails(video);
+    if (this.#element) return this.#update();
+    const shape = ready ?? Object.values(video.resolutions).find((r) => r.width) ?? { width: 16, height: 9 };
+    this.#frame.classList.toggle("tall", shape.height > shape.width);
+    const [tag] = await Promise.allSettled([loadPlayer()]);
+    if (this.#element || this.#video === null) return;
+    this.#create(tag.status === "fulfilled");
   }
 
-  // play switches to a resolution, at the position of the current one.
-  async play(name) {
-    if (Date.now() - this.#refreshedAt > urlLifetime) await this.#refresh();
-    const at = this.#media.currentTime;
-    if (name !== this.#name) this.#choose(name, at);
-    this.#media.scrollIntoView({ block: "nearest" });
-    this.#media.play().catch(() => {}); // the element fires an error event
+  #create(adaptive) {
+    this.#element = adaptive ? el("spool-player", { "page-keys": true }) : el("video", { controls: true, playsinline: true, preload: "metadata" });
+    this.#element.addEventListener(adaptive ? "spool-error" : "error", (event) => this.#recover(event.detail?.message));
+    this.#setSource();
+    this.#frame.replaceChildren(this.#element);
+  }
+
+  #setSource() {
+    const { hlsUrl, posterUrl, storyboardUrl, id } = this.#video;
+    const best = largest(this.#video);
+    if (this.#element.localName === "video") {
+      this.#element.poster = posterUrl ?? "";
+      this.#element.src = best?.videoUrl ?? "";
+      return;
+    }
+    const attributes = { hls: hlsUrl, mp4: best?.videoUrl, poster: posterUrl, storyboard: storyboardUrl, "video-id": id, "video-title": titleOf(this.#video), duration: this.#video.durationSeconds };
+    for (const [name, value] of Object.entries(attributes)) value ? this.#element.setAttribute(name, value) : this.#element.removeAttribute(name);
+    this.#update();
+  }
+
+  // update says whether more is being made, without interrupting.
+  #update() {
+    this.#element.toggleAttribute("making", this.#video.status === "processing" && !largest(this.#video));
   }
 
   stop() {
-    this.#media.pause();
-    this.#media.removeAttribute("src");
-    this.#media.load(); // stops the download
-    this.#name = "";
+    this.#video = null;
+    this.#element?.remove();
+    this.#element = null;
   }
 
-  #ready() {
-    return Object.entries(this.#video.resolutions).filter(([, r]) => r.status === "ready").map(([name]) => name);
-  }
-
-  #choose(name, at = 0) {
-    const { videoUrl, thumbnailImageUrls } = this.#video.resolutions[name];
-    this.#name = name;
-    this.#media.poster = thumbnailImageUrls[0] ?? "";
-    this.#media.src = videoUrl;
-    this.#media.currentTime = at;
-    this.#showStatus();
-    this.#thumbnails.replaceChildren(...thumbnailImageUrls.map((url, i) => {
+  #showThumbnails(video) {
+    const urls = Object.values(video.resolutions).find((r) => r.status === "ready")?.thumbnailImageUrls ?? [];
+    if (this.#thumbnails.childElementCount > 0 || urls.length === 0) return;
+    this.#thumbnails.replaceChildren(...urls.map((url, i) => {
       const thumbnail = el("img", { src: url, alt: `Thumbnail ${i + 1}`, loading: "lazy", onerror: () => thumbnail.remove() });
       return thumbnail;
     }));
   }
 
-  #showStatus() {
-    setText(this.#status, `Resolution: ${this.#name}`);
-  }
-
-  // refreshAndResume continues with new URLs when the old ones have expired, once.
-  async #refreshAndResume() {
-    if (!this.#name) return;
-    const { error, currentTime } = this.#media;
-    if (this.#retried || Date.now() - this.#refreshedAt < urlLifetime) {
-      setText(this.#status, `${this.#name} could not be played: ${error?.message || "the browser does not say why"}.`);
-      return;
+  // recover continues with new URLs when the old ones have expired.
+  async #recover(message) {
+    if (!this.#element || !this.#video) return;
+    if (Date.now() - this.#refreshedAt < urlLifetime) {
+      const reason = message ?? this.#element.error?.message;
+      if (this.#element.localName === "video") setText(this.#status, `It could not be played: ${reason || "the browser does not say why"}.`);
+      return; // the player itself says it
     }
-    this.#retried = true;
+    const at = this.#element.currentTime;
     await this.#refresh();
-    this.#choose(this.#name, currentTime);
-    this.#media.play().catch(() => {});
+    this.#setSource();
+    if (this.#element.reload) return this.#element.reload(true); // where it was
+    this.#element.currentTime = at;
+    this.#element.play().catch(() => {}); // the element fires an error event
   }
-}
-
-// best returns the largest resolution that most screens can show.
-function best(names, video) {
-  const side = (name) => Math.min(video.resolutions[name].width, video.resolutions[name].height);
-  const sorted = names.toSorted((a, b) => side(b) - side(a));
-  return sorted.find((name) => side(name) <= 1080) ?? sorted.at(-1);
 }

@@ -2,15 +2,17 @@
 
 import { pause } from "./api.js";
 
-const interval = 2000; // milliseconds
+export const interval = 2000; // milliseconds
 const maxInterval = 30000;
 
-// Poller calls poll every two seconds while poll returns true and the page is visible.
-// After a failure it waits longer, at least for Retry-After, and reports the error.
+// Poller calls poll while the page is visible. poll returns the milliseconds until the next
+// call, or 0 to end. After a failure it waits longer, at least for Retry-After, and reports
+// the error.
 export class Poller {
   #poll;
   #onError;
   #running = null;
+  #failed = false;
 
   // onError is called with an error and the seconds until the next poll, or with
   // null after a success.
@@ -20,31 +22,39 @@ export class Poller {
   }
 
   // wake starts polling unless it is already running.
-  wake() {
+  wake(wait = interval) {
     if (this.#running) return;
     this.#running = new AbortController();
-    this.#run(this.#running);
+    this.#run(this.#running, wait);
+  }
+
+  // hurry polls at once, unless it waits after a failure.
+  hurry() {
+    if (this.#failed) return;
+    this.stop();
+    this.wake(1);
   }
 
   stop() {
     this.#running?.abort();
     this.#running = null;
+    this.#failed = false;
   }
 
-  async #run(controller) {
+  async #run(controller, wait) {
     const signal = controller.signal;
-    let wait = interval;
     try {
-      for (let more = true; more;) {
+      while (wait > 0) {
         await pause(wait, signal);
         await visible(signal);
         try {
-          more = await this.#poll(signal);
-          wait = interval;
+          wait = await this.#poll(signal);
+          this.#failed = false;
           this.#onError(null);
         } catch (error) {
           if (signal.aborted || !error.transient) throw error;
-          wait = Math.max(Math.min(wait * 2, maxInterval), error.retryAfter * 1000);
+          this.#failed = true;
+          wait = Math.max(Math.min(Math.max(wait, interval) * 2, maxInterval), error.retryAfter * 1000);
           this.#onError(error, wait / 1000);
         }
       }

@@ -1,18 +1,21 @@
 // The report on a video.
 
+import { renditions, timeline } from "./chart.js";
 import { el, facts } from "./dom.js";
 import { bitrate, bytes, duration, elapsed, plural, size } from "./format.js";
 
 // showReport returns the report in readable form, followed by its JSON.
 export function showReport(report) {
   return el("div", { class: "report" },
+    Object.keys(report.outputs).length > 0 && el("div", {}, el("h3", {}, "Bit rate and quality"), renditions(report.outputs)),
+    report.runs.length > 0 && el("div", {}, el("h3", {}, "Time line"), timeline(report.runs)),
     report.found ? found(report.found) : el("p", {}, "The file has not been inspected yet."),
     report.decisions?.length > 0 && el("div", {}, el("h3", {}, "Decisions"),
       el("ul", { class: "decisions" }, report.decisions.map((d) => el("li", {}, el("strong", {}, d.decision), " ", d.reason)))),
     Object.keys(report.outputs).length > 0 && outputs(report.outputs),
     cost(report.totals),
     report.runs.length > 0 && runs(report.runs),
-    el("details", {}, el("summary", {}, "As JSON"), el("pre", {}, JSON.stringify(report, null, 2))));
+    el("details", {}, el("summary", {}, "As JSON"), el("pre", { tabindex: 0, role: "region", "aria-label": "The report as JSON" }, JSON.stringify(report, null, 2))));
 }
 
 function found(f) {
@@ -58,7 +61,7 @@ function runs(all) {
     el("details", {},
       el("summary", {}, `${run.task} ${run.number}`, run.attempt > 1 && `, try ${run.attempt}`, `: ${run.program}, ${elapsed(run.wallSeconds)}`,
         run.maxMemoryBytes ? `, ${bytes(run.maxMemoryBytes)} of memory` : "", run.result === "ok" ? "" : el("strong", { class: "failure" }, ` ${run.result}`)),
-      el("pre", {}, [run.program, ...run.arguments].join(" ")))));
+      el("pre", { tabindex: 0, role: "region", "aria-label": `Arguments of ${run.task} ${run.number}` }, [run.program, ...run.arguments].join(" ")))));
   return el("details", {}, el("summary", {}, `Programs that were run (${all.length})`), el("ol", { class: "runs" }, list));
 }
 

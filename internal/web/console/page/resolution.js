@@ -1,66 +1,57 @@
 // One resolution of a video.
 
-import { announce, button, copyText, el, setText } from "./dom.js";
-import { bitrate, bytes, percent, size } from "./format.js";
-import { badge } from "./list.js";
+import { button, el, setText } from "./dom.js";
+import { bitrate, bytes, percent, shortSide, size } from "./format.js";
+import { badge } from "./card.js";
+import { may } from "./key.js";
 
-// uploadFailures are failures that only another upload can fix.
-const uploadFailures = ["upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video"];
+// hopeless are failures of the file or of its upload: trying again gives the same.
+const hopeless = [
+  "upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video", "no_video_stream",
+  "encrypted", "unsupported_codec", "too_long", "too_many_pixels",
+];
 
 // Resolution shows a resolution and its actions.
 export class Resolution {
-  #url = "";
-  #expires = 0; // when the URL expires, in milliseconds; 0: never
-
+  #name;
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
   #progress = el("div", { class: "work" });
   #bar = el("progress", { max: 1 });
   #percent = el("span", { class: "fine" });
   #failure = el("p", { class: "failure" });
-  #status = el("span", { class: "fine", role: "status" });
-  #play;
-  #copy;
+  #download;
   #retry;
 
-  constructor(name, { play, retry, remove }) {
-    this.#play = button("Play", play, { "aria-label": `Play ${name}` });
-    this.#copy = button("Copy address", () => this.#copyUrl(), { "aria-label": `Copy the address of ${name}` });
+  constructor(name, { retry, remove }) {
+    this.#name = name;
+    this.#download = el("a", { class: "choose", download: "", "aria-label": `Download ${name}` }, "Download");
     this.#retry = button("Try again", retry, { "aria-label": `Try ${name} again` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
     this.#progress.append(this.#bar, this.#percent);
     this.node = el("li", { class: "resolution" },
-      el("div", { class: "line" }, el("strong", {}, name), this.#badge),
-      this.#meta, this.#progress, this.#failure,
-      el("p", { class: "actions" }, this.#play, this.#copy, this.#retry,
-        button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }), this.#status));
+      el("div", { class: "line" }, el("span", {}, el("strong", {}, name), " ", this.#badge),
+        el("span", { class: "actions" }, this.#download, may("write") && may("read") && this.#retry,
+          may("delete") && button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }))),
+      this.#meta, this.#progress, this.#failure);
   }
 
-  // expires is when the URL expires, in milliseconds; 0: never.
-  update(state, expires) {
-    [this.#url, this.#expires] = [state.videoUrl, expires];
+  update(state) {
     badge(this.#badge, state.status);
-    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean).join(" · ");
-    setText(this.#meta, words);
-    this.#meta.hidden = words === "";
+    this.#badge.classList.toggle("unseen", state.status === "ready");
+    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
+    // A name above the size of the film is confusing without an explanation.
+    const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
+    if (state.status === "ready" && short < shortSide(this.#name) - 1) words.push(`the film is smaller than ${this.#name}, so it keeps its size`);
+    setText(this.#meta, words.join(" · "));
+    this.#meta.hidden = words.length === 0;
     this.#progress.hidden = state.status !== "processing";
     this.#bar.value = state.progress;
     setText(this.#percent, percent(state.progress));
     setText(this.#failure, state.failure?.message ?? "");
     this.#failure.hidden = !state.failure;
-    this.#play.hidden = state.status !== "ready";
-    this.#retry.hidden = state.status !== "fail" || uploadFailures.includes(state.failure?.code);
-    this.#copy.hidden = state.status === "fail" || state.status === "pending_upload";
-  }
-
-  async #copyUrl() {
-    try {
-      await copyText(this.#url);
-      const end = new Date(this.#expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      setText(this.#status, this.#expires ? `Copied; good until ${end}.` : "Copied.");
-    } catch (error) {
-      setText(this.#status, error.message);
-      announce(error.message);
-    }
+    this.#retry.hidden = state.status !== "fail" || hopeless.includes(state.failure?.code);
+    this.#download.hidden = state.status !== "ready";
+    if (state.videoUrl) this.#download.href = `${state.videoUrl}${state.videoUrl.includes("?") ? "&" : "?"}download=1`;
   }
 }

@@ -6,29 +6,36 @@ import { send } from "./xhr.js";
 
 // resumableAbove is the size in bytes above which a file is sent with a resumable upload.
 // Smaller ones are sent with one PUT, which may go directly to the storage.
-const resumableAbove = 64 << 20;
+const resumableAbove = 32 << 20;
+
+const saveEvery = 2000; // milliseconds
 
 // Transfer reports its steps to an observer with these methods:
 //
-//	status(text)              the current step
-//	created(id)               the video exists
-//	sent(bytes)               how much of the file was sent
-//	completed(id)             the file is accepted
-//	failed(error, again, id)  it failed; again says whether run may be called again
-//	cancelled(error, id)      it was cancelled; error says why the video was not deleted
+//	status(text)          the current step
+//	created()             the video exists
+//	sent(bytes)           how much of the file was sent
+//	save(state), forget() what a later page needs to continue; there is nothing to continue
+//	completed(id)         the file is accepted
+//	failed(error, again)  it failed; again says whether run may be called again
+//	cancelled(error)      it was cancelled; error says why the video was not deleted
 export class Transfer {
   #file;
   #draft;
   #observer;
-  #idempotencyKey = newIdempotencyKey(); // the same for all attempts, so that a retry creates no second video
-  #id = "";
+  #idempotencyKey; // the same for all attempts, so that a retry creates no second video
+  #id;
   #controller = null;
+  #savedAt = 0;
 
-  // draft is the body of the create request without the file's name.
-  constructor(file, draft, observer) {
+  // draft is the body of the create request. saved is what was saved of an upload of the
+  // same file, or null: repeating its create request returns the same video.
+  constructor(file, draft, observer, saved) {
     this.#file = file;
-    this.#draft = { filename: file.name, ...draft };
+    this.#draft = draft;
     this.#observer = observer;
+    this.#idempotencyKey = saved?.idempotencyKey ?? newIdempotencyKey();
+    this.#id = saved?.id ?? "";
   }
 
   async run() {
@@ -36,12 +43,12 @@ export class Transfer {
     const signal = this.#controller.signal;
     try {
       const upload = await this.#create(signal);
-      if (wasCompleted(upload)) return this.#observer.completed(upload.id);
+      if (wasCompleted(upload)) return this.#complete();
       this.#observer.status("Uploading");
       await this.#send(upload, signal);
       this.#observer.status("Checking the file");
       await this.#request("POST", `video/${upload.id}/complete-upload`, {}, signal);
-      this.#observer.completed(upload.id);
+      this.#complete();
     } catch (error) {
       if (signal.aborted) await this.#deleteVideo();
       else this.#fail(error);
@@ -54,14 +61,29 @@ export class Transfer {
 
   async #create(signal) {
     this.#observer.status("Preparing");
+    this.#save();
     const upload = await this.#request("POST", "video", { body: this.#draft, headers: { "Idempotency-Key": this.#idempotencyKey } }, signal);
     this.#id = upload.id;
-    this.#observer.created(upload.id);
+    this.#save();
+    this.#observer.created();
     return upload;
   }
 
+  #save() {
+    this.#savedAt = Date.now();
+    this.#observer.save({ draft: this.#draft, idempotencyKey: this.#idempotencyKey, id: this.#id });
+  }
+
+  #complete() {
+    this.#observer.forget();
+    this.#observer.completed(this.#id);
+  }
+
   #send(upload, signal) {
-    const sent = (n) => this.#observer.sent(n);
+    const sent = (n) => {
+      this.#observer.sent(n);
+      if (Date.now() - this.#savedAt > saveEvery) this.#save();
+    };
     if (this.#file.size > Math.min(resumableAbove, upload.maxUploadBytes)) {
       return uploadResumable(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.status(text));
     }
@@ -77,16 +99,18 @@ export class Transfer {
     // idempotency key creates another video.
     const expired = error.status === 403 && error.code !== "insufficient_scope";
     if (expired) this.#idempotencyKey = newIdempotencyKey();
-    this.#observer.failed(error, error.transient || expired, this.#id);
+    if (!error.transient) this.#observer.forget();
+    this.#observer.failed(error, error.transient || expired);
   }
 
   // deleteVideo deletes the video of a cancelled upload.
   async #deleteVideo() {
+    this.#observer.forget();
     try {
       if (this.#id) await request("DELETE", `video/${this.#id}`);
-      this.#observer.cancelled(null, this.#id);
+      this.#observer.cancelled(null);
     } catch (error) {
-      this.#observer.cancelled(error.status === 404 ? null : error, this.#id);
+      this.#observer.cancelled(error.status === 404 ? null : error);
     }
   }
 }

@@ -1,15 +1,20 @@
 // The page of one video.
 
 import { request } from "./api.js";
+import { Captions } from "./captions.js";
+import { badge } from "./card.js";
+import { Metadata } from "./details.js";
 import { announce, button, confirmAction, el, problemBox, setText } from "./dom.js";
 import { events } from "./events.js";
-import { ago, dateTime, duration, statuses } from "./format.js";
-import { badge } from "./list.js";
+import { ago, dateTime, duration, statuses, titleOf } from "./format.js";
+import { may } from "./key.js";
 import { Player } from "./player.js";
-import { Poller } from "./poller.js";
+import { Poller, interval } from "./poller.js";
 import { showReport } from "./report.js";
 import { Resolution } from "./resolution.js";
 import { resolutions } from "./resolutions.js";
+import { Share } from "./share.js";
+import { Title } from "./title.js";
 
 const urlSeconds = 3600; // how long URLs of private videos are valid
 
@@ -28,7 +33,7 @@ export class VideoPage {
   #filename = "";
   #rows = new Map(); // by name
 
-  #title = el("h1", { tabindex: -1 }, "Video");
+  #title = new Title((title) => this.#edit({ title }));
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
   #notes = el("div");
@@ -37,27 +42,33 @@ export class VideoPage {
   #more = el("select", { id: "more", "aria-label": "Another resolution" });
   #add = el("form", { class: "actions add", onsubmit: (event) => { event.preventDefault(); this.#addResolution(this.#more.value); } },
     this.#more, el("button", { type: "submit", id: "add" }, "Add"));
-  #metadata = el("details", { class: "panel", hidden: true });
+  #metadata = new Metadata((customMetadata) => this.#edit({ customMetadata }));
+  #share;
+  #captions;
   #report = el("details", { class: "panel", ontoggle: () => this.#loadReport() });
   #reportBody = el("div");
   #problem = el("div");
   #body;
 
-  constructor(id, { showOutdated, deleted }) {
+  // back is the address of the list that the user came from.
+  constructor(id, { showOutdated, deleted, back }) {
     this.id = id;
     this.gone = false; // deleted on this page
     this.#id = encodeURIComponent(id);
     this.#deleted = deleted;
     this.#poller = new Poller(() => this.#poll(), showOutdated);
-    this.#report.append(el("summary", {}, "Report"), this.#reportBody);
-    this.#body = el("div", { class: "stack", hidden: true },
-      this.#meta, this.#notes, this.#player.node,
-      el("section", { "aria-labelledby": "resolutions-title" }, el("h2", { id: "resolutions-title" }, "Resolutions"), this.#resolutions, this.#add),
-      this.#metadata, this.#report,
-      el("p", { class: "actions" }, button("Delete video", () => this.#delete(), { class: "danger", id: "delete-video" })));
+    this.#share = new Share(this.#id);
+    this.#captions = new Captions(this.#id, () => this.#load());
+    this.#report.append(el("summary", {}, el("h2", {}, "Report")), this.#reportBody);
+    this.#body = el("div", { class: "watching", hidden: true },
+      el("div", { class: "stack" }, this.#notes, this.#player.node, this.#report),
+      el("div", { class: "stack side" }, this.#share.node,
+        el("section", { class: "panel", "aria-labelledby": "resolutions-title" }, el("h2", { id: "resolutions-title" }, "Resolutions"), this.#resolutions, may("write") && this.#add),
+        this.#captions.node, this.#metadata.node,
+        may("delete") && el("p", { class: "actions" }, button("Delete video", () => this.#delete(), { class: "danger", id: "delete-video" }))));
     this.node = el("article", { class: "stack" },
-      el("p", {}, el("a", { href: "#/" }, "← All videos")),
-      el("div", { class: "line title" }, this.#title, this.#badge), this.#problem, this.#body);
+      el("p", { class: "back" }, el("a", { href: back }, "← All videos")),
+      el("div", { class: "line title" }, this.#title.node, this.#badge), this.#meta, this.#problem, this.#body);
   }
 
   async start() {
@@ -91,10 +102,13 @@ export class VideoPage {
   async #load() {
     const before = this.#video;
     this.#loadedAt = Date.now();
-    this.#video = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${urlSeconds}`}`);
-    if (before.status !== this.#video.status) announce(`${this.#filename} is ${statuses[this.#video.status]}.`);
+    const read = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${urlSeconds}`}`);
+    this.#video = { ...read, filename: this.#filename };
+    if (before.status !== this.#video.status) announce(`${titleOf(this.#video)} is ${statuses[this.#video.status]}.`);
     this.#show();
     this.#player.show(this.#video);
+    this.#share.show(this.#video, titleOf(this.#video));
+    this.#captions.show(this.#video);
     return this.#video;
   }
 
@@ -128,8 +142,11 @@ export class VideoPage {
       const { videoUrl, thumbnailImageUrls } = known[name];
       Object.assign(resolution, { videoUrl, thumbnailImageUrls });
     }
-    this.#video = state;
+    const { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions } = this.#video;
+    const playable = state.playable && !this.#video.playable;
+    this.#video = { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, ...state };
     this.#show();
+    if (playable) this.#player.show(this.#video);
   }
 
   // showDeleted says that somebody else has deleted the video.
@@ -144,27 +161,36 @@ export class VideoPage {
     await this.#load();
     if (!this.#isPending()) {
       this.#loadReport();
-      return false;
+      return 0;
     }
-    if (!this.#streamsWork) return this.#video.status === "processing";
+    if (!this.#streamsWork) return this.#video.status === "processing" ? interval : 0;
     this.#subscribe();
-    return false;
+    return 0;
   }
 
   #show() {
     const video = this.#video;
-    document.title = `${this.#filename} – Spool`;
-    setText(this.#title, this.#filename);
+    document.title = `${titleOf(video)} – Spool`;
+    this.#title.show(titleOf(video));
     badge(this.#badge, video.status);
-    const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`];
+    const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`, this.#filename];
     setText(this.#meta, words.filter(Boolean).join(" · "));
     this.#meta.title = dateTime(video.createdAt);
     this.#notes.replaceChildren(
       ...(video.failure ? [el("p", { class: "failure" }, video.failure.message)] : []),
       ...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)),
       ...(video.status === "pending_upload" ? [el("p", { class: "empty" }, "No file has been uploaded for this video yet.")] : []));
+    this.#badge.classList.toggle("unseen", video.status === "ready");
     this.#showResolutions();
-    this.#showMetadata();
+    this.#metadata.show(video.customMetadata);
+  }
+
+  // edit changes what the user says about the video.
+  async #edit(change) {
+    const state = await request("PATCH", `video/${this.#id}`, { body: change });
+    announce("Saved.");
+    Object.assign(this.#video, { title: state.title, customMetadata: state.customMetadata });
+    this.#show();
   }
 
   #showResolutions() {
@@ -178,12 +204,12 @@ export class VideoPage {
       let row = this.#rows.get(name);
       if (!row) {
         row = new Resolution(name, {
-          play: () => this.#player.play(name), retry: () => this.#retryResolution(name), remove: () => this.#deleteResolution(name),
+          retry: () => this.#retryResolution(name), remove: () => this.#deleteResolution(name),
         });
         this.#rows.set(name, row);
         this.#resolutions.append(row.node);
       }
-      row.update(state, this.#video.isPublic ? 0 : this.#loadedAt + urlSeconds * 1000);
+      row.update(state);
     }
     this.#showMore(resolutions.filter((name) => !this.#video.resolutions[name]));
   }
@@ -193,13 +219,6 @@ export class VideoPage {
     this.#add.hidden = names.length === 0;
     if ([...this.#more.options].map((option) => option.value).join() === names.join()) return;
     this.#more.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
-  }
-
-  #showMetadata() {
-    const metadata = this.#video.customMetadata;
-    this.#metadata.hidden = !metadata;
-    if (!metadata || this.#metadata.firstChild) return; // it never changes
-    this.#metadata.append(el("summary", {}, "Metadata"), el("pre", {}, JSON.stringify(metadata, null, 2)));
   }
 
   async #loadReport() {
@@ -233,7 +252,7 @@ export class VideoPage {
   }
 
   async #deleteResolution(name) {
-    const question = `Delete ${name} of “${this.#filename}”?`;
+    const question = `Delete ${name} of “${titleOf(this.#video)}”?`;
     if (!await confirmAction(question, "Its file and its addresses are gone at once. This cannot be undone.", "Delete")) return;
     await this.#try(async () => {
       await request("DELETE", `video/resolution/${encodeURIComponent(this.#video.resolutions[name].id)}`);
@@ -244,10 +263,10 @@ export class VideoPage {
 
   async #delete() {
     const explanation = "All its resolutions, its thumbnails and the uploaded file are deleted. This cannot be undone.";
-    if (!await confirmAction(`Delete “${this.#filename}”?`, explanation, "Delete")) return;
+    if (!await confirmAction(`Delete “${titleOf(this.#video)}”?`, explanation, "Delete")) return;
     await this.#try(async () => {
       await request("DELETE", `video/${this.#id}`);
-      announce(`${this.#filename} is deleted.`);
+      announce(`${titleOf(this.#video)} is deleted.`);
       this.gone = true;
       this.#deleted();
     });

@@ -1,0 +1,72 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+func oldestFirst(t *testing.T, st *store.Store) {
+	for i := range 7 {
+		aged(t, st, time.Duration(i/2)*time.Second, nil)
+	}
+	want, _ := whole(t, st, video.Filter{}, 100)
+	slices.Reverse(want)
+	for _, limit := range []int{1, 3, 7, 100} {
+		got, _ := whole(t, st, video.Filter{OldestFirst: true}, limit)
+		wantIDs(t, got, nil, want...)
+		got, _ = whole(t, st, video.Filter{OldestFirst: true, Status: video.PendingUpload}, limit)
+		wantIDs(t, got, nil, want...)
+	}
+}
+
+func named(filename string) func(*video.Video) {
+	return func(v *video.Video) { v.Filename = filename }
+}
+
+func listOfNames(t *testing.T, st *store.Store) {
+	summer := aged(t, st, 4*time.Second, named("Summer 2030.mov"))
+	bear := aged(t, st, 3*time.Second, named("Der BÄR im Sommer 100%.mp4"))
+	other := aged(t, st, 2*time.Second, func(v *video.Video) {
+		v.Filename, v.Title, v.Status, v.Metadata = "a.mp4", "MidSummer", video.Fail, []byte(`{"album":"a"}`)
+	})
+	aged(t, st, time.Second, func(v *video.Video) { v.Filename, v.Tenant = "summer.mp4", "others" })
+	gone := aged(t, st, 0, named("summer gone.mp4"))
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), gone, noon) })
+	for text, want := range map[string][]video.ID{
+		"summer": {summer, other}, "SUMMER 20": {summer}, "bär": {bear}, "100%": {bear}, ".mov": {summer},
+		"om er": {bear}, "_": nil, "winter": nil, "mov summer": {summer}, "*": nil,
+	} {
+		f := video.Filter{Words: video.Words(text)}
+		for _, limit := range []int{1, 2, 100} {
+			got, _ := whole(t, st, f, limit)
+			wantIDs(t, got, nil, want...)
+		}
+		slices.Reverse(want)
+		f.OldestFirst = true
+		got, _ := whole(t, st, f, 1)
+		wantIDs(t, got, nil, want...)
+	}
+	f := video.Filter{Words: []string{"summer"}, Status: video.Fail}
+	got, _ := whole(t, st, f, 100)
+	wantIDs(t, got, nil, other)
+	f = video.Filter{Words: []string{"mid"}, Labels: []video.Label{{Key: "album", Value: "a"}}}
+	got, _ = whole(t, st, f, 100)
+	wantIDs(t, got, nil, other)
+	f.Words = []string{"2030"}
+	got, _ = whole(t, st, f, 100)
+	wantIDs(t, got, nil)
+}
+
+// nameSearchEndsEarly has more names than a page examines before the one that it looks for.
+func nameSearchEndsEarly(t *testing.T, st *store.Store) {
+	wanted := aged(t, st, -time.Hour, named("needle.mp4"))
+	insertMany(t, st, 10_500, `NULLIF(CAST($3 AS TEXT), '')`, "")
+	got, pages := whole(t, st, video.Filter{Words: []string{"needle"}}, 5)
+	if wantIDs(t, got, nil, wanted); pages < 2 {
+		t.Errorf("10,501 names were examined for %d page, want at most 10,000 for each", pages)
+	}
+}

@@ -1,0 +1,76 @@
+// The captions of a video.
+
+import { open, request } from "./api.js";
+import { announce, button, confirmAction, el, problemBox } from "./dom.js";
+import { may } from "./key.js";
+
+const types = { vtt: "text/vtt", srt: "application/x-subrip" };
+
+// Captions lists the captions of a video, and takes more. It is hidden if the server has
+// none to tell of.
+export class Captions {
+  #id;
+  #reload;
+  #list = el("ul", { class: "plain" });
+  #problem = el("div");
+  #language = el("input", { type: "text", id: "caption-language", placeholder: "en", size: 6, required: true, autocomplete: "off", maxlength: 35 });
+  #label = el("input", { type: "text", id: "caption-label", placeholder: "English", autocomplete: "off", maxlength: 100 });
+  #kind = el("select", { id: "caption-kind" }, el("option", { value: "subtitles" }, "subtitles"), el("option", { value: "captions" }, "captions for the deaf"));
+  #file = el("input", { type: "file", id: "caption-file", accept: ".vtt,.srt,text/vtt", required: true });
+
+  // reload loads the video again.
+  constructor(id, reload) {
+    this.#id = id;
+    this.#reload = reload;
+    const field = (label, input) => el("div", { class: "field" }, el("label", { for: input.id }, label), input);
+    this.node = el("section", { class: "panel", "aria-labelledby": "captions-title", hidden: true }, el("h2", { id: "captions-title" }, "Captions"),
+      this.#list, this.#problem,
+      may("write") && el("details", {}, el("summary", {}, "Add captions"),
+        el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
+          field("File (WebVTT or SubRip)", this.#file),
+          el("div", { class: "pair" }, field("Language", this.#language), field("Name in the menu (optional)", this.#label)),
+          field("Kind", this.#kind),
+          el("p", { class: "actions" }, el("button", { type: "submit" }, "Add captions")))));
+  }
+
+  show(video) {
+    this.node.hidden = !video.captions;
+    if (!video.captions) return;
+    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "line" },
+      el("span", {}, el("strong", {}, c.label || c.language), " ", el("span", { class: "fine" }, `${c.language} · ${c.kind} · ${c.source}`)),
+      el("span", { class: "actions" }, c.url && el("a", { href: c.url, download: `${c.language}.vtt` }, "Download"),
+        may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` })))));
+    if (video.captions.length === 0) this.#list.replaceChildren(el("li", { class: "fine" }, "None yet."));
+  }
+
+  async #add() {
+    const [file] = this.#file.files;
+    const query = new URLSearchParams({ kind: this.#kind.value });
+    if (this.#label.value.trim()) query.set("label", this.#label.value.trim());
+    await this.#try(async () => {
+      const type = types[file.name.split(".").at(-1).toLowerCase()] ?? "text/plain";
+      await open("PUT", `${this.#path(this.#language.value.trim())}?${query}`, { raw: file, headers: { "Content-Type": type } });
+      announce("The captions are added.");
+      this.#file.value = this.#language.value = this.#label.value = "";
+    });
+  }
+
+  async #remove({ language, label }) {
+    if (!await confirmAction(`Delete the captions “${label || language}”?`, "Players stop offering them. This cannot be undone.", "Delete")) return;
+    await this.#try(() => request("DELETE", this.#path(language)));
+  }
+
+  #path(language) {
+    return `video/${this.#id}/captions/${encodeURIComponent(language)}`;
+  }
+
+  async #try(action) {
+    this.#problem.replaceChildren();
+    try {
+      await action();
+      await this.#reload();
+    } catch (error) {
+      this.#problem.replaceChildren(problemBox(error));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// One video of the library.
+
+import { announce, el, icon, setText } from "./dom.js";
+import { ago, dateTime, duration, largest, percent, size, statuses, titleOf } from "./format.js";
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const hoverDelay = 250; // milliseconds, so that a passing pointer loads nothing
+const posterRetry = 4000; // milliseconds between two attempts at a picture that is not there yet
+
+// Card shows a video as a picture with a few words. Its state is in video.
+export class Card {
+  #name = el("a", { class: "name" });
+  #badge = el("span", { class: "badge" });
+  #thumb = el("div", { class: "thumb" });
+  #length = el("span", { class: "length" });
+  #bar = el("progress", { max: 1 });
+  #work = el("div", { class: "work" });
+  #percent = el("span", { class: "fine" });
+  #meta = el("p", { class: "meta" });
+  #access = el("span", { class: "access" });
+  #created = el("time");
+  #failure = el("p", { class: "failure" });
+  #poster = null;
+  #posterTried = 0;
+  #preview = null;
+  #timer;
+
+  // select is called with the card and the event when its box is ticked; without it
+  // there is no box.
+  constructor(video, select) {
+    this.box = el("input", { type: "checkbox", onclick: (event) => select(this, event) });
+    this.#work.append(this.#bar, this.#percent);
+    this.#thumb.append(icon("film"), this.#badge, this.#length);
+    this.node = el("li", { class: "video" }, this.#thumb,
+      el("div", { class: "words" }, this.#name, this.#work, this.#meta, this.#failure),
+      select && el("label", { class: "pick" }, this.box));
+    this.#name.href = `#/video/${encodeURIComponent(video.id)}`;
+    this.#created.dateTime = video.createdAt;
+    this.#created.title = dateTime(video.createdAt);
+    for (const name of ["pointerenter", "focusin"]) this.node.addEventListener(name, () => this.#startPreview());
+    for (const name of ["pointerleave", "focusout"]) this.node.addEventListener(name, () => this.#stopPreview());
+    this.update(video);
+  }
+
+  update(video) {
+    const title = titleOf(video);
+    if (this.video && this.video.status !== video.status) announce(`${title} is ${statuses[video.status]}.`);
+    this.video = video;
+    setText(this.#name, title);
+    this.box.setAttribute("aria-label", `Select ${title}`);
+    badge(this.#badge, video.status);
+    this.#badge.classList.toggle("unseen", video.status === "ready"); // what is normal needs no label
+    setText(this.#length, duration(video.durationSeconds));
+    this.#length.hidden = !video.durationSeconds;
+    this.#work.hidden = video.status !== "processing";
+    this.#bar.value = video.progress;
+    this.#bar.setAttribute("aria-label", `Progress of ${title}`);
+    setText(this.#percent, percent(video.progress));
+    this.#showMeta(video);
+    this.#showPoster(video.posterUrl);
+  }
+
+  #showMeta(video) {
+    const best = largest(video);
+    // The names alone would mislead: a small film keeps its size in every one of them.
+    const pixels = best ? size(best.width, best.height) : Object.keys(video.resolutions).join(", ");
+    setText(this.#created, ago(video.createdAt));
+    setText(this.#access, video.isPublic ? "public" : "private");
+    const parts = [pixels, this.#access, this.#created].filter(Boolean);
+    this.#meta.replaceChildren(...parts.flatMap((part, i) => (i > 0 ? [" · ", part] : [part])));
+    const message = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
+    setText(this.#failure, message);
+    this.#failure.hidden = message === "";
+    this.#failure.classList.toggle("warning", !video.failure);
+  }
+
+  // showPoster loads the picture once. Its URL changes whenever it is signed again.
+  #showPoster(url) {
+    const soon = this.video.status === "ready" || (this.video.status === "processing" && this.video.durationSeconds);
+    if (!url || !soon || this.#poster || Date.now() - this.#posterTried < posterRetry) return;
+    this.#posterTried = Date.now();
+    const image = this.#poster = el("img", {
+      src: url, alt: "", loading: "lazy", decoding: "async",
+      onload: () => this.#thumb.classList.add("pictured"),
+      onerror: () => { image.remove(); this.#poster = null; },
+    });
+    this.#thumb.prepend(image);
+  }
+
+  #startPreview() {
+    if (!this.video.previewUrl || this.video.status !== "ready" || this.#preview || calm.matches) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const image = this.#preview = el("img", {
+        class: "moving", src: this.video.previewUrl, alt: "",
+        onload: () => this.#thumb.classList.add("pictured"), onerror: () => this.#stopPreview(),
+      });
+      this.#poster ? this.#poster.after(image) : this.#thumb.prepend(image);
+    }, hoverDelay);
+  }
+
+  #stopPreview() {
+    clearTimeout(this.#timer);
+    this.#preview?.remove();
+    this.#preview = null;
+  }
+}
+
+// badge shows a status with a word and a colour.
+export function badge(node, status) {
+  node.className = `badge ${status}`;
+  setText(node, statuses[status] ?? status);
+}

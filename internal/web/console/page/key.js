@@ -1,0 +1,87 @@
+// The API key that the user entered, and what it may do.
+
+const storageKey = "spool.key";
+
+// channel connects the tabs of this page. Browsers offer it to pages of the same origin
+// only, which could read the storage as well.
+const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("spool") : null;
+
+let onForgotten = () => {};
+
+// whenForgotten sets what happens after the user has made another tab forget the key.
+export function whenForgotten(callback) {
+  onForgotten = callback;
+}
+
+export function key() {
+  return sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey) ?? "";
+}
+
+// isRemembered reports whether the key outlives this tab.
+export function isRemembered() {
+  return localStorage.getItem(storageKey) !== null;
+}
+
+// useKey throws if text cannot be sent as a key. remember keeps it after the browser is
+// closed; otherwise it lives as long as this tab and those that were opened from it.
+export function useKey(text, remember) {
+  try {
+    new Headers({ "X-API-KEY": text });
+  } catch {
+    throw new Error("An API key cannot contain such characters.");
+  }
+  forgetKey();
+  (remember ? localStorage : sessionStorage).setItem(storageKey, text);
+}
+
+export function forgetKey() {
+  sessionStorage.removeItem(storageKey);
+  localStorage.removeItem(storageKey);
+}
+
+// forgetEverywhere forgets the key in all tabs.
+export function forgetEverywhere() {
+  forgetKey();
+  channel?.postMessage({ forget: true });
+}
+
+// askOtherTabs resolves to the key of another tab, or "" if there is none. A link that is
+// opened in a new tab begins without the storage of the old one.
+export function askOtherTabs() {
+  if (!channel) return Promise.resolve("");
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(""), 150);
+    channel.addEventListener("message", ({ data }) => {
+      if (!data.key) return;
+      clearTimeout(timer);
+      sessionStorage.setItem(storageKey, data.key);
+      resolve(data.key);
+    });
+    channel.postMessage({ ask: true });
+  });
+}
+
+channel?.addEventListener("message", ({ data }) => {
+  const own = sessionStorage.getItem(storageKey);
+  if (data.ask && own) channel.postMessage({ key: own });
+  if (data.forget) {
+    forgetKey();
+    onForgotten();
+  }
+});
+
+// me is what the server says about the key: {id, tenant, scopes}.
+let me = null;
+
+export function setMe(identity) {
+  me = identity;
+}
+
+export function whoAmI() {
+  return me;
+}
+
+// may reports whether the key has a scope.
+export function may(scope) {
+  return me?.scopes.includes(scope) ?? false;
+}

@@ -1,0 +1,71 @@
+// The settings: this key, what its tenant uses, and the webhooks.
+
+import { request } from "./api.js";
+import { button, el, problemBox } from "./dom.js";
+import { bytes } from "./format.js";
+import { isRemembered, may, whoAmI } from "./key.js";
+import { Webhooks } from "./webhooks.js";
+
+const scopes = {
+  read: "see and watch videos",
+  write: "upload and change videos",
+  delete: "delete videos",
+  admin: "manage webhooks",
+};
+
+// SettingsPage shows what the key may see.
+export class SettingsPage {
+  #usage = el("div", {}, el("p", { class: "fine" }, "Loading…"));
+  #title = el("h1", { tabindex: -1 }, "Settings");
+  #webhooks = may("admin") ? new Webhooks() : null;
+
+  // forget forgets the key.
+  constructor(forget) {
+    const me = whoAmI();
+    this.node = el("article", { class: "stack settings" }, this.#title,
+      el("section", { class: "panel", "aria-labelledby": "key-title" }, el("h2", { id: "key-title" }, "This key"),
+        el("dl", { class: "facts" },
+          el("div", {}, el("dt", {}, "Tenant"), el("dd", {}, me.tenant)),
+          el("div", {}, el("dt", {}, "Key"), el("dd", {}, el("code", {}, me.id))),
+          el("div", {}, el("dt", {}, "Kept"), el("dd", {}, isRemembered() ? "on this computer, until you forget it" : "until the last tab of this page is closed"))),
+        el("h3", {}, "What it may do"),
+        el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
+          el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
+        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs")),
+        el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
+      may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
+      this.#webhooks?.node);
+  }
+
+  start() {
+    document.title = "Settings – Spool";
+    this.#title.focus({ preventScroll: true });
+    if (may("read")) this.#loadUsage();
+    this.#webhooks?.load();
+  }
+
+  stop() {}
+
+  async #loadUsage() {
+    try {
+      this.#usage.replaceChildren(usage(await request("GET", "usage")));
+    } catch (error) {
+      if (error.status !== 401) this.#usage.replaceChildren(problemBox(error, button("Try again", () => this.#loadUsage())));
+    }
+  }
+}
+
+function usage({ videos, bytes: size, minutesToday, inWork, limits }) {
+  const minutes = (n) => `${Number(n.toFixed(n < 10 ? 1 : 0)).toLocaleString()} min`;
+  const count = (n) => n.toLocaleString();
+  const rows = [
+    ["Videos", videos, limits.maxVideos, count],
+    ["Uploaded files", size, limits.maxBytes, (n) => bytes(n) || "0 bytes"],
+    ["Film accepted today (UTC)", minutesToday, limits.maxMinutesPerDay, minutes],
+    ["Being converted", inWork, limits.maxInWork, count],
+  ];
+  return el("div", { class: "usage" }, rows.map(([name, used, limit, format]) => el("div", {},
+    el("p", { class: "fine" }, name),
+    el("p", { class: "number" }, format(used), el("span", { class: "fine" }, limit > 0 ? ` of ${format(limit)}` : "")),
+    limit > 0 ? el("meter", { min: 0, max: limit, high: limit * 0.9, value: used, "aria-label": `${name}: ${format(used)} of ${format(limit)}` }) : el("p", { class: "fine" }, "no limit"))));
+}

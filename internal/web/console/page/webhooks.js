@@ -1,0 +1,111 @@
+// Webhooks and the log of their deliveries.
+
+import { request } from "./api.js";
+import { announce, button, confirmAction, copyText, el, problemBox, setText } from "./dom.js";
+import { ago, dateTime } from "./format.js";
+
+const types = ["video.upload_completed", "video.playable", "video.resolution_ready", "video.ready", "video.failed", "video.deleted"];
+
+// Webhooks shows the webhooks of the tenant. It is hidden if the server has none of them.
+export class Webhooks {
+  #list = el("ul", { class: "hooks" });
+  #problem = el("div");
+  #secret = el("div");
+  #url = el("input", { type: "url", id: "hook-url", required: true, placeholder: "Where events are sent to", autocomplete: "off" });
+  #description = el("input", { type: "text", id: "hook-description", autocomplete: "off" });
+  #boxes = types.map((type) => el("input", { type: "checkbox", value: type }));
+
+  constructor() {
+    this.node = el("section", { class: "panel", "aria-labelledby": "hooks-title", hidden: true }, el("h2", { id: "hooks-title" }, "Webhooks"),
+      el("p", { class: "fine" }, "Spool tells your programs what happens to videos, signed after Standard Webhooks."),
+      this.#secret, this.#list, this.#problem, this.#form());
+  }
+
+  #form() {
+    const field = (label, input) => el("div", { class: "field" }, el("label", { for: input.id }, label), input);
+    return el("details", {}, el("summary", {}, "Add a webhook"),
+      el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
+        field("Address", this.#url), field("Description (optional)", this.#description),
+        el("fieldset", {}, el("legend", {}, "Events (none ticked: all)"), el("div", { class: "chips" },
+          this.#boxes.map((box) => el("label", { class: "chip" }, box, el("span", {}, box.value))))),
+        el("p", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Add webhook"))));
+  }
+
+  async load() {
+    try {
+      const { webhooks } = await request("GET", "webhook");
+      this.node.hidden = false;
+      this.#list.replaceChildren(...webhooks.map((hook) => this.#row(hook)));
+    } catch (error) {
+      this.node.hidden = error.status === 404; // this server has no webhooks
+      if (![401, 404].includes(error.status)) this.#problem.replaceChildren(problemBox(error, button("Try again", () => this.load())));
+    }
+  }
+
+  #row(hook) {
+    const log = el("div");
+    const path = `webhook/${encodeURIComponent(hook.id)}`;
+    return el("li", { class: "hook" },
+      el("div", { class: "line" }, el("strong", { class: "name" }, hook.url), el("span", { class: `badge ${hook.enabled ? "ready" : "fail"}` }, hook.enabled ? "on" : "off")),
+      el("p", { class: "meta" }, [hook.description, hook.events.length > 0 ? hook.events.join(", ") : "all events"].filter(Boolean).join(" · ")),
+      el("p", { class: "actions" },
+        button("Send a test", () => this.#try(async () => { await request("POST", `${path}/test`); announce("A test event is on its way."); await showLog(path, log); })),
+        button("Log", () => this.#try(() => showLog(path, log))),
+        button(hook.enabled ? "Turn off" : "Turn on", () => this.#try(async () => { await request("PATCH", path, { body: { enabled: !hook.enabled } }); await this.load(); })),
+        button("New secret", () => this.#rotate(path, hook.url)),
+        button("Delete", () => this.#remove(path, hook.url), { class: "quiet danger", "aria-label": `Delete the webhook ${hook.url}` })),
+      log);
+  }
+
+  async #add() {
+    await this.#try(async () => {
+      const events = this.#boxes.filter((box) => box.checked).map((box) => box.value);
+      const description = this.#description.value.trim();
+      const hook = await request("POST", "webhook", { body: { url: this.#url.value.trim(), ...(events.length > 0 && { events }), ...(description && { description }) } });
+      this.#showSecret(hook.url, hook.secret);
+      this.#url.value = this.#description.value = "";
+      await this.load();
+    });
+  }
+
+  async #rotate(path, url) {
+    if (!await confirmAction("Make a new secret?", "The old one keeps signing for 24 hours, so that you can change it in your program.", "New secret")) return;
+    await this.#try(async () => this.#showSecret(url, (await request("POST", `${path}/rotate-secret`)).secret));
+  }
+
+  async #remove(path, url) {
+    if (!await confirmAction(`Delete the webhook to ${url}?`, "Events that wait for it are dropped. This cannot be undone.", "Delete")) return;
+    await this.#try(async () => { await request("DELETE", path); await this.load(); });
+  }
+
+  // showSecret shows a secret, this once.
+  #showSecret(url, secret) {
+    const copy = button("Copy", () => copyText(secret).then(() => setText(copy, "Copied"), (error) => announce(error.message)));
+    this.#secret.replaceChildren(el("div", { class: "note", role: "status" },
+      el("p", {}, `The secret of ${url}. It is shown this once:`), el("p", { class: "actions" }, el("code", {}, secret), copy)));
+  }
+
+  async #try(action) {
+    this.#problem.replaceChildren();
+    try {
+      await action();
+    } catch (error) {
+      this.#problem.replaceChildren(problemBox(error));
+    }
+  }
+}
+
+async function showLog(path, node) {
+  const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
+  const replay = async (id) => { await request("POST", `webhook/delivery/${encodeURIComponent(id)}/replay`); await showLog(path, node); };
+  const rows = deliveries.map((d) => {
+    const last = d.attempts?.at(-1);
+    return el("tr", {}, el("td", {}, d.type), el("td", {}, el("span", { class: `badge ${{ delivered: "ready", failed: "fail" }[d.state] ?? "processing"}` }, d.state)),
+      el("td", {}, last ? `${last.status || last.error} · ${last.milliseconds} ms` : "–"),
+      el("td", {}, last ? el("time", { datetime: last.at, title: dateTime(last.at) }, ago(last.at)) : "waiting"),
+      el("td", {}, d.state !== "pending" && button("Send again", () => replay(d.id), { class: "quiet" })));
+  });
+  node.replaceChildren(rows.length === 0 ? el("p", { class: "fine" }, "Nothing was sent yet.")
+    : el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Deliveries" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["Event", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
+}

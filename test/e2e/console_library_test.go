@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// rows is whether so many videos are shown.
+func rows(n int) string {
+	return fmt.Sprintf(`document.querySelectorAll(".video:not(.ghost)").length === %d`, n)
+}
+
+// set gives a field of the page a value, as a person would.
+func (c *console) set(selector, value string) {
+	c.t.Helper()
+	eval[any](c.tab, `(() => { const f = document.querySelector(`+quote(selector)+`); f.value = `+quote(value)+`;
+		for (const kind of ["input", "change"]) f.dispatchEvent(new Event(kind)); })()`)
+}
+
+// TestConsoleFindsVideos searches, sorts and filters, and watches what others do.
+func TestConsoleFindsVideos(t *testing.T) {
+	oneBackend(t, "the page asks the same API there")
+	t.Parallel()
+	c := openConsole(t)
+	summer := c.create(newVideo{Filename: "summer.mp4", Resolutions: []string{"144p"}})
+	c.create(newVideo{Filename: "winter.mp4", Resolutions: []string{"144p"}})
+	c.enter(apiKey)
+	c.wait("both videos", rows(2))
+	c.set("#search", "UMM")
+	c.wait("the one that is searched for", rows(1))
+	c.waitText(".video .name", "summer")
+	c.set("#filter", "fail")
+	c.waitText(".empty", "Nothing found for “UMM”")
+	if got := eval[string](c.tab, `location.hash`); got != "#/?q=UMM&status=fail" {
+		t.Errorf("the address is %s", got)
+	}
+	eval[any](c.tab, `history.back()`)
+	c.wait("the search again", rows(1)+` && document.querySelector("#filter").value === ""`)
+	eval[any](c.tab, `history.back()`)
+	c.wait("both again", rows(2)+` && document.querySelector("#search").value === ""`)
+	c.set("#sort", "oldest")
+	c.wait("the older one first", rows(2)+` && document.querySelector(".video .name").textContent === "summer"`)
+	c.set("#sort", "")
+
+	c.create(newVideo{Filename: "autumn.mp4", Resolutions: []string{"144p"}})
+	c.wait("what somebody else has created", rows(3)+` && document.querySelector(".video .name").textContent === "autumn"`)
+	c.deleteVideo(summer.ID)
+	c.wait("what somebody else has deleted to go", rows(2))
+	c.wantEditing()
+	c.wantBulk()
+	c.wantNewTab()
+	c.wantReader()
+	c.wantHarmless()
+}
+
+// wantBulk adds a resolution to all videos, and deletes them.
+func (c *console) wantBulk() {
+	c.t.Helper()
+	eval[any](c.tab, `document.querySelector(".pick input").click()`)
+	c.waitText(".bulk", "1 video selected")
+	c.click(".bulk button", "Select all shown")
+	c.waitText(".bulk", "2 videos selected")
+	c.look("selection")
+	c.set("#bulk-resolution", "240p")
+	c.click(".bulk button", "Add resolution")
+	c.wait("the selection to end", `document.querySelector(".bulk").hidden`)
+	if list := c.call("GET", "/api/video", nil); strings.Count(string(list.body), `"240p"`) != 2 {
+		c.t.Errorf("the list is %s, want 240p in both videos", list.body)
+	}
+	eval[any](c.tab, `document.querySelector(".pick input").click()`)
+	c.click(".bulk button", "Delete selected")
+	c.click("dialog button", "Delete")
+	c.wait("one video to go", rows(1))
+}
+
+// wantNewTab opens the page in another tab, which gets the key from this one.
+func (c *console) wantNewTab() {
+	c.t.Helper()
+	defer c.tab.leave(c.tab.enter(c.url + "/"))
+	c.wait("the list in a new tab, without a question", rows(1))
+	if eval[bool](c.tab, `localStorage.getItem("spool.key") !== null`) {
+		c.t.Error("the key outlives the browser, although nobody asked for that")
+	}
+}
+
+// wantReader enters with a key that may only read.
+func (c *console) wantReader() {
+	c.t.Helper()
+	key := c.newKey("--scopes=read", "--tenant=default").Secret
+	c.click("button", "Forget key")
+	c.enter(key)
+	c.wait("the list", rows(1))
+	if eval[bool](c.tab, `[...document.querySelectorAll("#open-upload, .pick, .bulk")].some((e) => e.checkVisibility())`) {
+		c.t.Error("a key that may only read is offered to upload or select")
+	}
+	eval[any](c.tab, `document.querySelector(".video .name").click()`)
+	c.waitText(".title .badge", "waiting for upload")
+	if eval[bool](c.tab, `[...document.querySelectorAll("main button, main form")].some((e) => e.checkVisibility() && !e.closest("details"))`) {
+		c.t.Error("a key that may only read is offered to change a video")
+	}
+	eval[any](c.tab, `location.hash = "#/settings"`)
+	c.waitText(".scopes .no", "may not delete videos")
+	c.waitText(".usage", "Being converted")
+	c.look("settings")
+}
+
+// wantEditing renames a video and changes its metadata.
+func (c *console) wantEditing() {
+	c.t.Helper()
+	u := c.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, CustomMetadata: []byte(`{"n":12.50,"s":"x"}`)})
+	c.show(u)
+	c.waitText("h1", "a")
+	c.click("button", "Rename")
+	c.set("#new-title", hostileTitle)
+	c.click(".rename button", "Save")
+	c.waitText("h1", hostileTitle)
+	c.click("button", "Edit")
+	c.click("button", "Add a field")
+	const last = `[...document.querySelectorAll(".pair-row")].at(-1).querySelector`
+	eval[any](c.tab, last+`(".key").value = "s"`)
+	c.click(".metadata ~ .actions button", "Save")
+	c.waitText("form .problem", "twice")
+	eval[any](c.tab, last+`(".key").value = "new"`)
+	eval[any](c.tab, last+`(".value").value = "7"`)
+	c.look("editing")
+	c.click(".metadata ~ .actions button", "Save")
+	c.waitText(".facts dd", "7")
+	state := c.call("GET", "/api/video/"+u.ID, nil)
+	if want := []byte(`"customMetadata":{"n":12.5,"s":"x","new":"7"}`); !bytes.Contains(state.body, want) {
+		c.t.Errorf("the video is %s, want %s", state.body, want)
+	}
+	c.deleteVideo(u.ID)
+	eval[any](c.tab, `location.hash = "#/"`)
+	c.wait("the list", rows(2))
+}
