@@ -58,9 +58,14 @@ func routeOf(r *http.Request) string {
 // isPlayback reports whether a route serves videos and thumbnails.
 func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
 
-// isPartOfPage reports whether a route serves the assets of the console or the docs.
+// isPartOfPage reports whether a route serves the assets of a page.
 func isPartOfPage(route string) bool {
-	return strings.HasPrefix(route, "/console/") || strings.HasPrefix(route, "/docs/")
+	for _, prefix := range []string{"/console/", "/docs/", "/player/", "/pages/"} {
+		if strings.HasPrefix(route, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // isStream reports whether a route serves events.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -57,4 +58,40 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 	expires := c.keys.Expiry(ttl)
 	s, err := c.stateOf(ctx, v)
 	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, expires)}, err
+}
+
+// Watch returns a public video with its permanent addresses, for anybody.
+func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (PlaybackInfo, error) {
+	v, err := c.shown(ctx, id)
+	if err == nil && !v.IsPublic {
+		err = video.VideoNotFound() // whether there is a private one is nobody's business
+	}
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	s, err := c.stateOf(ctx, v)
+	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, base)}, err
+}
+
+// Embed returns a private video for the holder of a token of its embed address. The other addresses
+// live as long as that one. The error of a bad token is url_expired or url_invalid.
+func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base string) (PlaybackInfo, error) {
+	if err := c.keys.Verify(ctx, sign.Embed, string(id), token); err != nil {
+		return PlaybackInfo{}, err
+	}
+	v, err := c.shown(ctx, id)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	s, err := c.stateOf(ctx, v)
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, sign.Expiry(token))}, err
+}
+
+// shown returns a video that is not marked deleted, whoever asks.
+func (c *Catalog) shown(ctx context.Context, id video.ID) (video.Video, error) {
+	v, err := c.store.Video(ctx, id)
+	if err == nil && !v.DeletedAt.IsZero() {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, err
 }

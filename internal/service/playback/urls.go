@@ -13,6 +13,8 @@ import (
 // URLs are the addresses at which a video is played.
 type URLs struct {
 	HLS, DASH   string                        // where the streams of all resolutions begin
+	Embed       string                        // the page with the player alone
+	Watch       string                        // the page for people, of a public video only
 	Resolutions map[video.Name]ResolutionURLs // of every resolution
 	Files       []FileURL                     // that the video lists, and those that it will list
 }
@@ -37,11 +39,17 @@ type Signer interface {
 
 // PublicURLs returns the permanent addresses of a public video. base is what they start with, such
 // as "https://video.example.com".
-func PublicURLs(v video.Video, base string) URLs { return urls(v, publicAddress(v, base)) }
+func PublicURLs(v video.Video, base string) URLs {
+	u := urls(v, publicAddress(v, base))
+	u.Embed, u.Watch = base+"/embed/"+string(v.ID), base+"/watch/"+string(v.ID)
+	return u
+}
 
 // SignedURLs returns addresses of a private video that expire.
 func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs {
-	return urls(v, signedAddress(v, base, keys, expires))
+	u := urls(v, signedAddress(v, base, keys, expires))
+	u.Embed = base + "/embed/" + keys.Sign(sign.Embed, string(v.ID), expires) + "/" + string(v.ID)
+	return u
 }
 
 // FileURLs returns URLs.Files alone, which takes fewer signatures. Those of a private video expire.

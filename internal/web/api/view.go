@@ -57,6 +57,9 @@ type videoView struct {
 	VideoBasics[resolutionView]
 	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
 	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
+	// Pages for people.
+	EmbedURL string `json:"embedUrl,omitempty" format:"uri" doc:"A page with the player alone, for an iframe. Of a private video it expires with the other URLs."`
+	WatchURL string `json:"watchUrl,omitempty" format:"uri" doc:"A page for people, with title and player. Public videos only."`
 	VideoFiles
 	VideoDetails
 }
@@ -142,7 +145,7 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoFiles: viewVideoFiles(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, EmbedURL: w.URLs.Embed, WatchURL: w.URLs.Watch, VideoFiles: viewVideoFiles(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.URLs.Resolutions[r.Name]

@@ -193,10 +193,10 @@ func title(code string) string {
 	return strings.Join(words, " ")
 }
 
-// redactPath removes the signature of upload and playback URLs from path, so that
+// redactPath removes the signature of upload, playback and embed URLs from path, so that
 // it can be logged and shown: the full path grants access to the file.
 func redactPath(path string) string {
-	for _, prefix := range []string{"/v/", "/upload/tus/", "/upload/"} {
+	for _, prefix := range []string{"/v/", "/embed/", "/upload/tus/", "/upload/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
 		if !ok {
 			continue

@@ -30,6 +30,7 @@ const (
 	Resume   Purpose = "resume"   // a resumable upload
 	Playback Purpose = "playback" // of one file
 	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
+	Embed    Purpose = "embed"    // of the page with the player of a video
 )
 
 var (
