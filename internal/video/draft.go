@@ -1,17 +1,21 @@
 package video
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Limits on what a client may ask for.
 const (
 	MaxFilename      = 255      // characters
+	MaxTitle         = 200      // characters
 	MaxResolutions   = 100      // names, duplicates included
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
@@ -27,6 +31,9 @@ type Draft struct {
 	Metadata    json.RawMessage // a JSON object, or nil
 	Upscale     *bool           // nil: the server's default
 	Key         string          // the request's Idempotency-Key; may be empty
+	// Title may be empty. Idempotency records hold a digest of the draft, so a field that is new
+	// leaves no trace where it is not used.
+	Title string `json:",omitempty"`
 }
 
 // CheckFilename returns what is wrong with a file name.
@@ -38,6 +45,33 @@ func CheckFilename(s string) []Fault {
 		return []Fault{{"filename", "not_allowed", "must not contain the character NUL, which not every database can store"}}
 	}
 	return nil
+}
+
+// CheckTitle returns what is wrong with a title. An empty one is valid.
+func CheckTitle(s string) []Fault {
+	if n := utf8.RuneCountInString(s); n > MaxTitle {
+		return []Fault{{"title", "out_of_range", fmt.Sprintf("must have at most %d characters, has %d", MaxTitle, n)}}
+	}
+	if strings.ContainsRune(s, 0) {
+		return []Fault{{"title", "not_allowed", "must not contain the character NUL, which not every database can store"}}
+	}
+	return nil
+}
+
+// DefaultTitle returns the title of a video that was given none: its file name without the
+// extension. What follows the last dot is none if it contains a space, as in "Dr. Who".
+func DefaultTitle(filename string) string {
+	title := filename
+	if ext := path.Ext(filename); !strings.ContainsFunc(ext, unicode.IsSpace) {
+		title = strings.TrimSuffix(filename, ext)
+	}
+	if title == "" { // ".mp4"
+		title = filename
+	}
+	if runes := []rune(title); len(runes) > MaxTitle {
+		title = string(runes[:MaxTitle])
+	}
+	return title
 }
 
 // CheckResolutions returns what is wrong with a list of resolution names.
@@ -103,7 +137,38 @@ func CheckKey(s string) []Fault {
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key))
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title))
+}
+
+// Edit is a change of what a client says about its video. What is nil stays as it is.
+type Edit struct {
+	Title    *string          // empty: the default
+	Metadata *json.RawMessage // a JSON object, or nil: none
+}
+
+// Check returns everything that is wrong with e.
+func (e Edit) Check() []Fault {
+	var faults []Fault
+	if e.Title == nil && e.Metadata == nil {
+		faults = append(faults, Fault{"", "required", "title or customMetadata is required"})
+	}
+	if e.Title != nil {
+		faults = append(faults, CheckTitle(*e.Title)...)
+	}
+	if e.Metadata != nil {
+		faults = append(faults, CheckMetadata(*e.Metadata)...)
+	}
+	return faults
+}
+
+// Edit changes v.
+func (v *Video) Edit(e Edit) {
+	if e.Title != nil {
+		v.Title = cmp.Or(*e.Title, DefaultTitle(v.Filename))
+	}
+	if e.Metadata != nil {
+		v.Metadata = *e.Metadata
+	}
 }
 
 // Distinct returns names without duplicates, in the order of first appearance.

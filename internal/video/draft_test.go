@@ -117,3 +117,16 @@ func wantFaults(t *testing.T, faults []video.Fault, want []string) {
 		t.Errorf("faults = %q, want %q", got, want)
 	}
 }
+
+func TestDefaultTitle(t *testing.T) {
+	t.Parallel()
+	for filename, want := range map[string]string{
+		"holiday.mov": "holiday", "a.b.MP4": "a.b", "noextension": "noextension", ".mp4": ".mp4", "film.": "film",
+		"Dr. Who and friends": "Dr. Who and friends", "Dr. Who.mkv": "Dr. Who", "../../etc/passwd": "../../etc/passwd", "a.b/c": "a.b/c",
+		strings.Repeat("ü", 251) + ".mp4": strings.Repeat("ü", 200),
+	} {
+		if got := video.DefaultTitle(filename); got != want {
+			t.Errorf("DefaultTitle(%q) = %q, want %q", filename, got, want)
+		}
+	}
+}

@@ -35,6 +35,7 @@ type Video struct {
 	Tenant      Tenant
 	KeyID       string // of the API key that created it; "" for videos of older versions
 	Filename    string // a label chosen by the client; never part of a path
+	Title       string // for people; a video without one of its own has its DefaultTitle
 	ContentType string // the Content-Type that the upload must have
 	IsPublic    bool
 	Upscale     bool            // enlarge small sources to the requested size

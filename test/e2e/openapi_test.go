@@ -151,6 +151,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
+		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film"}`)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")
 		last, _, _ = strings.Cut(last, "\n")

@@ -59,6 +59,23 @@ func (q queries) insertLabels(ctx context.Context, all map[video.ID]storedLabels
 	return err
 }
 
+// Describe stores the title and the metadata of a video, and replaces its labels. The video
+// must be locked.
+func Describe(ctx context.Context, t *Tx, v video.Video) error {
+	labels, indexed := labelsOf(v)
+	if _, err := t.affected(ctx, "describe video", `UPDATE video SET title = $1, metadata = $2, labelled = $3 WHERE id = $4`,
+		textOrNull(v.Title), textOrNull(string(v.Metadata)), indexed, v.ID); err != nil {
+		return err
+	}
+	if _, err := t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, v.ID); err != nil {
+		return err
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	return t.insertLabels(ctx, map[video.ID]storedLabels{v.ID: labels})
+}
+
 // Labels is the index of metadata.
 type Labels struct{ s *Store }
 

@@ -25,6 +25,14 @@ func collect[T any](ctx context.Context, q queries, op string, scan func(*sql.Ro
 	return all, wrap(op, rows.Err())
 }
 
+// textOrNull converts a text for a column in which NULL means none.
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 // millis converts a time for the database; the zero time is NULL.
 func millis(t time.Time) any {
 	if t.IsZero() {

@@ -20,17 +20,13 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	if err != nil {
 		return fmt.Errorf("insert video %s: %w", v.ID, err)
 	}
-	var metadata any
-	if len(v.Metadata) > 0 {
-		metadata = string(v.Metadata)
-	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, labelled, key_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+		                   status, created_at, upload_expires_at, labelled, key_id, title)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 	labels, indexed := labelsOf(v)
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		metadata, string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID); err != nil {
+		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title)); err != nil {
 		return err
 	}
 	if len(labels) > 0 {
@@ -101,7 +97,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 }
 
 // videoColumns are, with the plan, what scanVideo reads.
-const videoColumns = `id, tenant, key_id, filename, content_type, is_public, upscale, metadata, thumbnails, status,
+const videoColumns = `id, tenant, key_id, filename, title, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
 	source_key, source_size, source_etag, duration_us, warnings, files`
 
@@ -113,9 +109,9 @@ const fullColumns = videoColumns + `, plan`
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
-	var metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
+	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
 	var created, expires, completed, deleted, size, duration sql.NullInt64
-	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &v.ContentType, &v.IsPublic, &v.Upscale,
+	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &title, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
 		&key, &size, &etag, &duration, &warnings, &files, &plan)
 	if err != nil {
@@ -126,6 +122,9 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
 	v.Duration = time.Duration(duration.Int64) * time.Microsecond
 	v.Failure = failure(failureCode, failureMessage)
+	if v.Title = title.String; v.Title == "" { // stored by an older version
+		v.Title = video.DefaultTitle(v.Filename)
+	}
 	if metadata.Valid {
 		v.Metadata = json.RawMessage(metadata.String)
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,23 +69,32 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	now := c.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
 		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
-		IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
+		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
 		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl),
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale
 	}
-	if d.Metadata != nil {
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, d.Metadata); err != nil {
-			return video.Video{}, fmt.Errorf("store metadata: %w", err)
-		}
-		v.Metadata = compact.Bytes()
+	var err error
+	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {
+		return video.Video{}, err
 	}
 	for _, n := range video.Distinct(d.Resolutions) {
 		v.Resolutions = append(v.Resolutions, video.Resolution{ID: video.ResolutionID(newID()), VideoID: v.ID, Name: n, Status: video.PendingUpload})
 	}
 	return v, nil
+}
+
+// compactMetadata removes the white space between tokens, which is not stored. nil stays nil.
+func compactMetadata(object json.RawMessage) (json.RawMessage, error) {
+	if object == nil {
+		return nil, nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, object); err != nil {
+		return nil, fmt.Errorf("store metadata: %w", err)
+	}
+	return compact.Bytes(), nil
 }
 
 // newID returns ids that sort by the time they were made, which keeps new rows together in the

@@ -129,7 +129,15 @@ func register[I, O any](h huma.API, op huma.Operation, needs []auth.Scope, handl
 		}
 		return out, nil
 	})
-	if body != nil {
-		h.OpenAPI().Paths[op.Path].Post.RequestBody = body
+	if body == nil {
+		return
+	}
+	switch path := h.OpenAPI().Paths[op.Path]; op.Method {
+	case http.MethodPatch:
+		path.Patch.RequestBody = body
+	case http.MethodPut:
+		path.Put.RequestBody = body
+	default:
+		path.Post.RequestBody = body
 	}
 }

@@ -16,17 +16,18 @@ import (
 // decodeDraft decodes the body of a create request. It reports all faults at once.
 // Unknown fields are ignored.
 func decodeDraft(body []byte, key string) (video.Draft, error) {
-	f, err := parseFields(body, "filename", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale")
+	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale")
 	if err != nil {
 		return video.Draft{}, err
 	}
 	d := video.Draft{Key: key}
 	faults := slices.Concat(
 		decodeFilename(f, &d),
+		decodeTitle(f, &d.Title),
 		decodeResolutions(f, &d),
 		decodeField(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
 		decodeThumbnails(f, &d),
-		decodeMetadata(f, &d),
+		decodeMetadata(f, &d.Metadata),
 		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
 		video.CheckKey(key),
 	)
@@ -77,12 +78,19 @@ func decodeThumbnails(f fields, d *video.Draft) []video.Fault {
 	return mergeFaults(faults, video.CheckThumbnails(seconds))
 }
 
-func decodeMetadata(f fields, d *video.Draft) []video.Fault {
-	faults := decodeField(f, "customMetadata", false, "must be an object", asObject, &d.Metadata)
-	if faults != nil || d.Metadata == nil {
+func decodeTitle(f fields, title *string) []video.Fault {
+	if faults := decodeField(f, "title", false, "must be a string", asString, title); faults != nil {
 		return faults
 	}
-	return video.CheckMetadata(d.Metadata)
+	return video.CheckTitle(*title)
+}
+
+func decodeMetadata(f fields, object *json.RawMessage) []video.Fault {
+	faults := decodeField(f, "customMetadata", false, "must be an object", asObject, object)
+	if faults != nil || *object == nil {
+		return faults
+	}
+	return video.CheckMetadata(*object)
 }
 
 // mergeFaults adds those of more that concern other fields: an element of the wrong type

@@ -55,7 +55,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	w := do(h, request("PUT", "/api/video/"+testID, ""))
 	wantProblem(t, w, 405, "method_not_allowed")
-	if got := w.Header().Get("Allow"); got != "DELETE, GET, HEAD" {
+	if got := w.Header().Get("Allow"); got != "DELETE, GET, HEAD, PATCH" {
 		t.Errorf("Allow is %q, want DELETE, GET, HEAD", got)
 	}
 }
@@ -72,6 +72,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"report", "GET", "/api/video/" + testID + "/report", ""},
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
+	{"edit", "PATCH", "/api/video/" + testID, `{"title":"A title"}`},
 	{"usage", "GET", "/api/usage", ""},
 }
 

@@ -41,6 +41,7 @@ type fakeService struct {
 	id         video.ID
 	resolution video.ResolutionID
 	name       video.Name
+	edit       video.Edit
 	ttl        time.Duration
 	filter     video.Filter
 	after      video.Cursor
@@ -152,6 +153,11 @@ func (f *fakeService) AddResolution(_ context.Context, by auth.Actor, id video.I
 	return f.state, f.err
 }
 
+func (f *fakeService) Edit(_ context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error) {
+	f.actor, f.id, f.edit, f.calls = by, id, e, f.calls+1
+	return f.state, f.err
+}
+
 func (f *fakeService) RetryResolution(_ context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error) {
 	f.actor, f.resolution, f.calls = by, id, f.calls+1
 	return f.state, f.err
@@ -164,7 +170,7 @@ func (f *fakeService) DeleteResolution(_ context.Context, by auth.Actor, id vide
 
 func testVideo(public bool, status video.Status, names ...video.Name) video.Video {
 	v := video.Video{
-		ID: testID, Filename: "a.mp4", ContentType: "video/mp4", IsPublic: public, Status: status,
+		ID: testID, Filename: "a.mp4", Title: "A film", ContentType: "video/mp4", IsPublic: public, Status: status,
 		CreatedAt:       time.Date(2030, 1, 2, 12, 0, 0, 0, time.FixedZone("CET", 3600)),
 		UploadExpiresAt: time.Date(2030, 1, 2, 13, 0, 0, 0, time.FixedZone("CET", 3600)),
 	}

@@ -28,7 +28,7 @@ func readyState() catalog.State {
 	}}
 }
 
-const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
+const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
 	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
@@ -59,10 +59,10 @@ func TestListVideos(t *testing.T) {
 		{"nothing", catalog.State{}, video.Cursor{}, `{"videos":[]}`},
 		{"nothing, but there is more", catalog.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
 		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
-		{"a video with a poster", withPoster(catalog.State{Video: testVideo(true, video.Fail)}), video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+		{"a video with a poster", withPoster(catalog.State{Video: testVideo(true, video.Fail)}), video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
 			`"status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"posterUrl":"http://example.com/poster.jpg","createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
 		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
-		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4",` +
+		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
 			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
 	}
 	for _, tt := range tests {

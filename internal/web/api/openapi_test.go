@@ -112,6 +112,7 @@ var operations = map[string]struct {
 	"report":            {"/api/video/{id}/report", 200},
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
+	"edit":              {"/api/video/{id}", 200},
 	"usage":             {"/api/usage", 200},
 }
 
@@ -196,6 +197,7 @@ func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 	bodies := []string{validDraft, `{}`, `[]`, `null`, `{"filename":"a","resolutions":["720p"]}`}
 	for _, change := range []string{
 		`"filename":""`, `"filename":1`, `"filename":null`, `"filename":"` + strings.Repeat("ü", 255) + `"`, `"filename":"` + strings.Repeat("ü", 256) + `"`,
+		`"title":"A"`, `"title":""`, `"title":null`, `"title":1`, `"title":"` + strings.Repeat("ü", 200) + `"`, `"title":"` + strings.Repeat("ü", 201) + `"`,
 		`"resolutions":[]`, `"resolutions":null`, `"resolutions":["9p"]`, `"resolutions":["8k","8k"]`, `"resolutions":"720p"`, `"resolutions":[1]`,
 		`"isPublic":null`, `"isPublic":"true"`, `"thumbnailTimestampsSeconds":null`, `"thumbnailTimestampsSeconds":[0,1.5]`, `"thumbnailTimestampsSeconds":[-1]`,
 		`"thumbnailTimestampsSeconds":["1"]`, `"thumbnailTimestampsSeconds":[` + strings.Repeat("1,", 50) + `1]`,
@@ -247,7 +249,7 @@ func TestDescriptionHasTheLimitsOfTheDomain(t *testing.T) {
 		t.Errorf("the security scheme is %+v, used %v", s, doc.Security)
 	}
 	draft := doc.Components.Schemas["NewVideo"].Properties
-	if !slices.Equal(draft["resolutions"].Items.Enum, video.Names) || draft["filename"].MaxLength != video.MaxFilename || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
+	if !slices.Equal(draft["resolutions"].Items.Enum, video.Names) || draft["filename"].MaxLength != video.MaxFilename || draft["title"].MaxLength != video.MaxTitle || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
 		t.Errorf("the limits described are %+v", draft)
 	}
 	for _, name := range []string{"Video", "Resolution", "ResolutionStatus", "VideoState", "ResolutionState"} {

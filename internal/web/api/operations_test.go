@@ -18,7 +18,7 @@ func TestCreateVideo(t *testing.T) {
 	t.Parallel()
 	f := &fakeService{}
 	w := do(newHandler(t, f, Config{}), request("POST", "/api/video", `{
-		"filename": "Müller & <Söhne>.mp4", "resolutions": ["720p", "144p", "720p"], "isPublic": false,
+		"filename": "Müller & <Söhne>.mp4", "title": "Söhne", "resolutions": ["720p", "144p", "720p"], "isPublic": false,
 		"thumbnailTimestampsSeconds": [0, 1.5], "customMetadata": { "b" : 1e2, "a": null }, "upscale": true, "unknown": {}}`))
 
 	const want = `{"id":"` + testID + `","uploadUrl":"http://example.com/upload/17.k1.sig/` + testID + `","contentType":"video/mp4",` +
@@ -30,7 +30,7 @@ func TestCreateVideo(t *testing.T) {
 	}
 	checkHeaders(t, w.Header())
 	wantDraft := video.Draft{
-		Filename: "Müller & <Söhne>.mp4", Resolutions: []video.Name{"720p", "144p", "720p"},
+		Filename: "Müller & <Söhne>.mp4", Title: "Söhne", Resolutions: []video.Name{"720p", "144p", "720p"},
 		Thumbnails: []float64{0, 1.5}, Metadata: json.RawMessage(`{"b":1e2,"a":null}`), Upscale: new(true),
 	}
 	if diff := cmp.Diff(wantDraft, f.draft); diff != "" {
@@ -135,7 +135,7 @@ func TestPrivateVideo(t *testing.T) {
 	f := &fakeService{playback: readyPlayback()}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/private/31536000", ""))
 
-	const want = `{"id":"` + testID + `","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
+	const want = `{"id":"` + testID + `","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
@@ -157,7 +157,7 @@ func TestPublicVideoWithMinimalFields(t *testing.T) {
 	f := &fakeService{playback: catalog.PlaybackInfo{State: catalog.State{Video: v}}}
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/public", ""))
 
-	const want = `{"id":"` + testID + `","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
+	const want = `{"id":"` + testID + `","title":"A film","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
 		`"createdAt":"2030-01-02T11:00:00Z","progress":0,"failure":{"code":"not_a_video","message":"It is a text."}}`
 	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)

@@ -25,6 +25,7 @@ func TestScopeComesBeforeTheRequest(t *testing.T) {
 		{"POST", "/api/video/" + testID + "/complete-upload", []string{readKey}},
 		{"POST", "/api/video/" + testID + "/resolutions", []string{readKey, writeKey}},
 		{"POST", "/api/video/x/resolutions", []string{readKey, writeKey}},
+		{"PATCH", "/api/video/" + testID, []string{readKey, writeKey}},
 		{"POST", "/api/video/resolution/" + testID + "/retry", []string{readKey, writeKey}},
 		{"GET", "/api/video?limit=x", []string{writeKey}},
 		{"GET", "/api/video/" + testID, []string{writeKey}},

@@ -15,6 +15,7 @@ import (
 // decodeDraft decodes the body, because it can say more about faults.
 type newVideo struct {
 	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
+	Title                      *string          `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
 	Resolutions                []resolutionName `json:"resolutions" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
@@ -82,6 +83,7 @@ func viewVideoFiles(files []playback.FileURL) VideoFiles {
 // VideoBasics is common to all views of a video. It is exported because huma ignores
 // embedded types that are not.
 type VideoBasics[R any] struct {
+	Title          string       `json:"title" maxLength:"200" doc:"What people call the video."`
 	Status         video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
 	IsPublic       bool         `json:"isPublic"`
 	CustomMetadata metadata     `json:"customMetadata" required:"false"`
@@ -89,7 +91,7 @@ type VideoBasics[R any] struct {
 }
 
 func viewVideoBasics[R any](v video.Video) VideoBasics[R] {
-	return VideoBasics[R]{Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata)}
+	return VideoBasics[R]{Title: v.Title, Status: v.Status, IsPublic: v.IsPublic, CustomMetadata: metadata(v.Metadata)}
 }
 
 // VideoDetails are the last members of all views of a video.

@@ -19,6 +19,7 @@ func labelTests() []test {
 		{"videos from before the index are found, while it is built and after", backfillGoesOn},
 		{"videos with too many labels are found", tooManyLabels},
 		{"labels of any size and with any character are found", oddLabels},
+		{"labels follow the metadata when it changes", labelsFollow},
 		{"a deleted video leaves no labels", deletionRemovesLabels},
 		{"a rare label is found among frequent ones by one page", rareAmongFrequent},
 		{"labels without a common video are told apart by one page", nothingInCommon},

@@ -70,7 +70,7 @@ var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 func newVideo(names ...video.Name) video.Video {
 	v := video.Video{
 		ID: video.ID(uuid.NewString()), Tenant: video.DefaultTenant, KeyID: "0198c5b6",
-		Filename: "film.mp4", ContentType: "video/mp4", Status: video.PendingUpload,
+		Filename: "film.mp4", Title: "A film", ContentType: "video/mp4", Status: video.PendingUpload,
 		Thumbnails: []float64{}, CreatedAt: noon, UploadExpiresAt: noon.Add(time.Hour),
 	}
 	for _, n := range names {

@@ -16,6 +16,7 @@ func videoTests() []test {
 		{"a video reads back as it was stored", videoReadsBack},
 		{"what the work finds out reads back as it was stored", resultsReadBack},
 		{"text of every kind is kept to the letter", textIsKept},
+		{"a video without a title has that of its file", defaultTitle},
 		{"times are kept to the millisecond", timesAreKept},
 		{"resolutions stay in the order asked for", resolutionsKeepTheirOrder},
 		{"an unknown id is not found", unknownIsNotFound},
@@ -28,7 +29,7 @@ func videoTests() []test {
 
 func videoReadsBack(t *testing.T, st *store.Store) {
 	bare := newVideo("720p")
-	bare.Thumbnails = nil
+	bare.Thumbnails, bare.Filename, bare.Title = nil, "a.b.mp4", "a.b"
 	rich := newVideo("4k", "144p")
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
@@ -95,7 +96,7 @@ func textIsKept(t *testing.T, st *store.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.Filename, v.ContentType, v.Tenant, v.Metadata = text, text, video.Tenant(text), quoted
+		v.Filename, v.Title, v.ContentType, v.Tenant, v.Metadata = text, text, text, video.Tenant(text), quoted
 		insert(t, st, v)
 		wantVideo(t, st, v)
 		change(t, st, func(tx *store.Tx) error {
@@ -104,6 +105,14 @@ func textIsKept(t *testing.T, st *store.Store) {
 		v.Status, v.Failure = video.Fail, &video.Failure{Code: video.NotAVideo, Message: text}
 		wantVideo(t, st, v)
 	}
+}
+
+func defaultTitle(t *testing.T, st *store.Store) {
+	v := newVideo("720p")
+	v.Title = "" // as an older process stores it
+	insert(t, st, v)
+	v.Title = "film"
+	wantVideo(t, st, v)
 }
 
 func timesAreKept(t *testing.T, st *store.Store) {
