@@ -1,0 +1,172 @@
+// Package assets serves the files of pages from memory: scripts and style sheets, under a path that
+// changes with their content, so that browsers keep them for ever and never mix two versions.
+package assets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// Files are files that pages load.
+type Files struct {
+	folder  string
+	version string
+	files   map[string]file
+}
+
+type file struct {
+	contentType   string
+	body, gzipped []byte
+}
+
+// contentTypes maps extensions to media types.
+var contentTypes = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// Load prepares all files in a file system, whatever folders they are in, to be served below a folder
+// such as "player". Those that end with .gz are compressed already.
+func Load(folder string, from fs.FS) (*Files, error) {
+	f := &Files{folder: folder, files: map[string]file{}}
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return f.add(from, name)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the files of %s: %w", folder, err)
+	}
+	f.version = f.hash()
+	return f, nil
+}
+
+func (f *Files) add(from fs.FS, name string) error {
+	body, err := fs.ReadFile(from, name)
+	if err != nil {
+		return err
+	}
+	var one file
+	if short, compressed := strings.CutSuffix(name, ".gz"); compressed {
+		name, one.gzipped = short, body
+		one.body, err = expand(body)
+	} else {
+		one.body = body
+		one.gzipped, err = compress(body)
+	}
+	if err != nil {
+		return err
+	}
+	var known bool
+	if one.contentType, known = contentTypes[path.Ext(name)]; !known {
+		return fmt.Errorf("%s is of an unknown type", name)
+	}
+	if _, twice := f.files[path.Base(name)]; twice {
+		return fmt.Errorf("there are two files called %s", path.Base(name))
+	}
+	f.files[path.Base(name)] = one
+	return nil
+}
+
+func expand(body []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+func compress(body []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Write(body); err != nil {
+		return nil, err
+	}
+	if err = w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// hash names the content of all files together: scripts import each other.
+func (f *Files) hash() string {
+	names := make([]string, 0, len(f.files))
+	for name := range f.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	all := sha256.New()
+	for _, name := range names {
+		fmt.Fprintf(all, "%s %d\n", name, len(f.files[name].body))
+		all.Write(f.files[name].body)
+	}
+	return hex.EncodeToString(all.Sum(nil)[:8])
+}
+
+// Version names the content of all files.
+func (f *Files) Version() string { return f.version }
+
+// Path returns the path of a file, without a slash at its beginning.
+func (f *Files) Path(name string) string { return f.folder + "/" + f.version + "/" + name }
+
+// Register adds the files to mux.
+func (f *Files) Register(mux *http.ServeMux) {
+	mux.HandleFunc("GET /"+f.folder+"/{version}/{file}", f.serve)
+}
+
+func (f *Files) serve(w http.ResponseWriter, r *http.Request) {
+	one, ok := f.files[r.PathValue("file")]
+	if !ok || r.PathValue("version") != f.version {
+		problem.Write(w, r, problem.NotFound())
+		return
+	}
+	h, body := w.Header(), one.body
+	SetHeaders(h, one.contentType, "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body = one.gzipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // fails if the client has disconnected
+	}
+}
+
+// SetHeaders describes a file of a page. Pages of other origins may load it: a server may have
+// several names.
+func SetHeaders(h http.Header, contentType, cache string) {
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", cache)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("Access-Control-Allow-Origin", "*")
+}
+
+// acceptsGzip reports whether an Accept-Encoding header names gzip and does not refuse it.
+func acceptsGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if strings.EqualFold(coding, "gzip") {
+			return weight == "" || strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != ""
+		}
+	}
+	return false
+}

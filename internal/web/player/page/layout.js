@@ -1,0 +1,108 @@
+// The elements of the player and what they say. Everything foreign enters as text.
+
+import { css } from "./style.js";
+
+function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+export class Layout {
+  video = el("video", { slot: "media", playsinline: "", preload: "none", crossorigin: "anonymous" });
+  again = el("button", { type: "button" }, "Try again");
+  restart = el("button", { type: "button" }, "Start over");
+  #poster = el("media-poster-image", { slot: "poster" });
+  #note = el("span", { class: "note", hidden: "" });
+  #live = el("div", { class: "live", role: "status" }, this.#note);
+  #resumed = el("div", { class: "resumed", hidden: "" }, el("span"), this.restart);
+  #problemText = el("p");
+  #problem = el("div", { class: "problem", role: "alert", hidden: "" }, this.#problemText, this.again);
+  #timer = 0;
+
+  constructor() {
+    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", keyboardforwardseekoffset: "5", keyboardbackwardseekoffset: "5" },
+      this.video, this.#poster,
+      el("media-loading-indicator", { slot: "centered-chrome", noautohide: "", "loading-delay": "400" }),
+      el("div", { slot: "centered-chrome", class: "centre" }, el("media-play-button", { class: "big", notooltip: "" })),
+      el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
+      settingsMenu(),
+      el("div", { class: "controls" }, timeLine(), controlBar()));
+    this.nodes = [this.controller, this.#problem];
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    this.sheets = [sheet];
+    this.#poster.image.alt = "";
+    this.#poster.image.addEventListener("error", () => this.showPoster(null));
+  }
+
+  showPoster(url) {
+    if (url) this.#poster.setAttribute("src", url);
+    else this.#poster.removeAttribute("src");
+  }
+
+  showTitle(title) {
+    this.controller.setAttribute("aria-label", title ? `Video player: ${title}` : "Video player");
+    if (title && "mediaSession" in navigator) navigator.mediaSession.metadata = new MediaMetadata({ title });
+  }
+
+  showNote(text) {
+    this.#note.hidden = false;
+    if (this.#note.textContent !== text) this.#note.textContent = text;
+  }
+
+  hideNote() { this.#note.hidden = true; }
+
+  showResumed(text, milliseconds) {
+    this.#resumed.firstChild.textContent = text;
+    this.#resumed.hidden = false;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.hideResumed(), milliseconds);
+  }
+
+  hideResumed() { this.#resumed.hidden = true; }
+
+  showProblem(text) {
+    this.#problemText.textContent = text;
+    this.#problem.hidden = false;
+  }
+
+  hideProblem() { this.#problem.hidden = true; }
+}
+
+function timeLine() {
+  return el("media-control-bar", { class: "line" },
+    el("media-time-range", {}, el("media-preview-thumbnail", { slot: "preview" }), el("media-preview-time-display", { slot: "preview" })));
+}
+
+function controlBar() {
+  return el("media-control-bar", { class: "bar" },
+    el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
+    el("media-time-display", { showduration: "" }), el("span", { class: "gap" }),
+    el("media-captions-button"), el("media-settings-menu-button", {}, gear()), ...airplay(),
+    el("media-pip-button"), el("media-fullscreen-button"));
+}
+
+// airplay is for Safari only; others have nothing to cast to.
+function airplay() {
+  return "WebKitPlaybackTargetAvailabilityEvent" in window ? [el("media-airplay-button")] : [];
+}
+
+const gearShape = "M19.4 13a7.6 7.6 0 0 0 0-2l2-1.6a.5.5 0 0 0 .1-.6l-1.9-3.3a.5.5 0 0 0-.6-.2l-2.4 1a7.4 7.4 0 0 0-1.7-1l-.4-2.5a.5.5 0 0 0-.5-.4h-3.8a.5.5 0 0 0-.5.4l-.4 2.5a7.4 7.4 0 0 0-1.7 1l-2.4-1a.5.5 0 0 0-.6.2L2.7 8.8a.5.5 0 0 0 .1.6l2 1.6a7.6 7.6 0 0 0 0 2l-2 1.6a.5.5 0 0 0-.1.6l1.9 3.3a.5.5 0 0 0 .6.2l2.4-1a7.4 7.4 0 0 0 1.7 1l.4 2.5a.5.5 0 0 0 .5.4h3.8a.5.5 0 0 0 .5-.4l.4-2.5a7.4 7.4 0 0 0 1.7-1l2.4 1a.5.5 0 0 0 .6-.2l1.9-3.3a.5.5 0 0 0-.1-.6zM12.1 15.4a3.4 3.4 0 1 1 0-6.8 3.4 3.4 0 0 1 0 6.8z";
+
+function gear() {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  for (const [key, value] of Object.entries({ slot: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" })) svg.setAttribute(key, value);
+  path.setAttribute("d", gearShape);
+  svg.append(path);
+  return svg;
+}
+
+function settingsMenu() {
+  const back = (text) => el("div", { slot: "title" }, text);
+  return el("media-settings-menu", { hidden: "", anchor: "auto" },
+    el("media-settings-menu-item", {}, "Quality", el("media-rendition-menu", { slot: "submenu", hidden: "" }, back("Quality"))),
+    el("media-settings-menu-item", {}, "Speed", el("media-playback-rate-menu", { slot: "submenu", hidden: "", rates: "0.5 0.75 1 1.25 1.5 2" }, back("Speed"))),
+    el("media-settings-menu-item", {}, "Captions", el("media-captions-menu", { slot: "submenu", hidden: "" }, back("Captions"))));
+}

@@ -1,0 +1,208 @@
+// The element <spool-player>. The package comment in player.go describes its attributes.
+
+import "./media-chrome.js";
+import { Layout } from "./layout.js";
+import { Memory } from "./memory.js";
+import { Source } from "./source.js";
+import { addStoryboard } from "./storyboard.js";
+import { clock } from "./clock.js";
+
+const noteTime = 6000; // milliseconds that the note about resuming is shown
+
+export class SpoolPlayer extends HTMLElement {
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "duration", "loop", "page-keys"];
+
+  #layout = new Layout();
+  #source = null;
+  #memory = null;
+  #wanted = false; // somebody pressed play before anything was loaded
+  #live = false; // the stream that is played still grows
+  #resumedAt = 0; // seconds; 0: from the beginning
+  #stopStoryboard = () => {};
+  #pageKeys = (event) => this.#pressedInPage(event);
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open", delegatesFocus: true });
+    root.adoptedStyleSheets = this.#layout.sheets;
+    root.append(...this.#layout.nodes);
+    this.#listen(this.media);
+    this.#layout.controller.addEventListener("keydown", (event) => this.#pressedDigit(event));
+    this.#layout.again.addEventListener("click", () => this.reload(true));
+    this.#layout.restart.addEventListener("click", () => this.#startOver());
+    this.addEventListener("pointerenter", () => this.#warmUp());
+  }
+
+  get media() { return this.#layout.video; }
+
+  connectedCallback() {
+    if (!this.hasAttribute("tabindex")) this.#layout.controller.tabIndex = 0;
+    this.media.muted = this.hasAttribute("muted");
+    this.media.loop = this.hasAttribute("loop");
+    document.addEventListener("keydown", this.#pageKeys);
+    this.#open();
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener("keydown", this.#pageKeys);
+    this.#close();
+  }
+
+  attributeChangedCallback(name, before, now) {
+    if (before === now) return;
+    if (name === "poster") this.#layout.showPoster(now);
+    if (name === "video-title") this.#layout.showTitle(now);
+    if (name === "loop") this.media.loop = now !== null;
+    if (!this.isConnected) return;
+    if (name === "storyboard") this.#loadStoryboard();
+    if (name === "making" || name === "duration") this.#showMaking();
+    if (name === "making" && now === null) this.#source?.refresh();
+    if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload(false);
+  }
+
+  // reload begins anew, at the same position.
+  reload(play = !this.media.paused) {
+    const at = this.media.currentTime;
+    this.#close();
+    if (at > 0) this.setAttribute("start", String(at));
+    this.#wanted = play;
+    this.#open();
+    if (play) this.#play();
+  }
+
+  #open() {
+    this.#layout.hideProblem();
+    this.#memory = new Memory(this.getAttribute("video-id"));
+    this.#source = new Source(this.media, {
+      hls: this.getAttribute("hls"),
+      mp4: () => this.getAttribute("mp4"),
+      start: this.#startAt(),
+      captions: this.getAttribute("captions"),
+      onProblem: (message) => this.#fail(message),
+      onLive: (live) => { this.#live = live; this.#showMaking(); },
+    });
+    this.#loadStoryboard();
+    this.#showMaking();
+    if (this.hasAttribute("autoplay")) this.#play();
+    else if (this.hasAttribute("eager")) this.#source.load(false);
+  }
+
+  #close() {
+    this.#remember();
+    this.#stopStoryboard();
+    this.#source?.close();
+    this.#source = null;
+    this.#live = false;
+  }
+
+  // startAt is where it begins: where the page says, else where one left.
+  #startAt() {
+    const start = Number.parseFloat(this.getAttribute("start") ?? "");
+    if (start >= 0) return start;
+    this.#resumedAt = this.#memory.position();
+    return this.#resumedAt;
+  }
+
+  // warmUp loads what is needed to begin, when somebody is about to press play.
+  #warmUp() {
+    if (this.#source && this.media.paused) this.#source.load(false);
+  }
+
+  async #play() {
+    this.#wanted = true;
+    this.#source.load(true);
+    try {
+      await this.media.play();
+    } catch (error) {
+      if (error.name !== "NotAllowedError" || this.media.muted) return; // AbortError: something else was asked for meanwhile
+      this.media.muted = true; // browsers play without a click only what makes no sound
+      this.media.play().catch(() => {});
+    }
+  }
+
+  #listen(media) {
+    media.addEventListener("play", () => { this.#wanted = true; this.#source?.load(true); });
+    media.addEventListener("pause", () => { this.#wanted = false; this.#remember(); });
+    media.addEventListener("loadedmetadata", () => { if (this.#wanted) media.play().catch(() => {}); });
+    media.addEventListener("playing", () => this.#began());
+    media.addEventListener("timeupdate", () => this.#passed());
+    media.addEventListener("seeking", () => this.#showMaking());
+    media.addEventListener("waiting", () => this.#showMaking());
+    media.addEventListener("durationchange", () => this.#showMaking());
+    media.addEventListener("ended", () => this.#memory?.forget());
+    addEventListener("pagehide", () => this.#remember());
+  }
+
+  #began() {
+    this.#layout.hideProblem();
+    this.#showMaking();
+    if (this.#resumedAt > 0) {
+      this.#layout.showResumed(`Resumed at ${clock(this.#resumedAt)}`, noteTime);
+      this.#resumedAt = 0;
+    }
+  }
+
+  #passed() {
+    this.#memory?.passed(this.media.currentTime, this.#length());
+  }
+
+  #remember() {
+    if (this.media.currentTime > 0 && !this.media.ended) this.#memory?.keep(this.media.currentTime, this.#length());
+  }
+
+  #length() {
+    const whole = Number.parseFloat(this.getAttribute("duration") ?? "");
+    return this.#live && whole > 0 ? whole : this.media.duration;
+  }
+
+  #startOver() {
+    this.#layout.hideResumed();
+    this.media.currentTime = 0;
+    this.#play();
+  }
+
+  // showMaking says that there will be more than there is.
+  #showMaking() {
+    const media = this.media;
+    const making = this.#live || (this.hasAttribute("making") && !this.#source?.complete);
+    if (!making) return this.#layout.hideNote();
+    const whole = Number.parseFloat(this.getAttribute("duration") ?? ""), there = media.duration;
+    const atEnd = there > 0 && Number.isFinite(there) && there - media.currentTime < 1 && media.readyState < 3;
+    if (atEnd) return this.#layout.showNote("Waiting for the next part: this video is still being made");
+    const amount = there > 0 && whole > there + 1 ? ` · ${clock(there)} of ${clock(whole)} so far` : "";
+    this.#layout.showNote("Still being made" + amount);
+  }
+
+  #fail(message) {
+    this.#wanted = false;
+    this.#layout.showProblem(message);
+    this.dispatchEvent(new CustomEvent("spool-error", { bubbles: true, composed: true, detail: { message } }));
+  }
+
+  #loadStoryboard() {
+    this.#stopStoryboard();
+    this.#stopStoryboard = addStoryboard(this.media, this.getAttribute("storyboard"));
+  }
+
+  // pressedDigit goes to a tenth of the video.
+  #pressedDigit(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
+    const { duration } = this.media;
+    if (!(duration > 0) || !Number.isFinite(duration)) return;
+    this.media.currentTime = duration * Number(event.key) / 10;
+    event.preventDefault();
+  }
+
+  // pressedInPage lets keys work although the focus is on nothing in particular.
+  #pressedInPage(event) {
+    if (!this.hasAttribute("page-keys") || event.defaultPrevented || event.target !== document.body) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = new KeyboardEvent("keydown", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true });
+    if (!/^([0-9kmfcjl<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
+    event.preventDefault(); // space would scroll
+    this.#layout.controller.dispatchEvent(key);
+    this.#layout.controller.dispatchEvent(new KeyboardEvent("keyup", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true }));
+  }
+}
+
+if (!customElements.get("spool-player")) customElements.define("spool-player", SpoolPlayer);

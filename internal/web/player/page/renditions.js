@@ -1,0 +1,27 @@
+// Renditions is the list of qualities in the form in which media-chrome looks for it on a media
+// element: that of the proposal for video.videoRenditions.
+export class Renditions extends EventTarget {
+  onchoose = () => {};
+  #all = [];
+  #selected = -1; // by the bandwidth
+
+  set(all) {
+    this.#all.forEach((_, i) => delete this[i]);
+    this.#all = all;
+    all.forEach((one, i) => { this[i] = one; });
+    this.#selected = -1;
+    this.dispatchEvent(new Event(all.length > 0 ? "addrendition" : "removerendition"));
+    this.dispatchEvent(new Event("change"));
+  }
+
+  get length() { return this.#all.length; }
+  get selectedIndex() { return this.#selected; }
+
+  set selectedIndex(index) {
+    this.#selected = index;
+    this.onchoose(this.#all[index]?.level ?? -1);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  [Symbol.iterator]() { return this.#all[Symbol.iterator](); }
+}

@@ -1,0 +1,188 @@
+// What is played: HLS by hls.js, HLS by the browser, or an MP4 file.
+
+import { Renditions } from "./renditions.js";
+
+const eagerSeconds = 8; // loaded before anybody presses play
+const recoveryPause = 5000; // milliseconds within which a second decoding error is final
+
+const words = {
+  gone: "This video is not here any more.",
+  expired: "The link to this video has expired. Reload the page for a new one.",
+  network: "The connection to the server is interrupted.",
+  undecodable: "This browser cannot play this video.",
+};
+
+export class Source {
+  complete = false; // everything that will ever be there is there
+  #media;
+  #options;
+  #hls = null;
+  #loading = null; // "hls", "native" or "mp4"
+  #recovered = -Infinity;
+  #begun = false; // somebody pressed play
+  #onError = () => this.#mediaFailed();
+  #onLoaded = () => this.#goToStart();
+
+  constructor(media, options) {
+    this.#media = media;
+    this.#options = options;
+    media.addEventListener("error", this.#onError);
+    media.addEventListener("loadedmetadata", this.#onLoaded);
+    media.videoRenditions ??= new Renditions();
+    media.videoRenditions.onchoose = (level) => this.#chooseLevel(level);
+  }
+
+  // load loads the beginning, and with all as much as a player buffers.
+  load(all) {
+    if (all && !this.#begun) {
+      this.#begun = true;
+      if (this.#hls) this.#hls.config.maxBufferLength = bufferLength(true);
+    }
+    if (this.#loading) return;
+    if (!this.#options.hls) return this.#loadFile();
+    if (prefersNative(this.#media)) {
+      this.#loading = "native";
+      this.#media.preload = "auto";
+      this.#media.src = this.#options.hls;
+      return;
+    }
+    this.#loading = "hls";
+    this.#loadHLS();
+  }
+
+  close() {
+    this.#media.removeEventListener("error", this.#onError);
+    this.#media.removeEventListener("loadedmetadata", this.#onLoaded);
+    this.#media.videoRenditions.set([]);
+    this.#hls?.destroy();
+    this.#hls = null;
+    this.#loading = "closed";
+    this.#media.removeAttribute("src");
+    this.#media.load(); // ends the download
+  }
+
+  // refresh looks for resolutions that were added after the playlist was loaded.
+  async refresh() {
+    const hls = this.#hls;
+    if (!hls || hls.levels.length === 0) return;
+    const before = hls.levels.length;
+    let text = "";
+    try {
+      text = await (await fetch(this.#options.hls, { cache: "no-cache" })).text();
+    } catch {
+      return; // what is there goes on playing
+    }
+    if (hls !== this.#hls || (text.match(/^#EXT-X-STREAM-INF/gm) ?? []).length <= before) return;
+    this.#options.start = this.#media.currentTime;
+    const playing = !this.#media.paused;
+    hls.destroy();
+    await this.#loadHLS();
+    if (playing) this.#media.play().catch(() => {});
+  }
+
+  async #loadHLS() {
+    const { default: Hls } = await import("./hls.js");
+    if (this.#loading !== "hls") return;
+    if (!Hls.isSupported()) return this.#loadFile();
+    const hls = new Hls({
+      startPosition: this.#options.start, // of a growing playlist it would take the end
+      enableWorker: false, // fragmented MP4 needs no conversion
+      capLevelToPlayerSize: true,
+      testBandwidth: false, // begin with what most connections carry, not with the smallest picture
+      abrEwmaDefaultEstimate: 4_000_000, // bits per second
+      maxBufferLength: bufferLength(this.#begun),
+      backBufferLength: 60,
+    });
+    this.#hls = hls;
+    hls.on(Hls.Events.MANIFEST_PARSED, () => { if (this.#hls === hls) this.#listLevels(); });
+    hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
+      this.complete = !details.live;
+      this.#options.onLive(details.live);
+    });
+    hls.on(Hls.Events.SUBTITLE_TRACKS_UPDATED, () => this.#chooseCaptions());
+    hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal) this.#hlsFailed(Hls, error); });
+    hls.attachMedia(this.#media);
+    hls.loadSource(this.#options.hls);
+  }
+
+  #listLevels() {
+    this.#media.videoRenditions.set(this.#hls.levels.filter((level) => level.height > 0).map((level, i) => (
+      { id: String(i), width: level.width, height: level.height, bitrate: level.bitrate, level: this.#hls.levels.indexOf(level) }
+    )));
+  }
+
+  // chooseLevel takes effect with the next segment; -1 lets the bandwidth decide.
+  #chooseLevel(level) {
+    if (!this.#hls) return;
+    this.#hls.config.capLevelToPlayerSize = level < 0;
+    this.#hls.nextLevel = level;
+  }
+
+  #chooseCaptions() {
+    const wanted = this.#options.captions?.toLowerCase();
+    if (!wanted || !this.#hls) return;
+    const languages = this.#hls.subtitleTracks.map((track) => (track.lang ?? "").toLowerCase());
+    const found = [languages.indexOf(wanted), languages.findIndex((l) => l.split("-")[0] === wanted.split("-")[0])].find((i) => i >= 0);
+    if (found === undefined) return;
+    this.#hls.subtitleDisplay = true;
+    this.#hls.subtitleTrack = found;
+  }
+
+  #hlsFailed(Hls, error) {
+    const status = error.response?.code;
+    const now = performance.now();
+    if (error.type === Hls.ErrorTypes.MEDIA_ERROR && now - this.#recovered > recoveryPause) {
+      this.#recovered = now;
+      return this.#hls.recoverMediaError();
+    }
+    this.#hls.destroy();
+    this.#hls = null;
+    this.#options.start = this.#media.currentTime || this.#options.start;
+    if (status === 403) return this.#options.onProblem(words.expired);
+    if (this.#options.mp4() && (status === 404 || error.type !== Hls.ErrorTypes.NETWORK_ERROR)) return this.#loadFile();
+    if (status === 404) return this.#options.onProblem(words.gone);
+    this.#options.onProblem(error.type === Hls.ErrorTypes.NETWORK_ERROR ? words.network : words.undecodable);
+  }
+
+  #loadFile() {
+    this.#loading = "mp4";
+    this.complete = true;
+    this.#media.videoRenditions.set([]);
+    const file = this.#options.mp4();
+    if (!file) return this.#options.onProblem(words.undecodable);
+    this.#media.preload = "auto";
+    this.#media.src = file;
+    if (this.#begun) this.#media.play().catch(() => {});
+  }
+
+  // mediaFailed hears the errors of the element itself. Those of hls.js come by hlsFailed.
+  async #mediaFailed() {
+    if (this.#hls || this.#loading === "closed" || !this.#media.hasAttribute("src")) return;
+    if (this.#loading === "native" && this.#options.mp4()) return this.#loadFile();
+    const status = await statusOf(this.#media.src);
+    if (status === 403) return this.#options.onProblem(words.expired);
+    if (status === 404) return this.#options.onProblem(words.gone);
+    this.#options.onProblem(status === 0 ? words.network : words.undecodable);
+  }
+
+  #goToStart() {
+    if (this.#loading !== "hls" && this.#options.start > 0) this.#media.currentTime = this.#options.start;
+    if (this.#loading === "native") this.#options.onLive(this.#media.duration === Infinity);
+  }
+}
+
+function bufferLength(begun) { return begun ? 30 : eagerSeconds; }
+
+// prefersNative is true in Safari, whose own HLS player costs less power and reaches AirPlay. Other
+// browsers that know HLS still leave out more than hls.js does.
+function prefersNative(media) {
+  return "WebKitPlaybackTargetAvailabilityEvent" in window && media.canPlayType("application/vnd.apple.mpegurl") !== "";
+}
+
+async function statusOf(url) {
+  try {
+    return (await fetch(url, { method: "HEAD" })).status;
+  } catch {
+    return 0;
+  }
+}

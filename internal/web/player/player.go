@@ -1,0 +1,76 @@
+// Package player serves the player: a custom element that the console, the watch page and the embed
+// page show.
+//
+//	<script type="module" src="/player/player.js"></script>
+//	<spool-player hls="…/master.m3u8" mp4="…/720p.mp4" poster="…" storyboard="…" video-id="…"></spool-player>
+//
+// The attributes, all of them optional:
+//
+//	hls         URL of the HLS playlist; may answer 404 until the video is playable
+//	mp4         URL of an MP4 file, played where HLS cannot be
+//	poster      URL of a picture that is shown until it plays
+//	storyboard  URL of a WebVTT file whose cues name pictures by #xywh=, for previews
+//	video-title what screen readers and the lock screen of a phone call it
+//	video-id    where it remembers the position, in this browser
+//	making      present while the video is still being encoded
+//	duration    length of the whole video in seconds, shown while it is being made
+//	start       begins here, in seconds, and not where one left
+//	captions    language of captions that are shown from the start, such as "en"
+//	autoplay, muted, loop
+//	eager       loads the first seconds before anybody presses play
+//	page-keys   keys work wherever the focus is, not only in the player
+//
+// Changing hls loads another video. Setting or removing making does not interrupt. The property
+// media is the video element; the element fires "spool-error" with a detail of {message} when it gives
+// up, and a call of its reload() tries again, with new URLs if they were changed before.
+//
+// Its size is that of its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
+// accent colour is the custom property --spool-accent.
+//
+// A page with a content security policy needs script-src 'self', connect-src and img-src for the URLs,
+// media-src for the URLs and blob:, and where it has trusted types, trusted-types spool-player. It
+// needs no inline styles.
+//
+// # Why media-chrome
+//
+// Its elements are the controls and nothing else, they are accessible and translated, releases come
+// every few weeks, and it is maintained by a company that sells players. Vidstack brings an own
+// reactive framework and its authors have moved on to the successor of both, Video.js 10, which is a
+// release candidate (November 2026). Video.js 8 has its own HLS engine (no I-frames, slower to recover
+// than hls.js in our streams' EVENT playlists) and neither a quality menu nor previews without
+// plugins. The one thing that media-chrome lacks is support for strict policies; thirdparty/build.mjs
+// adds it.
+package player
+
+import (
+	"embed"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/web/assets"
+)
+
+// embedded is our own part as it is, and that of others compressed.
+//
+//go:embed page thirdparty/*.js.gz
+var embedded embed.FS
+
+// Entry is the module that defines the element.
+const Entry = "player.js"
+
+// Load returns the files of the player.
+func Load() (*assets.Files, error) { return assets.Load("player", embedded) }
+
+// Register adds the files to mux, and the module /player/player.js, which leads to them from pages
+// that do not know their path.
+func Register(mux *http.ServeMux, files *assets.Files) {
+	files.Register(mux)
+	lead := fmt.Sprintf("export * from %q;\n", "./"+files.Version()+"/"+Entry)
+	mux.HandleFunc("GET /player/"+Entry, func(w http.ResponseWriter, r *http.Request) {
+		assets.SetHeaders(w.Header(), "text/javascript; charset=utf-8", "no-cache")
+		w.Header().Set("ETag", `"`+files.Version()+`"`)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(lead))
+	})
+}
