@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/web/console"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/web/pages"
 	"github.com/spool-video/spool/internal/web/problem"
 	"github.com/spool-video/spool/internal/web/tus"
 	"github.com/spool-video/spool/internal/worker"
@@ -155,7 +156,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 }
 
 // newHandler is the route table: the API with its description, uploads and
-// playback, and the console.
+// playback, the console, and the pages for people.
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
@@ -167,7 +168,11 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := tus.Register(mux, tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
-	if err := console.Register(mux, console.Config{Origins: []string{c.BaseURL, p.origin}}); err != nil {
+	origins := []string{c.BaseURL, p.origin}
+	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
+		return nil, err
+	}
+	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.perSecond == 0}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

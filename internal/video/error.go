@@ -23,6 +23,7 @@ const (
 	RangeUnsatisfiable  Kind = "range_unsatisfiable"
 	PreconditionFailed  Kind = "precondition_failed"
 	RateLimited         Kind = "rate_limited"
+	NotImplemented      Kind = "not_implemented"
 	Unavailable         Kind = "unavailable"
 	InsufficientStorage Kind = "insufficient_storage"
 )

@@ -89,6 +89,9 @@ func (c *Config) client(r *http.Request) netip.Prefix {
 	return network
 }
 
+// Client returns the network of the client that made r.
+func (a *API) Client(r *http.Request) netip.Prefix { return a.config.client(r) }
+
 // parseHop parses an element of X-Forwarded-For. Some proxies add the port.
 func parseHop(s string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(s); err == nil {

@@ -44,6 +44,7 @@ var statuses = map[video.Kind]int{
 	video.PreconditionFailed:  http.StatusPreconditionFailed,
 	video.RangeUnsatisfiable:  http.StatusRequestedRangeNotSatisfiable,
 	video.RateLimited:         http.StatusTooManyRequests,
+	video.NotImplemented:      http.StatusNotImplemented,
 	video.Unavailable:         http.StatusServiceUnavailable,
 	video.InsufficientStorage: http.StatusInsufficientStorage,
 }
@@ -136,7 +137,7 @@ func classifiedProblem(status int, e *video.Error) *Problem {
 // logServerError logs errors that concern the operator. Client errors are not
 // logged.
 func logServerError(r *http.Request, p *Problem, err error) {
-	if p.Status < http.StatusInternalServerError {
+	if p.Status < http.StatusInternalServerError || p.Status == http.StatusNotImplemented {
 		return
 	}
 	level := slog.LevelWarn // a known condition, such as a full disk

@@ -24,8 +24,8 @@ export class Layout {
   constructor() {
     this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", keyboardforwardseekoffset: "5", keyboardbackwardseekoffset: "5" },
       this.video, this.#poster,
-      el("media-loading-indicator", { slot: "centered-chrome", noautohide: "", "loading-delay": "400" }),
-      el("div", { slot: "centered-chrome", class: "centre" }, el("media-play-button", { class: "big", notooltip: "" })),
+      el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
+        el("media-loading-indicator", { noautohide: "", "loading-delay": "400" }), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
       settingsMenu(),
       el("div", { class: "controls" }, timeLine(), controlBar()));
@@ -40,6 +40,11 @@ export class Layout {
   showPoster(url) {
     if (url) this.#poster.setAttribute("src", url);
     else this.#poster.removeAttribute("src");
+  }
+
+  // expectLength shows how long the video is before any of it is loaded.
+  expectLength(seconds) {
+    if (seconds > 0) this.controller.setAttribute("defaultduration", seconds);
   }
 
   showTitle(title) {

@@ -52,6 +52,7 @@ export class SpoolPlayer extends HTMLElement {
     if (before === now) return;
     if (name === "poster") this.#layout.showPoster(now);
     if (name === "video-title") this.#layout.showTitle(now);
+    if (name === "duration") this.#layout.expectLength(now);
     if (name === "loop") this.media.loop = now !== null;
     if (!this.isConnected) return;
     if (name === "storyboard") this.#loadStoryboard();

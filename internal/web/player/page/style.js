@@ -57,15 +57,16 @@ media-settings-menu {
 }
 media-settings-menu-item { min-height: 40px; box-sizing: border-box; }
 
-.centre { display: grid; place-items: center; }
+.centre { position: absolute; inset: 0; display: grid; place-items: center; pointer-events: none; }
+.centre > * { grid-area: 1 / 1; }
+.centre .big { pointer-events: auto; }
 .big {
   width: 76px; height: 76px; padding: 0; border-radius: 50%; --media-button-icon-height: 40px;
   --media-control-background: rgb(20 22 28 / 62%); --media-control-hover-background: var(--accent);
   transition: transform 0.15s, opacity 0.2s; backdrop-filter: blur(6px);
 }
 .big:hover { transform: scale(1.06); }
-media-controller[mediahasplayed] .big { display: none; }
-media-controller[medialoading]:not([mediapaused]) .big { opacity: 0; }
+media-controller[mediahasplayed] .big, media-controller:not([mediapaused]) .big { display: none; }
 
 .top { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px; box-sizing: border-box; width: 100%; pointer-events: none; }
 .live { display: contents; }

@@ -1,0 +1,190 @@
+package pages
+
+import (
+	"bytes"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+const (
+	// maxPoster is the width of a poster at most.
+	maxPoster = 1280
+	// maxShown is the width and height of the player in pages of others, unless they say.
+	maxShown = 1280
+)
+
+// card is what other sites show of a video.
+type card struct {
+	Watch, Embed, OEmbed      string
+	Image, Video              string
+	Width, Height             int
+	ImageWidth, ImageHeight   int
+	Code                      string // for copying into a page
+	Description               string
+	PlayerWidth, PlayerHeight int
+}
+
+func cardOf(info catalog.PlaybackInfo, base string) card {
+	s := sizeOf(info)
+	shown, image := s.within(maxShown, maxShown), s.within(maxPoster, math.MaxInt32)
+	state := stateOf(info)
+	return card{
+		Watch: info.URLs.Watch, Embed: info.URLs.Embed, OEmbed: base + "/oembed?format=json&url=" + url.QueryEscape(info.URLs.Watch),
+		Image: state.Poster, Video: state.MP4, Width: s.width, Height: s.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
+		ImageWidth: image.width, ImageHeight: image.height,
+		Code: responsiveCode(info.URLs.Embed, info.Video.Title, s), Description: facts(info),
+	}
+}
+
+var (
+	fixedFrame = template.Must(template.New("").Parse(
+		`<iframe src="{{.URL}}" title="{{.Title}}" width="{{.Width}}" height="{{.Height}}" frameborder="0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen loading="lazy"></iframe>`))
+	responsiveFrame = template.Must(template.New("").Parse(
+		`<iframe src="{{.URL}}" title="{{.Title}}" style="width: 100%; aspect-ratio: {{.Width}} / {{.Height}}; border: 0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen loading="lazy"></iframe>`))
+)
+
+type frameCode struct {
+	URL, Title    string
+	Width, Height int
+}
+
+// responsiveCode is an iframe that is as wide as what surrounds it.
+func responsiveCode(embed, title string, s size) string {
+	ratio := s.within(1<<20, 1<<20)
+	d := gcd(ratio.width, ratio.height)
+	return code(responsiveFrame, frameCode{embed, title, ratio.width / d, ratio.height / d})
+}
+
+func code(t *template.Template, f frameCode) string {
+	var out bytes.Buffer
+	_ = t.Execute(&out, f) // it writes to memory, and has all it needs
+	return out.String()
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(1, a)
+}
+
+// oembedAnswer is the answer of oembed.com's specification for a video.
+type oembedAnswer struct {
+	Version         string `json:"version"`
+	Type            string `json:"type"`
+	ProviderName    string `json:"provider_name"`
+	ProviderURL     string `json:"provider_url"`
+	Title           string `json:"title"`
+	HTML            string `json:"html"`
+	Width           int    `json:"width"`
+	Height          int    `json:"height"`
+	Duration        int    `json:"duration,omitempty"` // seconds
+	ThumbnailURL    string `json:"thumbnail_url,omitempty"`
+	ThumbnailWidth  int    `json:"thumbnail_width,omitempty"`
+	ThumbnailHeight int    `json:"thumbnail_height,omitempty"`
+	CacheAge        int    `json:"cache_age"` // seconds
+}
+
+// oembed answers GET /oembed?url=…&maxwidth=…&maxheight=…&format=json.
+func (p *pages) oembed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	err := p.limit.allow(p.Client(r))
+	if err == nil {
+		err = p.answerOEmbed(w, r)
+	}
+	if err != nil {
+		problem.Write(w, r, err)
+	}
+}
+
+func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if f := q.Get("format"); f != "" && f != "json" {
+		return &video.Error{Kind: video.NotImplemented, Code: "format_not_supported", Msg: "The only format is json."}
+	}
+	box, err := boxOf(q)
+	if err != nil {
+		return err
+	}
+	base, err := p.Base(r)
+	if err != nil {
+		return err
+	}
+	id, ok := idIn(q.Get("url"), base)
+	if !ok {
+		return video.VideoNotFound()
+	}
+	info, err := p.catalog.Watch(r.Context(), id, base)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, describe(info, base, box), "public, max-age=60")
+}
+
+func describe(info catalog.PlaybackInfo, base string, box size) oembedAnswer {
+	c, s := cardOf(info, base), sizeOf(info).within(box.width, box.height)
+	a := oembedAnswer{
+		Version: "1.0", Type: "video", ProviderName: "Spool", ProviderURL: base + "/", Title: info.Video.Title,
+		HTML:  code(fixedFrame, frameCode{c.Embed, info.Video.Title, s.width, s.height}),
+		Width: s.width, Height: s.height, Duration: int(info.Video.Duration.Seconds()), CacheAge: 3600,
+	}
+	// A picture that is larger than what was asked for must not be named.
+	if c.Image != "" && c.ImageWidth <= box.width && c.ImageHeight <= box.height {
+		a.ThumbnailURL, a.ThumbnailWidth, a.ThumbnailHeight = c.Image, c.ImageWidth, c.ImageHeight
+	}
+	return a
+}
+
+// boxOf returns the largest size that a request allows.
+func boxOf(q url.Values) (size, error) {
+	box := size{maxShown, maxShown}
+	var faults []video.Fault
+	for name, to := range map[string]*int{"maxwidth": &box.width, "maxheight": &box.height} {
+		text := q.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 100_000 {
+			faults = append(faults, video.Fault{Field: name, Code: "out_of_range", Message: "must be an integer from 1 to 100000"})
+			continue
+		}
+		*to = n
+	}
+	if len(faults) > 0 {
+		return size{}, video.InvalidFields(faults...)
+	}
+	return box, nil
+}
+
+// idIn returns the video in the URL of a watch page or of a public embed page. The scheme is not
+// compared: links are often written without it.
+func idIn(raw, base string) (video.ID, bool) {
+	own, err := url.Parse(base)
+	if err != nil {
+		return "", false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || !strings.EqualFold(u.Host, own.Host) || u.Scheme != "http" && u.Scheme != "https" {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(u.Path, own.Path)
+	if !ok {
+		return "", false
+	}
+	for _, prefix := range []string{"/watch/", "/embed/"} {
+		if text, ok := strings.CutPrefix(rest, prefix); ok {
+			id, err := video.ParseID("url", text)
+			return id, err == nil
+		}
+	}
+	return "", false
+}

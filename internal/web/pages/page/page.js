@@ -1,0 +1,102 @@
+// What a page does beside playing: it waits for a video that is not ready, and helps to share it.
+
+const stage = document.querySelector("#stage");
+const pause = 2500, longest = 10_000; // milliseconds between two questions
+
+if (stage) {
+  if (stage.dataset.settled !== "true") follow();
+  prepareSharing();
+}
+
+// follow asks how the video goes on, until it does not any more.
+async function follow() {
+  for (let wait = pause; ; wait = Math.min(wait * 1.1, longest)) {
+    await new Promise((done) => setTimeout(done, wait));
+    if (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+    let state;
+    try {
+      const url = new URL(location.href);
+      url.searchParams.set("state", "");
+      const response = await fetch(url);
+      if ([403, 404].includes(response.status)) return location.reload(); // the page says why
+      if (!response.ok) continue;
+      state = await response.json();
+    } catch {
+      continue; // the connection will be back
+    }
+    show(state);
+    if (state.settled) return;
+  }
+}
+
+function show(state) {
+  const facts = document.querySelector("#facts");
+  if (facts) setText(facts, state.facts);
+  if (!state.playable) return showWaiting(state);
+  const player = stage.querySelector("spool-player") ?? addPlayer(state);
+  for (const name of ["mp4", "poster", "storyboard"]) {
+    if (state[name] && player.getAttribute(name) !== state[name]) player.setAttribute(name, state[name]);
+  }
+  if (state.duration > 0) player.setAttribute("duration", state.duration);
+  player.toggleAttribute("making", state.making);
+}
+
+function showWaiting(state) {
+  const waiting = stage.querySelector(".waiting");
+  if (!waiting) return;
+  waiting.classList.toggle("failed", state.failed);
+  setText(waiting.querySelector(".heading"), state.heading);
+  setText(waiting.querySelector(".message"), state.message);
+  const progress = waiting.querySelector("progress");
+  progress.value = state.progress;
+  progress.hidden = state.failed || !state.making;
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// addPlayer goes over from waiting to playing. It plays at once if the address says so.
+function addPlayer(state) {
+  const player = document.createElement("spool-player"), wish = stage.dataset;
+  const attributes = { hls: state.hls, "video-id": wish.id, "video-title": wish.title, "page-keys": "", eager: "" };
+  for (const name of ["autoplay", "muted", "loop"]) if (wish[name] === "true") attributes[name] = "";
+  for (const name of ["start", "captions"]) if (wish[name]) attributes[name] = wish[name];
+  for (const [name, value] of Object.entries(attributes)) player.setAttribute(name, value);
+  stage.classList.toggle("tall", state.tall);
+  stage.replaceChildren(player);
+  return player;
+}
+
+function prepareSharing() {
+  const button = document.querySelector("#share"), box = document.querySelector("#sharing");
+  if (!button) return;
+  button.addEventListener("click", () => {
+    box.hidden = !box.hidden;
+    button.setAttribute("aria-expanded", String(!box.hidden));
+    if (!box.hidden) showMoment();
+  });
+  for (const copy of box.querySelectorAll("[data-copy]")) copy.addEventListener("click", () => copyField(copy));
+  document.querySelector("#moment").addEventListener("change", showMoment);
+}
+
+// showMoment writes the link to where the player is.
+function showMoment() {
+  const link = document.querySelector("#link"), at = Math.floor(document.querySelector("spool-player")?.media?.currentTime ?? 0);
+  const url = new URL(document.querySelector("link[rel=canonical]").href);
+  if (document.querySelector("#moment").checked && at > 0) url.searchParams.set("start", at);
+  link.value = url.href;
+  setText(document.querySelector("#moment-time"), `${Math.floor(at / 60)}:${String(at % 60).padStart(2, "0")}`);
+}
+
+async function copyField(button) {
+  const field = document.getElementById(button.dataset.copy), said = document.querySelector("#copied");
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+  } catch {
+    return setText(said, "Press Ctrl+C or ⌘C to copy."); // without https, browsers do not let a page copy
+  }
+  setText(said, "Copied.");
+  setTimeout(() => setText(said, ""), 3000);
+}

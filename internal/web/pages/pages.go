@@ -1,0 +1,113 @@
+// Package pages serves the pages that people without an API key see: /watch/{id} with a public video,
+// /embed/… with the player alone, for frames in other sites, and /oembed, which tells other sites how
+// to show it.
+//
+// Pages are made on the server with html/template, so that a link shows its title and picture where it
+// is pasted, and every title is escaped. A video that is not playable yet has a page too: its script
+// asks for the state (the same URL with ?state) and puts the player there when there is something to
+// play.
+//
+// The pages need no key, and each costs a query or two, so the requests of each client address are
+// limited. Their content security policy allows the scripts of this server and nothing inline. Only
+// embed pages may be shown in frames.
+package pages
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/assets"
+	"github.com/spool-video/spool/internal/web/player"
+)
+
+//go:embed page template
+var embedded embed.FS
+
+// Catalog finds videos for anybody.
+type Catalog interface {
+	Watch(ctx context.Context, id video.ID, base string) (catalog.PlaybackInfo, error)
+	Embed(ctx context.Context, token string, id video.ID, base string) (catalog.PlaybackInfo, error)
+}
+
+// Config holds the settings.
+type Config struct {
+	// Origins are URLs, other than that of the page, which videos are played from.
+	Origins []string
+	// Base returns the base of the URLs in the response to a request.
+	Base func(*http.Request) (string, error)
+	// Client returns the network of the client that made a request.
+	Client func(*http.Request) netip.Prefix
+	// Unlimited lets each client make as many requests as it likes.
+	Unlimited bool
+}
+
+type pages struct {
+	Config
+	catalog   Catalog
+	limit     *limiter
+	templates *template.Template
+	player    *assets.Files
+	own       *assets.Files
+	policy    string // without frame-ancestors
+}
+
+// Register adds the pages, their files and the player's to mux.
+func Register(mux *http.ServeMux, c Catalog, config Config) error {
+	p := &pages{Config: config, catalog: c, limit: newLimiter(config.Unlimited)}
+	var err error
+	if p.policy, err = policyFor(config.Origins); err != nil {
+		return err
+	}
+	if p.templates, err = template.ParseFS(embedded, "template/*.html"); err != nil {
+		return fmt.Errorf("read the templates of pages: %w", err)
+	}
+	if p.player, err = player.Load(); err != nil {
+		return err
+	}
+	files, err := fs.Sub(embedded, "page")
+	if err != nil {
+		return err
+	}
+	if p.own, err = assets.Load("pages", files); err != nil {
+		return err
+	}
+	player.Register(mux, p.player)
+	p.own.Register(mux)
+	mux.HandleFunc("GET /watch/{id}", p.limited(p.watch))
+	mux.HandleFunc("GET /embed/{id}", p.limited(p.embedPublic))
+	mux.HandleFunc("GET /embed/{token}/{id}", p.limited(p.embedPrivate))
+	mux.HandleFunc("GET /oembed", p.oembed)
+	return nil
+}
+
+// policyFor returns the Content-Security-Policy of all pages, up to the frames that they may be in.
+// blob: is how hls.js hands the stream to the browser.
+func policyFor(urls []string) (string, error) {
+	sources := []string{"'self'"}
+	for _, raw := range urls {
+		if raw == "" {
+			continue
+		}
+		u, err := url.Parse(raw)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'*") {
+			return "", fmt.Errorf("pages cannot allow %q: it is not an http or https URL", raw)
+		}
+		if origin := u.Scheme + "://" + u.Host; !slices.Contains(sources, origin) {
+			sources = append(sources, origin)
+		}
+	}
+	allowed := strings.Join(sources, " ")
+	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src " + allowed + "; img-src " + allowed + "; " +
+		"media-src blob: " + allowed + "; base-uri 'none'; form-action 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types spool-player; frame-ancestors ", nil
+}

@@ -1,0 +1,287 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/video"
+)
+
+const (
+	base     = "https://video.example.com/spool"
+	publicID = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+	nasty    = `<script>alert(1)</script>"'&`
+)
+
+// shelf is a catalog of one public video.
+type shelf struct{ v catalog.PlaybackInfo }
+
+func (s shelf) Watch(_ context.Context, id video.ID, base string) (catalog.PlaybackInfo, error) {
+	if id != publicID {
+		return catalog.PlaybackInfo{}, video.VideoNotFound()
+	}
+	info := s.v
+	info.URLs = playback.PublicURLs(info.Video, base)
+	return info, nil
+}
+
+func (s shelf) Embed(_ context.Context, token string, _ video.ID, _ string) (catalog.PlaybackInfo, error) {
+	switch token {
+	case "late":
+		return catalog.PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "late"}
+	default:
+		return catalog.PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "forged"}
+	}
+}
+
+func ready() catalog.PlaybackInfo {
+	v := video.Video{
+		ID: publicID, Title: nasty, IsPublic: true, Status: video.Ready, Duration: 83 * time.Second, CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+		Files: []video.File{{Name: video.PosterFile}},
+		Resolutions: []video.Resolution{
+			{Name: "1080p", Status: video.Ready, Width: 1920, Height: 1080},
+			{Name: "480p", Status: video.Ready, Width: 854, Height: 480},
+			{Name: "240p", Status: video.Processing},
+		},
+	}
+	s := catalog.State{Video: v, Progress: 1, Settled: true}
+	for _, r := range v.Resolutions {
+		s.Resolutions = append(s.Resolutions, catalog.ResolutionState{Resolution: r})
+	}
+	return catalog.PlaybackInfo{State: s}
+}
+
+func serve(t *testing.T, info catalog.PlaybackInfo) http.Handler {
+	t.Helper()
+	mux := http.NewServeMux()
+	err := Register(mux, shelf{info}, Config{
+		Origins: []string{base, "https://bucket.example.com"},
+		Base:    func(*http.Request) (string, error) { return base, nil },
+		Client:  func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mux
+}
+
+func get(t *testing.T, h http.Handler, path string) (*http.Response, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	res := w.Result()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+func TestTheWatchPageEscapesEverything(t *testing.T) {
+	t.Parallel()
+	res, body := get(t, serve(t, ready()), "/watch/"+publicID+"?start=12.5&captions=%22x&autoplay=1")
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("the page is %d %s", res.StatusCode, body)
+	}
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, nasty) {
+		t.Errorf("the title is markup in %s", body)
+	}
+	for _, want := range []string{
+		`<title>&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;</title>`,
+		`<meta property="og:image" content="` + base + `/v/` + publicID + `/poster.jpg">`,
+		`<meta property="og:video" content="` + base + `/v/` + publicID + `/480p.mp4">`,
+		`<meta property="og:image:width" content="1280">`,
+		`<meta name="twitter:player" content="` + base + `/embed/` + publicID + `">`,
+		`type="application/json+oembed" href="` + base + `/oembed?format=json&amp;url=https%3A%2F%2Fvideo.example.com%2Fspool%2Fwatch%2F` + publicID + `"`,
+		`<p class="facts" id="facts">1:23 · 1920 × 1080 · 4 May 2026</p>`,
+		`hls="` + base + `/v/` + publicID + `/master.m3u8"`,
+		` start="12.5"`, ` autoplay`, ` eager`,
+		`src="../player/`,
+		`aspect-ratio: 16 / 9; border: 0`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(body, " captions=") || strings.Contains(body, " muted") {
+		t.Error("the page has something that nobody asked for")
+	}
+}
+
+func TestOnlyEmbedPagesMayBeFramed(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ready())
+	for path, want := range map[string]string{
+		"/watch/" + publicID:                      "frame-ancestors 'none'",
+		"/watch/x":                                "frame-ancestors 'none'",
+		"/embed/" + publicID:                      "frame-ancestors *",
+		"/embed/late/" + publicID:                 "frame-ancestors *",
+		"/embed/" + publicID + "?start=1&muted=1": "frame-ancestors *",
+	} {
+		res, _ := get(t, h, path)
+		policy := res.Header.Get("Content-Security-Policy")
+		if !strings.HasSuffix(policy, want) || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
+			t.Errorf("the policy of %s is %q, want %s", path, policy, want)
+		}
+		if !strings.Contains(policy, "media-src blob: 'self' https://video.example.com https://bucket.example.com;") {
+			t.Errorf("the policy of %s is %q, without the origins", path, policy)
+		}
+	}
+}
+
+func TestRefusalsArePages(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ready())
+	for _, tt := range []struct {
+		path   string
+		status int
+		says   string
+	}{
+		{"/watch/0198c5b6-7d5e-7c3a-9b1e-000000000000", 404, "There is no such video"},
+		{"/watch/not-an-id", 404, "There is no such video"},
+		{"/embed/not-an-id", 404, "There is no such video"},
+		{"/embed/late/" + publicID, 403, "This link has expired"},
+		{"/embed/forged/" + publicID, 403, "This link does not work"},
+	} {
+		res, body := get(t, h, tt.path)
+		if res.StatusCode != tt.status || !strings.Contains(body, "<h1>"+tt.says+"</h1>") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s is %d %s, want a page with %q", tt.path, res.StatusCode, body, tt.says)
+		}
+		if res.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s is cached as %q", tt.path, res.Header.Get("Cache-Control"))
+		}
+	}
+	res, body := get(t, h, "/embed/late/"+publicID+"?state")
+	if res.StatusCode != 403 || !strings.Contains(body, `"code":"url_expired"`) {
+		t.Errorf("the state is %d %s, want a problem", res.StatusCode, body)
+	}
+}
+
+func TestPagesOfVideosThatCannotBePlayed(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[video.Status]string{
+		video.PendingUpload: "Not here yet",
+		video.Processing:    "Getting ready",
+		video.Fail:          "The file is not a film &amp; not a picture.",
+	} {
+		info := ready()
+		info.Video.Status, info.Resolutions, info.Settled = status, nil, status == video.Fail
+		if status == video.Fail {
+			info.Video.Failure = &video.Failure{Code: "not_a_video", Message: "The file is not a film & not a picture."}
+		}
+		res, body := get(t, serve(t, info), "/watch/"+publicID)
+		if res.StatusCode != 200 || !strings.Contains(body, want) || strings.Contains(body, "<spool-player") {
+			t.Errorf("the page of a video that is %s is %d %s", status, res.StatusCode, body)
+		}
+		_, text := get(t, serve(t, info), "/watch/"+publicID+"?state")
+		var s state
+		if err := json.Unmarshal([]byte(text), &s); err != nil || s.Playable || s.Failed != (status == video.Fail) {
+			t.Errorf("the state of a video that is %s is %s %v", status, text, err)
+		}
+	}
+}
+
+func TestOEmbed(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ready())
+	ask := func(query string) (*http.Response, oembedAnswer, string) {
+		res, body := get(t, h, "/oembed?"+query)
+		var a oembedAnswer
+		_ = json.Unmarshal([]byte(body), &a) // of an error it is another shape
+		return res, a, body
+	}
+	watch, embed := url.QueryEscape(base+"/watch/"+publicID), url.QueryEscape("http://VIDEO.example.com/spool/embed/"+publicID)
+	for query, want := range map[string]size{
+		"url=" + watch:                                   {1280, 720},
+		"url=" + embed + "&format=json":                  {1280, 720},
+		"url=" + watch + "&maxwidth=640":                 {640, 360},
+		"url=" + watch + "&maxwidth=640&maxheight=90":    {160, 90},
+		"url=" + watch + "&maxwidth=3000&maxheight=2000": {1920, 1080},
+	} {
+		res, a, body := ask(query)
+		if res.StatusCode != 200 || a.Width != want.width || a.Height != want.height || a.Type != "video" || a.Version != "1.0" || a.Title != nasty {
+			t.Errorf("%s is %d %s, want %v", query, res.StatusCode, body, want)
+		}
+		if !strings.HasPrefix(a.HTML, `<iframe src="`+base+`/embed/`+publicID+`" title="&lt;script&gt;`) {
+			t.Errorf("%s gives the code %s", query, a.HTML)
+		}
+		if has := a.ThumbnailURL != ""; has != (want.width >= 1280) || has && a.ThumbnailWidth != 1280 {
+			t.Errorf("%s gives the picture %s with %d pixels", query, a.ThumbnailURL, a.ThumbnailWidth)
+		}
+	}
+	for query, status := range map[string]int{
+		"url=" + watch + "&format=xml":     501,
+		"url=" + watch + "&maxwidth=0":     400,
+		"url=" + watch + "&maxheight=wide": 400,
+		"":                                 404,
+		"url=" + url.QueryEscape("https://other.example.com/watch/"+publicID):                 404,
+		"url=" + url.QueryEscape(base+"/watch/x"):                                             404,
+		"url=" + url.QueryEscape(base+"/embed/token/"+publicID):                               404,
+		"url=" + url.QueryEscape(base+"/watch/"+strings.Replace(publicID, "0198", "0199", 1)): 404,
+	} {
+		if res, _, body := ask(query); res.StatusCode != status || res.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s is %d %s, want %d", query, res.StatusCode, body, status)
+		}
+	}
+}
+
+func TestOneClientCannotAskForEver(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	l := newLimiter(false)
+	l.now = func() time.Time { return now }
+	one, other := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
+	for i := range burst {
+		if err := l.allow(one); err != nil {
+			t.Fatalf("request %d is refused: %v", i, err)
+		}
+	}
+	if err := l.allow(one); video.KindOf(err) != video.RateLimited {
+		t.Errorf("request %d is not refused: %v", burst, err)
+	}
+	if err := l.allow(other); err != nil {
+		t.Errorf("another client is refused: %v", err)
+	}
+	now = now.Add(time.Second)
+	if err := l.allow(one); err != nil {
+		t.Errorf("a second later it is refused: %v", err)
+	}
+	if off := newLimiter(true); off.allow(one) != nil || len(off.clients) > 0 {
+		t.Error("a limit that is off limits")
+	}
+}
+
+func TestTheFileForOldBrowsers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		heights []int
+		want    string
+	}{
+		{[]int{1080, 480, 240}, "480p"},
+		{[]int{240, 480, 1080}, "480p"},
+		{[]int{2160, 1080}, "1080p"},
+		{[]int{1080, 2160}, "1080p"},
+		{nil, ""},
+	} {
+		info := catalog.PlaybackInfo{URLs: playback.URLs{Resolutions: map[video.Name]playback.ResolutionURLs{}}}
+		for _, h := range tt.heights {
+			name := video.Name(strconv.Itoa(h) + "p")
+			info.Resolutions = append(info.Resolutions, catalog.ResolutionState{Resolution: video.Resolution{Name: name, Status: video.Ready, Width: h * 2, Height: h}})
+			info.URLs.Resolutions[name] = playback.ResolutionURLs{Rendition: string(name)}
+		}
+		if got := fileOf(info); got != tt.want {
+			t.Errorf("of %v it is %q, want %q", tt.heights, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package pages
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// state is what a page shows of a video, and what its script asks for while the video is not finished.
+type state struct {
+	Playable bool    `json:"playable"`
+	Making   bool    `json:"making"` // more is to come
+	Settled  bool    `json:"settled"`
+	Progress float64 `json:"progress"`
+	Heading  string  `json:"heading"` // what is shown in the place of the player
+	Message  string  `json:"message"`
+	Failed   bool    `json:"failed"`
+
+	HLS        string  `json:"hls"`
+	MP4        string  `json:"mp4"`
+	Poster     string  `json:"poster"`
+	Storyboard string  `json:"storyboard"`
+	Duration   float64 `json:"duration"` // seconds
+	Tall       bool    `json:"tall"`     // higher than wide
+	Facts      string  `json:"facts"`
+}
+
+// Percent is the progress as people read it.
+func (s state) Percent() int { return int(s.Progress * 100) }
+
+// storyboardFile is the name of the file with the pictures above the time line.
+const storyboardFile = "storyboard.vtt"
+
+func stateOf(info catalog.PlaybackInfo) state {
+	v := info.Video
+	s := state{
+		Playable: playable(info.State), Making: v.Status == video.Processing, Settled: info.Settled, Progress: info.Progress,
+		HLS: info.URLs.HLS, MP4: fileOf(info), Duration: v.Duration.Seconds(),
+	}
+	for _, f := range info.URLs.Files {
+		switch f.Name {
+		case video.PosterFile:
+			s.Poster = f.URL
+		case storyboardFile:
+			s.Storyboard = f.URL
+		}
+	}
+	size := sizeOf(info)
+	s.Tall = size.height > size.width
+	s.Facts = facts(info)
+	if !s.Playable {
+		s.Heading, s.Message, s.Failed = inWords(v)
+	}
+	return s
+}
+
+// playable reports whether there is something to play.
+func playable(s catalog.State) bool {
+	for _, r := range s.Resolutions {
+		if r.Status == video.Ready {
+			return true
+		}
+	}
+	return false
+}
+
+// inWords says where a video stands that cannot be played.
+func inWords(v video.Video) (heading, message string, failed bool) {
+	switch v.Status {
+	case video.PendingUpload:
+		return "Not here yet", "This video has not been uploaded yet. It starts here as soon as it can be played.", false
+	case video.Processing:
+		return "Getting ready", "This video is being prepared. It starts here as soon as it can be played.", false
+	case video.Fail:
+		message := "Something went wrong while it was prepared."
+		if v.Failure != nil {
+			message = v.Failure.Message
+		}
+		return "This video cannot be played", message, true
+	default:
+		return "Nothing to play", "All of this video's versions were deleted.", true
+	}
+}
+
+// maxFallback is the short side of the file for browsers without adaptive streaming.
+const maxFallback = 720
+
+// fileOf returns the URL of the best MP4 file that is not too large, or of the smallest.
+func fileOf(info catalog.PlaybackInfo) string {
+	best, side := "", 0
+	for _, r := range info.Resolutions {
+		short := min(r.Width, r.Height)
+		if r.Status != video.Ready {
+			continue
+		}
+		fits, better := short <= maxFallback, short > side
+		if side > maxFallback {
+			better = short < side
+		}
+		if best == "" || (fits || side > maxFallback) && better {
+			best, side = info.URLs.Resolutions[r.Name].Rendition, short
+		}
+	}
+	return best
+}
+
+// size is that of a picture, in pixels.
+type size struct{ width, height int }
+
+// sizeOf returns the size of the largest rendition, or 16:9 while there is none.
+func sizeOf(info catalog.PlaybackInfo) size {
+	var largest size
+	for _, r := range info.Resolutions {
+		if r.Width > largest.width {
+			largest = size{r.Width, r.Height}
+		}
+	}
+	if largest.width == 0 || largest.height == 0 {
+		return size{1280, 720}
+	}
+	return largest
+}
+
+// within returns the size scaled down to fit into a box.
+func (s size) within(width, height int) size {
+	scale := min(1, float64(width)/float64(s.width), float64(height)/float64(s.height))
+	return size{max(1, int(float64(s.width)*scale+0.5)), max(1, int(float64(s.height)*scale+0.5))}
+}
+
+// facts is the line below the title.
+func facts(info catalog.PlaybackInfo) string {
+	var all []string
+	if d := info.Video.Duration; d > 0 {
+		all = append(all, clock(d))
+	}
+	var best video.Name
+	side := 0
+	for _, r := range info.Resolutions {
+		if short := min(r.Width, r.Height); r.Status == video.Ready && short > side {
+			best, side = r.Name, short
+		}
+	}
+	if best != "" {
+		s := sizeOf(info)
+		all = append(all, fmt.Sprintf("%d × %d", s.width, s.height))
+	}
+	all = append(all, info.Video.CreatedAt.UTC().Format("2 January 2006"))
+	return strings.Join(all, " · ")
+}
+
+// clock writes a duration as players do: 1:02:03.
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// wish is what the query of an address asks of the player.
+type wish struct {
+	Autoplay, Muted, Loop bool
+	Start                 string // seconds; "": where one left
+	Captions              string // a language; "": none
+}
+
+var language = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$`)
+
+func wishOf(q url.Values) wish {
+	on := func(name string) bool { return q.Get(name) == "1" || q.Get(name) == "true" }
+	w := wish{Autoplay: on("autoplay"), Muted: on("muted"), Loop: on("loop")}
+	if start, err := strconv.ParseFloat(q.Get("start"), 64); err == nil && start >= 0 && start < 1e7 {
+		w.Start = strconv.FormatFloat(start, 'f', -1, 64)
+	}
+	if c := q.Get("captions"); language.MatchString(c) {
+		w.Captions = c
+	}
+	return w
+}

@@ -1,0 +1,217 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/player"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// Who may show a page in a frame.
+const (
+	nobody   = "'none'"
+	everyone = "*"
+)
+
+// watch answers GET /watch/{id}.
+func (p *pages) watch(w http.ResponseWriter, r *http.Request) error {
+	info, err := p.public(r)
+	if err != nil {
+		return err
+	}
+	return p.show(w, r, info, frame{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
+}
+
+// embedPublic answers GET /embed/{id}.
+func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
+	info, err := p.public(r)
+	if err != nil {
+		return err
+	}
+	return p.show(w, r, info, frame{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
+}
+
+// embedPrivate answers GET /embed/{token}/{id}.
+func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
+	base, id, err := p.asked(r)
+	if err != nil {
+		return err
+	}
+	info, err := p.catalog.Embed(r.Context(), r.PathValue("token"), id, base)
+	if err != nil {
+		return err
+	}
+	return p.show(w, r, info, frame{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
+}
+
+// public returns the public video that a request asks for.
+func (p *pages) public(r *http.Request) (catalog.PlaybackInfo, error) {
+	base, id, err := p.asked(r)
+	if err != nil {
+		return catalog.PlaybackInfo{}, err
+	}
+	return p.catalog.Watch(r.Context(), id, base)
+}
+
+func (p *pages) asked(r *http.Request) (base string, id video.ID, err error) {
+	if base, err = p.Base(r); err != nil {
+		return "", "", err
+	}
+	if id, err = video.ParseID("id", r.PathValue("id")); err != nil {
+		return "", "", video.VideoNotFound()
+	}
+	return base, id, nil
+}
+
+// publicCache lets caches hold the page of a finished video for a moment. A deletion must be noticed,
+// and the video itself is gone at once.
+func publicCache(info catalog.PlaybackInfo) string {
+	if !info.Settled {
+		return "no-store"
+	}
+	return "public, max-age=30"
+}
+
+// frame is what distinguishes the pages with a video.
+type frame struct {
+	template  string
+	root      string // the relative URL of /
+	ancestors string // who may show it in a frame
+	cache     string
+}
+
+// show answers with a page, or with the state of its video.
+func (p *pages) show(w http.ResponseWriter, r *http.Request, info catalog.PlaybackInfo, f frame) error {
+	s := stateOf(info)
+	if r.URL.Query().Has("state") {
+		return writeJSON(w, r, s, "no-store")
+	}
+	base, err := p.Base(r)
+	if err != nil {
+		return err
+	}
+	page := pageData{
+		chrome: p.chrome(f.root), State: s, Title: info.Video.Title, Wish: wishOf(r.URL.Query()),
+		Card: cardOf(info, base), ID: string(info.Video.ID),
+		Eager: f.ancestors == nobody, // a site may show many players
+	}
+	if info.Video.IsPublic {
+		w.Header().Set("Link", "<"+page.Card.OEmbed+`>; rel="alternate"; type="application/json+oembed"`)
+	}
+	return p.write(w, r, http.StatusOK, f, page)
+}
+
+// chrome is what every page needs.
+type chrome struct {
+	Root   string // the relative URL of /
+	Player string // the URLs of modules
+	Chrome string
+	HLS    string
+	Script string
+	Style  string
+	Icon   string
+}
+
+func (p *pages) chrome(root string) chrome {
+	return chrome{
+		Root: root, Player: root + p.player.Path(player.Entry), Chrome: root + p.player.Path("media-chrome.js"), HLS: root + p.player.Path("hls.js"),
+		Script: root + p.own.Path("page.js"), Style: root + p.own.Path("page.css"), Icon: root + p.own.Path("icon.svg"),
+	}
+}
+
+type pageData struct {
+	chrome
+	State state
+	Wish  wish
+	Card  card
+	Title string
+	ID    string
+	Eager bool // loads the beginning before anybody presses play
+}
+
+// write sends a page.
+func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, f frame, data any) error {
+	var body bytes.Buffer
+	if err := p.templates.ExecuteTemplate(&body, f.template, data); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", p.policy+f.ancestors)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // the URL of an embed page is a secret
+	h.Set("Cache-Control", f.cache)
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body.Bytes()) // fails if the client has disconnected
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, r *http.Request, v any, cache string) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", cache)
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(append(body, '\n')) // fails if the client has disconnected
+	}
+	return nil
+}
+
+// refuse answers with a page that says what is wrong, or, to a script, with a problem.
+func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if r.URL.Query().Has("state") {
+		problem.Write(w, r, err)
+		return
+	}
+	pr := problem.Of(r, err)
+	for name, values := range pr.GetHeaders() {
+		w.Header()[name] = values
+	}
+	root, ancestors := "../", nobody
+	if strings.HasPrefix(r.URL.Path, "/embed/") {
+		ancestors = everyone
+		root = strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
+	}
+	data := struct {
+		chrome
+		refusal
+		Embedded  bool
+		RequestID string
+	}{p.chrome(root), refusalOf(pr), ancestors == everyone, pr.RequestID}
+	f := frame{template: "refused.html", root: root, ancestors: ancestors, cache: "no-store"}
+	if err := p.write(w, r, pr.Status, f, data); err != nil {
+		problem.Write(w, r, err)
+	}
+}
+
+// refusal is a problem in the words of people who watch videos.
+type refusal struct{ Heading, Advice string }
+
+func refusalOf(p *problem.Problem) refusal {
+	switch {
+	case p.Code == "url_expired":
+		return refusal{"This link has expired", "Links to private videos work for a limited time. Reload the page that you came from, or ask whoever sent you the link for a new one."}
+	case p.Status == http.StatusForbidden:
+		return refusal{"This link does not work", "It is incomplete or was changed. Check that you copied all of it, or ask for it again."}
+	case p.Status == http.StatusNotFound:
+		return refusal{"There is no such video", "It was deleted, it is private, or the link has a mistake."}
+	case p.Status == http.StatusTooManyRequests:
+		return refusal{"A moment, please", "Many requests come from your network right now. Try again in a few seconds."}
+	default:
+		return refusal{"This did not work", "The server has a problem. Try again in a minute."}
+	}
+}
