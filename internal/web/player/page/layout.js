@@ -84,7 +84,7 @@ function timeLine() {
 function controlBar() {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
-    el("media-time-display", { showduration: "" }), el("span", { class: "gap" }),
+    el("media-time-display", { showduration: "", notoggle: "" }), el("span", { class: "gap" }),
     el("media-captions-button"), el("media-settings-menu-button", {}, gear()), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
 }
@@ -106,8 +106,14 @@ function gear() {
 
 function settingsMenu() {
   const back = (text) => el("div", { slot: "title" }, text);
-  return el("media-settings-menu", { hidden: "", anchor: "auto" },
+  const menu = el("media-settings-menu", { hidden: "", anchor: "auto" },
     el("media-settings-menu-item", {}, "Quality", el("media-rendition-menu", { slot: "submenu", hidden: "" }, back("Quality"))),
     el("media-settings-menu-item", {}, "Speed", el("media-playback-rate-menu", { slot: "submenu", hidden: "", rates: "0.5 0.75 1 1.25 1.5 2" }, back("Speed"))),
     el("media-settings-menu-item", {}, "Captions", el("media-captions-menu", { slot: "submenu", hidden: "" }, back("Captions"))));
+  for (const one of [menu, ...menu.querySelectorAll("[slot=submenu]")]) {
+    const button = one.shadowRoot.querySelector("button[part~=back]");
+    button.setAttribute("role", "menuitem"); // a menu must not contain a mere button
+    button.setAttribute("aria-label", `${one.querySelector(":scope > [slot=title]")?.textContent ?? ""}: back to all settings`);
+  }
+  return menu;
 }

@@ -42,9 +42,7 @@ export class Source {
     if (!this.#options.hls) return this.#loadFile();
     if (prefersNative(this.#media)) {
       this.#loading = "native";
-      this.#media.preload = "auto";
-      this.#media.src = this.#options.hls;
-      return;
+      return this.#setSource(this.#options.hls);
     }
     this.#loading = "hls";
     this.#loadHLS();
@@ -101,7 +99,7 @@ export class Source {
     });
     hls.on(Hls.Events.SUBTITLE_TRACKS_UPDATED, () => this.#chooseCaptions());
     hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal) this.#hlsFailed(Hls, error); });
-    hls.attachMedia(this.#media);
+    this.#keepPlaying(() => hls.attachMedia(this.#media));
     hls.loadSource(this.#options.hls);
   }
 
@@ -150,9 +148,22 @@ export class Source {
     this.#media.videoRenditions.set([]);
     const file = this.#options.mp4();
     if (!file) return this.#options.onProblem(words.undecodable);
-    this.#media.preload = "auto";
-    this.#media.src = file;
-    if (this.#begun) this.#media.play().catch(() => {});
+    this.#setSource(file);
+  }
+
+  #setSource(url) {
+    this.#keepPlaying(() => {
+      this.#media.preload = "auto";
+      this.#media.src = url;
+    });
+  }
+
+  // keepPlaying changes the source. That pauses an element whose play button was pressed before it had
+  // one.
+  #keepPlaying(change) {
+    const playing = !this.#media.paused;
+    change();
+    if (playing) this.#media.play().catch(() => {});
   }
 
   // mediaFailed hears the errors of the element itself. Those of hls.js come by hlsFailed.

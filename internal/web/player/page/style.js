@@ -84,7 +84,7 @@ button:hover { background: #e7eaf4; }
 button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem {
   position: absolute; inset: 0; display: grid; place-content: center; justify-items: center; gap: 14px; padding: 20px;
-  text-align: center; font-size: 16px; background: rgb(12 14 19 / 92%);
+  text-align: center; font-size: 16px; background: rgb(12 14 19 / 97%);
 }
 .problem p { margin: 0; max-width: 30em; }
 .problem button { padding: 8px 18px; font-size: 14px; }
