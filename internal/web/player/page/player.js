@@ -25,7 +25,6 @@ export class SpoolPlayer extends HTMLElement {
     super();
     const root = this.attachShadow({ mode: "open", delegatesFocus: true });
     root.adoptedStyleSheets = this.#layout.sheets;
-    root.append(...this.#layout.nodes);
     this.#listen(this.media);
     this.#layout.controller.addEventListener("keydown", (event) => this.#pressedDigit(event));
     this.#layout.again.addEventListener("click", () => this.reload(true));
@@ -36,6 +35,7 @@ export class SpoolPlayer extends HTMLElement {
   get media() { return this.#layout.video; }
 
   connectedCallback() {
+    if (!this.shadowRoot.hasChildNodes()) this.shadowRoot.append(...this.#layout.nodes); // they take their settings when they are connected
     if (!this.hasAttribute("tabindex")) this.#layout.controller.tabIndex = 0;
     this.media.muted = this.hasAttribute("muted");
     this.media.loop = this.hasAttribute("loop");

@@ -31,7 +31,7 @@ media-controller {
 }
 video { width: 100%; height: 100%; object-fit: contain; }
 video::cue { background: rgb(0 0 0 / 72%); color: #fff; font: 500 1em/1.35 system-ui, sans-serif; }
-media-poster-image { width: 100%; height: 100%; --media-object-fit: cover; }
+media-poster-image { width: 100%; height: 100%; }
 
 .controls {
   width: 100%; padding-top: 56px; pointer-events: none;
