@@ -22,13 +22,15 @@ export class Layout {
   #timer = 0;
 
   constructor() {
-    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", keyboardforwardseekoffset: "5", keyboardbackwardseekoffset: "5" },
+    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5" },
       this.video, this.#poster,
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", "loading-delay": "400" }), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
       settingsMenu(),
       el("div", { class: "controls" }, timeLine(), controlBar()));
+    // media-chrome keeps volume and language in a storage that some browsers refuse in frames of other sites.
+    if (!hasStorage()) for (const name of ["novolumepref", "nomutedpref", "nosubtitleslangpref"]) this.controller.setAttribute(name, "");
     this.nodes = [this.controller, this.#problem];
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
@@ -74,6 +76,14 @@ export class Layout {
   }
 
   hideProblem() { this.#problem.hidden = true; }
+}
+
+function hasStorage() {
+  try {
+    return window.localStorage !== null;
+  } catch {
+    return false;
+  }
 }
 
 function timeLine() {

@@ -31,6 +31,8 @@ media-controller {
 }
 video { width: 100%; height: 100%; object-fit: contain; }
 video::cue { background: rgb(0 0 0 / 72%); color: #fff; font: 500 1em/1.35 system-ui, sans-serif; }
+video::-webkit-media-text-track-container { transition: transform 0.2s; }
+media-controller:not([userinactive]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
 media-poster-image { width: 100%; height: 100%; }
 
 .controls {
