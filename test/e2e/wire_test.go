@@ -49,6 +49,8 @@ type watch struct {
 	HLSURL          string                `json:"hlsUrl"`
 	DASHURL         string                `json:"dashUrl"`
 	PosterURL       string                `json:"posterUrl"`
+	EmbedURL        string                `json:"embedUrl"`
+	WatchURL        string                `json:"watchUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Failure         *failure              `json:"failure"`

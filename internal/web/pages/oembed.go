@@ -58,22 +58,26 @@ type frameCode struct {
 
 // responsiveCode is an iframe that is as wide as what surrounds it.
 func responsiveCode(embed, title string, s size) string {
-	ratio := s.within(1<<20, 1<<20)
-	d := gcd(ratio.width, ratio.height)
-	return code(responsiveFrame, frameCode{embed, title, ratio.width / d, ratio.height / d})
+	r := s.ratio()
+	return code(responsiveFrame, frameCode{embed, title, r.width, r.height})
+}
+
+// ratio returns the shape of a picture. Sizes are rounded to even numbers, so that of a usual shape is
+// not exact: 426 × 240 is 16:9.
+func (s size) ratio() size {
+	is := float64(s.width) / float64(s.height)
+	for _, usual := range []size{{16, 9}, {9, 16}, {4, 3}, {3, 4}, {1, 1}, {21, 9}} {
+		if want := float64(usual.width) / float64(usual.height); math.Abs(is/want-1) < 0.01 {
+			return usual
+		}
+	}
+	return s
 }
 
 func code(t *template.Template, f frameCode) string {
 	var out bytes.Buffer
 	_ = t.Execute(&out, f) // it writes to memory, and has all it needs
 	return out.String()
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return max(1, a)
 }
 
 // oembedAnswer is the answer of oembed.com's specification for a video.

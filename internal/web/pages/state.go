@@ -156,7 +156,7 @@ func facts(info catalog.PlaybackInfo) string {
 
 // clock writes a duration as players do: 1:02:03.
 func clock(d time.Duration) string {
-	s := int(d.Round(time.Second).Seconds())
+	s := int(d.Seconds())
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 	}

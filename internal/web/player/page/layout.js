@@ -22,13 +22,15 @@ export class Layout {
   #timer = 0;
 
   constructor() {
-    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", keyboardforwardseekoffset: "5", keyboardbackwardseekoffset: "5" },
+    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5" },
       this.video, this.#poster,
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", "loading-delay": "400" }), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
       settingsMenu(),
       el("div", { class: "controls" }, timeLine(), controlBar()));
+    // media-chrome keeps volume and language in a storage that some browsers refuse in frames of other sites.
+    if (!hasStorage()) for (const name of ["novolumepref", "nomutedpref", "nosubtitleslangpref"]) this.controller.setAttribute(name, "");
     this.nodes = [this.controller, this.#problem];
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
@@ -76,6 +78,14 @@ export class Layout {
   hideProblem() { this.#problem.hidden = true; }
 }
 
+function hasStorage() {
+  try {
+    return window.localStorage !== null;
+  } catch {
+    return false;
+  }
+}
+
 function timeLine() {
   return el("media-control-bar", { class: "line" },
     el("media-time-range", {}, el("media-preview-thumbnail", { slot: "preview" }), el("media-preview-time-display", { slot: "preview" })));
@@ -84,7 +94,7 @@ function timeLine() {
 function controlBar() {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
-    el("media-time-display", { showduration: "" }), el("span", { class: "gap" }),
+    el("media-time-display", { showduration: "", notoggle: "" }), el("span", { class: "gap" }),
     el("media-captions-button"), el("media-settings-menu-button", {}, gear()), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
 }
@@ -106,8 +116,14 @@ function gear() {
 
 function settingsMenu() {
   const back = (text) => el("div", { slot: "title" }, text);
-  return el("media-settings-menu", { hidden: "", anchor: "auto" },
+  const menu = el("media-settings-menu", { hidden: "", anchor: "auto" },
     el("media-settings-menu-item", {}, "Quality", el("media-rendition-menu", { slot: "submenu", hidden: "" }, back("Quality"))),
     el("media-settings-menu-item", {}, "Speed", el("media-playback-rate-menu", { slot: "submenu", hidden: "", rates: "0.5 0.75 1 1.25 1.5 2" }, back("Speed"))),
     el("media-settings-menu-item", {}, "Captions", el("media-captions-menu", { slot: "submenu", hidden: "" }, back("Captions"))));
+  for (const one of [menu, ...menu.querySelectorAll("[slot=submenu]")]) {
+    const button = one.shadowRoot.querySelector("button[part~=back]");
+    button.setAttribute("role", "menuitem"); // a menu must not contain a mere button
+    button.setAttribute("aria-label", `${one.querySelector(":scope > [slot=title]")?.textContent ?? ""}: back to all settings`);
+  }
+  return menu;
 }

@@ -25,17 +25,18 @@ export class SpoolPlayer extends HTMLElement {
     super();
     const root = this.attachShadow({ mode: "open", delegatesFocus: true });
     root.adoptedStyleSheets = this.#layout.sheets;
-    root.append(...this.#layout.nodes);
     this.#listen(this.media);
     this.#layout.controller.addEventListener("keydown", (event) => this.#pressedDigit(event));
     this.#layout.again.addEventListener("click", () => this.reload(true));
     this.#layout.restart.addEventListener("click", () => this.#startOver());
+    this.addEventListener("click", () => this.#takeFocus());
     this.addEventListener("pointerenter", () => this.#warmUp());
   }
 
   get media() { return this.#layout.video; }
 
   connectedCallback() {
+    if (!this.shadowRoot.hasChildNodes()) this.shadowRoot.append(...this.#layout.nodes); // they take their settings when they are connected
     if (!this.hasAttribute("tabindex")) this.#layout.controller.tabIndex = 0;
     this.media.muted = this.hasAttribute("muted");
     this.media.loop = this.hasAttribute("loop");
@@ -104,6 +105,12 @@ export class SpoolPlayer extends HTMLElement {
     return this.#resumedAt;
   }
 
+  // takeFocus lets keys work after a click on the picture, or on the large button, which goes away.
+  #takeFocus() {
+    const focused = this.shadowRoot.activeElement;
+    if (!focused || focused.classList.contains("big")) this.#layout.controller.focus({ preventScroll: true });
+  }
+
   // warmUp loads what is needed to begin, when somebody is about to press play.
   #warmUp() {
     if (this.#source && this.media.paused) this.#source.load(false);
@@ -122,7 +129,7 @@ export class SpoolPlayer extends HTMLElement {
   }
 
   #listen(media) {
-    media.addEventListener("play", () => { this.#wanted = true; this.#source?.load(true); });
+    media.addEventListener("play", () => { this.#wanted = true; this.#source?.load(true); if (this.shadowRoot.activeElement) this.#takeFocus(); });
     media.addEventListener("pause", () => { this.#wanted = false; this.#remember(); });
     media.addEventListener("loadedmetadata", () => { if (this.#wanted) media.play().catch(() => {}); });
     media.addEventListener("playing", () => this.#began());
@@ -199,7 +206,7 @@ export class SpoolPlayer extends HTMLElement {
     if (!this.hasAttribute("page-keys") || event.defaultPrevented || event.target !== document.body) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const key = new KeyboardEvent("keydown", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true });
-    if (!/^([0-9kmfcjl<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
+    if (!/^([0-9kmfcpjl<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
     event.preventDefault(); // space would scroll
     this.#layout.controller.dispatchEvent(key);
     this.#layout.controller.dispatchEvent(new KeyboardEvent("keyup", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true }));

@@ -22,12 +22,14 @@ export class Source {
   #begun = false; // somebody pressed play
   #onError = () => this.#mediaFailed();
   #onLoaded = () => this.#goToStart();
+  #onTrack = () => this.#chooseCaptions();
 
   constructor(media, options) {
     this.#media = media;
     this.#options = options;
     media.addEventListener("error", this.#onError);
     media.addEventListener("loadedmetadata", this.#onLoaded);
+    media.textTracks.addEventListener("addtrack", this.#onTrack);
     media.videoRenditions ??= new Renditions();
     media.videoRenditions.onchoose = (level) => this.#chooseLevel(level);
   }
@@ -42,9 +44,7 @@ export class Source {
     if (!this.#options.hls) return this.#loadFile();
     if (prefersNative(this.#media)) {
       this.#loading = "native";
-      this.#media.preload = "auto";
-      this.#media.src = this.#options.hls;
-      return;
+      return this.#setSource(this.#options.hls);
     }
     this.#loading = "hls";
     this.#loadHLS();
@@ -53,6 +53,7 @@ export class Source {
   close() {
     this.#media.removeEventListener("error", this.#onError);
     this.#media.removeEventListener("loadedmetadata", this.#onLoaded);
+    this.#media.textTracks.removeEventListener("addtrack", this.#onTrack);
     this.#media.videoRenditions.set([]);
     this.#hls?.destroy();
     this.#hls = null;
@@ -92,6 +93,7 @@ export class Source {
       abrEwmaDefaultEstimate: 4_000_000, // bits per second
       maxBufferLength: bufferLength(this.#begun),
       backBufferLength: 60,
+      subtitlePreference: this.#options.captions ? { lang: this.#options.captions } : undefined,
     });
     this.#hls = hls;
     hls.on(Hls.Events.MANIFEST_PARSED, () => { if (this.#hls === hls) this.#listLevels(); });
@@ -99,9 +101,8 @@ export class Source {
       this.complete = !details.live;
       this.#options.onLive(details.live);
     });
-    hls.on(Hls.Events.SUBTITLE_TRACKS_UPDATED, () => this.#chooseCaptions());
     hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal) this.#hlsFailed(Hls, error); });
-    hls.attachMedia(this.#media);
+    this.#keepPlaying(() => hls.attachMedia(this.#media));
     hls.loadSource(this.#options.hls);
   }
 
@@ -118,14 +119,18 @@ export class Source {
     this.#hls.nextLevel = level;
   }
 
+  // chooseCaptions shows a track in the language that was asked for, where hls.js does not.
   #chooseCaptions() {
+    if (this.#loading === "hls") return;
     const wanted = this.#options.captions?.toLowerCase();
-    if (!wanted || !this.#hls) return;
-    const languages = this.#hls.subtitleTracks.map((track) => (track.lang ?? "").toLowerCase());
-    const found = [languages.indexOf(wanted), languages.findIndex((l) => l.split("-")[0] === wanted.split("-")[0])].find((i) => i >= 0);
-    if (found === undefined) return;
-    this.#hls.subtitleDisplay = true;
-    this.#hls.subtitleTrack = found;
+    const tracks = [...this.#media.textTracks].filter((t) => t.kind === "subtitles" || t.kind === "captions");
+    if (!wanted || tracks.some((t) => t.mode === "showing")) return;
+    const languages = tracks.map((t) => t.language.toLowerCase());
+    const same = languages.indexOf(wanted), related = languages.findIndex((l) => l.split("-")[0] === wanted.split("-")[0]);
+    const found = tracks[same >= 0 ? same : related];
+    if (!found) return;
+    this.#options.captions = null; // what the viewer chooses afterwards counts
+    found.mode = "showing";
   }
 
   #hlsFailed(Hls, error) {
@@ -150,9 +155,22 @@ export class Source {
     this.#media.videoRenditions.set([]);
     const file = this.#options.mp4();
     if (!file) return this.#options.onProblem(words.undecodable);
-    this.#media.preload = "auto";
-    this.#media.src = file;
-    if (this.#begun) this.#media.play().catch(() => {});
+    this.#setSource(file);
+  }
+
+  #setSource(url) {
+    this.#keepPlaying(() => {
+      this.#media.preload = "auto";
+      this.#media.src = url;
+    });
+  }
+
+  // keepPlaying changes the source. That pauses an element whose play button was pressed before it had
+  // one.
+  #keepPlaying(change) {
+    const playing = !this.#media.paused;
+    change();
+    if (playing) this.#media.play().catch(() => {});
   }
 
   // mediaFailed hears the errors of the element itself. Those of hls.js come by hlsFailed.

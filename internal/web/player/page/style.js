@@ -31,7 +31,9 @@ media-controller {
 }
 video { width: 100%; height: 100%; object-fit: contain; }
 video::cue { background: rgb(0 0 0 / 72%); color: #fff; font: 500 1em/1.35 system-ui, sans-serif; }
-media-poster-image { width: 100%; height: 100%; --media-object-fit: cover; }
+video::-webkit-media-text-track-container { transition: transform 0.2s; }
+media-controller:not([userinactive]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
+media-poster-image { width: 100%; height: 100%; }
 
 .controls {
   width: 100%; padding-top: 56px; pointer-events: none;
@@ -84,7 +86,7 @@ button:hover { background: #e7eaf4; }
 button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem {
   position: absolute; inset: 0; display: grid; place-content: center; justify-items: center; gap: 14px; padding: 20px;
-  text-align: center; font-size: 16px; background: rgb(12 14 19 / 92%);
+  text-align: center; font-size: 16px; background: rgb(12 14 19 / 97%);
 }
 .problem p { margin: 0; max-width: 30em; }
 .problem button { padding: 8px 18px; font-size: 14px; }
