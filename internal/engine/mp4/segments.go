@@ -49,6 +49,7 @@ type Segment struct {
 	Start, End int64
 	Frames     int
 	Size       int64 // bytes, as it is sent
+	KeySize    int64 // bytes of its first frame alone, likewise; 0 for audio
 
 	mark // where it begins
 }
@@ -101,6 +102,10 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	for i := range s.list {
 		for f := range s.fragments(i) {
 			s.list[i].Size += s.headSize(f) + f.media
+		}
+		if s.video {
+			f := s.keyframe(i)
+			s.list[i].KeySize = s.headSize(f) + f.media
 		}
 	}
 	return s, nil
@@ -189,6 +194,7 @@ type fragment struct {
 	entry   int
 	media   int64 // bytes of ranges
 	ranges  []Range
+	shown   int64 // ticks for which its only sample is shown; 0: as long as the file says
 }
 
 // fragments yields the parts of a segment. It is one, unless the decoder
@@ -219,4 +225,12 @@ func (f *fragment) add(r Range) {
 		return
 	}
 	f.ranges = append(f.ranges, r)
+}
+
+// keyframe returns the first frame of a segment, shown until the next segment.
+func (s *Segments) keyframe(n int) fragment {
+	m := s.list[n].mark
+	f := fragment{mark: m, entry: s.spans[m.span].entry, shown: s.list[n].End - s.list[n].Start}
+	f.add(Range{m.at, m.at + int64(s.samples[m.sample].size)})
+	return f
 }

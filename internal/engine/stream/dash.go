@@ -3,11 +3,7 @@ package stream
 import (
 	"encoding/xml"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
-
-	"github.com/spool-video/spool/internal/engine/mp4"
 )
 
 // The types below are the parts of an MPD (ISO/IEC 23009-1) that we use.
@@ -60,31 +56,30 @@ type timelineRun struct {
 	Repeats int    `xml:"r,attr,omitempty"`
 }
 
-// DASHManifest is MasterPlaylist and each MediaPlaylist in one, for DASH
+// DASHManifest is MasterPlaylist and each media playlist in one, for DASH
 // players. The segments are the same.
-func DASHManifest(renditions []Rendition) ([]byte, error) {
-	variants, audio := variantsOf(renditions)
+func DASHManifest(p Presentation) ([]byte, error) {
 	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
 	var length float64
 	codecs := map[string]int{} // the set of each codec: players switch within a set only
-	for _, v := range variants {
-		p := v.Index.Video
-		r := represent(v.Name, p, v.trackStats)
-		r.Width, r.Height, r.FrameRate = p.Width, p.Height, fmt.Sprintf("%.0f/1000", math.Round(v.rate*1000))
-		set, there := codecs[codecOf(p)]
+	for _, t := range p.Video {
+		set, there := codecs[t.codec()]
 		if !there {
-			set, codecs[codecOf(p)] = len(m.Sets), len(m.Sets)
+			set, codecs[t.codec()] = len(m.Sets), len(m.Sets)
 			m.Sets = append(m.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
 		}
+		s := t.stats()
+		r := represent(t, s)
+		r.Width, r.Height, r.FrameRate = t.Width, t.Height, s.rate.String()
 		m.Sets[set].Representations = append(m.Sets[set].Representations, r)
-		length = max(length, v.length)
+		length = max(length, s.length)
 	}
-	if audio != nil {
-		stats := statsOf(audio)
-		r := represent(AudioTrack, audio, stats)
-		r.SamplingRate, r.Channels = audio.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", audio.Channels}
+	if t := p.Audio; t != nil {
+		s := t.stats()
+		r := represent(*t, s)
+		r.SamplingRate, r.Channels = t.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", t.Channels}
 		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
-		length = max(length, stats.length)
+		length = max(length, s.length)
 	}
 	m.Duration = fmt.Sprintf("PT%.6fS", length)
 	text, err := xml.MarshalIndent(m, "", " ")
@@ -94,19 +89,19 @@ func DASHManifest(renditions []Rendition) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
 }
 
-func represent(name string, s *mp4.Segments, m trackStats) representation {
-	t := segmentTemplate{Timescale: s.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
-	for i, g := range s.List() {
+func represent(t Track, s stats) representation {
+	template := segmentTemplate{Timescale: t.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
+	for i, g := range t.Segments {
 		length := g.End - g.Start
-		if i > 0 && t.Timeline[len(t.Timeline)-1].Length == length {
-			t.Timeline[len(t.Timeline)-1].Repeats++
+		if i > 0 && template.Timeline[len(template.Timeline)-1].Length == length {
+			template.Timeline[len(template.Timeline)-1].Repeats++
 			continue
 		}
 		run := timelineRun{Length: length}
 		if i == 0 {
 			run.Start = &g.Start
 		}
-		t.Timeline = append(t.Timeline, run)
+		template.Timeline = append(template.Timeline, run)
 	}
-	return representation{ID: name, Bandwidth: m.peak, Codecs: strings.Join(s.Codecs, ","), Template: t}
+	return representation{ID: t.Name, Bandwidth: s.peak, Codecs: codecList(t.Codecs), Template: template}
 }

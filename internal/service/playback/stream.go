@@ -18,7 +18,7 @@ import (
 // openStream makes a file of a stream. Whatever is in memory, the storage is asked first whether the
 // rendition file is there: a deleted one has no stream.
 func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
-	if f.Kind == stream.Segment {
+	if f.Kind == stream.Segment || f.Kind == stream.Frame {
 		return p.openSegment(ctx, area, id, f)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -34,7 +34,16 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 	if f.Kind == stream.Init {
 		return newDocument(track.Init, file.Info().Modified), nil
 	}
-	return newDocument(stream.MediaPlaylist(f.Track, track), file.Info().Modified), nil
+	all, err := p.renditions(ctx, area, id) // the target duration is the same in all playlists
+	if err != nil {
+		return nil, err
+	}
+	t, target := stream.TrackOf(f.Track, track), stream.Present(all).Target()
+	list := t.Playlist(target, false)
+	if f.Kind == stream.FramesPlaylist {
+		list = t.FramesPlaylist(target, false)
+	}
+	return newDocument(list.Encode(), file.Info().Modified), nil
 }
 
 // openOverview makes the list of renditions. It has no modification time: the deletion of a
@@ -44,9 +53,10 @@ func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.I
 	if err != nil {
 		return nil, err
 	}
-	text := stream.MasterPlaylist(all)
+	show := stream.Present(all)
+	text := stream.MasterPlaylist(show)
 	if k == stream.Manifest {
-		text, err = stream.DASHManifest(all)
+		text, err = stream.DASHManifest(show)
 	}
 	return newDocument(text, time.Time{}), err
 }
@@ -73,7 +83,11 @@ func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID
 		file.Close()
 		return nil, noSuchFile()
 	}
-	parts, err := track.Segment(f.Number)
+	cut := track.Segment
+	if f.Kind == stream.Frame {
+		cut = track.KeyFrame
+	}
+	parts, err := cut(f.Number)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, file.Info().Key, err)
