@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -28,7 +29,8 @@ type Segments struct {
 
 	id      uint32 // of the track
 	video   bool
-	setups  [][]byte // the parameter sets that precede the first sample after a change of the decoder configuration; nil if there is one configuration
+	setups  [][]byte // the parameter sets of each decoder configuration; nil if there is one
+	changed int      // the first sample from which on they precede the first sample of each fragment
 	delay   int64    // ticks before the first sample, which no edit list has to express
 	samples []sample
 	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
@@ -74,7 +76,9 @@ func (s *Segments) advance(m *mark) {
 	}
 }
 
-func newSegments(t *track, movieScale uint32) (*Segments, error) {
+// newSegments cuts a track. Of one that is still growing, it leaves out the
+// segments that may change.
+func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
 	s := &Segments{Timescale: int64(t.scale), id: 2, video: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
 	if s.video {
 		s.id = 1
@@ -88,15 +92,17 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 		return nil, err
 	}
 	if len(t.entries) > 1 {
-		s.setups = parameterSets(t.entries)
+		s.setups, s.changed = parameterSets(t.entries), firstChange(t.spans)
 	}
-	if s.Init, err = s.buildInit(t, movieScale); err != nil {
+	s.readSamples(t)
+	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length, growing); err != nil || len(s.list) == 0 {
+		return s, err
+	}
+	mediaTime, err := s.schedule(t)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.readSamples(t); err != nil {
-		return nil, err
-	}
-	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length); err != nil {
+	if s.Init, err = s.buildInit(t, mediaTime, movieScale); err != nil {
 		return nil, err
 	}
 	for i := range s.list {
@@ -111,33 +117,64 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	return s, nil
 }
 
-// readSamples keeps what the tables say about each sample. The composition
-// offsets are recomputed from the presentation times.
-func (s *Segments) readSamples(t *track) error {
+// firstChange returns the first sample whose decoder configuration is not that of
+// the init segment.
+func firstChange(spans []span) (sample int) {
+	for _, s := range spans {
+		if s.entry != 0 {
+			return sample
+		}
+		sample += s.samples
+	}
+	return sample
+}
+
+// readSamples keeps what the tables say about each sample.
+func (s *Segments) readSamples(t *track) {
 	s.samples = make([]sample, 0, len(t.sizes))
-	var decoded int64
 	for i, count := range t.stts.SampleCount {
 		for range count {
-			n := len(s.samples)
-			offset := t.pts[n] - t.edit.delay + t.edit.mediaTime - decoded
-			if offset < math.MinInt32 || offset > math.MaxInt32 {
-				return errors.New("a sample is shown too long after it is decoded")
-			}
-			s.samples = append(s.samples, sample{t.sizes[n], t.stts.SampleTimeDelta[i], int32(offset)})
-			decoded += int64(t.stts.SampleTimeDelta[i])
+			s.samples = append(s.samples, sample{size: t.sizes[len(s.samples)], duration: t.stts.SampleTimeDelta[i]})
 		}
 	}
-	if decoded > maxTicks {
-		return errors.New("the track is too long")
+}
+
+// schedule computes the composition offsets and returns the media time of the
+// edit list. In the file, that is the delay with which no frame of the video is
+// shown before it is decoded. Here it has to be known before all frames are, so
+// it is the delay that the first segment needs. Where a later one needs more,
+// its offsets are negative.
+func (s *Segments) schedule(t *track) (mediaTime int64, err error) {
+	first, decoded := slices.Min(t.pts), int64(0)
+	var needed, ofAll int64
+	for i, x := range s.samples {
+		late := first + decoded - t.pts[i]
+		if i < s.list[0].Frames {
+			needed = max(needed, late)
+		}
+		ofAll = max(ofAll, late)
+		decoded += int64(x.duration)
 	}
-	return nil
+	if decoded > maxTicks {
+		return 0, errors.New("the track is too long")
+	}
+	mediaTime, decoded = t.edit.mediaTime-ofAll+needed, 0
+	for i := range s.samples {
+		offset := t.pts[i] - t.edit.delay + mediaTime - decoded
+		if offset < math.MinInt32 || offset > math.MaxInt32 {
+			return 0, errors.New("a sample is shown too long after it is decoded")
+		}
+		s.samples[i].offset = int32(offset)
+		decoded += int64(s.samples[i].duration)
+	}
+	return mediaTime, nil
 }
 
 // cutAtKeyframes decides where segments begin: at the first keyframe of each segmentLength
 // of the timeline. All renditions of a video have these keyframes at the same
 // frames, so they are cut at the same times. Encoders put a keyframe at the
 // frame nearest to its time, which may be a tick too early.
-func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
+func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
 		return errors.New("the track does not start with a keyframe")
 	}
@@ -156,6 +193,10 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 		}
 		s.advance(&m)
 	}
+	if growing {
+		s.withdrawLast(slices.Max(pts)-current.Start, length/4)
+		return nil
+	}
 	if end <= current.Start {
 		return errors.New("the track ends before its last segment starts")
 	}
@@ -168,6 +209,14 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 func (s *Segments) add(g Segment, end int64, sample int) {
 	g.End, g.Frames = end, sample-g.sample
 	s.list = append(s.list, g)
+}
+
+// withdrawLast removes the last segment of a growing track if it may have to be
+// joined with the one that follows, of which only so much is known.
+func (s *Segments) withdrawLast(known, least int64) {
+	if n := len(s.list); n > 0 && known < least {
+		s.list = s.list[:n-1]
+	}
 }
 
 // joinLast joins a short last segment to the one before.
