@@ -64,7 +64,7 @@ func (w *Worker) encodeLarge(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return err
 	}
-	return w.Tasks.FinishLargeChunk(ctx, v.ID, t.Number, files)
+	return pipeline.NewEarlyParts(w.Tasks).FinishLargeChunk(ctx, v.ID, t.Number, files)
 }
 
 // encodeSet encodes a chunk at one set of renditions.
@@ -108,13 +108,13 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 	stop()
 	switch {
 	case errors.Is(err, encode.ErrNoAudio) && t.Number > 0:
-		return w.Tasks.EndAudio(ctx, v.ID, t.Number)
+		return pipeline.NewEarlyParts(w.Tasks).EndAudio(ctx, v.ID, t.Number)
 	case errors.Is(err, encode.ErrNoAudio):
 		return w.Tasks.Skip(ctx, t)
 	case err != nil:
 		return conversion(err)
 	}
-	return w.Tasks.FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
+	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

@@ -50,6 +50,9 @@ func (p MediaPlaylist) Encode() []byte {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n#EXT-X-PLAYLIST-TYPE:%s\n", hlsVersion, p.Target, kind)
+	if p.Growing { // players would begin near the end of what is there
+		b.WriteString("#EXT-X-START:TIME-OFFSET=0,PRECISE=YES\n")
+	}
 	if p.FramesOnly {
 		b.WriteString("#EXT-X-I-FRAMES-ONLY\n")
 	} else if p.Init != "" {

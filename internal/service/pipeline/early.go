@@ -73,6 +73,27 @@ func stepsOf(kind queue.Kind, steps []store.Step, count int) []store.Step {
 	return all
 }
 
+// EarlyParts records the parts that only a video has that is played while it is encoded.
+type EarlyParts struct{ tasks *Tasks }
+
+// NewEarlyParts returns what records parts for the workers that call t.
+func NewEarlyParts(t *Tasks) EarlyParts { return EarlyParts{t} }
+
+// FinishLargeChunk is FinishChunk for the large renditions.
+func (e EarlyParts) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
+	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, files)
+}
+
+// FinishAudioPiece stores a piece of the audio, which has so many packets.
+func (e EarlyParts) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
+	return e.tasks.finishAudio(ctx, id, piece, packets, path)
+}
+
+// EndAudio records that the audio ends before a piece.
+func (e EarlyParts) EndAudio(ctx context.Context, id video.ID, piece int) error {
+	return e.tasks.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: ended})
+}
+
 // packetSeconds is when a packet of the audio begins.
 func packetSeconds(n int64) float64 { return float64(n) * 1024 / 48_000 }
 

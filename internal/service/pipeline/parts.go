@@ -25,11 +25,6 @@ func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files [
 	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, files)
 }
 
-// FinishLargeChunk is FinishChunk for the large renditions of a video that is played meanwhile.
-func (t *Tasks) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return t.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, files)
-}
-
 func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkFile) error {
 	var frames int64
 	run := newRun()
@@ -48,21 +43,15 @@ func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
 
 // FinishAudio stores the audio of a video.
 func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error {
-	return t.FinishAudioPiece(ctx, id, 0, audible, path)
+	return t.finishAudio(ctx, id, 0, audible, path)
 }
 
-// FinishAudioPiece stores a piece of the audio, which has so many packets.
-func (t *Tasks) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
+func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, path string) error {
 	run := newRun()
 	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
 		return fmt.Errorf("store audio: %w", err)
 	}
 	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: int64(packets), run: run})
-}
-
-// EndAudio records that the audio ends before a piece.
-func (t *Tasks) EndAudio(ctx context.Context, id video.ID, piece int) error {
-	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: ended})
 }
 
 const (

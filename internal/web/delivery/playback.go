@@ -71,6 +71,9 @@ func play(w http.ResponseWriter, r *http.Request, cache string, open func() (pla
 		return err
 	}
 	defer object.Close()
+	if playback.Grows(object) {
+		cache = "no-cache"
+	}
 	serve(w, r, object, r.PathValue("file"), cache)
 	return nil
 }
