@@ -11,6 +11,9 @@ type Early struct {
 	// Large is how many renditions, the first ones of the plan, are encoded after
 	// all chunks of the others.
 	Large int `json:"large,omitempty"`
+	// Delay is how many ticks of Plan.Timescale before its time each frame is
+	// decoded. It is the same in all parts, however the encoder reorders them.
+	Delay int64 `json:"delay"`
 	// Pieces are the packets of the audio at which a new piece begins; the first
 	// piece begins at packet 0.
 	Pieces []int64 `json:"pieces,omitempty"`
@@ -47,6 +50,14 @@ func (p *Plan) Only(s Set) (part *Plan, first int) {
 	}
 	pass.Renditions = pass.Renditions[large:]
 	return pass, p.First + large
+}
+
+// DecodeDelay is Early.Delay, or 0 for a video that has none.
+func (p *Plan) DecodeDelay() int64 {
+	if p.Early == nil {
+		return 0
+	}
+	return p.Early.Delay
 }
 
 // AudioPieces is how many pieces the audio is encoded in.

@@ -145,7 +145,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
 	}
 	path := filepath.Join(dir, "rendition.mp4")
-	sum, err := join(ctx, path, parts, v.Plan.Duration)
+	sum, err := join(ctx, path, parts, mp4.Timing{Length: v.Plan.Duration, Delay: v.Plan.DecodeDelay()})
 	if errors.Is(err, mp4.ErrTimes) {
 		w.log.InfoContext(ctx, "the chunk files cannot be joined", "task", t.String(), "err", err)
 		return video.Failf(video.Corrupt, "The file's timestamps make no sense: its pictures overlap in time.")
@@ -164,13 +164,13 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 }
 
 // join writes the rendition that the chunk files make to path and checks it.
-func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, length time.Duration) (mp4.Summary, error) {
+func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, timing mp4.Timing) (mp4.Summary, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
 	defer f.Close()
-	sum, err := mp4.Assemble(cancellableFile{ctx, f}, inputs(parts.Chunks), inputs(parts.Audio), length)
+	sum, err := mp4.AssembleTimed(cancellableFile{ctx, f}, inputs(parts.Chunks), inputs(parts.Audio), timing)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}

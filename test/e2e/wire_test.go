@@ -51,6 +51,7 @@ type watch struct {
 	PosterURL       string                `json:"posterUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
+	Playable        bool                  `json:"playable"`
 	Failure         *failure              `json:"failure"`
 	Warnings        []failure             `json:"warnings"`
 }

@@ -35,7 +35,21 @@ const copyBuffer = 256 << 10
 // as the one before. It ends at length at the latest, unless length is 0, which
 // means unknown.
 func Assemble(w io.Writer, chunks []Input, audio []Input, length time.Duration) (Summary, error) {
-	video, err := newVideoTrack(chunks, length)
+	return AssembleTimed(w, chunks, audio, Timing{Length: length})
+}
+
+// Timing is what is known of a video before all of its chunks are there.
+type Timing struct {
+	Length time.Duration // see Assemble
+	// Delay is how many ticks before its time a frame is decoded. 0 means as few as
+	// possible, which depends on all frames. If it is too short, some frames are
+	// decoded later than they are shown, which not every player likes.
+	Delay int64
+}
+
+// AssembleTimed is Assemble for a video whose segments were played before.
+func AssembleTimed(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summary, error) {
+	video, err := newVideoTrack(chunks, timing)
 	if err != nil {
 		return Summary{}, fmt.Errorf("join the video: %w", err)
 	}

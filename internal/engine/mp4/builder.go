@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -94,7 +93,7 @@ func joinAudio(pieces []*Piece) (*trackBuilder, error) {
 }
 
 // newVideoTrack joins the frames of all chunk files, in order.
-func newVideoTrack(chunks []Input, length time.Duration) (*trackBuilder, error) {
+func newVideoTrack(chunks []Input, timing Timing) (*trackBuilder, error) {
 	var pieces []*Piece
 	for i, p := range chunks {
 		piece, err := ReadPiece(p)
@@ -106,12 +105,12 @@ func newVideoTrack(chunks []Input, length time.Duration) (*trackBuilder, error) 
 		}
 		pieces = append(pieces, piece)
 	}
-	return joinVideo(pieces, length)
+	return joinVideo(pieces, timing)
 }
 
 // joinVideo joins the frames of chunk files that have any.
-func joinVideo(pieces []*Piece, length time.Duration) (*trackBuilder, error) {
-	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, length: length}
+func joinVideo(pieces []*Piece, timing Timing) (*trackBuilder, error) {
+	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, timing: timing}
 	for i, p := range pieces {
 		if err := j.add(p, i); err != nil {
 			return nil, fmt.Errorf("chunk %d: %w", i+1, err)
@@ -130,7 +129,7 @@ type joiner struct {
 	pts    []int64        // when each sample is shown, in decode order
 	sorted []int64        // the same in presentation order
 	last   int64          // duration of the last sample
-	length time.Duration  // of the video; 0 if unknown
+	timing Timing
 }
 
 func (j *joiner) add(p *Piece, n int) error {
@@ -221,16 +220,19 @@ func (j *joiner) addTimes(t *track) error {
 
 // schedule decides when each sample is decoded. Decode times are the
 // presentation times in sorted order, moved ahead by the smallest shift with
-// which no frame is shown before it is decoded. So they increase strictly across
-// the joins, whatever reordering each chunk was encoded with.
+// which no frame is shown before it is decoded, or by the one that was decided
+// before. So they increase strictly across the joins, whatever reordering each
+// chunk was encoded with.
 func (j *joiner) schedule() error {
-	var shift int64
-	for i, s := range j.sorted {
-		shift = max(shift, s-j.pts[i])
+	shift := j.timing.Delay
+	if shift <= 0 {
+		for i, s := range j.sorted {
+			shift = max(shift, s-j.pts[i])
+		}
 	}
 	first, n := j.sorted[0], len(j.sorted)
-	if j.length > 0 {
-		left := int64(j.length.Seconds()*float64(j.scale)) - j.sorted[n-1]
+	if j.timing.Length > 0 {
+		left := int64(j.timing.Length.Seconds()*float64(j.scale)) - j.sorted[n-1]
 		j.last = min(j.last, max(left, int64(j.scale)/10)) // a tenth of a second in any case
 	}
 	end := j.sorted[n-1] + j.last
@@ -260,11 +262,14 @@ func (j *joiner) tabulate(shift int64) error {
 			delta = j.sorted[i+1] - s
 		}
 		offset := j.pts[i] - s + shift
-		if delta > math.MaxUint32 || offset > math.MaxInt32 {
+		if delta > math.MaxUint32 || offset > math.MaxInt32 || offset < math.MinInt32 {
 			return fmt.Errorf("the frame at %d/%d s lies too far from its neighbours", s, j.scale)
 		}
 		addDelta(j.stts, uint32(delta))
 		addOffset(j.ctts, uint32(i+1), int32(offset))
+		if offset < 0 {
+			j.ctts.Version = 1
+		}
 	}
 	if len(j.ctts.SampleOffset) == 1 && j.ctts.SampleOffset[0] == 0 {
 		j.ctts = nil

@@ -149,9 +149,9 @@ func (s *Segments) emptyMoof(number uint32, f fragment) *mp4ff.MoofBox {
 // buildInit makes the init segment: the file's own description of the track,
 // including its edit list and its first sample entry, without samples. A
 // duration of zero in the edit list means everything that follows.
-func (s *Segments) buildInit(t *track, mediaTime int64, movieScale uint32) ([]byte, error) {
+func (s *Segments) buildInit(t *track, movieScale uint32) ([]byte, error) {
 	r := &trackBuilder{scale: t.scale, width: t.width, height: t.height, entries: t.entries[:1],
-		edit: edit{mediaTime: mediaTime}, stts: &mp4ff.SttsBox{}}
+		edit: edit{mediaTime: t.edit.mediaTime}, stts: &mp4ff.SttsBox{}}
 	trak, err := r.buildTrak(s.id, movieScale, nil, false)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -89,9 +88,9 @@ func PieceAt(offset int64) (piece int, at int64) {
 // which some pieces are there: the first ones that have any frames. They are
 // exactly those that the finished file will have. What may change with the next
 // piece is left out, unless the pieces are all there will be; so there may be
-// none. length is that of the whole video.
-func GrowingVideo(pieces []*Piece, all bool, length time.Duration) (*Segments, error) {
-	r, err := joinVideo(pieces, length)
+// none. The timing is that of the whole video, with a delay.
+func GrowingVideo(pieces []*Piece, all bool, timing Timing) (*Segments, error) {
+	r, err := joinVideo(pieces, timing)
 	if err != nil {
 		return nil, err
 	}

@@ -37,14 +37,23 @@ func TestGrowingSegmentsAreThoseOfTheFile(t *testing.T) {
 	whole := open(t, makeAudio(t, 0, 20.77))
 	audio := cutAudio(t, whole, 300, 500)
 	chunks := openAll(t, paths)
+	for name, delay := range map[string]int64{"a delay that is enough": scale / 3, "a delay that is too short": 40} {
+		t.Run(name, func(t *testing.T) {
+			growsInto(t, chunks, audio, Timing{Length: 21300 * time.Millisecond, Delay: delay})
+		})
+	}
+}
+
+// growsInto assembles a file and compares it with its pieces.
+func growsInto(t *testing.T, chunks, audio []Input, timing Timing) {
+	t.Helper()
 	film := filepath.Join(t.TempDir(), "film.mp4")
 	f, err := os.Create(film)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	length := 21300 * time.Millisecond
-	sum, err := Assemble(f, chunks, audio, length)
+	sum, err := AssembleTimed(f, chunks, audio, timing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +62,7 @@ func TestGrowingSegmentsAreThoseOfTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	index := readIndex(t, film)
-	grows(t, "video", file, index.Video, chunks, func(p []*Piece, all bool) (*Segments, error) { return GrowingVideo(p, all, length) })
+	grows(t, "video", file, index.Video, chunks, func(p []*Piece, all bool) (*Segments, error) { return GrowingVideo(p, all, timing) })
 	grows(t, "audio", file, index.Audio, audio, func(p []*Piece, all bool) (*Segments, error) { return GrowingAudio(p, all, scale) })
 }
 

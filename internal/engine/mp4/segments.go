@@ -94,15 +94,13 @@ func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
 	if len(t.entries) > 1 {
 		s.setups, s.changed = parameterSets(t.entries), firstChange(t.spans)
 	}
-	s.readSamples(t)
-	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length, growing); err != nil || len(s.list) == 0 {
-		return s, err
-	}
-	mediaTime, err := s.schedule(t)
-	if err != nil {
+	if s.Init, err = s.buildInit(t, movieScale); err != nil {
 		return nil, err
 	}
-	if s.Init, err = s.buildInit(t, mediaTime, movieScale); err != nil {
+	if err := s.readSamples(t); err != nil {
+		return nil, err
+	}
+	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length, growing); err != nil {
 		return nil, err
 	}
 	for i := range s.list {
@@ -129,45 +127,26 @@ func firstChange(spans []span) (sample int) {
 	return sample
 }
 
-// readSamples keeps what the tables say about each sample.
-func (s *Segments) readSamples(t *track) {
+// readSamples keeps what the tables say about each sample. The composition
+// offsets are recomputed from the presentation times.
+func (s *Segments) readSamples(t *track) error {
 	s.samples = make([]sample, 0, len(t.sizes))
+	var decoded int64
 	for i, count := range t.stts.SampleCount {
 		for range count {
-			s.samples = append(s.samples, sample{size: t.sizes[len(s.samples)], duration: t.stts.SampleTimeDelta[i]})
+			n := len(s.samples)
+			offset := t.pts[n] - t.edit.delay + t.edit.mediaTime - decoded
+			if offset < math.MinInt32 || offset > math.MaxInt32 {
+				return errors.New("a sample is shown too long after it is decoded")
+			}
+			s.samples = append(s.samples, sample{t.sizes[n], t.stts.SampleTimeDelta[i], int32(offset)})
+			decoded += int64(t.stts.SampleTimeDelta[i])
 		}
-	}
-}
-
-// schedule computes the composition offsets and returns the media time of the
-// edit list. In the file, that is the delay with which no frame of the video is
-// shown before it is decoded. Here it has to be known before all frames are, so
-// it is the delay that the first segment needs. Where a later one needs more,
-// its offsets are negative.
-func (s *Segments) schedule(t *track) (mediaTime int64, err error) {
-	first, decoded := slices.Min(t.pts), int64(0)
-	var needed, ofAll int64
-	for i, x := range s.samples {
-		late := first + decoded - t.pts[i]
-		if i < s.list[0].Frames {
-			needed = max(needed, late)
-		}
-		ofAll = max(ofAll, late)
-		decoded += int64(x.duration)
 	}
 	if decoded > maxTicks {
-		return 0, errors.New("the track is too long")
+		return errors.New("the track is too long")
 	}
-	mediaTime, decoded = t.edit.mediaTime-ofAll+needed, 0
-	for i := range s.samples {
-		offset := t.pts[i] - t.edit.delay + mediaTime - decoded
-		if offset < math.MinInt32 || offset > math.MaxInt32 {
-			return 0, errors.New("a sample is shown too long after it is decoded")
-		}
-		s.samples[i].offset = int32(offset)
-		decoded += int64(s.samples[i].duration)
-	}
-	return mediaTime, nil
+	return nil
 }
 
 // cutAtKeyframes decides where segments begin: at the first keyframe of each segmentLength

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -12,10 +13,14 @@ const (
 	// take a fraction of the time of the large ones, so that a viewer does not
 	// overtake the encoder.
 	smallSide = 480
-	// maxFrameGap is how long a frame may be shown in a video that plays while it
-	// is encoded. A segment cannot end before the next frame, and the length that
-	// no segment exceeds is announced before all of them are known.
-	maxFrameGap = time.Second
+	// Encoders reorder frames by reorderDepth of them. By so much each frame is
+	// decoded before its time, which has to be decided before all frames are
+	// encoded, and should be short: some players ignore it. A video in which so
+	// many frames take longer than maxDelay is not played early. The length that no
+	// segment exceeds is announced beforehand, too, and no segment can end in the
+	// middle of a frame.
+	reorderDepth = 2
+	maxDelay     = time.Second / 2
 	// packetSamples is how many samples a packet of AAC has.
 	packetSamples, audioRate = 1024, 48_000
 	// firstPiece is the length of the first piece of the audio. Each further piece
@@ -27,22 +32,31 @@ const (
 )
 
 // playsEarly reports whether a video may be played while it is encoded.
-func playsEarly(p *video.Plan, cut Chunking, line *probe.Timeline) bool {
-	if cut.Early <= 0 || p.Duration < cut.Early || line.Untimed || len(p.Jumps) > 0 {
-		return false
-	}
-	longest := int64(p.Input.TimeBase.Ticks(maxFrameGap.Seconds()))
-	for i := 1; i < len(line.Shown); i++ {
-		if line.Shown[i]-line.Shown[i-1] > longest {
-			return false
+func playsEarly(p *video.Plan, cut Chunking, line *probe.Timeline, limit frameLimit) bool {
+	return cut.Early > 0 && p.Duration >= cut.Early && !line.Untimed && len(p.Jumps) == 0 &&
+		p.Input.TimeBase.Seconds(longestReorder(line, limit)) <= maxDelay.Seconds()
+}
+
+// longestReorder returns how long the encoder may hold a frame back.
+func longestReorder(line *probe.Timeline, limit frameLimit) (longest int64) {
+	var kept []int64
+	for i, pts := range line.Shown {
+		if i > 0 && !limit.differ(line.Shown[i-1], pts, line.First) {
+			continue
+		}
+		if kept = append(kept, pts); len(kept) > reorderDepth {
+			longest = max(longest, pts-kept[0])
+			kept = kept[1:]
 		}
 	}
-	return true
+	return longest
 }
 
 // divide decides in which order a video is made that is played meanwhile.
-func divide(p *video.Plan) *video.Early {
+func divide(p *video.Plan, line *probe.Timeline, limit frameLimit) *video.Early {
+	const rounding = 2 // ticks
 	e := &video.Early{Large: len(p.Renditions) - 1}
+	e.Delay = int64(math.Ceil(p.Input.TimeBase.Seconds(longestReorder(line, limit))*float64(p.Timescale))) + rounding
 	for i, r := range p.Renditions {
 		if min(r.Width, r.Height) <= smallSide {
 			e.Large = i
