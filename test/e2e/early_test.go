@@ -19,6 +19,7 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, lastChunkRun, hold)
 	s := start(t, g.tools())
+	t.Run("deleted", func(t *testing.T) { s.in(t).deleteEarly() })
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"720p", "360p", "144p"}}, clip(t, earlyClip))
 	master := s.waitGrown(u)
 	early := s.watchEarly(master)
@@ -44,6 +45,21 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	}
 	if text := string(s.fetch(w.DASHURL)); !strings.Contains(text, `type="static"`) {
 		t.Errorf("the manifest of the finished film is not static:\n%.400s", text)
+	}
+}
+
+// deleteEarly wants that nothing of a film can be played when its deletion is confirmed.
+func (s *server) deleteEarly() {
+	s.t.Helper()
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(s.t, earlyClip))
+	master := s.waitGrown(u)
+	files := []string{"master.m3u8", "manifest.mpd", "144p.m3u8", "144p-init.mp4", "144p-0.m4s", "audio.m3u8", "audio-0.m4s"}
+	for _, file := range files {
+		s.fetch(beside(master, file))
+	}
+	s.deleteVideo(u.ID)
+	for _, file := range files {
+		s.get(beside(master, file)).problem(s.t, http.StatusNotFound, "not_found")
 	}
 }
 
