@@ -44,6 +44,7 @@ type Plan struct {
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Poster     *Poster     `json:"poster,omitempty"`
+	Early      *Early      `json:"early,omitempty"`    // nil: the video can be played when it is ready
 	Warnings   []Warning   `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
 
 	// Head are the bytes of the source that are needed to open it. With them, a
@@ -205,7 +206,7 @@ func (p *Plan) After(earlier *Plan) *Plan {
 		return p
 	}
 	next := *p
-	next.First = len(earlier.Renditions)
+	next.First, next.Early = len(earlier.Renditions), nil
 	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
 	if before := cmp.Or(earlier.Codec, H264); before != cmp.Or(p.Codec, H264) {
 		for i, r := range earlier.Renditions {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -25,6 +26,7 @@ type handler func(w *Worker, ctx context.Context, t queue.Task, v video.Video, d
 var handlers = map[queue.Kind]handler{
 	queue.Inspect:    (*Worker).inspect,
 	queue.Encode:     (*Worker).encode,
+	queue.Large:      (*Worker).encodeLarge,
 	queue.Audio:      (*Worker).encodeAudio,
 	queue.Thumbnails: (*Worker).makeThumbnails,
 	queue.Poster:     (*Worker).makePoster,
@@ -50,24 +52,44 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	files, err := w.encodeSet(ctx, t, v, dir, video.FirstSet)
+	if err != nil {
+		return err
+	}
+	return w.Tasks.FinishChunk(ctx, v.ID, t.Number, files)
+}
+
+func (w *Worker) encodeLarge(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	files, err := w.encodeSet(ctx, t, v, dir, video.LargeSet)
+	if err != nil {
+		return err
+	}
+	return pipeline.NewEarlyParts(w.Tasks).FinishLargeChunk(ctx, v.ID, t.Number, files)
+}
+
+// encodeSet encodes a chunk at one set of renditions.
+func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir string, s video.Set) ([]pipeline.ChunkFile, error) {
 	var outputs []encode.Output
+	part, first := v.Plan.Only(s)
 	began := time.Now()
 	err := w.withSource(ctx, t, v, dir, plan.ChunkSpans(v.Plan, t.Number), func(job ffmpeg.Job) (err error) {
 		began = time.Now()
 		run, report, stop := w.heartbeat(ctx, t)
 		defer stop()
-		outputs, err = w.engine.EncodeChunk(run, job, v.Plan.Pass(), t.Number, report)
+		outputs, err = w.engine.EncodeChunk(run, job, part, t.Number, report)
 		return conversion(err)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
+	if s == video.FirstSet { // the large ones of the same chunk follow
+		w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
+	}
 	chunks := make([]pipeline.ChunkFile, len(outputs))
 	for i, o := range outputs {
-		chunks[i] = pipeline.ChunkFile{Rendition: v.Plan.First + o.Rendition, Path: o.Path, Frames: o.Frames}
+		chunks[i] = pipeline.ChunkFile{Rendition: first + o.Rendition, Path: o.Path, Frames: o.Frames}
 	}
-	return w.Tasks.FinishChunk(ctx, v.ID, t.Number, chunks)
+	return chunks, nil
 }
 
 func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -76,15 +98,23 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	run, report, stop := w.heartbeat(ctx, t)
-	output, err := w.engine.EncodeAudio(run, job, v.Plan, report)
-	stop()
-	if errors.Is(err, encode.ErrNoAudio) {
-		return w.Tasks.Skip(ctx, t)
+	var output encode.Output
+	if v.Plan.Early != nil {
+		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
+	} else if output, err = w.engine.EncodeAudio(run, job, v.Plan, report); err == nil {
+		stop()
+		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
 	}
-	if err != nil {
+	stop()
+	switch {
+	case errors.Is(err, encode.ErrNoAudio) && t.Number > 0:
+		return pipeline.NewEarlyParts(w.Tasks).EndAudio(ctx, v.ID, t.Number)
+	case errors.Is(err, encode.ErrNoAudio):
+		return w.Tasks.Skip(ctx, t)
+	case err != nil:
 		return conversion(err)
 	}
-	return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
+	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -115,7 +145,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
 	}
 	path := filepath.Join(dir, "rendition.mp4")
-	sum, err := join(ctx, path, parts, v.Plan.Duration)
+	sum, err := join(ctx, path, parts, mp4.Timing{Length: v.Plan.Duration, Delay: v.Plan.DecodeDelay()})
 	if errors.Is(err, mp4.ErrTimes) {
 		w.log.InfoContext(ctx, "the chunk files cannot be joined", "task", t.String(), "err", err)
 		return video.Failf(video.Corrupt, "The file's timestamps make no sense: its pictures overlap in time.")
@@ -134,25 +164,26 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 }
 
 // join writes the rendition that the chunk files make to path and checks it.
-func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, length time.Duration) (mp4.Summary, error) {
-	chunks := make([]mp4.Input, len(parts.Chunks))
-	for i, o := range parts.Chunks {
-		chunks[i] = mp4.Input{ReaderAt: storedFile{o}, Size: o.Info().Size}
-	}
-	var audio *mp4.Input
-	if parts.Audio != nil {
-		audio = &mp4.Input{ReaderAt: storedFile{parts.Audio}, Size: parts.Audio.Info().Size}
-	}
+func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, timing mp4.Timing) (mp4.Summary, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
 	defer f.Close()
-	sum, err := mp4.Assemble(cancellableFile{ctx, f}, chunks, audio, length)
+	sum, err := mp4.AssembleTimed(cancellableFile{ctx, f}, inputs(parts.Chunks), inputs(parts.Audio), timing)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
 	return sum, mp4.Verify(mp4.Input{ReaderAt: f, Size: sum.Size}, sum)
+}
+
+// inputs are stored files as the assembly reads them.
+func inputs(files []blob.Object) []mp4.Input {
+	all := make([]mp4.Input, len(files))
+	for i, o := range files {
+		all[i] = mp4.Input{ReaderAt: storedFile{o}, Size: o.Info().Size}
+	}
+	return all
 }
 
 // storedFile is an object that is read in the middle of a conversion. It tells errors of the storage

@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // feed is a player as simple as one can be: it appends the segments of a stream
 // to a real browser's buffers, the first from the smallest rendition and the
@@ -8,7 +11,8 @@ import "testing"
 const feed = `async master => {
   const text = async file => (await fetch(new URL(file, master))).text();
   const bytes = async file => (await fetch(new URL(file, master))).arrayBuffer();
-  const variants = [...(await text(master)).matchAll(/CODECS="(.*?)".*\n(.*)/g)].map(([, codecs, file]) => ({codecs: codecs.split(","), file}));
+  const variants = [...(await text(master)).matchAll(/STREAM-INF:BANDWIDTH=(\d+).*CODECS="(.*?)",RESOLUTION.*\n(\w+\.m3u8)/g)]
+    .map(([, bandwidth, codecs, file]) => ({bandwidth, codecs: codecs.split(","), file})).sort((a, b) => a.bandwidth - b.bandwidth);
   const source = new MediaSource(), video = document.createElement("video");
   document.body.append(video);
   video.muted = true;
@@ -62,5 +66,17 @@ func playInBrowser(t *testing.T, w watch) {
 		if len(ranges) != 1 || !near(ranges[0][0], 0, 0.001) || !near(ranges[0][1], 8, 0.05) {
 			t.Errorf("the browser has %s for %v, want them from 0 to 8 s without a gap", kind, ranges)
 		}
+	}
+}
+
+// playWithHLS plays the same stream with hls.js.
+func playWithHLS(t *testing.T, w watch) {
+	findBrowser(t)
+	got := openTab(t).watch(w.HLSURL)
+	if len(got.Errors) > 0 || !near(got.Time, 8, 0.1) || got.Frames < 100 {
+		t.Errorf("hls.js played %d frames until %f s, with the errors %q", got.Frames, got.Time, got.Errors)
+	}
+	if !slices.Equal(got.Heights, []int{144, 240}) || got.First != 240 || got.Audio != 1 || !slices.Equal(got.Targets, []int{6}) {
+		t.Errorf("hls.js sees %+v", got)
 	}
 }

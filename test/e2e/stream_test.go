@@ -61,8 +61,10 @@ func TestAStreamIsTheVideo(t *testing.T) {
 					want.check(t, "the manifest", perform(t, w.DASHURL, w.DASHURL, v.audio))
 				}
 			}
+			checkStills(t, s, beside(w.HLSURL, strings.TrimSuffix(all[0].file, ".m3u8")+"-iframes.m3u8"), tt.segments)
 			if tt.clip == middleClip {
 				t.Run("in a browser", func(t *testing.T) { playInBrowser(t, w) })
+				t.Run("with hls.js", func(t *testing.T) { playWithHLS(t, w) })
 			}
 		})
 	}
@@ -94,6 +96,22 @@ func checkVariant(t testing.TB, v variant, r resolution, pictures, sound track) 
 	}
 }
 
+// checkStills decodes the single frames of a playlist for players that wind.
+func checkStills(t testing.TB, s *server, url string, want int) {
+	t.Helper()
+	if text := string(s.fetch(url)); !strings.Contains(text, "#EXT-X-I-FRAMES-ONLY\n") {
+		t.Errorf("the playlist is not one of frames:\n%s", text)
+	}
+	stills := s.track(url)
+	file := filepath.Join(t.TempDir(), "stills.mp4")
+	if err := os.WriteFile(file, slices.Concat(append([][]byte{stills.init}, stills.segments...)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(t, file); len(got) != want {
+		t.Errorf("the playlist has %d stills, want %d", len(got), want)
+	}
+}
+
 // TestAStreamComesAndGoesWithItsRenditions: renditions are offered when they can be
 // played, and are dead when their deletion is confirmed.
 func TestAStreamComesAndGoesWithItsRenditions(t *testing.T) {
@@ -114,7 +132,7 @@ func TestAStreamComesAndGoesWithItsRenditions(t *testing.T) {
 	if w.HLSURL != master || len(s.variants(master)) != 2 {
 		t.Fatalf("the stream of a ready video is %s with %+v, it was announced as %s", w.HLSURL, s.variants(master), master)
 	}
-	small := []string{"144p.m3u8", "144p-init.mp4", "144p-0.m4s"}
+	small := []string{"144p.m3u8", "144p-init.mp4", "144p-0.m4s", "144p-iframes.m3u8", "144p-iframes-0.m4s"}
 	rest := []string{"240p.m3u8", "240p-init.mp4", "240p-0.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
 	all := append(slices.Clone(small), rest...)
 	all = append(all, "master.m3u8", "manifest.mpd")
@@ -166,7 +184,7 @@ func TestFilesOfStreamsAreServedLikeVideos(t *testing.T) {
 			})
 		}
 	}
-	for _, file := range []string{"144p-1.m4s", "144p--1.m4s", "144p-00.m4s", "144p-x.m4s", "240p.m3u8", "999p-0.m4s", "audio.mp4",
+	for _, file := range []string{"144p-1.m4s", "144p-iframes-1.m4s", "audio-iframes.m3u8", "144p--1.m4s", "144p-00.m4s", "144p-x.m4s", "240p.m3u8", "999p-0.m4s", "audio.mp4",
 		"144p-99999999999999999999.m4s", "master.m3u8%2F..%2F144p.m3u8", "..%2F..%2Fspool.db", "Master.m3u8", "144p.m3u8%00"} {
 		s.get(beside(public.HLSURL, file)).problem(t, http.StatusNotFound, "not_found")
 	}

@@ -18,7 +18,7 @@ type variant struct {
 }
 
 var (
-	variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-BANDWIDTH=(\d+),CODECS="([^"]*)",RESOLUTION=(\w+),FRAME-RATE=([0-9.]+)(,AUDIO="audio")?\n(\S+)\n`)
+	variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-BANDWIDTH=(\d+),CODECS="([^"]*)",RESOLUTION=(\w+),FRAME-RATE=([0-9.]+)(,AUDIO="audio")?(?:,SUBTITLES="[^"]*")?,CLOSED-CAPTIONS=NONE\n(\S+)\n`)
 	segmentLine = regexp.MustCompile(`#EXTINF:([0-9.]+),\n(\S+)\n`)
 	initLine    = regexp.MustCompile(`#EXT-X-MAP:URI="(\S+)"`)
 )

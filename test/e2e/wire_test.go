@@ -53,6 +53,7 @@ type watch struct {
 	WatchURL        string                `json:"watchUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
+	Playable        bool                  `json:"playable"`
 	Failure         *failure              `json:"failure"`
 	Warnings        []failure             `json:"warnings"`
 }

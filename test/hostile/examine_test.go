@@ -110,7 +110,7 @@ func (v *verdict) extras(ctx context.Context, tools worker.Engine, job ffmpeg.Jo
 // how long the video is.
 func assemble(film string, pictures []string, sound string) (time.Duration, error) {
 	var pieces []mp4.Input
-	var heard *mp4.Input
+	var heard []mp4.Input
 	for _, path := range pictures {
 		p, err := readPiece(path)
 		if err != nil {
@@ -123,7 +123,7 @@ func assemble(film string, pictures []string, sound string) (time.Duration, erro
 		if err != nil {
 			return 0, err
 		}
-		heard = &p
+		heard = []mp4.Input{p}
 	}
 	f, err := os.Create(film)
 	if err != nil {

@@ -51,8 +51,9 @@ type Kind string
 
 const (
 	Inspect    Kind = "inspect"    // probe the uploaded file and make the plan
-	Encode     Kind = "encode"     // one chunk, all renditions
-	Audio      Kind = "audio"      // the audio of the whole video
+	Encode     Kind = "encode"     // one chunk, all renditions, or the small ones of a long video
+	Large      Kind = "large"      // one chunk, the other renditions
+	Audio      Kind = "audio"      // the audio of the whole video, or a piece of it
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files

@@ -139,7 +139,7 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = tx.RefuseUpload(ctx, "a", video.Failf(video.UploadEmpty, "Empty."))
 	_ = tx.MoveVideo(ctx, "a", video.Ready, nil)
 	_ = tx.MoveResolution(ctx, "r", video.Ready, nil)
-	_ = tx.SetFindings(ctx, "a", Findings{Plan: new(video.Plan)})
+	_ = tx.SetFindings(ctx, "a", Findings{Plan: new(video.Plan), Playable: now})
 	_ = tx.SetOutput(ctx, video.Resolution{ID: "r"})
 	_ = tx.InsertSteps(ctx, "a", []Step{{Kind: "encode"}})
 	_, _ = tx.Steps(ctx, "a")
@@ -152,7 +152,7 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	for _, f := range []video.Filter{{Words: []string{"a"}}, {Words: []string{"a"}, Status: video.Fail}, {Words: []string{"a"}, OldestFirst: true}, {OldestFirst: true}} {
 		_, _, _ = tx.list(ctx, "t", f, video.Cursor{}, 10)
 	}
-	_, _ = tx.FinishStep(ctx, "a", "encode", 0, 1, now)
+	_, _ = tx.FinishStep(ctx, "a", Step{Kind: "encode", Frames: 1}, now)
 	_, _ = tx.setProgress(ctx, "a", "encode", 0, 1)
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)
 	_ = tx.DropSteps(ctx, "a")

@@ -17,6 +17,7 @@ type Step struct {
 	Weight   float64 // share of the work
 	Progress float64 // 0 to 1
 	Frames   int64   // frames encoded, once done
+	Run      string  // which execution of its task made its files, once done
 	Done     bool
 }
 
@@ -54,12 +55,12 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 	scan := func(rows *sql.Rows) (Step, error) {
 		var s Step
 		var done sql.NullInt64
-		err := rows.Scan(&s.Kind, &s.Number, &s.Weight, &s.Progress, &s.Frames, &done)
+		err := rows.Scan(&s.Kind, &s.Number, &s.Weight, &s.Progress, &s.Frames, &s.Run, &done)
 		s.Done = done.Valid
 		return s, err
 	}
 	return collect(ctx, q, "read steps", scan, `
-		SELECT kind, number, weight, progress, frames, done_at
+		SELECT kind, number, weight, progress, frames, run, done_at
 		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
 
@@ -101,14 +102,14 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 	return sums, wrap("add up steps", rows.Err())
 }
 
-// FinishStep records that a step is done. It reports false, and changes nothing, if
-// the step was done before or is not wanted any more: of two workers with the same
-// task, only one result counts.
-func (t *Tx) FinishStep(ctx context.Context, id video.ID, kind string, number int, frames int64, at time.Time) (bool, error) {
+// FinishStep records that a step is done, with its frames and its run. It reports
+// false, and changes nothing, if the step was done before or is not wanted any
+// more: of two workers with the same task, only one result counts.
+func (t *Tx) FinishStep(ctx context.Context, id video.ID, s Step, at time.Time) (bool, error) {
 	n, err := t.affected(ctx, "finish step", `
-		UPDATE step SET done_at = $1, progress = 1, frames = $2
-		 WHERE video_id = $3 AND kind = $4 AND number = $5 AND done_at IS NULL`,
-		millis(at), frames, id, kind, number)
+		UPDATE step SET done_at = $1, progress = 1, frames = $2, run = $3
+		 WHERE video_id = $4 AND kind = $5 AND number = $6 AND done_at IS NULL`,
+		millis(at), s.Frames, s.Run, id, s.Kind, s.Number)
 	return n == 1, err
 }
 

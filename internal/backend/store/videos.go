@@ -99,7 +99,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 // videoColumns are, with the plan, what scanVideo reads.
 const videoColumns = `id, tenant, key_id, filename, title, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-	source_key, source_size, source_etag, duration_us, warnings, files`
+	source_key, source_size, source_etag, duration_us, playable_at, warnings, files`
 
 // fullColumns are what scanVideo reads, with the plan in every status; see also
 // listColumns.
@@ -110,15 +110,16 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
 	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
-	var created, expires, completed, deleted, size, duration sql.NullInt64
+	var created, expires, completed, deleted, size, duration, playable sql.NullInt64
 	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &title, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &warnings, &files, &plan)
+		&key, &size, &etag, &duration, &playable, &warnings, &files, &plan)
 	if err != nil {
 		return video.Video{}, wrap("read video", err)
 	}
 	v.CreatedAt, v.UploadExpiresAt = fromMillis(created), fromMillis(expires)
 	v.CompletedAt, v.DeletedAt = fromMillis(completed), fromMillis(deleted)
+	v.PlayableAt = fromMillis(playable)
 	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
 	v.Duration = time.Duration(duration.Int64) * time.Microsecond
 	v.Failure = failure(failureCode, failureMessage)
@@ -197,9 +198,10 @@ type Findings struct {
 	Plan     *video.Plan // with the duration of the video
 	Warnings []video.Warning
 	Files    []video.File
+	Playable time.Time // see video.Video.PlayableAt
 }
 
-// SetFindings replaces those findings of a video that are not nil.
+// SetFindings replaces those findings of a video that are not nil or zero.
 func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	var columns []string
 	var args []any
@@ -225,6 +227,9 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	}
 	if f.Plan != nil {
 		set("duration_us", f.Plan.Duration.Microseconds())
+	}
+	if !f.Playable.IsZero() {
+		set("playable_at", millis(f.Playable))
 	}
 	if len(columns) == 0 {
 		return nil

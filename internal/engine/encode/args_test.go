@@ -75,14 +75,14 @@ func TestArguments(t *testing.T) {
 		{"chunk_nvenc", chunkWith(0, encoderNamed(t, "h264_nvenc"), nil)},
 		{"chunk_qsv_hevc", chunkWith(0, encoderNamed(t, "hevc_qsv"), func(p *video.Plan) { p.Codec = video.HEVC })},
 		{"chunk_vaapi", chunkWith(0, encoderNamed(t, "h264_vaapi"), nil)},
-		{"audio", audioArgs(job, basicPlan(nil), 2)},
+		{"audio", audioArgs(job, basicPlan(nil), 0, 2)},
 		{"audio_with_long_silences", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Duration = 2 * time.Hour
 			p.Audio.Silences = []video.Silence{{To: 10 * time.Minute}, {From: 20 * time.Minute, To: time.Hour}}
-		}), 2)},
+		}), 0, 2)},
 		{"audio_with_a_clock_that_jumps", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Audio.Jumps = []time.Duration{1500 * time.Millisecond, 4 * time.Second}
-		}), 2)},
+		}), 0, 2)},
 		{"chunk_with_a_clock_that_jumps", chunk(0, func(p *video.Plan) {
 			p.Jumps, p.Input.Container = []int64{2000, -500}, "mpegts"
 		})},

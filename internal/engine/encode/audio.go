@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -21,9 +23,15 @@ func audioPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "audio.
 // audioArgs encodes the whole audio track: shifted such that time zero is the
 // first frame of the video, silent where the source has gaps or begins late, and
 // no longer than the video.
-func audioArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
+//
+// It may end after some samples; 0 means that it does not.
+func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, threads int) []string {
+	graph := audioGraph(p)
+	if samples > 0 {
+		graph = strings.TrimSuffix(graph, "[a]") + fmt.Sprintf(",atrim=end_sample=%d[a]", samples)
+	}
 	return slices.Concat(ffmpeg.CommonArgs(job, p.Input.TimeBase, video.NoSeek, threads), []string{
-		"-filter_complex", audioGraph(p), "-map", "[a]",
+		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
 	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
 }
@@ -107,13 +115,77 @@ func samplesUntil(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * 
 // EncodeAudio encodes the audio of the whole video. ErrNoAudio says that the
 // video has to do without.
 func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (Output, error) {
+	out, err := enc.encodeAudio(ctx, job, p, 0, progress)
+	if err == nil && out.Frames == 0 {
+		err = fmt.Errorf("encode audio: %w", ErrNoAudio)
+	}
+	return out, err
+}
+
+// EncodeAudioPiece encodes one piece of the audio of a video that is played
+// while it is encoded. Every piece is encoded from the beginning of the audio and
+// then cut: the encoder has the same history as that of the piece before, so
+// nobody hears the join. ErrNoAudio says that the audio ends before this piece,
+// or that there is none at all.
+func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
+	from, to := p.AudioPiece(n)
+	var samples int64
+	if to != video.Forever {
+		// The last packets before an end differ from those in the middle.
+		samples = (to + packetsAfter) * mp4.PacketSamples
+	}
+	whole, err := enc.encodeAudio(ctx, job, p, samples, progress)
+	if err != nil {
+		return Output{}, err
+	}
+	if int64(whole.Frames) <= from {
+		return Output{}, fmt.Errorf("encode audio: %w", ErrNoAudio)
+	}
+	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from)}
+	if err := cutPiece(whole.Path, out.Path, int(from), out.Frames); err != nil {
+		return Output{}, fmt.Errorf("cut piece %d of the audio: %w", n, err)
+	}
+	return out, nil
+}
+
+// packetsAfter is how many packets more than wanted are encoded.
+const packetsAfter = 16
+
+func cutPiece(whole, piece string, from, packets int) error {
+	in, err := os.Open(whole)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(piece)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := mp4.CutAudio(out, mp4.Input{ReaderAt: in, Size: info.Size()}, from, packets); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// encodeAudio encodes the audio, or its first samples. An output without frames
+// is one that could not be decoded.
+func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, samples int64, progress ffmpeg.Progress) (Output, error) {
 	if p.Audio == nil {
-		return Output{}, ErrNoAudio
+		return Output{}, nil
+	}
+	length := p.Duration
+	if samples > 0 {
+		length = min(length, time.Duration(samples)*time.Second/sampleRate)
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
 	defer cancel()
-	stderr, err := enc.run.Encode(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, enc.threads), func(at float64) {
-		progress.Report(at / p.Duration.Seconds())
+	stderr, err := enc.run.Encode(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), func(at float64) {
+		progress.Report(at / length.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return Output{}, fmt.Errorf("encode audio: %w", ours)
@@ -124,8 +196,6 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		return Output{}, fmt.Errorf("encode audio: %w", err)
 	case err == nil && checkErr != nil:
 		return Output{}, fmt.Errorf("encode audio: %w", checkErr)
-	case out.Frames == 0:
-		return Output{}, fmt.Errorf("encode audio: %w", ErrNoAudio)
 	}
 	progress.Report(1)
 	return out, nil

@@ -215,10 +215,10 @@ func (e *bench) assemble(path string, pieces []string, sound string) {
 	for _, p := range pieces {
 		all = append(all, e.open(p))
 	}
-	var audio *mp4.Input
+	var audio []mp4.Input
 	if sound != "" {
 		p := e.open(sound)
-		audio = &p
+		audio = []mp4.Input{p}
 	}
 	f, err := os.Create(path)
 	e.check(err)

@@ -23,8 +23,8 @@ type Summary struct {
 const copyBuffer = 256 << 10
 
 // Assemble writes one rendition file to w: the frames of all chunk files in
-// order and, when audio is not nil, the audio. The same inputs always give the
-// same bytes.
+// order and the pieces of the audio, if there are any. The same inputs always
+// give the same bytes.
 //
 // The chunk files must share a time scale and follow each other in time, and no
 // two frames may have the same presentation time. A chunk file without frames
@@ -34,14 +34,28 @@ const copyBuffer = 256 << 10
 // No chunk file says how long the last frame is shown; it is taken to be as long
 // as the one before. It ends at length at the latest, unless length is 0, which
 // means unknown.
-func Assemble(w io.Writer, chunks []Input, audio *Input, length time.Duration) (Summary, error) {
-	video, err := newVideoTrack(chunks, length)
+func Assemble(w io.Writer, chunks []Input, audio []Input, length time.Duration) (Summary, error) {
+	return AssembleTimed(w, chunks, audio, Timing{Length: length})
+}
+
+// Timing is what is known of a video before all of its chunks are there.
+type Timing struct {
+	Length time.Duration // see Assemble
+	// Delay is how many ticks before its time a frame is decoded. 0 means as few as
+	// possible, which depends on all frames. If it is too short, some frames are
+	// decoded later than they are shown, which not every player likes.
+	Delay int64
+}
+
+// AssembleTimed is Assemble for a video whose segments were played before.
+func AssembleTimed(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summary, error) {
+	video, err := newVideoTrack(chunks, timing)
 	if err != nil {
 		return Summary{}, fmt.Errorf("join the video: %w", err)
 	}
 	tracks := []*trackBuilder{video}
-	if audio != nil {
-		track, err := newAudioTrack(*audio)
+	if len(audio) > 0 {
+		track, err := newAudioTrack(audio)
 		if err != nil {
 			return Summary{}, fmt.Errorf("read the audio: %w", err)
 		}

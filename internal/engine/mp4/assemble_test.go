@@ -158,7 +158,7 @@ func TestAssembleIsDeterministic(t *testing.T) {
 	sound := open(t, makeAudio(t, 0, 6))
 	var a, b bytes.Buffer
 	for _, w := range []io.Writer{&a, &b} {
-		if _, err := Assemble(w, pieces, &sound, 0); err != nil {
+		if _, err := Assemble(w, pieces, []Input{sound}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -33,43 +32,87 @@ type trackBuilder struct {
 type source struct {
 	span
 	input Input
+	piece int    // the number of the input
 	label string // names the input in errors
 }
 
 func (r *trackBuilder) isVideo() bool { return isVideoEntry(r.entries[0]) }
 
-func (r *trackBuilder) addSources(p Input, label string, spans []span) {
+// addSources adds the spans of input number n.
+func (r *trackBuilder) addSources(p Input, n int, kind string, spans []span) {
 	for _, s := range spans {
-		r.sources = append(r.sources, source{span: s, input: p, label: label})
+		r.sources = append(r.sources, source{span: s, input: p, piece: n, label: fmt.Sprintf("%s %d", kind, n+1)})
 	}
 }
 
-// newAudioTrack makes the track of the audio, whose times stay as they are.
-func newAudioTrack(p Input) (*trackBuilder, error) {
-	t, err := readSingle(p, maxMoov)
+// newAudioTrack joins the pieces of the audio, of which there is at least one.
+func newAudioTrack(pieces []Input) (*trackBuilder, error) {
+	read := make([]*Piece, len(pieces))
+	for i, p := range pieces {
+		var err error
+		if read[i], err = ReadPiece(p); err != nil {
+			return nil, err
+		}
+	}
+	return joinAudio(read)
+}
+
+// joinAudio joins pieces of the audio. The first one says when the audio begins
+// and how it is decoded; the packets of the others follow it.
+func joinAudio(pieces []*Piece) (*trackBuilder, error) {
+	first := pieces[0].track
+	r := &trackBuilder{scale: first.scale, entries: first.entries, edit: first.edit, sizes: first.sizes, times: first.pts, stts: first.stts, sync: first.sync}
+	codec, err := codecName(first.entries[0])
 	if err != nil {
 		return nil, err
 	}
-	if t.isVideo() {
-		return nil, errors.New("the track is not audio")
+	if len(pieces) > 1 {
+		r.stts, r.sizes, r.times = &mp4ff.SttsBox{}, nil, nil
 	}
-	r := &trackBuilder{scale: t.scale, entries: t.entries, edit: t.edit, sizes: t.sizes, times: t.pts, stts: t.stts, sync: t.sync}
-	r.addSources(p, "audio", t.spans)
+	decoded := first.edit.delay - first.edit.mediaTime
+	for i, p := range pieces {
+		other, err := codecName(p.entries[0])
+		if err != nil || p.isVideo() || other != codec || p.scale != r.scale {
+			return nil, fmt.Errorf("piece %d of the track is not such audio", i+1)
+		}
+		r.addSources(p.Input, i, "piece", p.spans)
+		if len(pieces) == 1 {
+			return r, nil
+		}
+		r.sizes = append(r.sizes, p.sizes...)
+		for k, count := range p.stts.SampleCount {
+			for range count {
+				r.times = append(r.times, decoded)
+				decoded += int64(p.stts.SampleTimeDelta[k])
+				addDelta(r.stts, p.stts.SampleTimeDelta[k])
+			}
+		}
+	}
+	r.edit.length = decoded - first.edit.delay
 	return r, nil
 }
 
 // newVideoTrack joins the frames of all chunk files, in order.
-func newVideoTrack(chunks []Input, length time.Duration) (*trackBuilder, error) {
-	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, length: length}
+func newVideoTrack(chunks []Input, timing Timing) (*trackBuilder, error) {
+	var pieces []*Piece
 	for i, p := range chunks {
-		t, err := readSingle(p, maxMoov)
+		piece, err := ReadPiece(p)
 		if errors.Is(err, ErrNoFrames) {
 			continue // a chunk of a damaged source from which nothing could be decoded
 		}
-		if err == nil {
-			err = j.add(p, t, fmt.Sprintf("chunk %d", i+1))
-		}
 		if err != nil {
+			return nil, fmt.Errorf("chunk %d: %w", i+1, err)
+		}
+		pieces = append(pieces, piece)
+	}
+	return joinVideo(pieces, timing)
+}
+
+// joinVideo joins the frames of chunk files that have any.
+func joinVideo(pieces []*Piece, timing Timing) (*trackBuilder, error) {
+	j := &joiner{trackBuilder: &trackBuilder{sync: []uint32{}}, known: map[string]int{}, timing: timing}
+	for i, p := range pieces {
+		if err := j.add(p, i); err != nil {
 			return nil, fmt.Errorf("chunk %d: %w", i+1, err)
 		}
 	}
@@ -86,10 +129,11 @@ type joiner struct {
 	pts    []int64        // when each sample is shown, in decode order
 	sorted []int64        // the same in presentation order
 	last   int64          // duration of the last sample
-	length time.Duration  // of the video; 0 if unknown
+	timing Timing
 }
 
-func (j *joiner) add(p Input, t *track, label string) error {
+func (j *joiner) add(p *Piece, n int) error {
+	t := p.track
 	if !t.isVideo() {
 		return errors.New("the track is not video")
 	}
@@ -105,7 +149,8 @@ func (j *joiner) add(p Input, t *track, label string) error {
 	if len(j.entries) > 0 && t.entries[0].Type() != j.entries[0].Type() {
 		return fmt.Errorf("its codec is %q, that of the chunks before is %q", t.entries[0].Type(), j.entries[0].Type())
 	}
-	if err := j.addEntries(t); err != nil {
+	spans, err := j.addEntries(t)
+	if err != nil {
 		return err
 	}
 	if err := j.addTimes(t); err != nil {
@@ -121,21 +166,19 @@ func (j *joiner) add(p Input, t *track, label string) error {
 	for _, n := range t.sync {
 		j.sync = append(j.sync, uint32(before)+n)
 	}
-	j.addSources(p, label, t.spans)
+	j.addSources(p.Input, n, "chunk", spans)
 	return nil
 }
 
-// addEntries adds the sample entries of a chunk file that are new, and makes its
-// spans point to those of the output. Chunks encoded alike share one.
-func (j *joiner) addEntries(t *track) error {
+// addEntries adds the sample entries of a chunk file that are new, and returns
+// its spans such that they refer to those of the output. Chunks encoded alike
+// share one.
+func (j *joiner) addEntries(t *track) ([]span, error) {
 	at := make([]int, len(t.entries))
 	for i, e := range t.entries {
-		if v, ok := e.(*mp4ff.VisualSampleEntryBox); ok {
-			v.CompressorName = "" // a different encoder version does not need a new decoder configuration
-		}
 		key, err := encoded(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n, ok := j.known[string(key)]
 		if !ok {
@@ -145,10 +188,11 @@ func (j *joiner) addEntries(t *track) error {
 		}
 		at[i] = n
 	}
-	for i := range t.spans {
-		t.spans[i].entry = at[t.spans[i].entry]
+	spans := slices.Clone(t.spans)
+	for i := range spans {
+		spans[i].entry = at[spans[i].entry]
 	}
-	return nil
+	return spans, nil
 }
 
 // addTimes appends the times of a chunk file, all of which must come after those
@@ -176,16 +220,19 @@ func (j *joiner) addTimes(t *track) error {
 
 // schedule decides when each sample is decoded. Decode times are the
 // presentation times in sorted order, moved ahead by the smallest shift with
-// which no frame is shown before it is decoded. So they increase strictly across
-// the joins, whatever reordering each chunk was encoded with.
+// which no frame is shown before it is decoded, or by the one that was decided
+// before. So they increase strictly across the joins, whatever reordering each
+// chunk was encoded with.
 func (j *joiner) schedule() error {
-	var shift int64
-	for i, s := range j.sorted {
-		shift = max(shift, s-j.pts[i])
+	shift := j.timing.Delay
+	if shift <= 0 {
+		for i, s := range j.sorted {
+			shift = max(shift, s-j.pts[i])
+		}
 	}
 	first, n := j.sorted[0], len(j.sorted)
-	if j.length > 0 {
-		left := int64(j.length.Seconds()*float64(j.scale)) - j.sorted[n-1]
+	if j.timing.Length > 0 {
+		left := int64(j.timing.Length.Seconds()*float64(j.scale)) - j.sorted[n-1]
 		j.last = min(j.last, max(left, int64(j.scale)/10)) // a tenth of a second in any case
 	}
 	end := j.sorted[n-1] + j.last
@@ -215,11 +262,14 @@ func (j *joiner) tabulate(shift int64) error {
 			delta = j.sorted[i+1] - s
 		}
 		offset := j.pts[i] - s + shift
-		if delta > math.MaxUint32 || offset > math.MaxInt32 {
+		if delta > math.MaxUint32 || offset > math.MaxInt32 || offset < math.MinInt32 {
 			return fmt.Errorf("the frame at %d/%d s lies too far from its neighbours", s, j.scale)
 		}
 		addDelta(j.stts, uint32(delta))
 		addOffset(j.ctts, uint32(i+1), int32(offset))
+		if offset < 0 {
+			j.ctts.Version = 1
+		}
 	}
 	if len(j.ctts.SampleOffset) == 1 && j.ctts.SampleOffset[0] == 0 {
 		j.ctts = nil

@@ -31,7 +31,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 		{"chunk files in the wrong order", []Input{second, first}, nil, "chunk 2: it starts at 0/12288 s"},
 		{"another time scale", []Input{first, second, other}, nil, "chunk 3: its time scale is 90000"},
 		{"audio among the frames", []Input{first, sound}, nil, "chunk 2: the track is not video"},
-		{"frames as audio", []Input{first}, &second, "read the audio: the track is not audio"},
+		{"frames as audio", []Input{first}, &second, "read the audio: piece 1 of the track is not such audio"},
 		{"audio without frames", []Input{first}, &empty, "read the audio: " + ErrNoFrames.Error()},
 		{"a chunk file that lost its end", []Input{first, {second, second.Size - 1}}, nil, "chunk 2: "},
 		{"a chunk file that was cut after its size was known", []Input{first, cut(second, second.Size/4)}, nil, "chunk 2: "},
@@ -39,7 +39,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Assemble(io.Discard, tt.pieces, tt.audio, 0)
+			_, err := Assemble(io.Discard, tt.pieces, oneOrNone(tt.audio), 0)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Assemble = %v, want an error with %q", err, tt.want)
 			}
@@ -164,7 +164,7 @@ func probe(raw []byte) {
 			panic(fmt.Sprintf("a rendition that was assembled is not valid: %v", err))
 		}
 	}
-	_, _ = Assemble(io.Discard, []Input{p}, &p, 0)
+	_, _ = Assemble(io.Discard, []Input{p}, []Input{p}, 0)
 }
 
 // cutUp reads the index of a rendition and makes every segment of it.

@@ -115,6 +115,14 @@ func assemble(t testing.TB, pieces []Input, sound *Input) (path string, s Summar
 	return path, s
 }
 
+// oneOrNone returns the pieces of an audio track that is not cut.
+func oneOrNone(sound *Input) []Input {
+	if sound == nil {
+		return nil
+	}
+	return []Input{*sound}
+}
+
 // write writes the rendition to a file and verifies it.
 func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
 	t.Helper()
@@ -124,7 +132,7 @@ func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) 
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err = Assemble(f, pieces, sound, 0)
+	s, err = Assemble(f, pieces, oneOrNone(sound), 0)
 	if err != nil {
 		t.Fatalf("Assemble: %v", err)
 	}

@@ -38,6 +38,20 @@ func (s *Segments) Segment(n int) ([]Part, error) {
 	return parts, nil
 }
 
+// KeyFrame returns the parts of a segment that holds nothing but the first frame
+// of the n-th, for players that show stills while they seek.
+func (s *Segments) KeyFrame(n int) ([]Part, error) {
+	if !s.video || n < 0 || n >= len(s.list) {
+		return nil, fmt.Errorf("the track has %d segments, and no frame for %d", len(s.list), n)
+	}
+	f := s.keyframe(n)
+	head, err := s.head(uint32(n+1), f)
+	if err != nil {
+		return nil, fmt.Errorf("make the head of the first frame of segment %d: %w", n, err)
+	}
+	return []Part{{Bytes: head}, {Range: f.ranges[0]}}, nil
+}
+
 // What a trun box says of each sample. Every sample of audio can be decoded alone
 // and is shown when it is decoded.
 const (
@@ -62,6 +76,9 @@ func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
 		}
 		run.Samples = append(run.Samples, mp4ff.Sample{Flags: flags, Dur: x.duration, Size: x.size, CompositionTimeOffset: x.offset})
 	}
+	if f.shown > 0 {
+		run.Samples[0].Dur = uint32(min(f.shown, math.MaxUint32))
+	}
 	setup := s.setup(f)
 	run.Samples[0].Size += uint32(len(setup))
 	media := f.media + int64(len(setup))
@@ -82,7 +99,7 @@ func (s *Segments) head(number uint32, f fragment) ([]byte, error) {
 // sample entries, but not every player follows; all of them read parameter sets
 // within the samples.
 func (s *Segments) setup(f fragment) []byte {
-	if s.setups == nil {
+	if s.setups == nil || f.sample < s.changed {
 		return nil
 	}
 	return s.setups[f.entry]

@@ -36,7 +36,7 @@ func ReadIndex(file Input) (*Index, error) {
 		if *place != nil {
 			return nil, errors.New("the file has two tracks of a kind")
 		}
-		if *place, err = newSegments(t, moov.Mvhd.Timescale); err != nil {
+		if *place, err = newSegments(t, moov.Mvhd.Timescale, false); err != nil {
 			return nil, fmt.Errorf("cut track %d of the file: %w", i+1, err)
 		}
 	}

@@ -91,7 +91,7 @@ func TestTheLastFrameEndsWithTheVideo(t *testing.T) {
 		{"a rendition that ends before it", 59 * time.Second, 1228},
 	}
 	for _, tt := range tests {
-		j := &joiner{trackBuilder: &trackBuilder{scale: scale}, length: tt.length}
+		j := &joiner{trackBuilder: &trackBuilder{scale: scale}, timing: Timing{Length: tt.length}}
 		if err := j.addTimes(&track{pts: []int64{0, 30 * scale, 60 * scale}, stts: &mp4ff.SttsBox{SampleTimeDelta: []uint32{30 * scale}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -28,7 +29,8 @@ type Segments struct {
 
 	id      uint32 // of the track
 	video   bool
-	setups  [][]byte // the parameter sets that precede the first sample after a change of the decoder configuration; nil if there is one configuration
+	setups  [][]byte // the parameter sets of each decoder configuration; nil if there is one
+	changed int      // the first sample from which on they precede the first sample of each fragment
 	delay   int64    // ticks before the first sample, which no edit list has to express
 	samples []sample
 	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
@@ -49,6 +51,7 @@ type Segment struct {
 	Start, End int64
 	Frames     int
 	Size       int64 // bytes, as it is sent
+	KeySize    int64 // bytes of its first frame alone, likewise; 0 for audio
 
 	mark // where it begins
 }
@@ -73,7 +76,9 @@ func (s *Segments) advance(m *mark) {
 	}
 }
 
-func newSegments(t *track, movieScale uint32) (*Segments, error) {
+// newSegments cuts a track. Of one that is still growing, it leaves out the
+// segments that may change.
+func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
 	s := &Segments{Timescale: int64(t.scale), id: 2, video: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
 	if s.video {
 		s.id = 1
@@ -87,7 +92,7 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 		return nil, err
 	}
 	if len(t.entries) > 1 {
-		s.setups = parameterSets(t.entries)
+		s.setups, s.changed = parameterSets(t.entries), firstChange(t.spans)
 	}
 	if s.Init, err = s.buildInit(t, movieScale); err != nil {
 		return nil, err
@@ -95,15 +100,31 @@ func newSegments(t *track, movieScale uint32) (*Segments, error) {
 	if err := s.readSamples(t); err != nil {
 		return nil, err
 	}
-	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length); err != nil {
+	if err := s.cutAtKeyframes(t.pts, t.edit.delay+t.edit.length, growing); err != nil {
 		return nil, err
 	}
 	for i := range s.list {
 		for f := range s.fragments(i) {
 			s.list[i].Size += s.headSize(f) + f.media
 		}
+		if s.video {
+			f := s.keyframe(i)
+			s.list[i].KeySize = s.headSize(f) + f.media
+		}
 	}
 	return s, nil
+}
+
+// firstChange returns the first sample whose decoder configuration is not that of
+// the init segment.
+func firstChange(spans []span) (sample int) {
+	for _, s := range spans {
+		if s.entry != 0 {
+			return sample
+		}
+		sample += s.samples
+	}
+	return sample
 }
 
 // readSamples keeps what the tables say about each sample. The composition
@@ -132,7 +153,7 @@ func (s *Segments) readSamples(t *track) error {
 // of the timeline. All renditions of a video have these keyframes at the same
 // frames, so they are cut at the same times. Encoders put a keyframe at the
 // frame nearest to its time, which may be a tick too early.
-func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
+func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
 		return errors.New("the track does not start with a keyframe")
 	}
@@ -151,6 +172,10 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 		}
 		s.advance(&m)
 	}
+	if growing {
+		s.withdrawLast(slices.Max(pts)-current.Start, length/4)
+		return nil
+	}
 	if end <= current.Start {
 		return errors.New("the track ends before its last segment starts")
 	}
@@ -163,6 +188,14 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64) error {
 func (s *Segments) add(g Segment, end int64, sample int) {
 	g.End, g.Frames = end, sample-g.sample
 	s.list = append(s.list, g)
+}
+
+// withdrawLast removes the last segment of a growing track if it may have to be
+// joined with the one that follows, of which only so much is known.
+func (s *Segments) withdrawLast(known, least int64) {
+	if n := len(s.list); n > 0 && known < least {
+		s.list = s.list[:n-1]
+	}
 }
 
 // joinLast joins a short last segment to the one before.
@@ -189,6 +222,7 @@ type fragment struct {
 	entry   int
 	media   int64 // bytes of ranges
 	ranges  []Range
+	shown   int64 // ticks for which its only sample is shown; 0: as long as the file says
 }
 
 // fragments yields the parts of a segment. It is one, unless the decoder
@@ -219,4 +253,12 @@ func (f *fragment) add(r Range) {
 		return
 	}
 	f.ranges = append(f.ranges, r)
+}
+
+// keyframe returns the first frame of a segment, shown until the next segment.
+func (s *Segments) keyframe(n int) fragment {
+	m := s.list[n].mark
+	f := fragment{mark: m, entry: s.spans[m.span].entry, shown: s.list[n].End - s.list[n].Start}
+	f.add(Range{m.at, m.at + int64(s.samples[m.sample].size)})
+	return f
 }

@@ -26,6 +26,11 @@ func render(t testing.TB, film Input, s *Segments, n int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return read(t, film, parts)
+}
+
+func read(t testing.TB, film Input, parts []Part) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	for _, p := range parts {
 		b.Write(p.Bytes)
@@ -142,11 +147,48 @@ func checkSegments(t *testing.T, film string, x *Index) {
 			t.Errorf("segment %d shows frames from %d to %d, announced is %d to %d", n, pts[0], pts[len(pts)-1], g.Start, g.End)
 		}
 	}
+	checkKeyFrames(t, film, x.Video)
 	if x.Audio != nil {
+		if _, err := x.Audio.KeyFrame(0); err == nil {
+			t.Error("audio has a keyframe")
+		}
 		got, want := audioTimes(t, fragmented(t, film, x.Audio)), audioTimes(t, film)
 		if !slices.Equal(got, want) {
 			t.Errorf("the audio of the segments is\n%v, that of the rendition\n%v", got, want)
 		}
+	}
+}
+
+// checkKeyFrames wants the first frame of each segment, alone, at its time.
+func checkKeyFrames(t *testing.T, film string, s *Segments) {
+	t.Helper()
+	stills := bytes.Clone(s.Init)
+	for n, g := range s.List() {
+		parts, err := s.KeyFrame(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := read(t, open(t, film), parts)
+		if int64(len(raw)) != g.KeySize || g.KeySize > g.Size {
+			t.Errorf("the first frame of segment %d has %d bytes, announced are %d", n, len(raw), g.KeySize)
+		}
+		stills = append(stills, raw...)
+	}
+	path := filepath.Join(t.TempDir(), "stills.mp4")
+	if err := os.WriteFile(path, stills, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, all := frameHashes(t, path), frameHashes(t, film)
+	for at, hash := range got {
+		if all[at] != hash {
+			t.Errorf("the still at %v is none of the frames of the rendition", at)
+		}
+	}
+	if len(got) != len(s.List()) {
+		t.Errorf("there are %d stills of %d segments", len(got), len(s.List()))
+	}
+	if _, err := s.KeyFrame(len(s.List())); err == nil {
+		t.Error("there is a still behind the last segment")
 	}
 }
 

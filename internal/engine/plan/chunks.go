@@ -16,10 +16,13 @@ type Chunking struct {
 	Min     time.Duration // but not before this long
 	Whole   time.Duration // a shorter video is one chunk
 	MinLast time.Duration // a shorter last chunk is joined to the one before
+	Early   time.Duration // a video of this length can be played while it is encoded:
+	First   time.Duration // its first chunk is this long, and no other longer than all before it
 }
 
 // DefaultChunking is what workers use.
-var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second}
+var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second,
+	Early: time.Minute, First: 6 * time.Second}
 
 // maxChunkPixels is about how much one chunk may encode: 20 s of all sizes up to 4k at 30 frames a
 // second. That takes some minutes. Chunks of larger or faster videos are shorter, so that tenants who
@@ -55,7 +58,7 @@ func pixelRate(p *video.Plan) float64 {
 // exactly, or whose frames have no times, is one chunk.
 //
 // Under a frame-rate limit, a chunk begins only at a frame that is kept.
-func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, limit frameLimit) []video.Chunk {
+func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable, early bool, limit frameLimit) []video.Chunk {
 	out := []video.Chunk{{Start: line.First, End: video.Forever, Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.Last + line.LastDuration
@@ -65,6 +68,9 @@ func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, li
 	for _, k := range line.Keys {
 		start := out[len(out)-1].Start
 		length := max(ticks(c.Min), min(ticks(c.Length), (end-start)/c.Parts))
+		if early { // the first picture should not wait for a long chunk
+			length = min(length, max(ticks(c.First), start-line.First))
+		}
 		if !k.Border || k.PTS-start < length || k.PTS <= start || !limit.keeps(k.PTS, line) {
 			continue
 		}

@@ -3,22 +3,61 @@ package stream
 import (
 	"encoding/xml"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
-
-	"github.com/spool-video/spool/internal/engine/mp4"
+	"time"
 )
 
 // The types below are the parts of an MPD (ISO/IEC 23009-1) that we use.
 type mpd struct {
-	XMLName  xml.Name        `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
-	Profiles string          `xml:"profiles,attr"`
-	Type     string          `xml:"type,attr"`
-	Duration string          `xml:"mediaPresentationDuration,attr"`
-	Buffer   string          `xml:"minBufferTime,attr"`
-	Sets     []adaptationSet `xml:"Period>AdaptationSet"`
+	XMLName  xml.Name `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
+	Profiles string   `xml:"profiles,attr"`
+	Type     string   `xml:"type,attr"`
+	Duration string   `xml:"mediaPresentationDuration,attr"`
+	Buffer   string   `xml:"minBufferTime,attr"`
+	Start    string   `xml:"availabilityStartTime,attr,omitempty"`
+	Written  string   `xml:"publishTime,attr,omitempty"`
+	Update   string   `xml:"minimumUpdatePeriod,attr,omitempty"`
+	Delay    string   `xml:"suggestedPresentationDelay,attr,omitempty"`
+	Period   period   `xml:"Period"`
+	Clock    *clock   `xml:"UTCTiming"`
 }
+
+type period struct {
+	ID    string          `xml:"id,attr,omitempty"`
+	Start string          `xml:"start,attr,omitempty"`
+	Sets  []adaptationSet `xml:"AdaptationSet"`
+}
+
+type clock struct {
+	Scheme string `xml:"schemeIdUri,attr"`
+	Value  string `xml:"value,attr"`
+}
+
+// Live is what a manifest says of a video that is still being encoded.
+type Live struct {
+	Began  time.Time // when it could be played
+	Now    time.Time
+	Length time.Duration // of the whole video
+}
+
+// updatePeriod is how often players ask for the manifest of a video that grows.
+const updatePeriod = 3 * time.Second
+
+// live makes a manifest one of a video that grows. To a player it is a recording of
+// something that began so long ago that all of the video is in the past; what is
+// listed is there. Players begin with the newest part of such a recording, so they
+// are told to stay as far behind as the video is long: at its beginning.
+func (m *mpd) live(l *Live) {
+	length := seconds(l.Length.Seconds())
+	m.Type, m.Duration, m.Delay = "dynamic", length, length
+	m.Start = l.Began.Add(-l.Length).UTC().Format(time.RFC3339)
+	m.Written = l.Now.UTC().Format(time.RFC3339)
+	m.Update = seconds(updatePeriod.Seconds())
+	m.Period.ID, m.Period.Start = "0", "PT0S"
+	m.Clock = &clock{"urn:mpeg:dash:utc:direct:2014", m.Written}
+}
+
+func seconds(n float64) string { return fmt.Sprintf("PT%.6fS", n) }
 
 type adaptationSet struct {
 	ContentType     string           `xml:"contentType,attr"`
@@ -60,33 +99,35 @@ type timelineRun struct {
 	Repeats int    `xml:"r,attr,omitempty"`
 }
 
-// DASHManifest is MasterPlaylist and each MediaPlaylist in one, for DASH
+// DASHManifest is MasterPlaylist and each media playlist in one, for DASH
 // players. The segments are the same.
-func DASHManifest(renditions []Rendition) ([]byte, error) {
-	variants, audio := variantsOf(renditions)
+func DASHManifest(p Presentation) ([]byte, error) {
 	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
 	var length float64
 	codecs := map[string]int{} // the set of each codec: players switch within a set only
-	for _, v := range variants {
-		p := v.Index.Video
-		r := represent(v.Name, p, v.trackStats)
-		r.Width, r.Height, r.FrameRate = p.Width, p.Height, fmt.Sprintf("%.0f/1000", math.Round(v.rate*1000))
-		set, there := codecs[codecOf(p)]
+	for _, t := range p.Video {
+		set, there := codecs[t.codec()]
 		if !there {
-			set, codecs[codecOf(p)] = len(m.Sets), len(m.Sets)
-			m.Sets = append(m.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
+			set, codecs[t.codec()] = len(m.Period.Sets), len(m.Period.Sets)
+			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
 		}
-		m.Sets[set].Representations = append(m.Sets[set].Representations, r)
-		length = max(length, v.length)
+		s := t.stats()
+		r := represent(t, s)
+		r.Width, r.Height, r.FrameRate = t.Width, t.Height, s.rate.String()
+		m.Period.Sets[set].Representations = append(m.Period.Sets[set].Representations, r)
+		length = max(length, s.length)
 	}
-	if audio != nil {
-		stats := statsOf(audio)
-		r := represent(AudioTrack, audio, stats)
-		r.SamplingRate, r.Channels = audio.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", audio.Channels}
-		m.Sets = append(m.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
-		length = max(length, stats.length)
+	if t := p.Audio; t != nil {
+		s := t.stats()
+		r := represent(*t, s)
+		r.SamplingRate, r.Channels = t.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", t.Channels}
+		m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
+		length = max(length, s.length)
 	}
-	m.Duration = fmt.Sprintf("PT%.6fS", length)
+	m.Duration = seconds(length)
+	if p.Live != nil {
+		m.live(p.Live)
+	}
 	text, err := xml.MarshalIndent(m, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest: %w", err)
@@ -94,19 +135,19 @@ func DASHManifest(renditions []Rendition) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
 }
 
-func represent(name string, s *mp4.Segments, m trackStats) representation {
-	t := segmentTemplate{Timescale: s.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
-	for i, g := range s.List() {
+func represent(t Track, s stats) representation {
+	template := segmentTemplate{Timescale: t.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
+	for i, g := range t.Segments {
 		length := g.End - g.Start
-		if i > 0 && t.Timeline[len(t.Timeline)-1].Length == length {
-			t.Timeline[len(t.Timeline)-1].Repeats++
+		if i > 0 && template.Timeline[len(template.Timeline)-1].Length == length {
+			template.Timeline[len(template.Timeline)-1].Repeats++
 			continue
 		}
 		run := timelineRun{Length: length}
 		if i == 0 {
 			run.Start = &g.Start
 		}
-		t.Timeline = append(t.Timeline, run)
+		template.Timeline = append(template.Timeline, run)
 	}
-	return representation{ID: name, Bandwidth: m.peak, Codecs: strings.Join(s.Codecs, ","), Template: t}
+	return representation{ID: t.Name, Bandwidth: s.peak, Codecs: codecList(t.Codecs), Template: template}
 }

@@ -14,6 +14,8 @@ const (
 	Playlist             // the segments of one track, for HLS
 	Init                 // the decoder configuration of a track
 	Segment
+	FramesPlaylist // the first frames of the segments of one track, for HLS
+	Frame          // one of them
 )
 
 // AudioTrack is the track that all renditions share; the others are named like
@@ -30,10 +32,16 @@ const (
 type File struct {
 	Kind   Kind
 	Track  string // of everything but Master and Manifest
-	Number int    // of a segment, counted from 0
+	Number int    // of a segment or frame, counted from 0
 }
 
-var trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+// framesSuffix follows the name of a track in the names of its single frames.
+const framesSuffix = "-iframes"
+
+var (
+	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+	frameFile = regexp.MustCompile(`^([0-9]+[pk])` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
+)
 
 // Parse parses a file's name. It reports whether a stream can have such a file.
 // The names are those that the playlists contain, and no others: a second name
@@ -45,6 +53,12 @@ func Parse(name string) (File, bool) {
 	if name == ManifestFile {
 		return File{Kind: Manifest}, true
 	}
+	if m := frameFile.FindStringSubmatch(name); m != nil {
+		if m[2] != "" {
+			return File{Kind: FramesPlaylist, Track: m[1]}, true
+		}
+		return numbered(Frame, m[1], m[3])
+	}
 	m := trackFile.FindStringSubmatch(name)
 	switch {
 	case m == nil:
@@ -54,8 +68,13 @@ func Parse(name string) (File, bool) {
 	case m[3] != "":
 		return File{Kind: Init, Track: m[1]}, true
 	}
-	n, err := strconv.Atoi(m[4])
-	return File{Kind: Segment, Track: m[1], Number: n}, err == nil && strconv.Itoa(n) == m[4]
+	return numbered(Segment, m[1], m[4])
+}
+
+// numbered is a file with a number. "00" would be a second name of the same file.
+func numbered(k Kind, track, number string) (File, bool) {
+	n, err := strconv.Atoi(number)
+	return File{Kind: k, Track: track, Number: n}, err == nil && strconv.Itoa(n) == number
 }
 
 func playlistFile(track string) string { return track + ".m3u8" }

@@ -5,54 +5,67 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spool-video/spool/internal/engine/mp4"
 )
-
-// hlsVersion is the first version in which segments may be MP4 everywhere.
-const hlsVersion = 7
 
 // MasterPlaylist lists the renditions of a video, of which there is at least
 // one. The audio is a rendition of its own: a player that switches between
-// renditions keeps the audio it has.
-func MasterPlaylist(renditions []Rendition) []byte {
-	variants, audio := variantsOf(renditions)
-	var audioStats trackStats
-	var audioCodecs []string
-	if audio != nil {
-		audioStats, audioCodecs = statsOf(audio), audio.Codecs
-	}
+// renditions keeps the audio it has. It is a variant too, for players that have
+// no screen or no bandwidth for pictures.
+func MasterPlaylist(p Presentation) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-INDEPENDENT-SEGMENTS\n", hlsVersion)
-	group := ""
-	if audio != nil {
+	var sound stats
+	var soundCodecs []string
+	groups := ""
+	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
-			AudioTrack, "Sound", audio.Channels, playlistFile(AudioTrack))
-		group = fmt.Sprintf(",AUDIO=%q", AudioTrack)
+			AudioTrack, "Sound", p.Audio.Channels, playlistFile(AudioTrack))
+		sound, soundCodecs = p.Audio.stats(), p.Audio.Codecs
+		groups = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
-	for _, v := range variants {
-		p := v.Index.Video
+	groups += ",CLOSED-CAPTIONS=NONE"
+	for _, t := range p.Video {
+		m := t.stats()
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
-			v.peak+audioStats.peak, v.average+audioStats.average, strings.Join(slices.Concat(p.Codecs, audioCodecs), ","), p.Width, p.Height, v.rate, group, playlistFile(v.Name))
+			m.peak+sound.peak, m.average+sound.average, codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, playlistFile(t.Name))
+	}
+	if p.Audio != nil {
+		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q%s\n%s\n",
+			sound.peak, sound.average, codecList(soundCodecs), groups, playlistFile(AudioTrack))
+	}
+	for _, t := range p.Video {
+		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,URI=%q\n",
+			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, playlistFile(t.Name+framesSuffix))
 	}
 	return b.Bytes()
 }
 
-// MediaPlaylist lists the segments of a track.
-func MediaPlaylist(track string, s *mp4.Segments) []byte {
-	var b, body bytes.Buffer
-	var longest int64
-	for i, g := range s.List() {
-		// Both ends are rounded, not the length, so that errors never add up.
-		length := micros(g.End, s.Timescale) - micros(g.Start, s.Timescale)
-		longest = max(longest, length)
-		fmt.Fprintf(&body, "#EXTINF:%d.%06d,\n%s\n", length/1e6, length%1e6, segmentFile(track, i))
+func codecList(codecs ...[]string) string { return strings.Join(slices.Concat(codecs...), ",") }
+
+// Playlist returns the media playlist of a track. growing says that the video is still
+// being encoded.
+func (t Track) Playlist(target int, growing bool) MediaPlaylist {
+	return MediaPlaylist{Target: target, Init: initFile(t.Name), Entries: t.entries(), Growing: growing}
+}
+
+// FramesPlaylist returns the playlist of the first frames of each segment, for players
+// that show stills while they seek or wind.
+func (t Track) FramesPlaylist(target int, growing bool) MediaPlaylist {
+	p := t.Playlist(target, growing)
+	p.FramesOnly = true
+	for i := range p.Entries {
+		p.Entries[i].Name = segmentFile(t.Name+framesSuffix, i)
 	}
-	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=%q\n",
-		hlsVersion, (longest+1e6-1)/1e6, initFile(track))
-	body.WriteString("#EXT-X-ENDLIST\n")
-	_, _ = body.WriteTo(&b)
-	return b.Bytes()
+	return p
+}
+
+func (t Track) entries() []Entry {
+	all := make([]Entry, len(t.Segments))
+	for i, g := range t.Segments {
+		// Both ends are rounded, not the length, so that errors never add up.
+		all[i] = Entry{segmentFile(t.Name, i), micros(g.End, t.Timescale) - micros(g.Start, t.Timescale)}
+	}
+	return all
 }
 
 // micros returns a time in microseconds. Times in an index are far from

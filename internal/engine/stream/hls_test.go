@@ -53,7 +53,7 @@ func TestMediaPlaylist(t *testing.T) {
 	x := readIndex(t, makeRendition(t, "64x36", 9.12, withSound(8)...))
 	want := `#EXTM3U
 #EXT-X-VERSION:7
-#EXT-X-TARGETDURATION:4
+#EXT-X-TARGETDURATION:6
 #EXT-X-PLAYLIST-TYPE:VOD
 #EXT-X-INDEPENDENT-SEGMENTS
 #EXT-X-MAP:URI="720p-init.mp4"
@@ -65,10 +65,10 @@ func TestMediaPlaylist(t *testing.T) {
 720p-2.m4s
 #EXT-X-ENDLIST
 `
-	if got := string(MediaPlaylist("720p", x.Video)); got != want {
+	if got := string(TrackOf("720p", x.Video).Playlist(6, false).Encode()); got != want {
 		t.Errorf("the playlist of the frames is\n%s", got)
 	}
-	sound := string(MediaPlaylist(AudioTrack, x.Audio))
+	sound := string(TrackOf(AudioTrack, x.Audio).Playlist(6, false).Encode())
 	if !strings.Contains(sound, "URI=\"audio-init.mp4\"") || !strings.Contains(sound, "audio-1.m4s\n") {
 		t.Errorf("the playlist of the audio is\n%s", sound)
 	}
@@ -85,7 +85,7 @@ func TestMediaPlaylist(t *testing.T) {
 	}
 }
 
-var variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-BANDWIDTH=(\d+),CODECS="(.*)",RESOLUTION=(\d+x\d+),FRAME-RATE=([0-9.]+)(.*)\n(.*)\n`)
+var variantLine = regexp.MustCompile(`#EXT-X-STREAM-INF:BANDWIDTH=(\d+),AVERAGE-BANDWIDTH=(\d+),CODECS="(.*)",RESOLUTION=(\d+x\d+),FRAME-RATE=([0-9.]+)(.*),CLOSED-CAPTIONS=NONE\n(.*)\n`)
 
 func TestMasterPlaylist(t *testing.T) {
 	t.Parallel()
@@ -98,13 +98,13 @@ func TestMasterPlaylist(t *testing.T) {
 		want  []string // codecs, size, rate, the rest and the file, of each
 	}{
 		{"two sizes, one of them twice", []Rendition{{"144p", small}, {"720p", large}, {"4k", large}}, []string{
-			`avc1.4d400a,mp4a.40.2 64x36 25.000 ,AUDIO="audio" 144p.m3u8`, `avc1.4d400c,mp4a.40.2 256x144 25.000 ,AUDIO="audio" 720p.m3u8`}},
+			`avc1.4d400c,mp4a.40.2 256x144 25.000 ,AUDIO="audio" 720p.m3u8`, `avc1.4d400a,mp4a.40.2 64x36 25.000 ,AUDIO="audio" 144p.m3u8`}},
 		{"a single silent frame", []Rendition{{"8k", silent}}, []string{"avc1.4d400a 64x36 25.000  8k.m3u8"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			text := string(MasterPlaylist(tt.films))
+			text := string(MasterPlaylist(Present(tt.films)))
 			if !strings.HasPrefix(text, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n") {
 				t.Errorf("the playlist begins with %.60q", text)
 			}

@@ -103,7 +103,7 @@ func StateOf(v video.Video, steps []store.Step, now time.Time) State {
 			rendition = v.Plan.RenditionOf(r.Name)
 		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
-			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(s, rendition) }),
+			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(v.Plan, s, rendition) }),
 		})
 	}
 	return s

@@ -22,6 +22,8 @@ package objects
 import (
 	"encoding/binary"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,13 +90,35 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(unique[:8]) >> 16)), true
 }
 
-// Chunk is the key of the file of one chunk at one rendition.
-func Chunk(id video.ID, chunk, rendition int) string {
-	return fmt.Sprintf("%schunk-%d-%d.mp4", Work.Prefix(id), chunk, rendition)
+// Chunk is the key of the file of one chunk at one rendition. run tells the files of one execution of
+// the task from those of another; those of older versions have none.
+func Chunk(id video.ID, chunk, rendition int, run string) string {
+	return fmt.Sprintf("%schunk-%d-%d%s.mp4", Work.Prefix(id), chunk, rendition, suffix(run))
 }
 
-// Audio is the key of the encoded audio.
-func Audio(id video.ID) string { return Work.Prefix(id) + "audio.mp4" }
+// Audio is the key of a piece of the encoded audio.
+func Audio(id video.ID, piece int, run string) string {
+	if run == "" {
+		return Work.Prefix(id) + "audio.mp4"
+	}
+	return fmt.Sprintf("%saudio-%d%s.mp4", Work.Prefix(id), piece, suffix(run))
+}
+
+func suffix(run string) string {
+	if run == "" {
+		return ""
+	}
+	return "-" + run
+}
+
+var partName = regexp.MustCompile(`^(?:chunk-[0-9]+-([0-9]+)|(audio)(?:-[0-9]+)?)(?:-[0-9a-f]+)?\.mp4$`)
+
+// IsPartOf reports whether an object may be a part of a rendition: one of its chunk files, or audio.
+func IsPartOf(key string, rendition int) bool {
+	area, _, rest, _ := Parse(key)
+	m := partName.FindStringSubmatch(rest)
+	return area == Work && m != nil && (m[2] != "" || m[1] == strconv.Itoa(rendition))
+}
 
 // StagedRendition is where a finished rendition file waits for the transaction that publishes it.
 func StagedRendition(id video.ID, rendition int) string {

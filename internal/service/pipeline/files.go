@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
@@ -82,17 +82,14 @@ func checkSize(v video.Video, size int64) error {
 // ChunkFiles are the parts of one rendition, open for reading.
 type ChunkFiles struct {
 	Chunks []blob.Object
-	Audio  blob.Object // nil for a silent video
-	Frames int64       // that the chunks have together
+	Audio  []blob.Object // none for a silent video
+	Frames int64         // that the chunks have together
 }
 
 // Close closes all of them.
 func (c *ChunkFiles) Close() {
-	for _, o := range c.Chunks {
+	for _, o := range slices.Concat(c.Chunks, c.Audio) {
 		o.Close()
-	}
-	if c.Audio != nil {
-		c.Audio.Close()
 	}
 }
 
@@ -103,31 +100,30 @@ func (f *Files) OpenChunkFiles(ctx context.Context, v video.Video, rendition int
 	if err != nil {
 		return nil, err
 	}
-	c, audio := new(ChunkFiles), false
-	for _, s := range steps {
-		audio = audio || s.Kind == string(queue.Audio) && s.Frames == audible
-		if s.Kind != string(queue.Encode) || s.Frames == 0 {
-			continue
-		}
-		o, err := f.blobs.Open(ctx, objects.Chunk(v.ID, s.Number, rendition))
-		if err != nil {
-			c.Close()
-			return nil, fmt.Errorf("open chunk file %d: %w", s.Number, err)
-		}
-		c.Chunks = append(c.Chunks, o)
-		c.Frames += s.Frames
+	parts := VideoParts(v, steps, rendition)
+	c := &ChunkFiles{Frames: parts.Frames}
+	if c.Chunks, err = f.openAll(ctx, parts.Keys); err != nil {
+		return nil, fmt.Errorf("open chunk file: %w", err)
 	}
-	if v.Plan.Audio == nil {
-		return c, nil
-	}
-	o, err := f.blobs.Open(ctx, objects.Audio(v.ID))
-	if err == nil {
-		c.Audio = o
-	} else if audio || !errors.Is(err, fs.ErrNotExist) { // only audio that could not be decoded leaves a silent video
+	if c.Audio, err = f.openAll(ctx, AudioParts(v, steps).Keys); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("open audio: %w", err)
 	}
 	return c, nil
+}
+
+// openAll opens objects, or none of them.
+func (f *Files) openAll(ctx context.Context, keys []string) ([]blob.Object, error) {
+	var all []blob.Object
+	for _, key := range keys {
+		o, err := f.blobs.Open(ctx, key)
+		if err != nil {
+			(&ChunkFiles{Chunks: all}).Close()
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
 }
 
 // FetchedRendition is a published rendition file as a local file.

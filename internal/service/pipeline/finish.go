@@ -14,9 +14,15 @@ import (
 // task that was skipped.
 type result struct {
 	frames int64
-	made   []int // the renditions that it was made for; none: it serves every pass
+	run    string // tells the files that it has stored from those of another execution; "": there are none
+	made   []int  // the renditions that it was made for; none: it serves every pass
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
 	record func(ctx context.Context, tx *store.Tx, v video.Video) error
+}
+
+// step is the step of a task, done.
+func (r result) step(t queue.Task) store.Step {
+	return store.Step{Kind: string(t.Kind), Number: t.Number, Frames: r.frames, Run: r.run, Done: true}
 }
 
 // store calls record.
@@ -68,7 +74,7 @@ func (p *Passes) afterPass(ctx context.Context, tx *store.Tx, id video.ID) error
 // what was kept for them purged.
 func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
 	id := task.Video
-	if done, err := tx.FinishStep(ctx, id, string(task.Kind), task.Number, r.frames, t.clock.Now()); err != nil || !done {
+	if done, err := tx.FinishStep(ctx, id, r.step(task), t.clock.Now()); err != nil || !done {
 		return err
 	}
 	if err := r.store(ctx, tx, id); err != nil {

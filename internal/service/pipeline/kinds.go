@@ -23,6 +23,8 @@ type Kind struct {
 	Numbers func(video.Video) (from, to int)
 	// Enabled reports whether the operator wants tasks of this kind; nil: always.
 	Enabled func(Config) bool
+	// Makes reports whether a rendition is made from what tasks of this kind write; nil: every one is.
+	Makes func(p *video.Plan, rendition int) bool
 	// Weight is the share of task number n in the progress of its video, in seconds of video; nil: the
 	// video does not wait for it.
 	Weight func(p *video.Plan, n int) float64
@@ -57,7 +59,9 @@ const (
 	purgePriority     = 4
 	encodePriority    = 10 // plus the number of the chunk, up to lateChunk
 	lateChunk         = 50
-	measurePriority   = queue.Background // after everything that somebody waits for
+	headPriority      = 1                          // what a video needs before it can be played while it is encoded
+	largePriority     = encodePriority + lateChunk // after the small renditions of the same video
+	measurePriority   = queue.Background           // after everything that somebody waits for
 )
 
 // kinds is the table. The tasks of a plan are enqueued in its order.
@@ -66,17 +70,31 @@ var kinds = []Kind{
 		Name: queue.Inspect, Priority: always(inspectPriority), Reads: wholeSource,
 		StartsPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{ // makes chunk n at every rendition, with one decode
+	{ // makes chunk n at every rendition, with one decode; at the small ones, if there is a set of large ones
 		Name: queue.Encode, Priority: func(n int) int { return encodePriority + min(n, lateChunk) },
 		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
-		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
-		Reads:   chunkSource, Writes: estimated(chunkBytes),
+		Makes:   func(p *video.Plan, rendition int) bool { return p.SetOf(rendition) == video.FirstSet },
+		Weight:  chunkWeight(video.FirstSet),
+		Reads:   chunkSource, Writes: estimated(chunkBytes(video.FirstSet)),
 		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{ // makes the whole audio track once, so that chunk borders are never heard
-		Name: queue.Audio, Priority: always(audioPriority),
-		Numbers: func(v video.Video) (int, int) { return 0, oneIf(v.Plan.Audio != nil) },
-		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 * p.Duration.Seconds() },
+	{ // makes chunk n at the large renditions of a video that is played meanwhile
+		Name: queue.Large, Priority: always(largePriority),
+		Numbers: func(v video.Video) (int, int) {
+			if v.Plan.Early == nil || v.Plan.Early.Large == 0 {
+				return 0, 0
+			}
+			return 0, len(v.Plan.Chunks)
+		},
+		Makes:  func(p *video.Plan, rendition int) bool { return p.SetOf(rendition) == video.LargeSet },
+		Weight: chunkWeight(video.LargeSet),
+		Reads:  chunkSource, Writes: estimated(chunkBytes(video.LargeSet)),
+		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{ // makes the whole audio track once, so that chunk borders are never heard, or a piece of it
+		Name: queue.Audio, Priority: audioPriorities,
+		Numbers: func(v video.Video) (int, int) { return 0, v.Plan.AudioPieces() },
+		Weight:  audioWeight,
 		Reads:   wholeSource, Writes: estimated(audioBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
@@ -141,11 +159,12 @@ func PerRendition() string {
 	return string(kindsThat(func(k Kind) bool { return k.PerRendition })[0])
 }
 
-// Concerns reports whether a rendition waits for a step: for all but the assembly of other
-// renditions, because every chunk is encoded for all of them at once. A rendition that is in no plan
-// yet, which is -1, waits for none.
-func Concerns(s store.Step, rendition int) bool {
-	return rendition >= 0 && (!stepKind(s).PerRendition || s.Number == rendition)
+// Concerns reports whether a rendition of a plan waits for a step: for all but the assembly of other
+// renditions, and the chunks that are encoded for others. A rendition that is in no plan yet, which is
+// -1, waits for none.
+func Concerns(p *video.Plan, s store.Step, rendition int) bool {
+	k := stepKind(s)
+	return rendition >= 0 && (!k.PerRendition || s.Number == rendition) && (k.Makes == nil || k.Makes(p, rendition))
 }
 
 // Keeps reports which files the open steps of a video need.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -18,30 +19,45 @@ type ChunkFile struct {
 	Frames    int
 }
 
-// FinishChunk stores the files of a chunk. Whoever finishes the last part of a pass enqueues the
-// assembly, in the same transaction.
+// FinishChunk stores the files of a chunk. Whoever finishes the last part that a rendition needs
+// enqueues its assembly, in the same transaction.
 func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
+	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, files)
+}
+
+func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkFile) error {
 	var frames int64
+	run := newRun()
 	for _, f := range files {
-		if _, err := t.blobs.PutFile(ctx, objects.Chunk(id, chunk, f.Rendition), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, objects.Chunk(task.Video, task.Number, f.Rendition, run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
 		}
 		frames = int64(f.Frames)
 	}
-	return t.finish(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk},
-		result{frames: frames, made: renditionsOf(files, func(f ChunkFile) int { return f.Rendition })})
+	return t.finish(ctx, task, result{frames: frames, run: run, made: renditionsOf(files, func(f ChunkFile) int { return f.Rendition })})
 }
+
+// newRun returns what tells the files of one execution of a task from those of another. Two may run at
+// the same time, and people may be watching what the first one has made.
+func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
 
 // FinishAudio stores the audio of a video.
 func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error {
-	if _, err := t.blobs.PutFile(ctx, objects.Audio(id), path); err != nil {
-		return fmt.Errorf("store audio: %w", err)
-	}
-	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id}, result{frames: audible})
+	return t.finishAudio(ctx, id, 0, audible, path)
 }
 
-// audible is what the step of the audio counts as its frames when there is any audio.
-const audible = 1
+func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, path string) error {
+	run := newRun()
+	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
+		return fmt.Errorf("store audio: %w", err)
+	}
+	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: int64(packets), run: run})
+}
+
+const (
+	audible = 1  // what the step of a whole audio track counts as its frames
+	ended   = -1 // and that of a piece behind the end of the audio; one that was given up has none
+)
 
 // finishPart records that a part of a pass is done: a chunk, the audio, or what is published beside
 // the renditions, which is a part too so that a ready video has it.
@@ -56,15 +72,18 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err := r.store(ctx, tx, task.Video); err != nil {
 		return err
 	}
-	renditions, last := toAssemble(steps)
-	if !last {
-		return nil
-	}
 	v, err := tx.Video(ctx, task.Video)
 	if err != nil {
 		return err
 	}
-	if err := setWarnings(ctx, tx, v, verdict(v.Plan, steps)); err != nil {
+	if err := t.notePlayable(ctx, tx, v, steps); err != nil {
+		return err
+	}
+	renditions := becameComplete(v.Plan, task, steps)
+	if len(renditions) == 0 {
+		return nil
+	}
+	if err := setWarnings(ctx, tx, v, verdict(v, steps)); err != nil {
 		return err
 	}
 	return t.passes.queue.Enqueue(ctx, tx, assembleTasks(v, renditions)...)
@@ -78,19 +97,23 @@ func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err != nil {
 		return false, nil, err
 	}
-	renditions, _ := toAssemble(steps)
+	open := openRenditions(steps)
 	for _, n := range r.made {
-		if !slices.Contains(renditions, n) {
+		if !slices.Contains(open, n) {
 			return false, nil, nil
 		}
 	}
-	done, err := tx.FinishStep(ctx, task.Video, string(task.Kind), task.Number, r.frames, t.clock.Now())
+	done, err := tx.FinishStep(ctx, task.Video, r.step(task), t.clock.Now())
 	for i, s := range steps {
-		if s.Kind == string(task.Kind) && s.Number == task.Number {
-			steps[i].Done, steps[i].Frames = true, r.frames
+		if isStepOf(s, task) {
+			steps[i].Done, steps[i].Frames, steps[i].Run = true, r.frames, r.run
 		}
 	}
 	return done, steps, err
+}
+
+func isStepOf(s store.Step, t queue.Task) bool {
+	return s.Kind == string(t.Kind) && s.Number == t.Number
 }
 
 // renditionsOf returns the renditions that files were made for.
@@ -102,21 +125,37 @@ func renditionsOf[F any](files []F, rendition func(F) int) []int {
 	return all
 }
 
-// toAssemble returns which renditions are still to be assembled, and whether all their parts are
-// done. The inspection comes before a pass and the comparison with the source after it, so a step of
-// these that a failure has left says nothing about the pass.
-func toAssemble(steps []store.Step) (renditions []int, last bool) {
-	last = true
+// openRenditions returns which renditions are still to be assembled.
+func openRenditions(steps []store.Step) []int {
+	var open []int
 	for _, s := range steps {
-		switch k := stepKind(s); {
-		case s.Done:
-		case k.PerRendition:
-			renditions = append(renditions, s.Number)
-		case k.Blocks:
-			last = false
+		if stepKind(s).PerRendition && !s.Done {
+			open = append(open, s.Number)
 		}
 	}
-	return renditions, last
+	return open
+}
+
+// toAssemble returns which renditions are still to be assembled and have all their parts. The
+// inspection comes before a pass and the comparison with the source after it, so a step of these that a
+// failure has left says nothing about the pass.
+func toAssemble(p *video.Plan, steps []store.Step) []int {
+	return slices.DeleteFunc(openRenditions(steps), func(rendition int) bool {
+		return slices.ContainsFunc(steps, func(s store.Step) bool {
+			return !s.Done && stepKind(s).Blocks && Concerns(p, s, rendition)
+		})
+	})
+}
+
+// becameComplete returns the renditions for which a task, whose step is done in steps, made the last
+// part.
+func becameComplete(p *video.Plan, task queue.Task, steps []store.Step) []int {
+	before := slices.Clone(steps)
+	for i, s := range before {
+		before[i].Done = s.Done && !isStepOf(s, task)
+	}
+	were := toAssemble(p, before)
+	return slices.DeleteFunc(toAssemble(p, steps), func(n int) bool { return slices.Contains(were, n) })
 }
 
 func assembleTasks(v video.Video, renditions []int) []queue.Task {
@@ -127,16 +166,19 @@ func assembleTasks(v video.Video, renditions []int) []queue.Task {
 	return tasks
 }
 
-// verdict returns the warnings about a video all of whose parts are done.
-func verdict(p *video.Plan, steps []store.Step) []video.Warning {
-	frames, audio := make([]int, len(p.Chunks)), false
+// verdict returns the warnings about a video whose chunks and audio are done.
+func verdict(v video.Video, steps []store.Step) []video.Warning {
+	frames := make([]int, len(v.Plan.Chunks))
 	for _, s := range steps {
-		switch queue.Kind(s.Kind) {
-		case queue.Encode:
+		if queue.Kind(s.Kind) == queue.Encode && s.Number < len(frames) {
 			frames[s.Number] = int(s.Frames)
-		case queue.Audio:
-			audio = s.Frames == audible
 		}
 	}
-	return p.Verdict(frames, audio)
+	audio := AudioParts(v, steps)
+	all := v.Plan.Verdict(frames, len(audio.Keys) > 0)
+	if audio.Broken && len(audio.Keys) > 0 {
+		from, _ := v.Plan.AudioPiece(len(audio.Keys))
+		all = append(all, video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded any further after %s.", video.Lasting(packetSeconds(from))))
+	}
+	return all
 }

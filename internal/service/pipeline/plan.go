@@ -27,6 +27,9 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 			}
 		}
 		v.Plan = p.After(v.Plan)
+		if e := v.Plan.Early; e != nil {
+			e.Began = t.clock.Now()
+		}
 		steps, tasks := expand(t.passes.config, v, false)
 		if err := tx.DropSteps(ctx, id); err != nil { // of the inspection, and of stale tasks
 			return err
@@ -78,7 +81,11 @@ func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []qu
 			}
 			steps = append(steps, s)
 			if !k.PerRendition { // the last part of the pass enqueues the assembly
-				tasks = append(tasks, newTask(k.Name, v.ID, v.Tenant, n))
+				t := newTask(k.Name, v.ID, v.Tenant, n)
+				if needsFirst(v.Plan, t) {
+					t.Priority = headPriority
+				}
+				tasks = append(tasks, t)
 			}
 		}
 	}

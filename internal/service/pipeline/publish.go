@@ -41,7 +41,7 @@ func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int
 	var locked bool
 	err = t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
 		locked = true
-		done, err := tx.FinishStep(ctx, id, string(queue.Assemble), rendition, 0, t.clock.Now())
+		done, err := tx.FinishStep(ctx, id, store.Step{Kind: string(queue.Assemble), Number: rendition}, t.clock.Now())
 		if err != nil {
 			return err
 		}

@@ -59,9 +59,7 @@ func (p *Passes) dueTasks(v video.Video, steps []store.Step) []queue.Task {
 	if len(v.Unplanned()) > 0 && !passOpen(steps) {
 		return []queue.Task{inspection(v.ID, v.Tenant)}
 	}
-	if renditions, last := toAssemble(steps); last {
-		return assembleTasks(v, renditions)
-	}
 	_, tasks := expand(p.config, v, false)
-	return slices.DeleteFunc(tasks, func(t queue.Task) bool { return !taskOpen(t, v, steps) })
+	tasks = slices.DeleteFunc(tasks, func(t queue.Task) bool { return !taskOpen(t, v, steps) })
+	return append(tasks, assembleTasks(v, toAssemble(v.Plan, steps))...)
 }

@@ -53,14 +53,17 @@ const (
 	thumbnailSize = 256 << 10
 )
 
-// chunkBytes is roughly how large the files of a chunk are, at all renditions.
-func chunkBytes(v video.Video, n int) int64 {
-	pixels := 0.0
-	for _, r := range v.Plan.Pass().Renditions {
-		pixels += float64(r.Width * r.Height)
+// chunkBytes is roughly how large the files of a chunk are, at one set of renditions.
+func chunkBytes(s video.Set) func(video.Video, int) int64 {
+	return func(v video.Video, n int) int64 {
+		part, _ := v.Plan.Only(s)
+		pixels := 0.0
+		for _, r := range part.Renditions {
+			pixels += float64(r.Width * r.Height)
+		}
+		rate := min(max(v.Plan.Input.FrameRate, 1), 60)
+		return int64(pixels * rate * v.Plan.Length(n).Seconds() * bitsPerPixel / 8)
 	}
-	rate := min(max(v.Plan.Input.FrameRate, 1), 60)
-	return int64(pixels * rate * v.Plan.Length(n).Seconds() * bitsPerPixel / 8)
 }
 
 func audioBytes(v video.Video, _ int) int64 {
@@ -78,16 +81,12 @@ func estimated(size func(video.Video, int) int64) func(context.Context, blob.Sto
 
 // renditionBytes is how large a rendition file will be: as large as its chunk files and the audio.
 func renditionBytes(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
-	keys := map[string]bool{objects.Audio(v.ID): true}
-	for i := range v.Plan.Chunks {
-		keys[objects.Chunk(v.ID, i, rendition)] = true
-	}
 	var sum int64
 	for info, err := range blobs.List(ctx, objects.Work.Prefix(v.ID)) {
 		if err != nil {
 			return 0, blob.ServiceError("list chunk files", err)
 		}
-		if keys[info.Key] {
+		if objects.IsPartOf(info.Key, rendition) {
 			sum += info.Size
 		}
 	}

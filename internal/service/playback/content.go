@@ -20,30 +20,46 @@ type Content interface {
 	Info() blob.Info
 }
 
+// Grows reports whether a file is that of a video which is still being encoded, and may say more the
+// next time.
+func Grows(c Content) bool {
+	d, ok := c.(document)
+	return ok && d.grows
+}
+
 // document is a file of a stream that is held in memory.
 type document struct {
 	*bytes.Reader
-	info blob.Info
+	info  blob.Info
+	grows bool
 }
 
 func newDocument(content []byte, modified time.Time) document {
 	sum := sha256.Sum256(content)
 	info := blob.Info{Size: int64(len(content)), ETag: hex.EncodeToString(sum[:16]), Modified: modified}
-	return document{bytes.NewReader(content), info}
+	return document{Reader: bytes.NewReader(content), info: info}
 }
 
 func (d document) Info() blob.Info { return d.info }
 
 func (document) Close() error { return nil }
 
-// segment is a file of a stream whose media are read from a rendition file.
+// mediaFile is where the media of a track are: a rendition file, or the pieces of one that is being
+// made.
+type mediaFile interface {
+	Info() blob.Info
+	Span(blob.Range) io.ReadCloser
+	io.Closer
+}
+
+// segment is a file of a stream whose media are read from a file.
 type segment struct {
 	*stream.Reader
-	file blob.Object
+	file mediaFile
 	info blob.Info
 }
 
-func newSegment(file blob.Object, parts []mp4.Part) *segment {
+func newSegment(file mediaFile, parts []mp4.Part) *segment {
 	r := stream.NewReader(parts, func(from, to int64) io.ReadCloser { return file.Span(blob.Range{From: from, To: to}) })
 	hash, of := sha256.New(), file.Info()
 	hash.Write([]byte(of.ETag))

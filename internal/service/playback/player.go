@@ -30,6 +30,7 @@ type Player struct {
 	now      func() time.Time
 	redirect blob.Presigner // nil: files are served from here
 	indexes  *stream.IndexCache
+	pieces   pieceCaches
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.

@@ -49,6 +49,15 @@ func (p *Player) renditions(ctx context.Context, area objects.Area, id video.ID)
 	if err != nil {
 		return nil, err
 	}
+	all, err := p.readAll(ctx, found)
+	if err == nil && len(all) == 0 {
+		return nil, p.whyNoStream(ctx, area, id)
+	}
+	return all, err
+}
+
+// readAll reads the indexes of rendition files, except of those that are gone.
+func (p *Player) readAll(ctx context.Context, found []listedRendition) ([]stream.Rendition, error) {
 	all, errs := make([]stream.Rendition, len(found)), make([]error, len(found))
 	var reading panics.Group
 	for i, f := range found {
@@ -64,11 +73,7 @@ func (p *Player) renditions(ctx context.Context, area objects.Area, id video.ID)
 		}
 	}
 	// A file that was deleted since it was listed has no index.
-	all = slices.DeleteFunc(all, func(r stream.Rendition) bool { return r.Index == nil })
-	if len(all) == 0 {
-		return nil, p.whyNoStream(ctx, area, id)
-	}
-	return all, nil
+	return slices.DeleteFunc(all, func(r stream.Rendition) bool { return r.Index == nil }), nil
 }
 
 // whyNoStream says why a video has nothing to stream.

@@ -18,7 +18,7 @@ import (
 // openStream makes a file of a stream. Whatever is in memory, the storage is asked first whether the
 // rendition file is there: a deleted one has no stream.
 func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
-	if f.Kind == stream.Segment {
+	if f.Kind == stream.Segment || f.Kind == stream.Frame {
 		return p.openSegment(ctx, area, id, f)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -34,21 +34,39 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 	if f.Kind == stream.Init {
 		return newDocument(track.Init, file.Info().Modified), nil
 	}
-	return newDocument(stream.MediaPlaylist(f.Track, track), file.Info().Modified), nil
+	growing, early := file.(*growingFile)
+	t := stream.TrackOf(f.Track, track)
+	target := stream.NewPresentation([]stream.Track{t}, nil).Target()
+	if !early {
+		all, err := p.renditions(ctx, area, id) // the target duration is the same in all playlists
+		if err != nil {
+			return nil, err
+		}
+		target = stream.Present(all).Target()
+	}
+	list := t.Playlist(target, early && growing.more)
+	if f.Kind == stream.FramesPlaylist {
+		list = t.FramesPlaylist(target, early && growing.more)
+	}
+	d := newDocument(list.Encode(), file.Info().Modified)
+	d.grows = early
+	return d, nil
 }
 
 // openOverview makes the list of renditions. It has no modification time: the deletion of a
 // rendition would not change it.
 func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.ID, k stream.Kind) (Content, error) {
-	all, err := p.renditions(ctx, area, id)
+	show, err := p.presentation(ctx, area, id)
 	if err != nil {
 		return nil, err
 	}
-	text := stream.MasterPlaylist(all)
+	text := stream.MasterPlaylist(show)
 	if k == stream.Manifest {
-		text, err = stream.DASHManifest(all)
+		text, err = stream.DASHManifest(show)
 	}
-	return newDocument(text, time.Time{}), err
+	d := newDocument(text, time.Time{})
+	d.grows = show.Live != nil
+	return d, err
 }
 
 // openSegment returns a segment whose media are read from the rendition file as they are sent. The
@@ -69,20 +87,65 @@ func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID
 	if err != nil {
 		return nil, err
 	}
+	growing, early := file.(*growingFile)
 	if f.Number >= len(track.List()) {
 		file.Close()
+		if early && growing.more {
+			return nil, notReady()
+		}
 		return nil, noSuchFile()
 	}
-	parts, err := track.Segment(f.Number)
+	cut := track.Segment
+	if f.Kind == stream.Frame {
+		cut = track.KeyFrame
+	}
+	parts, err := cut(f.Number)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, file.Info().Key, err)
 	}
+	if early {
+		if err := growing.open(parts); err != nil {
+			return nil, blob.ServiceError("open chunk file", err)
+		}
+	}
 	return newSegment(file, parts), nil
 }
 
-// openTrack opens the rendition file that has a track, and finds the track in its index.
-func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
+// openTrack opens a track: of the rendition file that has it or, while that is being made, of what is
+// there of it. The pieces of a file are removed some time after it appears, so what has just gone is in
+// the file now.
+func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, name string) (mediaFile, *mp4.Segments, error) {
+	for try := 0; ; try++ {
+		file, segments, err := p.openFileTrack(ctx, area, id, name)
+		if err == nil {
+			return file, segments, nil
+		}
+		if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
+			return nil, nil, err
+		}
+		g, dbErr := p.growing(ctx, area, id)
+		if dbErr != nil {
+			return nil, nil, dbErr
+		}
+		if g == nil {
+			return nil, nil, err
+		}
+		growing, pieceErr := p.growingTrack(ctx, g, name)
+		switch {
+		case errors.Is(pieceErr, fs.ErrNotExist) && try == 0:
+		case pieceErr != nil:
+			return nil, nil, pieceErr
+		case growing == nil:
+			return nil, nil, err
+		default:
+			return growing, growing.segments, nil
+		}
+	}
+}
+
+// openFileTrack opens the rendition file that has a track, and finds the track in its index.
+func (p *Player) openFileTrack(ctx context.Context, area objects.Area, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
 	if name == stream.AudioTrack {
 		return p.openAudio(ctx, area, id)
 	}

@@ -56,7 +56,7 @@ func TestAStreamExistsAsLongAsItsRendition(t *testing.T) {
 	rendition := makeRendition(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
 	key := "public/" + string(id) + "/720p.mp4"
-	names := []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "720p-1.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
+	names := []string{"master.m3u8", "manifest.mpd", "720p.m3u8", "720p-init.mp4", "720p-0.m4s", "720p-1.m4s", "720p-iframes.m3u8", "720p-iframes-1.m4s", "audio.m3u8", "audio-init.mp4", "audio-0.m4s"}
 	for range 2 { // the second time, its index is known
 		for _, name := range names {
 			_, err := b.OpenPublic(t.Context(), id, name)
@@ -72,7 +72,7 @@ func TestAStreamExistsAsLongAsItsRendition(t *testing.T) {
 				t.Errorf("%s has %d bytes, and says %+v", name, len(text), o.Info())
 			}
 		}
-		for _, name := range []string{"720p-2.m4s", "audio-2.m4s", "999p.m3u8", "999p-0.m4s", "720p-00.m4s"} {
+		for _, name := range []string{"720p-2.m4s", "720p-iframes-2.m4s", "audio-2.m4s", "999p.m3u8", "999p-0.m4s", "720p-00.m4s"} {
 			_, err := b.OpenPublic(t.Context(), id, name)
 			servicetest.WantCode(t, err, video.NotFound, "not_found")
 		}

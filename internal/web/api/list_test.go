@@ -22,6 +22,7 @@ func readyState() catalog.State {
 	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
 	v.Duration = 2500 * time.Millisecond
 	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "It is cut off.")}
+	v.Resolutions = []video.Resolution{{Status: video.Ready}}
 	return catalog.State{Video: v, Progress: 1, Resolutions: []catalog.ResolutionState{
 		{Progress: 1, Resolution: video.Resolution{ID: resolutionID, Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200}},
 		{Progress: 0.5, Resolution: video.Resolution{ID: resolutionID, Name: "144p", Status: video.Fail, Failure: video.Failf(video.LimitTime, "It took too long.")}},
@@ -31,7 +32,7 @@ func readyState() catalog.State {
 const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
-	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
+	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 
 func TestVideoState(t *testing.T) {
 	t.Parallel()
@@ -60,10 +61,10 @@ func TestListVideos(t *testing.T) {
 		{"nothing, but there is more", catalog.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
 		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
 		{"a video with a poster", withPoster(catalog.State{Video: testVideo(true, video.Fail)}), video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
-			`"status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"posterUrl":"http://example.com/poster.jpg","createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
+			`"status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"posterUrl":"http://example.com/poster.jpg","createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false}]}`},
 		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
 		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
-			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0}]}`},
+			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false}]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

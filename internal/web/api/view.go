@@ -99,6 +99,7 @@ type VideoDetails struct {
 	CreatedAt       time.Time `json:"createdAt"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
 	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
+	Playable        bool      `json:"playable" doc:"hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready."`
 	Failure         *failure  `json:"failure,omitempty" doc:"Why status is fail."`
 	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
 }
@@ -164,7 +165,7 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	v := s.Video
 	return VideoDetails{
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
-		Progress: s.Progress, Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+		Progress: s.Progress, Playable: v.Playable(), Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
 	}
 }
 

@@ -81,6 +81,9 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, cac
 		}
 	}
 	w.Header().Set("Content-Disposition", disposition)
+	if playback.Grows(object) {
+		cache = "no-cache"
+	}
 	serve(w, r, object, r.PathValue("file"), cache)
 	return nil
 }

@@ -80,7 +80,7 @@ func finish(ctx context.Context, st *store.Store, t queue.Task) (counted bool, e
 		if err := tx.Lock(ctx, t.Video); err != nil {
 			return err
 		}
-		counted, err = tx.FinishStep(ctx, t.Video, string(t.Kind), t.Number, 1, time.Now())
+		counted, err = tx.FinishStep(ctx, t.Video, store.Step{Kind: string(t.Kind), Number: t.Number, Frames: 1}, time.Now())
 		return err
 	})
 	return counted, err

@@ -98,7 +98,7 @@ func oneFinishes(t *testing.T, st *store.Store) {
 	id := planned(t, st, encodeSteps(1)...)
 	var frames atomic.Int64
 	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, racer int) (bool, error) {
-		done, err := tx.FinishStep(ctx, id, "encode", 0, int64(racer), noon)
+		done, err := tx.FinishStep(ctx, id, store.Step{Kind: "encode", Frames: int64(racer)}, noon)
 		if done {
 			frames.Store(int64(racer))
 		}
@@ -116,7 +116,7 @@ func lastOneOut(t *testing.T, st *store.Store) {
 		if err := tx.Lock(ctx, id); err != nil {
 			return false, err
 		}
-		if done, err := tx.FinishStep(ctx, id, "encode", racer, 1, noon); err != nil || !done {
+		if done, err := tx.FinishStep(ctx, id, store.Step{Kind: "encode", Number: racer, Frames: 1}, noon); err != nil || !done {
 			return false, err
 		}
 		steps, err := tx.Steps(ctx, id)

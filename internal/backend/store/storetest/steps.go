@@ -55,7 +55,7 @@ func planned(t *testing.T, st *store.Store, steps ...store.Step) video.ID {
 func finish(t *testing.T, st *store.Store, id video.ID, number int, frames int64, want bool) {
 	t.Helper()
 	change(t, st, func(tx *store.Tx) error {
-		got, err := tx.FinishStep(t.Context(), id, "encode", number, frames, noon)
+		got, err := tx.FinishStep(t.Context(), id, store.Step{Kind: "encode", Number: number, Frames: frames, Run: "one"}, noon)
 		if got != want {
 			t.Errorf("FinishStep(%d) = %t, want %t", number, got, want)
 		}
@@ -98,7 +98,7 @@ func stepsKeepProgress(t *testing.T, st *store.Store) {
 	progress(t, st, id, "encode", 1, 0.25, true)
 	change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), id, encodeSteps(4)) })
 	want := encodeSteps(4)
-	want[0].Done, want[0].Progress, want[0].Frames = true, 1, 250
+	want[0].Done, want[0].Progress, want[0].Frames, want[0].Run = true, 1, 250, "one"
 	want[1].Progress = 0.25
 	wantSteps(t, st, id, want...)
 }
@@ -110,7 +110,7 @@ func stepIsFinishedOnce(t *testing.T, st *store.Store) {
 	finish(t, st, id, 2, 720, false)            // there is no such step
 	finish(t, st, newVideo().ID, 1, 720, false) // nor such a video
 	want := encodeSteps(2)
-	want[1].Done, want[1].Progress, want[1].Frames = true, 1, 720
+	want[1].Done, want[1].Progress, want[1].Frames, want[1].Run = true, 1, 720, "one"
 	wantSteps(t, st, id, want...)
 	wantSteps(t, st, other, encodeSteps(2)...)
 }
@@ -127,7 +127,7 @@ func progressIsWanted(t *testing.T, st *store.Store) {
 
 	finish(t, st, id, 0, 100, true)
 	progress(t, st, id, "encode", 0, 0.8, false)
-	want[0].Done, want[0].Progress, want[0].Frames = true, 1, 100
+	want[0].Done, want[0].Progress, want[0].Frames, want[0].Run = true, 1, 100, "one"
 	wantSteps(t, st, id, want...)
 
 	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
@@ -155,7 +155,7 @@ func faultsAreCounted(t *testing.T, st *store.Store) {
 		})
 	}
 	want := append(encodeSteps(2), store.Step{Kind: "inspect"}) // the counted step has no weight of its own
-	want[1].Done, want[1].Progress, want[1].Frames = true, 1, 100
+	want[1].Done, want[1].Progress, want[1].Frames, want[1].Run = true, 1, 100, "one"
 	wantSteps(t, st, id, want...)
 	wantSteps(t, st, other, encodeSteps(2)...)
 }
@@ -185,7 +185,7 @@ func stepsAreDropped(t *testing.T, st *store.Store) {
 	}
 	wantSteps(t, st, other, encodeSteps(3)...)
 	change(t, st, func(tx *store.Tx) error {
-		done, err := tx.FinishStep(ctx, id, "encode", 1, 100, noon.Add(time.Second))
+		done, err := tx.FinishStep(ctx, id, store.Step{Kind: "encode", Number: 1, Frames: 100}, noon.Add(time.Second))
 		if done {
 			t.Error("a dropped step was finished")
 		}

@@ -1,0 +1,130 @@
+package mp4
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+)
+
+// PacketSamples is how many samples a packet of AAC has.
+const PacketSamples = 1024
+
+// Piece is a chunk file, or a piece of the audio, whose tables were read. It is
+// immutable, so it may be used from many goroutines at once.
+type Piece struct {
+	*track
+	Input
+}
+
+// ReadPiece reads the tables of a chunk file or of a piece of the audio. One
+// without frames is ErrNoFrames.
+func ReadPiece(p Input) (*Piece, error) {
+	t, err := readSingle(p, maxMoov)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range t.entries {
+		if v, ok := e.(*mp4ff.VisualSampleEntryBox); ok {
+			v.CompressorName = "" // a different encoder version does not need a new decoder configuration
+		}
+	}
+	return &Piece{track: t, Input: p}, nil
+}
+
+// Footprint returns about how many bytes of memory the piece takes.
+func (p *Piece) Footprint() int64 { return 1<<10 + int64(len(p.sizes))*12 + int64(len(p.sync))*4 }
+
+// CutAudio writes some packets of an audio file to a file of their own.
+func CutAudio(w io.Writer, file Input, from, packets int) error {
+	p, err := ReadPiece(file)
+	if err != nil {
+		return err
+	}
+	if p.isVideo() || from < 0 || packets < 1 || from+packets > len(p.sizes) || len(p.spans) != 1 {
+		return fmt.Errorf("the file has no %d packets of audio from %d on", packets, from)
+	}
+	r := &trackBuilder{scale: p.scale, entries: p.entries, sizes: p.sizes[from : from+packets], stts: &mp4ff.SttsBox{}}
+	if from == 0 {
+		r.edit = p.edit
+	}
+	durations := make([]uint32, 0, len(p.sizes))
+	for i, count := range p.stts.SampleCount {
+		for range count {
+			durations = append(durations, p.stts.SampleTimeDelta[i])
+		}
+	}
+	var length int64
+	for _, d := range durations[from : from+packets] {
+		addDelta(r.stts, d)
+		r.times = append(r.times, length)
+		length += int64(d)
+	}
+	if r.edit.length = length - r.edit.mediaTime; r.edit.length <= 0 {
+		return errors.New("the piece is shorter than the delay of the encoder")
+	}
+	r.addSources(file, 0, "audio", []span{{offset: p.spans[0].offset + total(p.sizes[:from]), size: total(r.sizes), samples: packets}})
+	f, err := newLayout([]*trackBuilder{r})
+	if err != nil {
+		return err
+	}
+	if err := f.writeHead(w); err != nil {
+		return err
+	}
+	return f.writeMedia(w)
+}
+
+// pieceStride is how far apart the pieces of a growing track lie in the file that
+// its segments refer to. No file is as large, and no reader reads across the gaps.
+const pieceStride = 1 << 44
+
+// PieceAt returns which piece of a growing track an offset lies in, and where.
+func PieceAt(offset int64) (piece int, at int64) {
+	return int(offset / pieceStride), offset % pieceStride
+}
+
+// GrowingVideo returns the segments of a rendition that is still being made, of
+// which some pieces are there: the first ones that have any frames. They are
+// exactly those that the finished file will have. What may change with the next
+// piece is left out, unless the pieces are all there will be; so there may be
+// none. The timing is that of the whole video, with a delay.
+func GrowingVideo(pieces []*Piece, all bool, timing Timing) (*Segments, error) {
+	r, err := joinVideo(pieces, timing)
+	if err != nil {
+		return nil, err
+	}
+	return r.segments(movieScale(r.scale), all)
+}
+
+// GrowingAudio does the same for the audio of a video with this time scale.
+func GrowingAudio(pieces []*Piece, all bool, videoScale int) (*Segments, error) {
+	if len(pieces) == 0 {
+		return nil, ErrNoFrames
+	}
+	r, err := joinAudio(pieces)
+	if err != nil {
+		return nil, err
+	}
+	return r.segments(movieScale(uint32(videoScale)), all)
+}
+
+// segments cuts a track as if it had been written to a file and read back.
+func (r *trackBuilder) segments(movieScale uint32, all bool) (*Segments, error) {
+	t := &track{scale: r.scale, width: r.width, height: r.height, entries: r.entries, sizes: r.sizes, stts: r.stts, sync: r.sync}
+	for _, s := range r.sources {
+		s.offset += int64(s.piece) * pieceStride
+		t.spans = append(t.spans, s.span)
+	}
+	if err := t.readTimes(r.ctts); err != nil {
+		return nil, err
+	}
+	elst, _, err := r.edit.build(r.scale, movieScale)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.readEdit(&mp4ff.EdtsBox{Elst: []*mp4ff.ElstBox{elst}}, movieScale); err != nil {
+		return nil, err
+	}
+	return newSegments(t, movieScale, !all)
+}

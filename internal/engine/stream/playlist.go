@@ -1,0 +1,71 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// hlsVersion is the first version in which segments may be MP4 everywhere.
+const hlsVersion = 7
+
+// minTarget is the least EXT-X-TARGETDURATION, in seconds. Segments last about
+// four seconds, and less than six whatever the codec's grid of keyframes, the last
+// one included. So the value is known before the first segment is, and it is the
+// same for all tracks.
+const minTarget = 6
+
+// Entry is a segment in a media playlist.
+type Entry struct {
+	Name   string
+	Micros int64 // how long it lasts, in microseconds
+}
+
+// MediaPlaylist is what a media playlist tells. Its text depends on nothing else, so
+// that of a video that is still being encoded is written alike.
+type MediaPlaylist struct {
+	Target     int    // seconds; see TargetDuration
+	Init       string // the init segment; "" for text
+	Entries    []Entry
+	FramesOnly bool // each segment holds one frame
+	Growing    bool // more segments will follow
+}
+
+// TargetDuration returns the EXT-X-TARGETDURATION of all playlists of a video, which
+// must be the same: as long as the longest of the segments, in whole seconds, but no
+// less than what segments commonly last.
+func TargetDuration(micros ...int64) int {
+	target := minTarget
+	for _, m := range micros {
+		target = max(target, int(math.Ceil(float64(m)/1e6)))
+	}
+	return target
+}
+
+// Encode returns the text of the playlist.
+func (p MediaPlaylist) Encode() []byte {
+	kind := "VOD"
+	if p.Growing {
+		kind = "EVENT"
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n#EXT-X-PLAYLIST-TYPE:%s\n", hlsVersion, p.Target, kind)
+	if p.Growing { // players would begin near the end of what is there
+		b.WriteString("#EXT-X-START:TIME-OFFSET=0,PRECISE=YES\n")
+	}
+	if p.FramesOnly {
+		b.WriteString("#EXT-X-I-FRAMES-ONLY\n")
+	} else if p.Init != "" {
+		b.WriteString("#EXT-X-INDEPENDENT-SEGMENTS\n")
+	}
+	if p.Init != "" {
+		fmt.Fprintf(&b, "#EXT-X-MAP:URI=%q\n", p.Init)
+	}
+	for _, e := range p.Entries {
+		fmt.Fprintf(&b, "#EXTINF:%d.%06d,\n%s\n", e.Micros/1e6, e.Micros%1e6, e.Name)
+	}
+	if !p.Growing {
+		b.WriteString("#EXT-X-ENDLIST\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// Track is what playlists tell of a track. TrackOf reads it from the index of a file;
+// of a video that is still being encoded it may have fewer segments than it will have.
+type Track struct {
+	Name          string   // of its resolution, or AudioTrack
+	Codecs        []string // in the form of RFC 6381
+	Width, Height int      // of the video
+	Channels      int      // of the audio
+	Timescale     int64    // ticks a second
+	Segments      []Piece
+}
+
+// Piece is a segment of a track. Its times are in ticks.
+type Piece struct {
+	Start, End    int64
+	Frames        int
+	Size, KeySize int64 // bytes of all of it, and of its first frame alone
+}
+
+// TrackOf describes a track of a rendition file.
+func TrackOf(name string, s *mp4.Segments) Track {
+	t := Track{Name: name, Codecs: s.Codecs, Width: s.Width, Height: s.Height, Channels: s.Channels, Timescale: s.Timescale}
+	t.Segments = make([]Piece, len(s.List()))
+	for i, g := range s.List() {
+		t.Segments[i] = Piece{g.Start, g.End, g.Frames, g.Size, g.KeySize}
+	}
+	return t
+}
+
+// Rendition is one rendition file of a video.
+type Rendition struct {
+	Name  string // of its resolution
+	Index *mp4.Index
+}
+
+// Presentation is what the playlists of a video tell.
+type Presentation struct {
+	Video []Track // one for each size and codec, in the order in which players should try them
+	Audio *Track  // nil for a silent video
+	Live  *Live   // nil unless some of the tracks will grow
+}
+
+// Present describes the renditions of a video. All have the same audio, except those
+// for which it could not be encoded.
+func Present(renditions []Rendition) Presentation {
+	var all []Track
+	var audio *Track
+	for _, r := range renditions {
+		all = append(all, TrackOf(r.Name, r.Index.Video))
+		if audio == nil && r.Index.Audio != nil {
+			t := TrackOf(AudioTrack, r.Index.Audio)
+			audio = &t
+		}
+	}
+	return NewPresentation(all, audio)
+}
+
+// NewPresentation describes a video of these tracks, of which at least one is of video.
+// Tracks of the same size and codec are one encode under several names, or nearly so,
+// and count once.
+//
+// The first track is the one that a player should begin with, because most begin with
+// the first; the others follow, those that need the least before.
+func NewPresentation(tracks []Track, audio *Track) Presentation {
+	type kind struct {
+		width, height int
+		codec         string
+	}
+	var all []Track
+	seen := map[kind]bool{}
+	for _, t := range tracks {
+		k := kind{t.Width, t.Height, t.codec()}
+		if !seen[k] {
+			all = append(all, t)
+		}
+		seen[k] = true
+	}
+	slices.SortStableFunc(all, func(a, b Track) int { return cmp.Compare(a.stats().peak, b.stats().peak) })
+	first := 0
+	for i, t := range all {
+		if t.distance() < all[first].distance() {
+			first = i
+		}
+	}
+	begin := all[first]
+	return Presentation{Video: slices.Insert(slices.Delete(all, first, first+1), 0, begin), Audio: audio}
+}
+
+// Players begin with a picture of about this size: it is there soon on a slow
+// connection, and good enough on a large screen until the player has measured.
+const (
+	firstFrom = 480
+	firstTo   = 720
+)
+
+// distance says how far a track is from what a player should begin with. H.264 is
+// nearer than the others, because everything plays it.
+func (t Track) distance() float64 {
+	side := float64(min(t.Width, t.Height))
+	d := max(1, firstFrom/side, side/firstTo)
+	if t.codec() != "avc1" {
+		d += 0.1
+	}
+	return d
+}
+
+// codec returns the codec of a track without its profile, such as "avc1". It differs
+// between renditions if the settings were changed before a resolution was added.
+func (t Track) codec() string {
+	codec, _, _ := strings.Cut(t.Codecs[0], ".")
+	return codec
+}
+
+// Target returns the EXT-X-TARGETDURATION of all playlists of the video.
+func (p Presentation) Target() int {
+	target := TargetDuration()
+	for _, t := range p.tracks() {
+		for _, e := range t.entries() {
+			target = max(target, TargetDuration(e.Micros))
+		}
+	}
+	return target
+}
+
+func (p Presentation) tracks() []Track {
+	if p.Audio == nil {
+		return p.Video
+	}
+	return append(slices.Clip(p.Video), *p.Audio)
+}
+
+// stats are the measurements of a track, as it is sent.
+type stats struct {
+	peak, average int64   // bits a second
+	keyPeak       int64   // the peak of its first frames alone
+	rate          Rate    // frames a second
+	length        float64 // seconds
+}
+
+func (t Track) stats() stats {
+	var m stats
+	var size int64
+	var fastest float64
+	for _, g := range t.Segments {
+		seconds := float64(g.End-g.Start) / float64(t.Timescale)
+		m.peak = max(m.peak, bitsPerSecond(g.Size, seconds))
+		m.keyPeak = max(m.keyPeak, bitsPerSecond(g.KeySize, seconds))
+		if seconds >= 1 || len(t.Segments) == 1 { // the end of a video may be a frame of any length
+			fastest = max(fastest, float64(g.Frames)/seconds)
+		}
+		size += g.Size
+	}
+	m.length = float64(t.Segments[len(t.Segments)-1].End) / float64(t.Timescale)
+	m.average = bitsPerSecond(size, m.length)
+	m.rate = newRate(fastest)
+	return m
+}
+
+func bitsPerSecond(size int64, seconds float64) int64 {
+	return int64(math.Ceil(float64(size) * 8 / seconds))
+}

@@ -1,0 +1,74 @@
+package stream
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/mp4"
+)
+
+// Settings may change before a resolution is added that comes out as large as
+// another one.
+func TestVideosOfOneSizeAndTwoCodecsAreBothOffered(t *testing.T) {
+	t.Parallel()
+	first := readIndex(t, makeRendition(t, "64x36", 5, withSound(5)...))
+	pictures := *first.Video
+	pictures.Codecs = []string{"av01.0.00M.08"}
+	films := []Rendition{
+		{Name: "144p", Index: &mp4.Index{Video: &pictures}}, // and its audio could not be made
+		{Name: "240p", Index: first}, {Name: "360p", Index: first},
+	}
+	master := string(MasterPlaylist(Present(films)))
+	dash, err := DASHManifest(Present(films))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"\n144p.m3u8": 1, "\n240p.m3u8": 1, "\n360p.m3u8": 0, `,AUDIO="audio"`: 3} {
+		if n := strings.Count(master, text); n != want {
+			t.Errorf("%d times %q; want %d:\n%s", n, text, want, master)
+		}
+	}
+	for text, want := range map[string]int{`contentType="video"`: 2, `contentType="audio"`: 1, "<Representation ": 3} {
+		if n := strings.Count(string(dash), text); n != want {
+			t.Errorf("%d times %q; want %d:\n%s", n, text, want, dash)
+		}
+	}
+}
+
+func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
+	t.Parallel()
+	track := func(name string, short int, codec string) Track {
+		return Track{Name: name, Codecs: []string{codec}, Width: short * 16 / 9, Height: short, Timescale: 1,
+			Segments: []Piece{{End: 4, Frames: 100, Size: int64(short) * 1000, KeySize: 100}}}
+	}
+	for _, tt := range []struct {
+		sizes []int
+		want  []int
+	}{
+		{[]int{144, 240, 360, 480, 720, 1080}, []int{480, 144, 240, 360, 720, 1080}},
+		{[]int{360, 720, 1080}, []int{720, 360, 1080}},
+		{[]int{240, 360}, []int{360, 240}},
+		{[]int{1080, 2160}, []int{1080, 2160}},
+		{[]int{240, 1080}, []int{1080, 240}},
+		{[]int{144}, []int{144}},
+	} {
+		var tracks []Track
+		for _, s := range tt.sizes {
+			tracks = append(tracks, track(strconv.Itoa(s)+"p", s, "avc1.640028"), track(strconv.Itoa(s)+"p", s, "av01.0.08M.08"))
+		}
+		var got []int
+		for i, v := range NewPresentation(tracks, nil).Video {
+			if i == 0 && v.codec() != "avc1" {
+				t.Errorf("%v: a player begins with %s", tt.sizes, v.Codecs)
+			}
+			if v.codec() == "avc1" {
+				got = append(got, v.Height)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("the order of %v is %v, want %v", tt.sizes, got, tt.want)
+		}
+	}
+}

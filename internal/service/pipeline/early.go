@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Parts are the files that one track of a video is made of, as far as they are there without a gap.
+type Parts struct {
+	Keys   []string // in order of time; a chunk in which nothing could be decoded has none
+	Frames int64    // that the files have together
+	Done   int      // chunks, or pieces, with those that have no file
+	All    bool     // nothing follows
+	Broken bool     // audio: what follows could not be decoded
+}
+
+// VideoParts returns the parts of a rendition of the current pass.
+func VideoParts(v video.Video, steps []store.Step, rendition int) Parts {
+	kind := queue.Encode
+	if v.Plan.SetOf(rendition) == video.LargeSet {
+		kind = queue.Large
+	}
+	p := Parts{}
+	for n, s := range stepsOf(kind, steps, len(v.Plan.Chunks)) {
+		if !s.Done {
+			return p
+		}
+		p.Done++
+		if s.Frames > 0 {
+			p.Keys = append(p.Keys, objects.Chunk(v.ID, n, rendition, s.Run))
+			p.Frames += s.Frames
+		}
+	}
+	p.All = true
+	return p
+}
+
+// AudioParts returns the parts of the audio.
+func AudioParts(v video.Video, steps []store.Step) Parts {
+	p := Parts{}
+	for n, s := range stepsOf(queue.Audio, steps, v.Plan.AudioPieces()) {
+		if !s.Done {
+			return p
+		}
+		p.Done++
+		if s.Frames <= 0 {
+			p.All, p.Broken = true, s.Frames != ended
+			return p
+		}
+		p.Keys = append(p.Keys, objects.Audio(v.ID, n, s.Run))
+		p.Frames += s.Frames
+		if from, to := v.Plan.AudioPiece(n); s.Frames < to-from { // it ended, or an older version made all of it at once
+			break
+		}
+	}
+	p.All = true
+	return p
+}
+
+// stepsOf returns the steps of a kind by their numbers. Those that do not exist are not done.
+func stepsOf(kind queue.Kind, steps []store.Step, count int) []store.Step {
+	all := make([]store.Step, count)
+	for _, s := range steps {
+		if s.Kind == string(kind) && s.Number < count {
+			all[s.Number] = s
+		}
+	}
+	return all
+}
+
+// EarlyParts records the parts that only a video has that is played while it is encoded.
+type EarlyParts struct{ tasks *Tasks }
+
+// NewEarlyParts returns what records parts for the workers that call t.
+func NewEarlyParts(t *Tasks) EarlyParts { return EarlyParts{t} }
+
+// FinishLargeChunk is FinishChunk for the large renditions.
+func (e EarlyParts) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
+	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, files)
+}
+
+// FinishAudioPiece stores a piece of the audio, which has so many packets.
+func (e EarlyParts) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
+	return e.tasks.finishAudio(ctx, id, piece, packets, path)
+}
+
+// EndAudio records that the audio ends before a piece.
+func (e EarlyParts) EndAudio(ctx context.Context, id video.ID, piece int) error {
+	return e.tasks.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: ended})
+}
+
+// packetSeconds is when a packet of the audio begins.
+func packetSeconds(n int64) float64 { return float64(n) * 1024 / 48_000 }
+
+const (
+	// headStart is how much of a video has to be there before it can be played. Players buffer some
+	// seconds before they begin.
+	headStart = 8 * time.Second
+	// spare is the part of a video's length in which the rest must be encoded, at the speed so far,
+	// for a viewer who begins now and never has to wait.
+	spare = 0.9
+)
+
+// notePlayable records that a video can be played while it is encoded, as soon as that is so.
+func (t *Tasks) notePlayable(ctx context.Context, tx *store.Tx, v video.Video, steps []store.Step) error {
+	now := t.clock.Now()
+	if !v.PlayableAt.IsZero() || !playable(v, steps, now) {
+		return nil
+	}
+	tx.OnCommit(func() { t.passes.log.InfoContext(ctx, "video playable", "video", v.ID) })
+	return tx.SetFindings(ctx, v.ID, store.Findings{Playable: now})
+}
+
+// playable reports whether enough of the smallest rendition and of the audio is there.
+func playable(v video.Video, steps []store.Step, now time.Time) bool {
+	p := v.Plan
+	if p == nil || p.Early == nil || v.Status != video.Processing {
+		return false
+	}
+	if audio := AudioParts(v, steps); audio.Done == 0 && !audio.All {
+		return false
+	}
+	parts := VideoParts(v, steps, len(p.Renditions)-1)
+	if parts.All || len(parts.Keys) == 0 {
+		return parts.All && len(parts.Keys) > 0
+	}
+	var there time.Duration
+	for n := range parts.Done {
+		there += p.Length(n)
+	}
+	rest := (p.Duration - there).Seconds() * now.Sub(p.Early.Began).Seconds() / there.Seconds()
+	return there >= headStart && rest <= spare*p.Duration.Seconds()
+}

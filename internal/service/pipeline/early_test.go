@@ -1,0 +1,188 @@
+package pipeline_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// earlyPlan is one of a video of 80 s that is played while it is encoded: 720p is large, 240p small.
+func earlyPlan() *video.Plan {
+	p := servicetest.Plan("720p", "240p")
+	p.Duration = 80 * time.Second
+	p.Chunks = []video.Chunk{{End: 6000, Seek: video.NoSeek}, {Start: 6000, End: 12000}, {Start: 12000, End: video.Forever}}
+	p.Early = &video.Early{Large: 1, Delay: 80, Pieces: []int64{1406}}
+	return p
+}
+
+// earlyRig has a video with such a plan.
+type earlyRig struct {
+	*servicetest.Rig
+	pipeline.EarlyParts
+	id video.ID
+}
+
+func newEarly(t *testing.T) earlyRig {
+	t.Helper()
+	b := servicetest.New(t)
+	v := b.Processing(video.Draft{IsPublic: true})
+	b.Must(b.StorePlan(t.Context(), v.ID, earlyPlan()))
+	return earlyRig{b, pipeline.NewEarlyParts(b.Tasks), v.ID}
+}
+
+func (b earlyRig) small(chunk int) {
+	b.T.Helper()
+	b.Must(b.FinishChunk(b.T.Context(), b.id, chunk, []pipeline.ChunkFile{{Rendition: 1, Path: b.File("small"), Frames: 5}}))
+}
+
+func (b earlyRig) large(chunk int) {
+	b.T.Helper()
+	b.Must(b.FinishLargeChunk(b.T.Context(), b.id, chunk, []pipeline.ChunkFile{{Rendition: 0, Path: b.File("large"), Frames: 5}}))
+}
+
+func (b earlyRig) audio(piece int) {
+	b.T.Helper()
+	b.Must(b.FinishAudioPiece(b.T.Context(), b.id, piece, 1406, b.File("audio")))
+}
+
+func (b earlyRig) playable(want bool) {
+	b.T.Helper()
+	if v := b.Video(b.id); v.Playable() != want {
+		b.T.Fatalf("playable is %t, the video is %s", v.Playable(), v.Status)
+	}
+}
+
+func TestSmallRenditionsAreReadyFirst(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	if n := b.Waiting(); n[queue.Encode] != 3 || n[queue.Large] != 3 || n[queue.Audio] != 2 {
+		t.Fatalf("tasks = %v", n)
+	}
+	b.small(1)
+	b.audio(0)
+	b.playable(false) // the first chunk is missing
+	b.small(0)
+	b.playable(true)
+	before := b.state().Progress
+	b.large(0)
+	b.audio(1)
+	b.small(2)
+	if n := b.Waiting()[queue.Assemble]; n != 1 {
+		t.Fatalf("%d renditions are assembled, want the small one", n)
+	}
+	b.Publish(b.id, 1)
+	s := b.state()
+	if s.Video.Status != video.Processing || s.Resolutions[1].Status != video.Ready || s.Progress <= before || s.Progress >= 1 {
+		t.Errorf("the video is %s, its small resolution %s; progress is %f after %f", s.Video.Status, s.Resolutions[1].Status, s.Progress, before)
+	}
+	b.large(2)
+	b.large(1)
+	if n := b.Waiting()[queue.Assemble]; n != 2 {
+		t.Fatalf("%d assemblies were queued, want one for each rendition", n)
+	}
+	b.Publish(b.id, 0)
+	b.playable(true)
+	if v := b.Video(b.id); v.Status != video.Ready {
+		t.Errorf("the video is %s", v.Status)
+	}
+	b.Must(b.Purge(t.Context(), b.id))
+	if keys := b.Objects(); slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, "work/") }) {
+		t.Errorf("objects = %v; want no chunk files", keys)
+	}
+}
+
+// A video that is encoded more slowly than people watch is playable when a viewer who begins then will
+// not have to wait.
+func TestASlowVideoIsPlayableLater(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.Advance(20 * time.Second)
+	b.audio(0)
+	b.small(0)
+	b.small(1)
+	b.playable(false) // 12 s of 80 in 20 s
+	b.small(2)
+	b.playable(true)
+}
+
+func TestTheFilesOfAChunkNeverChange(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.small(0)
+	keys := pipeline.VideoParts(b.Video(b.id), b.steps(), 1).Keys
+	b.small(0) // a worker that was taken for dead
+	if again := pipeline.VideoParts(b.Video(b.id), b.steps(), 1).Keys; len(keys) != 1 || !slices.Equal(keys, again) {
+		t.Errorf("the chunk files were %v and are %v", keys, again)
+	}
+}
+
+func TestAVideoThatFailsIsNotPlayable(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.audio(0)
+	b.small(0)
+	b.small(1)
+	b.playable(true)
+	b.Must(b.GiveUpVideo(t.Context(), b.id, video.Failf(video.Corrupt, "It is broken.")))
+	b.playable(false)
+}
+
+func TestPiecesOfTheAudio(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		rest    func(earlyRig)
+		pieces  int
+		warning string
+	}{
+		{"all", func(b earlyRig) { b.audio(1) }, 2, ""},
+		{"one that ends early", func(b earlyRig) { b.Must(b.EndAudio(t.Context(), b.id, 1)) }, 1, ""},
+		{"one that is damaged", func(b earlyRig) {
+			b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: b.id, Number: 1}))
+		}, 1, "The audio is damaged and could not be decoded any further after 30.0 s."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newEarly(t)
+			b.audio(0)
+			for chunk := range 3 {
+				b.small(chunk)
+			}
+			tt.rest(b)
+			parts := pipeline.AudioParts(b.Video(b.id), b.steps())
+			if len(parts.Keys) != tt.pieces || !parts.All {
+				t.Errorf("the audio has the parts %+v", parts)
+			}
+			var warning string
+			for _, w := range b.Video(b.id).Warnings {
+				warning += w.Message
+			}
+			if warning != tt.warning {
+				t.Errorf("the warning is %q; want %q", warning, tt.warning)
+			}
+		})
+	}
+}
+
+func (b earlyRig) steps() []store.Step {
+	b.T.Helper()
+	steps, err := b.Store.Steps(b.T.Context(), b.id)
+	b.Must(err)
+	return steps
+}
+
+func (b earlyRig) state() catalog.State {
+	b.T.Helper()
+	s, err := b.Catalog.State(b.T.Context(), b.By, b.id)
+	b.Must(err)
+	return s
+}

@@ -1,0 +1,273 @@
+package playback
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// growingVideo is a video that can be played although it is still being encoded, at one moment.
+type growingVideo struct {
+	video.Video
+	steps []store.Step
+	cache *growingCache
+}
+
+// growing returns a video that can be played while it is encoded; nil if it is none. It asks the
+// database: what is there of a video, no name of an object tells.
+func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
+	v, err := p.store.Video(ctx, id)
+	if video.KindOf(err) == video.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area || v.Status != video.Processing ||
+		v.PlayableAt.IsZero() || v.Plan == nil || v.Plan.Early == nil {
+		return nil, nil
+	}
+	steps, err := p.store.Steps(ctx, id)
+	return &growingVideo{Video: v, steps: steps, cache: p.pieces.of(id)}, err
+}
+
+// track opens a track, or returns nil if nobody can play it yet.
+func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string) (*growingFile, error) {
+	parts, ok := g.parts(name)
+	if !ok || len(parts.Keys) == 0 {
+		return nil, nil
+	}
+	pieces := make([]*mp4.Piece, len(parts.Keys))
+	for i, key := range parts.Keys {
+		var err error
+		if pieces[i], err = g.cache.piece(key, func() (*mp4.Piece, error) { return p.readPiece(ctx, key) }); err != nil {
+			return nil, err
+		}
+	}
+	segments, err := g.cache.join(name, parts, func() (*mp4.Segments, error) {
+		if name == stream.AudioTrack {
+			return mp4.GrowingAudio(pieces, parts.All, g.Plan.Timescale)
+		}
+		return mp4.GrowingVideo(pieces, parts.All, mp4.Timing{Length: g.Plan.Duration, Delay: g.Plan.DecodeDelay()})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("join what is there of %s of %s: %w", name, g.ID, err)
+	}
+	if len(segments.List()) == 0 {
+		return nil, nil
+	}
+	return &growingFile{ctx: ctx, blobs: p.blobs, keys: parts.Keys, segments: segments, more: !parts.All}, nil
+}
+
+// parts returns the files of a track. It reports false if there is no such track, or if nobody should
+// play it yet: the large renditions grow more slowly than people watch, so each is offered when all of
+// it is there.
+func (g *growingVideo) parts(name string) (pipeline.Parts, bool) {
+	if name == stream.AudioTrack {
+		return pipeline.AudioParts(g.Video, g.steps), true
+	}
+	r, has := g.Resolution(video.Name(name))
+	n := g.Plan.RenditionOf(video.Name(name))
+	if !has || r.Status != video.Processing || n < g.Plan.First {
+		return pipeline.Parts{}, false
+	}
+	parts := pipeline.VideoParts(g.Video, g.steps, n)
+	return parts, parts.All || g.Plan.SetOf(n) == video.FirstSet
+}
+
+func (p *Player) readPiece(ctx context.Context, key string) (*mp4.Piece, error) {
+	o, err := p.blobs.Open(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, blob.ServiceError("open chunk file", err)
+	}
+	defer o.Close()
+	storage := &errorRecorder{ReaderAt: o}
+	piece, err := mp4.ReadPiece(mp4.Input{ReaderAt: storage, Size: o.Info().Size})
+	if storage.err != nil {
+		return nil, blob.ServiceError("read chunk file", storage.err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", key, err)
+	}
+	piece.ReaderAt = nil // only its tables are kept
+	return piece, nil
+}
+
+// growingFile is what is there of a track, as if it were one object.
+type growingFile struct {
+	ctx      context.Context
+	blobs    blob.Store
+	keys     []string
+	segments *mp4.Segments
+	more     bool // segments will follow
+
+	opened map[int]blob.Object
+}
+
+// open opens the objects that some parts are read from.
+func (f *growingFile) open(parts []mp4.Part) error {
+	f.opened = map[int]blob.Object{}
+	for _, p := range parts {
+		n, _ := mp4.PieceAt(p.From)
+		if p.Bytes != nil || f.opened[n] != nil {
+			continue
+		}
+		o, err := f.blobs.Open(f.ctx, f.keys[n])
+		if err != nil {
+			f.Close()
+			return err
+		}
+		f.opened[n] = o
+	}
+	return nil
+}
+
+func (f *growingFile) Span(r blob.Range) io.ReadCloser {
+	n, from := mp4.PieceAt(r.From)
+	return f.opened[n].Span(blob.Range{From: from, To: from + r.To - r.From})
+}
+
+// Info has no modification time: what is there grows.
+func (f *growingFile) Info() blob.Info {
+	sum := sha256.New()
+	for _, key := range f.keys {
+		sum.Write([]byte(key))
+	}
+	return blob.Info{Key: f.keys[0], ETag: hex.EncodeToString(sum.Sum(nil)[:16])}
+}
+
+func (f *growingFile) Close() error {
+	var err error
+	for _, o := range f.opened {
+		err = errors.Join(err, o.Close())
+	}
+	f.opened = nil
+	return err
+}
+
+// pieceCaches keep what is known of the videos that are being played while they are encoded. Nothing
+// in there is served without asking the database first.
+type pieceCaches struct {
+	mu  sync.Mutex
+	all map[video.ID]*growingCache
+}
+
+const (
+	// maxGrowing is how many videos are remembered, and maxPieces how much memory the tables of their
+	// chunk files may take.
+	maxGrowing = 64
+	maxPieces  = 128 << 20
+)
+
+// of returns what is known of a video.
+func (c *pieceCaches) of(id video.ID) *growingCache {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[video.ID]*growingCache{}
+	}
+	g := c.all[id]
+	if g == nil {
+		c.makeRoom()
+		g = &growingCache{pieces: map[string]*mp4.Piece{}, tracks: map[string]joined{}}
+		c.all[id] = g
+	}
+	g.used = time.Now()
+	return g
+}
+
+// makeRoom forgets the videos that nobody has watched for the longest time.
+func (c *pieceCaches) makeRoom() {
+	size := int64(0)
+	for _, g := range c.all {
+		size += g.footprint()
+	}
+	for len(c.all) >= maxGrowing || len(c.all) > 0 && size > maxPieces {
+		var oldest video.ID
+		for id, g := range c.all {
+			if oldest == "" || g.used.Before(c.all[oldest].used) {
+				oldest = id
+			}
+		}
+		size -= c.all[oldest].footprint()
+		delete(c.all, oldest)
+	}
+}
+
+// growingCache is what is known of one video. A piece never changes under its key.
+type growingCache struct {
+	used time.Time // guarded by pieceCaches.mu
+
+	mu     sync.Mutex
+	pieces map[string]*mp4.Piece
+	tracks map[string]joined
+	size   int64
+}
+
+type joined struct {
+	keys     []string
+	all      bool
+	segments *mp4.Segments
+}
+
+func (c *growingCache) footprint() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
+func (c *growingCache) piece(key string, read func() (*mp4.Piece, error)) (*mp4.Piece, error) {
+	c.mu.Lock()
+	piece := c.pieces[key]
+	c.mu.Unlock()
+	if piece != nil {
+		return piece, nil
+	}
+	piece, err := read()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pieces[key] == nil {
+		c.size += 2 * piece.Footprint() // its part of the joined track, too
+	}
+	c.pieces[key] = piece
+	return piece, nil
+}
+
+// join returns the segments of a track, and cuts them if the track has grown.
+func (c *growingCache) join(name string, parts pipeline.Parts, cut func() (*mp4.Segments, error)) (*mp4.Segments, error) {
+	c.mu.Lock()
+	known := c.tracks[name]
+	c.mu.Unlock()
+	if known.segments != nil && known.all == parts.All && slices.Equal(known.keys, parts.Keys) {
+		return known.segments, nil
+	}
+	segments, err := cut()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tracks[name] = joined{parts.Keys, parts.All, segments}
+	return segments, nil
+}

@@ -1,0 +1,92 @@
+package video
+
+import (
+	"slices"
+	"time"
+)
+
+// Early says how a video is made that can be played while it is still being
+// encoded. It is part of the plan of the first pass.
+type Early struct {
+	// Large is how many renditions, the first ones of the plan, are encoded after
+	// all chunks of the others.
+	Large int `json:"large,omitempty"`
+	// Delay is how many ticks of Plan.Timescale before its time each frame is
+	// decoded. It is the same in all parts, however the encoder reorders them.
+	Delay int64 `json:"delay"`
+	// Pieces are the packets of the audio at which a new piece begins; the first
+	// piece begins at packet 0.
+	Pieces []int64 `json:"pieces,omitempty"`
+	// Began is when the work on the chunks began.
+	Began time.Time `json:"began,omitzero"`
+}
+
+// Set is a part of the renditions of a pass that are encoded with one decode.
+type Set int
+
+const (
+	FirstSet Set = iota // all renditions or, of a video with Early.Large, the small ones
+	LargeSet            // the others
+)
+
+// SetOf returns the set that a rendition belongs to.
+func (p *Plan) SetOf(rendition int) Set {
+	if p.Early != nil && rendition < p.First+p.Early.Large {
+		return LargeSet
+	}
+	return FirstSet
+}
+
+// Only returns the plan as if the renditions of one set were all of it, and the
+// index of the first of them.
+func (p *Plan) Only(s Set) (part *Plan, first int) {
+	pass, large := p.Pass(), 0
+	if p.Early != nil {
+		large = p.Early.Large
+	}
+	if s == LargeSet {
+		pass.Renditions = pass.Renditions[:large]
+		return pass, p.First
+	}
+	pass.Renditions = pass.Renditions[large:]
+	return pass, p.First + large
+}
+
+// DecodeDelay is Early.Delay, or 0 for a video that has none.
+func (p *Plan) DecodeDelay() int64 {
+	if p.Early == nil {
+		return 0
+	}
+	return p.Early.Delay
+}
+
+// AudioPieces is how many pieces the audio is encoded in.
+func (p *Plan) AudioPieces() int {
+	switch {
+	case p.Audio == nil:
+		return 0
+	case p.Early == nil:
+		return 1
+	}
+	return len(p.Early.Pieces) + 1
+}
+
+// AudioPiece returns the packets of piece n of the audio: from (included) to to
+// (excluded), which is Forever for the last one.
+func (p *Plan) AudioPiece(n int) (from, to int64) {
+	borders := []int64{0}
+	if p.Early != nil {
+		borders = slices.Concat(borders, p.Early.Pieces)
+	}
+	borders = append(borders, Forever)
+	return borders[n], borders[n+1]
+}
+
+// Playable reports whether the streams of a video can be played from the
+// beginning now.
+func (v *Video) Playable() bool {
+	if v.Status == Processing && !v.PlayableAt.IsZero() {
+		return true
+	}
+	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool { return r.Status == Ready })
+}

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"testing"
+)
+
+// hlsjs is the library that the player's page plays with, as an address to import it from.
+func hlsjs(t testing.TB) string {
+	t.Helper()
+	f, err := os.Open("../../internal/web/player/thirdparty/hls.js.gz")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no hls.js in this tree")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "data:text/javascript;base64," + base64.StdEncoding.EncodeToString(text)
+}
+
+// watchWithHLS plays a stream to its end, and tells what hls.js made of it.
+const watchWithHLS = `async (library, master) => {
+  const Hls = (await import(library)).default;
+  const video = document.createElement("video"), hls = new Hls({enableWorker: false});
+  document.body.append(video);
+  video.muted = true;
+  const found = {errors: [], targets: [], cues: []}, targets = new Set();
+  hls.on(Hls.Events.ERROR, (_, e) => found.errors.push(e.details + (e.fatal ? ", fatal" : "")));
+  for (const event of [Hls.Events.LEVEL_LOADED, Hls.Events.AUDIO_TRACK_LOADED, Hls.Events.SUBTITLE_TRACK_LOADED])
+    hls.on(event, (_, e) => targets.add(e.details.targetduration));
+  const parsed = new Promise(done => hls.on(Hls.Events.MANIFEST_PARSED, (_, m) => done(m)));
+  hls.loadSource(master);
+  hls.attachMedia(video);
+  const m = await parsed;
+  found.heights = m.levels.map(l => l.height);
+  found.first = m.levels[m.firstLevel].height;
+  found.audio = m.audioTracks.length;
+  found.subtitles = m.subtitleTracks.map(s => s.lang + " " + s.name);
+  if (found.subtitles.length) hls.subtitleTrack = 0;
+  video.textTracks.onchange = () => {};
+  video.playbackRate = 4;
+  const ended = new Promise((done, failed) => { video.onended = done; video.onerror = () => failed(video.error.message); });
+  await video.play();
+  const heard = setInterval(() => {
+    for (const track of video.textTracks) for (const cue of track.activeCues || []) if (!found.cues.includes(cue.text)) found.cues.push(cue.text);
+  }, 20);
+  await ended;
+  clearInterval(heard);
+  found.frames = video.getVideoPlaybackQuality().totalVideoFrames;
+  found.time = video.currentTime;
+  found.targets = [...targets];
+  hls.destroy();
+  return found;
+}`
+
+// watched is what watchWithHLS returns.
+type watched struct {
+	Errors    []string
+	Heights   []int // of the levels
+	First     int   // the height of the one that it begins with
+	Audio     int   // tracks
+	Subtitles []string
+	Cues      []string // that were shown
+	Targets   []int    // the target durations of all playlists
+	Frames    int
+	Time      float64
+}
+
+func (b *tab) watch(master string) watched {
+	b.t.Helper()
+	return eval[watched](b, "("+watchWithHLS+")("+quote(hlsjs(b.t))+","+quote(master)+")")
+}
