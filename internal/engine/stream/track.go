@@ -47,6 +47,7 @@ type Rendition struct {
 type Presentation struct {
 	Video []Track // one for each size and codec, in the order in which players should try them
 	Audio *Track  // nil for a silent video
+	Text  []Text
 }
 
 // Present describes the renditions of a video. All have the same audio, except those

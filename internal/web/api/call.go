@@ -130,6 +130,14 @@ func register[I, O any](h huma.API, op huma.Operation, needs []auth.Scope, handl
 		return out, nil
 	})
 	if body != nil {
-		h.OpenAPI().Paths[op.Path].Post.RequestBody = body
+		described(h.OpenAPI().Paths[op.Path], op.Method).RequestBody = body
 	}
+}
+
+// described returns what the description says of a method of a path.
+func described(p *huma.PathItem, method string) *huma.Operation {
+	if method == http.MethodPut {
+		return p.Put
+	}
+	return p.Post
 }

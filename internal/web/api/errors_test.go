@@ -72,6 +72,8 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"report", "GET", "/api/video/" + testID + "/report", ""},
 	{"delete video", "DELETE", "/api/video/" + testID, ""},
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
+	{"put captions", "PUT", "/api/video/" + testID + "/captions/en", ""},
+	{"delete captions", "DELETE", "/api/video/" + testID + "/captions/en", ""},
 	{"usage", "GET", "/api/usage", ""},
 }
 

@@ -112,6 +112,8 @@ var operations = map[string]struct {
 	"report":            {"/api/video/{id}/report", 200},
 	"delete video":      {"/api/video/{id}", 200},
 	"delete resolution": {"/api/video/resolution/{id}", 200},
+	"put captions":      {"/api/video/{id}/captions/{language}", 201},
+	"delete captions":   {"/api/video/{id}/captions/{language}", 200},
 	"usage":             {"/api/usage", 200},
 }
 

@@ -58,6 +58,7 @@ type videoView struct {
 	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
 	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
 	VideoFiles
+	Captions []captionsView `json:"captions" nullable:"false" doc:"The captions of the video, one for each language."`
 	VideoDetails
 }
 
@@ -142,7 +143,7 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoFiles: viewVideoFiles(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, VideoFiles: viewVideoFiles(w.URLs.Files), Captions: viewAllCaptions(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.URLs.Resolutions[r.Name]
