@@ -60,5 +60,16 @@ func (p *Plan) TextTracks() []Stream {
 	return all
 }
 
+// ClosedCaptions is the track that the closed captions of a broadcast are (CEA-608), which are in its
+// frames. The language is not told.
+var ClosedCaptions = Stream{Index: -1, Type: "subtitle", Codec: "eia_608", Title: "Closed captions"}
+
+// MayHaveClosedCaptions reports whether a source is a recording of a broadcast, as far as its formats
+// tell. Such sources are searched for closed captions; others have none worth decoding them twice.
+func (p *Plan) MayHaveClosedCaptions() bool {
+	return len(p.Jumps) == 0 && slices.Contains([]string{"mpegts", "mpeg", "mxf"}, p.Input.Container) &&
+		slices.Contains([]string{"mpeg2video", "h264"}, p.Input.Codec)
+}
+
 // Is reports whether a stream is meant for something, in ffmpeg's words.
 func (s Stream) Is(disposition string) bool { return slices.Contains(s.Dispositions, disposition) }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -47,7 +48,8 @@ func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
 	first := time.Duration(p.Input.TimeBase.Seconds(p.FirstPTS) * float64(time.Second))
 	var tracks []captions.Track
 	for _, text := range texts {
-		cues, err := webvtt.ParseForgiving(text.Text)
+		// ffmpeg leaves a blank that must not break a line as ASS writes it.
+		cues, err := webvtt.ParseForgiving(bytes.ReplaceAll(text.Text, []byte(`\h`), []byte(" ")))
 		if err != nil {
 			continue
 		}

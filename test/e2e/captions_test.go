@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/footage"
 )
 
 // caption is an entry of captions in a read.
@@ -126,5 +128,36 @@ func readInBrowser(t *testing.T, w watch) {
 	}
 	if !slices.Equal(got.Targets, []int{6}) {
 		t.Errorf("the target durations are %v", got.Targets)
+	}
+}
+
+// TestCaptionsOfRealRecordings wants the text tracks of a film, and the closed captions of a
+// broadcast, which are not left in its frames.
+func TestCaptionsOfRealRecordings(t *testing.T) {
+	t.Parallel()
+	oneBackend(t, "what ffmpeg reads does not depend on it")
+	for file, want := range map[string]caption{
+		"multi_av_subs_nasa.mp4": {Language: "en", Label: "English", Kind: "subtitles", Source: "embedded"},
+		"mpeg2_tff_captions.ts":  {Language: "und", Label: "Closed captions", Kind: "captions", Source: "embedded"},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			path := footage.Path(t, "variety", file)
+			s := shared(t)
+			u := s.submit(newVideo{Filename: file, Resolutions: []string{"144p"}, IsPublic: true}, path)
+			w := s.waitReady(u)
+			all := s.captions(u)
+			if len(all) != 1 {
+				t.Fatalf("the captions are %+v", all)
+			}
+			text := string(s.getReady(all[0].URL).body)
+			if all[0].URL = ""; all[0] != want || strings.Count(text, "-->") < 2 || strings.Contains(text, `\h`) {
+				t.Errorf("the captions are %+v, want %+v:\n%s", all[0], want, text)
+			}
+			out, err := output("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", "-of", "csv=p=0", "-select_streams", "v", w.Resolutions["144p"].VideoURL)
+			if err != nil || strings.Contains(out, "Closed Captions") {
+				t.Errorf("the frames carry %s, %v", out, err)
+			}
+		})
 	}
 }

@@ -37,14 +37,28 @@ type Text struct {
 	Text   []byte
 }
 
-// Captions converts the text tracks of a source. Tracks that cannot be read are left out.
+// Captions converts the text tracks of a source, and the closed captions of a broadcast. What cannot
+// be read is left out.
 func (enc *Encoder) Captions(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Text, error) {
+	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source)+videoTime(p, p.Duration))
+	defer cancel()
+	texts, err := enc.textTracks(ctx, job, p, progress)
+	if err != nil || !p.MayHaveClosedCaptions() {
+		return texts, err
+	}
+	closed, err := enc.closedCaptions(ctx, job, p, progress)
+	if err != nil || closed == nil {
+		return texts, err
+	}
+	return append(texts, *closed), nil
+}
+
+// textTracks converts the text tracks of a source.
+func (enc *Encoder) textTracks(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Text, error) {
 	tracks := p.TextTracks()
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
-	defer cancel()
 	convert := func(some []video.Stream) error {
 		stderr, err := enc.run.Encode(ctx, job, enc.captionsPolicy(job, p, len(some)), captionsArgs(job, p, some), func(at float64) {
 			progress.Report(at / p.Duration.Seconds())

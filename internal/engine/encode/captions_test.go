@@ -91,10 +91,25 @@ func TestCaptionsOfRealRecordings(t *testing.T) {
 	if len(texts) != 2 || strings.Count(string(texts[0].Text), "-->") == 0 {
 		t.Errorf("the captions are %+v", texts)
 	}
+	p, texts := captionsOf(t, footage.Path(t, "variety", "mpeg2_tff_captions.ts"))
+	if len(p.TextTracks()) != 0 || len(texts) != 1 || !strings.Contains(string(texts[0].Text), "MANUFACTURERS ARE ABOUT AS") {
+		t.Errorf("the closed captions are %+v", texts)
+	}
+}
+
+// TestABroadcastWithoutClosedCaptions searches one, and decodes it no further.
+func TestABroadcastWithoutClosedCaptions(t *testing.T) {
+	t.Parallel()
+	path := withText(t, "plain.ts")
+	if p, texts := captionsOf(t, path); !p.MayHaveClosedCaptions() || len(texts) != 0 {
+		t.Errorf("the captions of a %s are %+v", p.Input.Container, texts)
+	}
 }
 
 func TestCaptionsArguments(t *testing.T) {
 	t.Parallel()
 	job := ffmpeg.Job{Source: "/task/in/source", OutDir: "/task/out"}
+	enginetest.Golden(t, "closed_captions", closedArgs(job, "../in/source"))
+	enginetest.Golden(t, "closed_captions_search", closedSearchArgs(job, basicPlan(nil)))
 	enginetest.Golden(t, "captions", captionsArgs(job, basicPlan(nil), []video.Stream{{Index: 2}, {Index: 5}}))
 }

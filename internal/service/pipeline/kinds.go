@@ -101,10 +101,10 @@ var kinds = []Kind{
 		Name: queue.Captions, Priority: always(audioPriority),
 		Numbers: func(v video.Video) (int, int) {
 			made := slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready })
-			return 0, oneIf(len(v.Plan.TextTracks()) > 0 && !made)
+			return 0, oneIf((len(v.Plan.TextTracks()) > 0 || v.Plan.MayHaveClosedCaptions()) && !made)
 		},
 		Weight: func(p *video.Plan, _ int) float64 { return 0.01 * p.Duration.Seconds() },
-		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64(len(v.Plan.TextTracks()) * captionsSize) }),
+		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64((1 + len(v.Plan.TextTracks())) * captionsSize) }),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // joins the chunk files of rendition n and the audio to one MP4, and publishes it
