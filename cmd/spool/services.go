@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -38,6 +39,7 @@ type services struct {
 	player      *playback.Player
 	uploads     *uploads.Service
 	leases      *uploads.Leases
+	captions    *captions.Service
 	catalog     *catalog.Catalog
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
@@ -72,6 +74,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
 	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
+	p.captions = captions.New(p.store, p.blobs, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)

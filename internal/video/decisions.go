@@ -26,6 +26,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideEncoding(add)
 	p.decideAudio(add)
 	p.decideThumbnails(add)
+	p.decideCaptions(add)
 	add("Titles, locations, dates, chapters and all other data of the file are removed.",
 		"They may reveal more about the author than viewers should know.")
 	return all
@@ -34,6 +35,15 @@ func (p *Plan) Decisions() []Decision {
 func (p *Plan) decideStream(add func(what, why string)) {
 	add(fmt.Sprintf("Stream %d of the file is the video.", p.Input.VideoStream),
 		"Of the video streams that can be decoded, the default one is used, or else the largest.")
+}
+
+func (p *Plan) decideCaptions(add func(what, why string)) {
+	switch n := len(p.TextTracks()); {
+	case n == 1:
+		add("The text track becomes captions.", "Viewers can switch them on and off; drawn into the picture, they could not.")
+	case n > 1:
+		add(fmt.Sprintf("%d text tracks become captions, one for each language.", n), "Viewers can choose; drawn into the picture, they could not.")
+	}
 }
 
 func (p *Plan) decideShape(add func(what, why string)) {

@@ -20,6 +20,8 @@ type File struct {
 	Language    string   `json:"language,omitempty"` // BCP 47
 	Label       string   `json:"label,omitempty"`    // for people
 	Size        int64    `json:"size"`               // in bytes
+
+	Source FileSource `json:"source,omitempty"` // of captions
 }
 
 // File returns the listed file with this name, if the video has one.
@@ -30,6 +32,12 @@ func (v *Video) File(name string) (File, bool) {
 		}
 	}
 	return File{}, false
+}
+
+// WithoutFile returns the list of v without the file of a name.
+func (v *Video) WithoutFile(name string) []File {
+	// A list that became empty is a list, too.
+	return slices.DeleteFunc(append([]File{}, v.Files...), func(f File) bool { return f.Name == name })
 }
 
 // WithFiles returns the list of v with some files added. They replace those of

@@ -30,6 +30,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Audio:      (*Worker).encodeAudio,
 	queue.Thumbnails: (*Worker).makeThumbnails,
 	queue.Poster:     (*Worker).makePoster,
+	queue.Captions:   (*Worker).makeCaptions,
 	queue.Assemble:   (*Worker).assemble,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,

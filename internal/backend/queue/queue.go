@@ -56,6 +56,7 @@ const (
 	Audio      Kind = "audio"      // the audio of the whole video, or a piece of it
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video
+	Captions   Kind = "captions"   // the text tracks of the uploaded file
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video

@@ -126,6 +126,9 @@ func x264Args(o settings) []string {
 		args = append(args, "-level:v", l.name)
 	}
 	args = append(args, "-refs", strconv.Itoa(refs), "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(o.threads))
+	// Closed captions of the source become a track of their own. In frames that were deinterlaced
+	// or dropped they would be garbled, and playlists say that there are none.
+	args = append(args, "-a53cc", "0")
 	args = append(args, noAutoKeyframes...)
 	if rate := o.rateInThousandths(); rate > 0 {
 		args = append(args, "-x264-params", fmt.Sprintf("fps=%d/1000", rate))

@@ -55,6 +55,12 @@ func InputArgs() []string {
 	}
 }
 
+// SourceOptions are those of InputArgs that concern the opening of a file, for a filter
+// that opens it itself: key=value, with colons between them.
+func SourceOptions() string {
+	return "protocol_whitelist=file:format_whitelist=" + allowedFormats + ":codec_whitelist=" + AllowedDecoders + ":max_streams=200"
+}
+
 // FileURL names a local file such that no character of its path is taken for a
 // protocol.
 func FileURL(path string) string { return "file:" + path }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -62,26 +63,30 @@ func seconds(n float64) string { return fmt.Sprintf("PT%.6fS", n) }
 type adaptationSet struct {
 	ContentType     string           `xml:"contentType,attr"`
 	MimeType        string           `xml:"mimeType,attr"`
-	Aligned         bool             `xml:"segmentAlignment,attr"`
-	StartWithSAP    int              `xml:"startWithSAP,attr"`
+	Language        string           `xml:"lang,attr,omitempty"`
+	Aligned         bool             `xml:"segmentAlignment,attr,omitempty"`
+	StartWithSAP    int              `xml:"startWithSAP,attr,omitempty"`
+	Label           string           `xml:"Label,omitempty"`
+	Role            *property        `xml:"Role"`
 	Representations []representation `xml:"Representation"`
 }
 
 type representation struct {
-	ID           string          `xml:"id,attr"`
-	Bandwidth    int64           `xml:"bandwidth,attr"`
-	Codecs       string          `xml:"codecs,attr"`
-	Width        int             `xml:"width,attr,omitempty"`
-	Height       int             `xml:"height,attr,omitempty"`
-	FrameRate    string          `xml:"frameRate,attr,omitempty"`
-	SamplingRate int64           `xml:"audioSamplingRate,attr,omitempty"`
-	Channels     *channels       `xml:"AudioChannelConfiguration"`
-	Template     segmentTemplate `xml:"SegmentTemplate"`
+	ID           string           `xml:"id,attr"`
+	Bandwidth    int64            `xml:"bandwidth,attr"`
+	Codecs       string           `xml:"codecs,attr,omitempty"`
+	Width        int              `xml:"width,attr,omitempty"`
+	Height       int              `xml:"height,attr,omitempty"`
+	FrameRate    string           `xml:"frameRate,attr,omitempty"`
+	SamplingRate int64            `xml:"audioSamplingRate,attr,omitempty"`
+	Channels     *property        `xml:"AudioChannelConfiguration"`
+	File         string           `xml:"BaseURL,omitempty"` // of a text, which has no segments
+	Template     *segmentTemplate `xml:"SegmentTemplate"`
 }
 
-type channels struct {
+type property struct {
 	Scheme string `xml:"schemeIdUri,attr"`
-	Count  int    `xml:"value,attr"`
+	Value  string `xml:"value,attr"`
 }
 
 type segmentTemplate struct {
@@ -120,9 +125,12 @@ func DASHManifest(p Presentation) ([]byte, error) {
 	if t := p.Audio; t != nil {
 		s := t.stats()
 		r := represent(*t, s)
-		r.SamplingRate, r.Channels = t.Timescale, &channels{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", t.Channels}
+		r.SamplingRate, r.Channels = t.Timescale, &property{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", strconv.Itoa(t.Channels)}
 		m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
 		length = max(length, s.length)
+	}
+	for _, t := range p.Text {
+		m.Period.Sets = append(m.Period.Sets, textSet(t))
 	}
 	m.Duration = seconds(length)
 	if p.Live != nil {
@@ -149,5 +157,5 @@ func represent(t Track, s stats) representation {
 		}
 		template.Timeline = append(template.Timeline, run)
 	}
-	return representation{ID: t.Name, Bandwidth: s.peak, Codecs: codecList(t.Codecs), Template: template}
+	return representation{ID: t.Name, Bandwidth: s.peak, Codecs: codecList(t.Codecs), Template: &template}
 }

@@ -16,6 +16,9 @@ const (
 	Segment
 	FramesPlaylist // the first frames of the segments of one track, for HLS
 	Frame          // one of them
+	TextPlaylist   // the segments of one text, for HLS
+	TextSegment    // what is shown in one of them
+	TextFile       // all of a text, for DASH
 )
 
 // AudioTrack is the track that all renditions share; the others are named like
@@ -38,7 +41,11 @@ type File struct {
 // framesSuffix follows the name of a track in the names of its single frames.
 const framesSuffix = "-iframes"
 
+// wholeSuffix follows the name of a text in the name of the file with all of it.
+const wholeSuffix = "-all"
+
 var (
+	textFile  = regexp.MustCompile(`^(captions-[a-z0-9-]{1,50}-[0-9a-f]{12})(?:(\.m3u8)|(` + wholeSuffix + `\.vtt)|-([0-9]{1,6})\.vtt)$`)
 	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
 	frameFile = regexp.MustCompile(`^([0-9]+[pk])` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
 )
@@ -58,6 +65,15 @@ func Parse(name string) (File, bool) {
 			return File{Kind: FramesPlaylist, Track: m[1]}, true
 		}
 		return numbered(Frame, m[1], m[3])
+	}
+	if m := textFile.FindStringSubmatch(name); m != nil {
+		switch {
+		case m[2] != "":
+			return File{Kind: TextPlaylist, Track: m[1]}, true
+		case m[3] != "":
+			return File{Kind: TextFile, Track: m[1]}, true
+		}
+		return numbered(TextSegment, m[1], m[4])
 	}
 	m := trackFile.FindStringSubmatch(name)
 	switch {

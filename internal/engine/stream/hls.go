@@ -23,6 +23,10 @@ func MasterPlaylist(p Presentation) []byte {
 		sound, soundCodecs = p.Audio.stats(), p.Audio.Codecs
 		groups = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
+	if len(p.Text) > 0 {
+		writeTexts(&b, p.Text)
+		groups += fmt.Sprintf(",SUBTITLES=%q", textGroup)
+	}
 	groups += ",CLOSED-CAPTIONS=NONE"
 	for _, t := range p.Video {
 		m := t.stats()

@@ -47,7 +47,8 @@ type Rendition struct {
 type Presentation struct {
 	Video []Track // one for each size and codec, in the order in which players should try them
 	Audio *Track  // nil for a silent video
-	Live  *Live   // nil unless some of the tracks will grow
+	Text  []Text
+	Live  *Live // nil unless some of the tracks will grow
 }
 
 // Present describes the renditions of a video. All have the same audio, except those

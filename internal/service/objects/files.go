@@ -1,8 +1,11 @@
 package objects
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -55,6 +58,13 @@ func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
 
 // ThumbnailFile is the name of a thumbnail of a resolution.
 func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
+
+// CaptionsFile is the name of a file with timed text. Other text has another name, because the
+// content of a name never changes.
+func CaptionsFile(language string, text []byte) string {
+	sum := sha256.Sum256(text)
+	return "captions-" + strings.ToLower(language) + "-" + hex.EncodeToString(sum[:6]) + ".vtt"
+}
 
 // IsRendition reports whether f is the MP4 file of a resolution.
 func (f File) IsRendition() bool { return f.Listed == "" && f.Thumbnail < 0 }

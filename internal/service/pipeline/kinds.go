@@ -115,6 +115,16 @@ var kinds = []Kind{
 		Reads:  wholeSource, Writes: estimated(func(video.Video, int) int64 { return thumbnailSize }),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
+	{ // publishes the text tracks of the source, in the pass that makes the video ready
+		Name: queue.Captions, Priority: always(audioPriority),
+		Numbers: func(v video.Video) (int, int) {
+			made := slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready })
+			return 0, oneIf((len(v.Plan.TextTracks()) > 0 || v.Plan.MayHaveClosedCaptions()) && !made)
+		},
+		Weight: func(p *video.Plan, _ int) float64 { return 0.01 * p.Duration.Seconds() },
+		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64((1 + len(v.Plan.TextTracks())) * captionsSize) }),
+		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
 	{ // joins the chunk files of rendition n and the audio to one MP4, and publishes it
 		Name: queue.Assemble, Priority: always(assemblePriority),
 		Numbers:      func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },

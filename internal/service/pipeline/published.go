@@ -23,6 +23,19 @@ type NewFile struct {
 // lists them, in the transaction that finishes the task's step. What PublishRendition says of
 // deletions holds for them, too.
 func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, files []NewFile) error {
+	return t.publishFiles(ctx, task, files, func(video.Video, video.File) bool { return true })
+}
+
+// PublishCaptions is PublishFiles of captions, but leaves alone what a client has uploaded.
+func (t *Tasks) PublishCaptions(ctx context.Context, task queue.Task, files []NewFile) error {
+	return t.publishFiles(ctx, task, files, func(v video.Video, f video.File) bool {
+		_, has := v.CaptionsIn(f.Language)
+		return !has
+	})
+}
+
+// publishFiles publishes those of the files that are still wanted when the video is locked.
+func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, files []NewFile, wanted func(video.Video, video.File) bool) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
 	listed, err := t.stageFiles(ctx, task.Video, files, c)
@@ -31,6 +44,7 @@ func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, files []NewFi
 	}
 	t.hook.Reach(failpoint.FilesStaged)
 	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+		listed := slices.DeleteFunc(slices.Clone(listed), func(f video.File) bool { return !wanted(v, f) })
 		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
 			for _, f := range listed {
 				if err := c.publish(ctx, objects.StagedFile(v.ID, f.Name), objects.Playback(v, f.Name)); err != nil {

@@ -51,6 +51,8 @@ const (
 	bitsPerPixel = 0.15
 	// thumbnailSize is the size of a large thumbnail.
 	thumbnailSize = 256 << 10
+	// captionsSize is the size of the captions of a long film.
+	captionsSize = 256 << 10
 )
 
 // chunkBytes is roughly how large the files of a chunk are, at one set of renditions.

@@ -23,8 +23,11 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if f.Kind == stream.Master || f.Kind == stream.Manifest {
+	switch f.Kind {
+	case stream.Master, stream.Manifest:
 		return p.openOverview(ctx, area, id, f.Kind)
+	case stream.TextPlaylist, stream.TextSegment, stream.TextFile:
+		return p.openText(ctx, area, id, f)
 	}
 	file, track, err := p.openTrack(ctx, area, id, f.Track)
 	if err != nil {
@@ -60,6 +63,7 @@ func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.I
 	if err != nil {
 		return nil, err
 	}
+	show.Text = p.texts(ctx, id)
 	text := stream.MasterPlaylist(show)
 	if k == stream.Manifest {
 		text, err = stream.DASHManifest(show)

@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/janitor"
@@ -62,17 +63,18 @@ type Services struct {
 	*janitor.Cleaner
 	*janitor.Deleter
 
-	Keys    *auth.Keys
-	Signing *auth.SigningKeys
-	Reserve *diskspace.Reserve
-	Passes  *pipeline.Passes
-	Uploads *uploads.Service
-	Leases  *uploads.Leases
-	Catalog *catalog.Catalog
-	Tenants *tenants.Service
-	Tokens  *auth.Tokens
-	Marker  *janitor.Marker
-	Clock   *clock.Clock
+	Keys     *auth.Keys
+	Captions *captions.Service
+	Signing  *auth.SigningKeys
+	Reserve  *diskspace.Reserve
+	Passes   *pipeline.Passes
+	Uploads  *uploads.Service
+	Leases   *uploads.Leases
+	Catalog  *catalog.Catalog
+	Tenants  *tenants.Service
+	Tokens   *auth.Tokens
+	Marker   *janitor.Marker
+	Clock    *clock.Clock
 }
 
 // Wire builds the services.
@@ -109,6 +111,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
+	s.Captions = captions.New(p.Store, p.Blobs, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)

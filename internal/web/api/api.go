@@ -23,6 +23,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
@@ -38,6 +39,7 @@ type Services struct {
 	Tenants  Tenants
 	Webhooks Webhooks
 	Tokens   Tokens
+	Captions Captions
 }
 
 // Keys authenticates requests.
@@ -71,6 +73,12 @@ type Uploads interface {
 type Deleter interface {
 	DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) error
 	DeleteResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) error
+}
+
+// Captions adds and removes timed text.
+type Captions interface {
+	Put(ctx context.Context, by auth.Actor, id video.ID, u captions.Upload) (v video.Video, f video.File, created bool, err error)
+	Delete(ctx context.Context, by auth.Actor, id video.ID, language string) error
 }
 
 // Tenants says what a tenant uses.

@@ -42,16 +42,7 @@ func (a *API) readBody(c *call, required bool) (body []byte, release func(), err
 	if required && !isJSON {
 		return nil, nil, unsupportedMedia()
 	}
-	if r.ContentLength > maxBody {
-		return nil, nil, bodyTooLarge(fmt.Sprintf("it has %d", r.ContentLength))
-	}
-
-	// The deadline must be lifted again: if it passed while the operation runs, the
-	// server would believe that the client has disconnected.
-	control := http.NewResponseController(c.writer)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, release, err = a.readLimited(c)
-	_ = control.SetReadDeadline(time.Time{})
+	body, release, err = a.readUpTo(c, maxBody)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,9 +53,23 @@ func (a *API) readBody(c *call, required bool) (body []byte, release func(), err
 	return body, release, nil
 }
 
+// readUpTo returns the body of a request, of whatever type, with at most so many bytes.
+func (a *API) readUpTo(c *call, most int64) (body []byte, release func(), err error) {
+	if n := c.request.ContentLength; n > most {
+		return nil, nil, bodyTooLarge(most, fmt.Sprintf("it has %d", n))
+	}
+	// The deadline must be lifted again: if it passed while the operation runs, the
+	// server would believe that the client has disconnected.
+	control := http.NewResponseController(c.writer)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, release, err = a.readLimited(c, most)
+	_ = control.SetReadDeadline(time.Time{})
+	return body, release, err
+}
+
 // readLimited reads a body. A large one is read only while it has a slot.
-func (a *API) readLimited(c *call) (body []byte, release func(), err error) {
-	in := http.MaxBytesReader(c.writer, c.request.Body, maxBody)
+func (a *API) readLimited(c *call, most int64) (body []byte, release func(), err error) {
+	in := http.MaxBytesReader(c.writer, c.request.Body, most)
 	begin, err := io.ReadAll(io.LimitReader(in, smallBody+1))
 	if err != nil {
 		return nil, nil, bodyError(err)
@@ -77,7 +82,7 @@ func (a *API) readLimited(c *call) (body []byte, release func(), err error) {
 	}
 	size := c.request.ContentLength
 	if size < 0 {
-		size = maxBody
+		size = most
 	}
 	whole := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // ReadFrom wants that much space to find the end
 	whole.Write(begin)
@@ -89,8 +94,8 @@ func (a *API) readLimited(c *call) (body []byte, release func(), err error) {
 }
 
 func bodyError(err error) error {
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return bodyTooLarge("it has more")
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return bodyTooLarge(tooLarge.Limit, "it has more")
 	}
 	return &video.Error{Kind: video.Invalid, Code: "invalid_request", Msg: "The request body broke off before its end.", Err: err}
 }
@@ -109,8 +114,8 @@ func unsupportedMedia() error {
 	return &video.Error{Kind: video.UnsupportedMedia, Code: "unsupported_media_type", Msg: "The request body must be JSON, sent with Content-Type: application/json."}
 }
 
-func bodyTooLarge(size string) error {
-	return &video.Error{Kind: video.TooLarge, Code: "body_too_large", Msg: fmt.Sprintf("The request body must have at most %d bytes; %s.", maxBody, size)}
+func bodyTooLarge(most int64, size string) error {
+	return &video.Error{Kind: video.TooLarge, Code: "body_too_large", Msg: fmt.Sprintf("The request body must have at most %d bytes; %s.", most, size)}
 }
 
 // fields are the raw members of a JSON object. Each is decoded by itself, so that all

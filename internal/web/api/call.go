@@ -148,15 +148,18 @@ func register[I, O any](h huma.API, op huma.Operation, needs []auth.Scope, handl
 		}
 		return out, nil
 	})
-	if body == nil {
-		return
+	if body != nil {
+		described(h.OpenAPI().Paths[op.Path], op.Method).RequestBody = body
 	}
-	switch path := h.OpenAPI().Paths[op.Path]; op.Method {
+}
+
+// described returns what the description says of a method of a path.
+func described(p *huma.PathItem, method string) *huma.Operation {
+	switch method {
 	case http.MethodPatch:
-		path.Patch.RequestBody = body
+		return p.Patch
 	case http.MethodPut:
-		path.Put.RequestBody = body
-	default:
-		path.Post.RequestBody = body
+		return p.Put
 	}
+	return p.Post
 }

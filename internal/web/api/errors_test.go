@@ -74,6 +74,8 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
 	{"edit", "PATCH", "/api/video/" + testID, `{"title":"A title"}`},
 	{"token", "POST", "/api/video/" + testID + "/token", `{"expiresIn":60}`},
+	{"put captions", "PUT", "/api/video/" + testID + "/captions/en", ""},
+	{"delete captions", "DELETE", "/api/video/" + testID + "/captions/en", ""},
 	{"usage", "GET", "/api/usage", ""},
 	{"create webhook", "POST", "/api/webhook", `{"url":"https://example.com"}`},
 	{"list webhooks", "GET", "/api/webhook", ""},

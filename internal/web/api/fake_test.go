@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
@@ -49,11 +51,12 @@ type fakeService struct {
 	limit      int
 	calls      int
 	repeated   bool
+	captions   captions.Upload
 }
 
 // services returns the fake as every service.
 func (f *fakeService) services() Services {
-	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}, Tokens: (*fakeTokens)(f)}
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}, Tokens: (*fakeTokens)(f), Captions: f}
 }
 
 func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {
@@ -104,6 +107,19 @@ func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, ba
 func (f *fakeService) Usage(_ context.Context, by auth.Actor) (video.Usage, error) {
 	f.actor, f.calls = by, f.calls+1
 	return f.usage, f.err
+}
+
+func (f *fakeService) Put(_ context.Context, by auth.Actor, id video.ID, u captions.Upload) (video.Video, video.File, bool, error) {
+	f.actor, f.id, f.captions, f.calls = by, id, u, f.calls+1
+	f.captions.Text = bytes.Clone(u.Text)
+	v := testVideo(true, video.Ready)
+	v.Files = []video.File{{Name: "captions-en-1.vtt", Kind: video.SubtitlesKind, Language: "en", Label: "English", Source: video.Uploaded}}
+	return v, v.Files[0], !f.repeated, f.err
+}
+
+func (f *fakeService) Delete(_ context.Context, by auth.Actor, id video.ID, language string) error {
+	f.actor, f.id, f.captions.Language, f.calls = by, id, language, f.calls+1
+	return f.err
 }
 
 func (f *fakeService) Complete(_ context.Context, by auth.Actor, id video.ID) (video.Video, error) {

@@ -114,6 +114,8 @@ var operations = map[string]struct {
 	"delete resolution": {"/api/video/resolution/{id}", 200},
 	"edit":              {"/api/video/{id}", 200},
 	"token":             {"/api/video/{id}/token", 201},
+	"put captions":      {"/api/video/{id}/captions/{language}", 201},
+	"delete captions":   {"/api/video/{id}/captions/{language}", 200},
 	"usage":             {"/api/usage", 200},
 	"create webhook":    {"/api/webhook", 201},
 	"list webhooks":     {"/api/webhook", 200},

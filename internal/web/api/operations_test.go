@@ -139,7 +139,7 @@ func TestPrivateVideo(t *testing.T) {
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
-		`"failure":{"code":"limit_time","message":"It took too long."}}},"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg",` +
+		`"failure":{"code":"limit_time","message":"It took too long."}}},"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg","captions":[],` +
 		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)
@@ -158,7 +158,7 @@ func TestPublicVideoWithMinimalFields(t *testing.T) {
 	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/public", ""))
 
 	const want = `{"id":"` + testID + `","title":"A film","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
-		`"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
+		`"captions":[],"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
 	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)
 	}

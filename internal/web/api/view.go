@@ -62,6 +62,7 @@ type videoView struct {
 	EmbedURL string `json:"embedUrl,omitempty" format:"uri" doc:"A page with the player alone, for an iframe. Of a private video it expires with the other URLs."`
 	WatchURL string `json:"watchUrl,omitempty" format:"uri" doc:"A page for people, with title and player. Public videos only."`
 	VideoFiles
+	Captions []captionsView `json:"captions" nullable:"false" doc:"The captions of the video, one for each language."`
 	VideoDetails
 }
 
@@ -148,7 +149,7 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
 		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, EmbedURL: w.URLs.Embed, WatchURL: w.URLs.Watch, VideoFiles: viewVideoFiles(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
+		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, EmbedURL: w.URLs.Embed, WatchURL: w.URLs.Watch, VideoFiles: viewVideoFiles(w.URLs.Files), Captions: viewAllCaptions(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
 	}
 	for _, r := range w.Resolutions {
 		to := w.URLs.Resolutions[r.Name]

@@ -1,0 +1,115 @@
+package encode
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/footage"
+)
+
+const subrip = "1\n00:00:00,200 --> 00:00:00,900\n<i>Hello</i> & you\n\n2\n00:00:01,000 --> 00:00:01,500\nBye\n"
+
+// withText makes a clip with text tracks.
+func withText(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	text := filepath.Join(t.TempDir(), "text.srt")
+	if err := os.WriteFile(text, []byte(subrip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return enginetest.Clip(t, name, "testsrc2=s=64x36:r=25:d=2", append([]string{"-i", text, "-c:v", "libx264", "-preset", "ultrafast", "-map", "0:v", "-t", "2"}, args...)...)
+}
+
+// captionsOf inspects a file and reads its text tracks.
+func captionsOf(t *testing.T, path string) (*video.Plan, []Text) {
+	t.Helper()
+	e, job := newEngine(t), enginetest.NewJob(t, path)
+	p, err := e.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := e.Captions(t.Context(), job, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, texts
+}
+
+func TestTextTracksAreRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		tracks int
+	}{
+		{"mov_text.mp4", []string{"-map", "2:s", "-c:s", "mov_text", "-metadata:s:s:0", "language=ger"}, 1},
+		{"three.mkv", []string{"-map", "2:s", "-map", "2:s", "-map", "2:s", "-c:s:0", "subrip", "-c:s:1", "ass", "-c:s:2", "webvtt"}, 3},
+		{"none.mp4", nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := withText(t, tt.name, tt.args...)
+			p, texts := captionsOf(t, path)
+			if len(p.TextTracks()) != tt.tracks || len(texts) != tt.tracks {
+				t.Fatalf("%d tracks are found and %d read, want %d: %+v", len(p.TextTracks()), len(texts), tt.tracks, p.Streams)
+			}
+			for _, text := range texts {
+				got := string(text.Text)
+				if !strings.HasPrefix(got, "WEBVTT\n\n00:00.200 --> 00:00.900\n") || !strings.Contains(got, "Hello") || !strings.Contains(got, "00:01.000 --> 00:01.500\nBye") {
+					t.Errorf("the text of %s is\n%s", text.Stream.Codec, got)
+				}
+			}
+		})
+	}
+}
+
+// TestATrackThatCannotBeReadCostsTheOthersNothing damages one of two tracks such that
+// its decoder cannot be opened.
+func TestATrackThatCannotBeReadCostsTheOthersNothing(t *testing.T) {
+	t.Parallel()
+	path := withText(t, "two.mkv", "-map", "2:s", "-c:s", "subrip")
+	e, job := newEngine(t), enginetest.NewJob(t, path)
+	p, err := e.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Streams = append(p.Streams, video.Stream{Index: 7, Type: "subtitle", Codec: "subrip"}) // there is none
+	texts, err := e.Captions(t.Context(), job, p, nil)
+	if err != nil || len(texts) != 1 || !strings.Contains(string(texts[0].Text), "Bye") {
+		t.Errorf("the captions are %+v, %v; want those of the track that is there", texts, err)
+	}
+}
+
+func TestCaptionsOfRealRecordings(t *testing.T) {
+	t.Parallel()
+	_, texts := captionsOf(t, footage.Path(t, "variety", "multi_av_subs_nasa.mp4"))
+	if len(texts) != 2 || strings.Count(string(texts[0].Text), "-->") == 0 {
+		t.Errorf("the captions are %+v", texts)
+	}
+	p, texts := captionsOf(t, footage.Path(t, "variety", "mpeg2_tff_captions.ts"))
+	if len(p.TextTracks()) != 0 || len(texts) != 1 || !strings.Contains(string(texts[0].Text), "MANUFACTURERS ARE ABOUT AS") {
+		t.Errorf("the closed captions are %+v", texts)
+	}
+}
+
+// TestABroadcastWithoutClosedCaptions searches one, and decodes it no further.
+func TestABroadcastWithoutClosedCaptions(t *testing.T) {
+	t.Parallel()
+	path := withText(t, "plain.ts")
+	if p, texts := captionsOf(t, path); !p.MayHaveClosedCaptions() || len(texts) != 0 {
+		t.Errorf("the captions of a %s are %+v", p.Input.Container, texts)
+	}
+}
+
+func TestCaptionsArguments(t *testing.T) {
+	t.Parallel()
+	job := ffmpeg.Job{Source: "/task/in/source", OutDir: "/task/out"}
+	enginetest.Golden(t, "closed_captions", closedArgs(job, "../in/source"))
+	enginetest.Golden(t, "closed_captions_search", closedSearchArgs(job, basicPlan(nil)))
+	enginetest.Golden(t, "captions", captionsArgs(job, basicPlan(nil), []video.Stream{{Index: 2}, {Index: 5}}))
+}

@@ -1,0 +1,90 @@
+package webvtt
+
+import (
+	"html"
+	"regexp"
+	"strings"
+)
+
+var (
+	// knownTag is a tag that browsers know: bold, italic, underlined, ruby, a class, a voice, a
+	// language, or the time at which the following words are shown.
+	knownTag = regexp.MustCompile(`^(?:/?(?:b|i|u|ruby|rt)|(?:c|v|lang)(?:\.[A-Za-z0-9_-]+)*(?:[ \t][^<>&]*)?|/(?:c|v|lang)|(?:\d{2,4}:)?[0-5]\d:[0-5]\d\.\d{3})$`)
+	// simpleTag is what a tag of SubRip may be.
+	simpleTag = regexp.MustCompile(`^/?[biu]$`)
+	// anyTag is what looks like a tag of SubRip, HTML or an editor.
+	anyTag = regexp.MustCompile(`^/?[A-Za-z][^<>]*$`)
+	// override is a command of ASS, which SubRip files often have.
+	override = regexp.MustCompile(`\{\\[^{}]*\}`)
+)
+
+// clean returns a line of text as WebVTT has it: known tags stay, others go, and every
+// other character stands for itself.
+func clean(line string, subrip bool) string {
+	if subrip {
+		line = override.ReplaceAllString(line, "")
+	}
+	var b strings.Builder
+	for line != "" {
+		open := strings.IndexByte(line, '<')
+		if open < 0 {
+			b.WriteString(plain(line, subrip))
+			break
+		}
+		b.WriteString(plain(line[:open], subrip))
+		line = line[open+1:]
+		end := strings.IndexByte(line, '>')
+		tag := ""
+		if end >= 0 {
+			tag = line[:end]
+		}
+		switch {
+		case end >= 0 && subrip && simpleTag.MatchString(strings.ToLower(tag)):
+			b.WriteString("<" + strings.ToLower(tag) + ">")
+		case end >= 0 && !subrip && knownTag.MatchString(tag):
+			b.WriteString("<" + tag + ">")
+		case end >= 0 && (!subrip || anyTag.MatchString(tag)): // unknown
+		default: // no tag, but a character
+			b.WriteString("&lt;")
+			continue
+		}
+		line = line[end+1:]
+	}
+	return b.String()
+}
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// plain escapes text without tags. Only WebVTT has entities.
+func plain(s string, subrip bool) string {
+	if !subrip {
+		s = withoutControls(html.UnescapeString(s))
+	}
+	return escapes.Replace(s)
+}
+
+// setting is a setting of WebVTT that is kept. Regions are not.
+var setting = regexp.MustCompile(`^(?:vertical:(?:rl|lr)|line:(?:-?\d{1,4}|\d{1,3}(?:\.\d{1,6})?%)(?:,(?:start|center|end))?|` +
+	`position:\d{1,3}(?:\.\d{1,6})?%(?:,(?:line-left|center|line-right))?|size:\d{1,3}(?:\.\d{1,6})?%|align:(?:start|center|end|left|right))$`)
+
+func settings(s string) string {
+	var kept []string
+	for _, word := range strings.Fields(s) {
+		if setting.MatchString(word) && len(kept) < 5 {
+			kept = append(kept, word)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+var top = regexp.MustCompile(`\{\\an[789]\}`)
+
+// subripPlace returns the settings of a text that asks for the upper edge.
+func subripPlace(lines []string) string {
+	for _, line := range lines {
+		if top.MatchString(line) {
+			return "line:0"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,212 @@
+package webvtt
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Parse reads WebVTT or SubRip; the text itself tells which. An error is an *Error.
+func Parse(text []byte) ([]Cue, error) { return (&parser{}).parse(text) }
+
+// ParseForgiving is Parse for a text that a program made, from a track of a video or from
+// what Parse returned: cues that make no sense are left out.
+func ParseForgiving(text []byte) ([]Cue, error) { return (&parser{forgiving: true}).parse(text) }
+
+type parser struct {
+	forgiving bool
+	subrip    bool
+	lines     []string
+	at        int // the line that is read next
+	cues      []Cue
+}
+
+func (p *parser) parse(text []byte) ([]Cue, error) {
+	if len(text) > MaxSize {
+		return nil, fault(1, "the text has %d bytes, more than %d", len(text), MaxSize)
+	}
+	if bytes.HasPrefix(text, []byte{0xfe, 0xff}) || bytes.HasPrefix(text, []byte{0xff, 0xfe}) {
+		return nil, fault(1, "the text is UTF-16, but has to be UTF-8")
+	}
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	p.lines = strings.Split(s, "\n")
+	for i, line := range p.lines {
+		if !utf8.ValidString(line) {
+			return nil, fault(i+1, "the text is not UTF-8")
+		}
+		p.lines[i] = withoutControls(line)
+	}
+	if err := p.header(); err != nil {
+		return nil, err
+	}
+	for {
+		for p.at < len(p.lines) && blank(p.lines[p.at]) {
+			p.at++
+		}
+		if p.at == len(p.lines) {
+			return p.cues, nil
+		}
+		if err := p.block(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// header reads up to the first block.
+func (p *parser) header() error {
+	first := p.lines[0]
+	if first == "WEBVTT" || strings.HasPrefix(first, "WEBVTT ") || strings.HasPrefix(first, "WEBVTT\t") {
+		for p.at < len(p.lines) && !blank(p.lines[p.at]) {
+			if p.at > 0 && strings.Contains(p.lines[p.at], "-->") {
+				return nil // the empty line behind the header is missing
+			}
+			p.at++
+		}
+		return nil
+	}
+	p.subrip = true
+	if len(p.lines) == 1 && blank(first) {
+		return fault(1, "the text is empty")
+	}
+	return nil
+}
+
+// block reads lines up to an empty one.
+func (p *parser) block() error {
+	from, to := p.at, p.at
+	timing := -1
+	for ; to < len(p.lines) && !blank(p.lines[to]); to++ {
+		if timing < 0 && to-from < 2 && strings.Contains(p.lines[to], "-->") {
+			timing = to
+		}
+	}
+	p.at = to
+	switch first := p.lines[from]; {
+	case timing >= 0:
+		return p.cue(timing, to)
+	case !p.subrip && isComment(first):
+		return nil
+	case p.subrip && len(p.cues) > 0: // an empty line within a text
+		return p.continueText(from, to)
+	case p.forgiving:
+		return nil
+	case !p.subrip:
+		return fault(from+1, "this block has no time such as 00:00:01.000 --> 00:00:04.000")
+	}
+	return fault(from+1, "this is neither WebVTT, which begins with WEBVTT, nor SubRip, which begins with a number and a time such as 00:00:01,000 --> 00:00:04,000")
+}
+
+func isComment(line string) bool {
+	for _, word := range []string{"NOTE", "STYLE", "REGION"} {
+		if line == word || strings.HasPrefix(line, word+" ") || strings.HasPrefix(line, word+"\t") {
+			return true
+		}
+	}
+	return false
+}
+
+// continueText adds the lines up to one of them to the last cue.
+func (p *parser) continueText(from, to int) error {
+	last := &p.cues[len(p.cues)-1]
+	lines, err := p.text(from, to, len(strings.Join(last.Lines, "\n")))
+	last.Lines = append(last.Lines, lines...)
+	return err
+}
+
+var timing = regexp.MustCompile(`^\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)\s*-->\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)(?:\s+(.*))?$`)
+
+// cue reads a cue: its time, and the text up to a line.
+func (p *parser) cue(at, to int) error {
+	m := timing.FindStringSubmatch(p.lines[at])
+	if m == nil {
+		return p.malformed(at, "the time is not of the form 00:00:01.000 --> 00:00:04.000")
+	}
+	start, ok := parseTime(m[1])
+	end, also := parseTime(m[2])
+	switch {
+	case !ok || !also:
+		return p.malformed(at, "the time does not exist")
+	case end <= start:
+		return p.malformed(at, "the text ends at %s, which is not after its beginning at %s", m[2], m[1])
+	case len(p.cues) == maxCues:
+		return fault(at+1, "there are more than %d texts", maxCues)
+	}
+	lines, err := p.text(at+1, to, 0)
+	if err != nil {
+		return err
+	}
+	c := Cue{Start: start, End: end, Lines: lines}
+	if p.subrip {
+		c.Settings = subripPlace(p.lines[at+1 : to])
+	} else {
+		c.Settings = settings(m[3])
+	}
+	if len(lines) == 0 { // there is nothing to show
+		return nil
+	}
+	p.cues = append(p.cues, c)
+	return nil
+}
+
+func (p *parser) malformed(at int, format string, args ...any) error {
+	if p.forgiving {
+		return nil
+	}
+	return fault(at+1, format, args...)
+}
+
+// text returns lines of a cue that has some bytes already.
+func (p *parser) text(from, to, size int) ([]string, error) {
+	var out []string
+	for i := from; i < to; i++ {
+		if size += len(p.lines[i]); size > maxText && !p.forgiving {
+			return nil, fault(i+1, "the text has more than %d bytes", maxText)
+		}
+		if line := strings.TrimSpace(clean(p.lines[i], p.subrip)); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out, nil
+}
+
+// parseTime reads "01:02:03.456", "02:03,4" or "02:03".
+func parseTime(s string) (time.Duration, bool) {
+	whole, fraction, _ := strings.Cut(strings.ReplaceAll(s, ",", "."), ".")
+	var d time.Duration
+	for i, part := range strings.Split(whole, ":") {
+		n, err := strconv.Atoi(part)
+		if err != nil || i > 0 && n > 59 {
+			return 0, false
+		}
+		d = d*60 + time.Duration(n)
+	}
+	d *= time.Second
+	if fraction != "" {
+		n, err := strconv.Atoi((fraction + "000000")[:6])
+		if err != nil {
+			return 0, false
+		}
+		d += time.Duration(n) * time.Microsecond
+	}
+	return d.Truncate(time.Millisecond), d <= maxTime
+}
+
+func blank(line string) bool { return strings.TrimSpace(line) == "" }
+
+// withoutControls removes what no text needs: control characters, and those that turn
+// the direction of everything that follows.
+func withoutControls(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return r
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r == 0xfeff, r == 0x2028, r == 0x2029:
+			return -1
+		}
+		return r
+	}, line)
+}

@@ -1,0 +1,125 @@
+package webvtt
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConversion(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, text, want string }{
+		{"WebVTT", "WEBVTT\n\n00:01.000 --> 00:02.500\nHello\n", "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello\n"},
+		{"a byte order mark, other ends of lines, an identifier and settings",
+			"\ufeffWEBVTT - a title\r\nKind: captions\r\n\r\nintro\r\n00:00:01.000 --> 00:00:02.000 align:start line:0 region:x onclick:evil\r\n<v Ann>Hi</v> & <c.red>you</c>\r\n",
+			"WEBVTT\n\n00:00:01.000 --> 00:00:02.000 align:start line:0\n<v Ann>Hi</v> &amp; <c.red>you</c>\n"},
+		{"comments and styles go", "WEBVTT\n\nNOTE a\nb\n\nSTYLE\n::cue { background: url(http://evil) }\n\n00:01.000 --> 00:02.000\nx\n", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nx\n"},
+		{"foreign tags go", "WEBVTT\n\n00:01.000 --> 00:02.000\n<script>alert(1)</script><img src=x onerror=y>&lt;b> 1 < 2 <00:00:01.500>late", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nalert(1)&lt;b&gt; 1 late\n"},
+		{"an arrow in a text", "WEBVTT\n\n1\n00:01.000 --> 00:02.000\na &#45;-> b", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\na --&gt; b\n"},
+		{"in the order of time", "WEBVTT\n\n00:03.000 --> 00:04.000\nb\n\n00:01.000 --> 00:02.000\na\n", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\na\n\n00:00:03.000 --> 00:00:04.000\nb\n"},
+		{"nothing to show", "WEBVTT\n\n00:01.000 --> 00:02.000\n\n00:03.000 --> 00:04.000\n<x>\n", "WEBVTT\n"},
+		{"an empty list", "WEBVTT", "WEBVTT\n"},
+		{"SubRip", "1\n00:00:01,000 --> 00:00:02,500\n<i>Hello</i> <font color=\"red\">you</font>\nR&D <3 a < b\n\n2\n00:01:00,5 --> 100:00:00,000 X1:1 X2:2\n{\\an8}Top\n",
+			"WEBVTT\n\n00:00:01.000 --> 00:00:02.500\n<i>Hello</i> you\nR&amp;D &lt;3 a &lt; b\n\n00:01:00.500 --> 100:00:00.000 line:0\nTop\n"},
+		{"SubRip with empty lines", "\n\n1\n00:00:01,000 --> 00:00:02,000\na\n\nb\n\n\n2\n00:00:03,000 --> 00:00:04,000\nc", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\na\nb\n\n00:00:03.000 --> 00:00:04.000\nc\n"},
+		{"controls go", "WEBVTT\n\n00:01.000 --> 00:02.000\na\x00b\x1b[31m\u202ec&#0;&#x202e;d", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nab[31mc\ufffdd\n"},
+	}
+	for _, tt := range tests {
+		cues, err := Parse([]byte(tt.text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		got := string(Encode(cues))
+		if got != tt.want {
+			t.Errorf("%s: the text becomes\n%q, want\n%q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFaultsNameTheirLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Error{
+		"":                                        {1, "empty"},
+		"hello\nworld":                            {1, "neither WebVTT"},
+		"{\"json\": 1}":                           {1, "neither WebVTT"},
+		"WEBVTT\n\nhello\n":                       {3, "no time"},
+		"WEBVTT\n\n00:02.000 --> 00:01.000\nx":    {3, "not after its beginning"},
+		"WEBVTT\n\n00:01.000 --> 00:61.000\nx":    {3, "does not exist"},
+		"1\n00:00:01,000 --> soon\nx":             {2, "not of the form"},
+		"WEBVTT\n\n00:01.000 --> 00:02.000\n\xff": {4, "not UTF-8"},
+		"\xff\xfeW\x00":                           {1, "UTF-16"},
+		"WEBVTT\n\n00:01.000 --> 00:02.000\n" + strings.Repeat("x", maxText+1): {4, "more than"},
+		"WEBVTT\n\n00:01.000 --> 9999:00:00.000\nx":                            {3, "does not exist"},
+		strings.Repeat("x", MaxSize+1):                                         {1, "bytes"},
+	} {
+		_, err := Parse([]byte(text))
+		if e, ok := errors.AsType[*Error](err); !ok || e.Line != want.Line || !strings.Contains(e.Reason, want.Reason) {
+			t.Errorf("%.40q: %v; want line %d: %s", text, err, want.Line, want.Reason)
+		}
+	}
+	cues, err := ParseForgiving([]byte("WEBVTT\n\n00:02.000 --> 00:02.000\nx\n\n00:03.000 --> 00:04.000\ny\n\nwhat\n"))
+	if err != nil || len(cues) != 1 || cues[0].Lines[0] != "y" {
+		t.Errorf("what makes sense of a track is %v, %v", cues, err)
+	}
+}
+
+func TestSegmentsHaveWhatIsShown(t *testing.T) {
+	t.Parallel()
+	cues, err := Parse([]byte("WEBVTT\n\n00:01.000 --> 00:07.000\na\n\n00:06.000 --> 00:08.000\nb\n\n00:12.000 --> 00:13.000\nc\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a", "a b", "c", ""} {
+		text := EncodeSegment(cues, time.Duration(i)*6*time.Second, time.Duration(i+1)*6*time.Second)
+		got, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []string
+		for _, c := range got {
+			shown = append(shown, c.Lines...)
+		}
+		if strings.Join(shown, " ") != want || !strings.HasPrefix(string(text), "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n") {
+			t.Errorf("segment %d is %q, want %q", i, text, want)
+		}
+	}
+}
+
+func TestShift(t *testing.T) {
+	t.Parallel()
+	text := []Cue{{Start: 1 * time.Second, End: 2 * time.Second}, {Start: 3 * time.Second, End: 5 * time.Second}, {Start: 9 * time.Second, End: 10 * time.Second}}
+	got := Shift(text, -4*time.Second, 3*time.Second)
+	if len(got) != 1 || got[0].Start != 0 || got[0].End != time.Second {
+		t.Errorf("the cues of the video are %+v, want one of its first second", got)
+	}
+}
+
+// FuzzParse wants what is written to be read again as the same.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"WEBVTT\n\n00:01.000 --> 00:02.000 line:-1\n<v A>x</v>&nbsp;<00:00:01.500>y", "1\n00:00:01,000 --> 00:00:02,000\n{\\an8}<B>x</b> < y",
+		"WEBVTT\n\nNOTE\n\n1\n00:01.000 --> 00:02.000\n&lt;script&gt;", "\xef\xbb\xbfWEBVTT\r\r00:01.000 --> 00:02.000\ra\r",
+		"WEBVTT\n\n00:01.000 --> 00:02.000\n<<<>>><c.<b>&#60;&amp;#60;", "1\n0:0 --> 0:1\n--> \n\n-->\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		cues, err := Parse(text)
+		if forgiven, e := ParseForgiving(text); err == nil && (e != nil || len(forgiven) != len(cues)) {
+			t.Fatalf("forgiving, %d cues become %d, %v", len(cues), len(forgiven), e)
+		}
+		if err != nil {
+			return
+		}
+		first := Encode(cues)
+		again, err := Parse(first)
+		if len(first) > MaxSize {
+			return
+		}
+		if err != nil || string(Encode(again)) != string(first) {
+			t.Fatalf("%q becomes %q, then %q, %v", text, first, Encode(again), err)
+		}
+	})
+}

@@ -1,0 +1,282 @@
+// Package captions adds timed text to videos and removes it: what clients upload, and what tracks of
+// a source hold. Whatever comes in is read, and written anew as WebVTT (engine/webvtt).
+//
+// A video has one text for each language; one that a client uploaded goes before one of the source.
+// The file is stored under the lock of its video, in the transaction that lists it, because a sweep
+// removes what is not listed. A text that is replaced gets another name, and the old file goes after the
+// commit; if the process dies in between, the sweep removes it.
+package captions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/webvtt"
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// MaxSize is how many bytes of text are accepted.
+const MaxSize = webvtt.MaxSize
+
+// maxLabel is how many characters a label may have.
+const maxLabel = 100
+
+// storeTimeout is how long a video stays locked for a storage that does not store its text.
+const storeTimeout = 10 * time.Second
+
+// Service adds and removes captions.
+type Service struct {
+	store *store.Store
+	blobs blob.Store
+	space func() error
+}
+
+// New returns the service. space says whether there is space for a small file.
+func New(s *store.Store, blobs blob.Store, space func() error) *Service {
+	return &Service{store: s, blobs: blobs, space: space}
+}
+
+// Upload is a text that a client sends.
+type Upload struct {
+	Language string         // BCP 47, in any spelling
+	Label    string         // for people; "": the name of the language
+	Kind     video.FileKind // "": subtitles
+	Text     []byte         // WebVTT or SubRip
+}
+
+// Put adds a text to a video, or replaces the one of the same language. It returns the video as it is
+// then, and whether the language is new.
+func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload) (v video.Video, f video.File, created bool, err error) {
+	if _, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id); err != nil {
+		return v, f, false, err
+	}
+	if f, err = u.check(); err != nil {
+		return v, f, false, err
+	}
+	text, err := convert(u.Text)
+	if err != nil {
+		return v, f, false, err
+	}
+	if err := s.space(); err != nil {
+		return v, f, false, err
+	}
+	f.Name, f.ContentType, f.Size = objects.CaptionsFile(f.Language, text), "text/vtt; charset=utf-8", int64(len(text))
+	var replaced string
+	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, id); err != nil {
+			return err
+		}
+		v, err = tx.Video(ctx, id)
+		if err != nil {
+			return err
+		}
+		old, had := v.CaptionsIn(f.Language)
+		if !had && len(v.Captions()) >= video.MaxCaptions {
+			return &video.Error{Kind: video.Conflict, Code: "too_many_captions", Msg: fmt.Sprintf("A video has captions in at most %d languages.", video.MaxCaptions)}
+		}
+		if err := s.putLocked(ctx, tx, objects.Playback(v, f.Name), text); err != nil {
+			return err
+		}
+		if replaced = ""; had && old.Name != f.Name {
+			replaced, v.Files = old.Name, v.WithoutFile(old.Name)
+		}
+		created, v.Files = !had, v.WithFiles(f)
+		return tx.SetFindings(ctx, id, store.Findings{Files: v.Files})
+	})
+	if err != nil || replaced == "" {
+		return v, f, created, err
+	}
+	return v, f, created, s.removeUnlisted(ctx, v, replaced)
+}
+
+func (s *Service) putLocked(ctx context.Context, tx *store.Tx, key string, text []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+		if _, err := s.blobs.Put(ctx, key, bytes.NewReader(text)); err != nil {
+			return blob.ServiceError("store captions", err)
+		}
+		return nil
+	})
+}
+
+// Delete removes the text of a language from a video.
+func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, language string) error {
+	if _, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id); err != nil {
+		return err
+	}
+	language, err := checkLanguage(language)
+	if err != nil {
+		return err
+	}
+	var v video.Video
+	var gone video.File
+	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, id); err != nil {
+			return err
+		}
+		if v, err = tx.Video(ctx, id); err != nil {
+			return err
+		}
+		var has bool
+		if gone, has = v.CaptionsIn(language); !has {
+			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
+		}
+		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})
+	})
+	if err != nil {
+		return err
+	}
+	return s.removeUnlisted(ctx, v, gone.Name)
+}
+
+// removeUnlisted removes a file, unless another request has listed it again.
+func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string) error {
+	ctx = context.WithoutCancel(ctx) // what was promised is done
+	if err := pipeline.CheckStorage(ctx, s.store, s.blobs); err != nil {
+		return err
+	}
+	return s.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		now, err := tx.Video(ctx, v.ID)
+		if _, listed := now.File(name); err != nil || listed {
+			return err
+		}
+		return pipeline.RemoveLocked(ctx, tx, s.blobs, []string{objects.Playback(v, name)})
+	})
+}
+
+// convert returns a text as WebVTT.
+func convert(text []byte) ([]byte, error) {
+	if len(text) > MaxSize {
+		return nil, &video.Error{Kind: video.TooLarge, Code: "body_too_large", Msg: fmt.Sprintf("Captions must have at most %d bytes.", MaxSize)}
+	}
+	cues, err := webvtt.Parse(text)
+	if e, ok := errors.AsType[*webvtt.Error](err); ok {
+		return nil, invalid(fmt.Sprintf("Line %d: %s.", e.Line, e.Reason))
+	} else if err != nil {
+		return nil, err
+	}
+	out := webvtt.Encode(cues)
+	if len(out) > MaxSize {
+		return nil, invalid(fmt.Sprintf("Line 1: as WebVTT the text would have %d bytes, more than %d.", len(out), MaxSize))
+	}
+	return out, nil
+}
+
+func invalid(msg string) error {
+	return &video.Error{Kind: video.Invalid, Code: "invalid_captions", Msg: msg}
+}
+
+// check returns how a text will be listed. All faults are reported at once.
+func (u Upload) check() (video.File, error) {
+	f := video.File{Kind: u.Kind, Source: video.Uploaded}
+	var faults []video.Fault
+	language, ok := Language(u.Language)
+	if !ok {
+		faults = append(faults, languageFault())
+	}
+	if f.Kind == "" {
+		f.Kind = video.SubtitlesKind
+	}
+	if !f.IsCaptions() {
+		faults = append(faults, video.Fault{Field: "kind", Code: "out_of_range", Message: "must be subtitles or captions"})
+	}
+	if utf8.RuneCountInString(u.Label) > maxLabel || !utf8.ValidString(u.Label) || strings.ContainsFunc(u.Label, unicode.IsControl) {
+		faults = append(faults, video.Fault{Field: "label", Code: "out_of_range", Message: fmt.Sprintf("must be one line of at most %d characters", maxLabel)})
+	}
+	if len(faults) > 0 {
+		return f, video.InvalidFields(faults...)
+	}
+	f.Language, f.Label = language, strings.TrimSpace(u.Label)
+	if f.Label == "" {
+		f.Label = NameOf(language)
+	}
+	return f, nil
+}
+
+func checkLanguage(s string) (string, error) {
+	language, ok := Language(s)
+	if !ok {
+		return "", video.InvalidFields(languageFault())
+	}
+	return language, nil
+}
+
+func languageFault() video.Fault {
+	return video.Fault{Field: "language", Code: "out_of_range", Message: "must be a language as BCP 47 names it, such as en, de-AT or zh-Hant"}
+}
+
+// Track is a text track of a source.
+type Track struct {
+	Stream video.Stream
+	Cues   []webvtt.Cue
+}
+
+// Text is a text that is ready to be published.
+type Text struct {
+	video.File
+	Content []byte
+}
+
+// FromTracks returns the texts of a source: one for each language. Of several tracks in a language
+// the default one is taken, else the first; those for the few foreign words of a film are not.
+func FromTracks(tracks []Track) []Text {
+	var all []Text
+	seen := map[string]bool{}
+	tracks = slices.Clone(tracks)
+	slices.SortStableFunc(tracks, func(a, b Track) int { return rank(a) - rank(b) })
+	for _, t := range tracks {
+		language, ok := Language(t.Stream.Language)
+		if !ok {
+			language = Undetermined
+		}
+		content := webvtt.Encode(t.Cues)
+		if len(t.Cues) == 0 || len(content) > MaxSize || seen[language] {
+			continue
+		}
+		seen[language] = true
+		f := video.File{Kind: video.SubtitlesKind, Source: video.Embedded, Language: language, Label: label(t.Stream, language)}
+		if t.Stream.Is("hearing_impaired") || t.Stream.Is("captions") || t.Stream.Codec == "eia_608" {
+			f.Kind = video.CaptionsKind
+		}
+		f.Name = objects.CaptionsFile(language, content)
+		all = append(all, Text{f, content})
+	}
+	return all
+}
+
+func rank(t Track) int {
+	switch {
+	case t.Stream.Is("forced"), t.Stream.Is("comment"):
+		return 2
+	case t.Stream.Is("default"):
+		return 0
+	}
+	return 1
+}
+
+// label returns the title of a track, or the name of its language.
+func label(s video.Stream, language string) string {
+	title := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s.Title))
+	if title == "" || utf8.RuneCountInString(title) > maxLabel {
+		return NameOf(language)
+	}
+	return title
+}

@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/webvtt"
+	"github.com/spool-video/spool/internal/service/captions"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// makeCaptions publishes the text tracks of a source.
+func (w *Worker) makeCaptions(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	job, err := w.newJob(ctx, t, v, dir, nil)
+	if err != nil {
+		return err
+	}
+	run, report, stop := w.heartbeat(ctx, t)
+	texts, err := w.engine.Captions(run, job, v.Plan, report)
+	stop()
+	if err != nil {
+		return conversion(err)
+	}
+	var files []pipeline.NewFile
+	for i, text := range captions.FromTracks(readTracks(v.Plan, texts)) {
+		path := filepath.Join(dir, fmt.Sprintf("captions%d.vtt", i))
+		if err := os.WriteFile(path, text.Content, 0o600); err != nil {
+			return fmt.Errorf("write captions: %w", err)
+		}
+		files = append(files, pipeline.NewFile{File: text.File, Path: path})
+	}
+	if len(files) == 0 { // nothing could be read
+		return w.Tasks.Skip(ctx, t)
+	}
+	return w.Tasks.PublishCaptions(ctx, t, files)
+}
+
+// readTracks reads what ffmpeg made of text tracks, in the times of the video. What makes no sense is
+// left out.
+func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
+	first := time.Duration(p.Input.TimeBase.Seconds(p.FirstPTS) * float64(time.Second))
+	var tracks []captions.Track
+	for _, text := range texts {
+		// ffmpeg leaves a blank that must not break a line as ASS writes it.
+		cues, err := webvtt.ParseForgiving(bytes.ReplaceAll(text.Text, []byte(`\h`), []byte(" ")))
+		if err != nil {
+			continue
+		}
+		tracks = append(tracks, captions.Track{Stream: text.Stream, Cues: webvtt.Shift(cues, -first, p.Duration)})
+	}
+	return tracks
+}
