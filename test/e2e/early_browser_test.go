@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"testing"
+)
+
+// beginEarly begins to play a stream with hls.js, and tells what it was then.
+const beginEarly = `async (library, master) => {
+  const Hls = (await import(library)).default;
+  const video = document.createElement("video"), hls = new Hls({enableWorker: false});
+  document.body.append(video);
+  video.muted = true;
+  const film = window.film = {video, hls, errors: [], waits: 0};
+  hls.on(Hls.Events.ERROR, (_, e) => { if (e.fatal) film.errors.push(e.details); });
+  const loaded = new Promise(done => hls.once(Hls.Events.LEVEL_LOADED, (_, e) => done(e.details)));
+  film.ended = new Promise((done, failed) => { video.onended = done; video.onerror = () => failed(video.error.message); });
+  hls.loadSource(master);
+  hls.attachMedia(video);
+  const details = await loaded;
+  await video.play();
+  const began = video.currentTime;
+  video.onwaiting = () => film.waits++;
+  video.playbackRate = 4;
+  return {live: details.live, type: details.type, began, there: details.totalduration};
+}`
+
+// endEarly plays it to the end.
+const endEarly = `async () => {
+  const film = window.film;
+  await film.ended;
+  const found = {errors: film.errors, waits: film.waits, time: film.video.currentTime, frames: film.video.getVideoPlaybackQuality().totalVideoFrames};
+  film.hls.destroy();
+  return found;
+}`
+
+// TestAFilmIsPlayedThroughWhileItIsEncoded begins to play a film whose last chunk is not there, in a real
+// browser, and plays it to its end without a reload.
+func TestAFilmIsPlayedThroughWhileItIsEncoded(t *testing.T) {
+	oneBackend(t, "TestAFilmIsWatchedWhileItIsEncoded gets the same files from a bucket")
+	t.Parallel()
+	findBrowser(t)
+	library := hlsjs(t)
+	g := newGate(t, lastChunkRun, hold)
+	s := start(t, g.tools())
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"360p", "144p"}}, clip(t, earlyClip))
+	master := s.waitGrown(u)
+	b := openTab(t)
+	type first struct {
+		Live         bool
+		Type         string
+		Began, There float64
+	}
+	if got := eval[first](b, "("+beginEarly+")("+quote(library)+","+quote(master)+")"); !got.Live || got.Type != "EVENT" || got.Began > 1 || !near(got.There, 48, 0.1) {
+		t.Errorf("the player began with %+v; want 48 s of an event, from the beginning", got)
+	}
+	g.release()
+	type last struct {
+		Errors        []string
+		Waits, Frames int
+		Time          float64
+	}
+	got := eval[last](b, "("+endEarly+")()")
+	if len(got.Errors) > 0 || !near(got.Time, 66, 0.2) || got.Frames < 600 {
+		t.Errorf("the player ended with %+v; want 66 s", got)
+	}
+	t.Logf("%d frames, waited %d times", got.Frames, got.Waits)
+	s.waitReady(u)
+}
