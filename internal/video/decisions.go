@@ -166,6 +166,9 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	if len(p.Chunks) > shown {
 		starts = append(starts, "and so on")
 	}
+	if p.Early != nil {
+		add("The small sizes are encoded before the large ones, and the first chunks are short.", "The video can then be watched while it is still being encoded.")
+	}
 	add(fmt.Sprintf("The video is encoded in %d chunks, which start at second %s.", len(p.Chunks), strings.Join(starts, ", ")),
 		"Chunks are encoded in parallel, and a crash costs at most one of them. They start at keyframes of the source.")
 }
