@@ -85,8 +85,12 @@ func (p *Plan) AudioPiece(n int) (from, to int64) {
 // Playable reports whether the streams of a video can be played from the
 // beginning now.
 func (v *Video) Playable() bool {
-	if v.Status == Processing && !v.PlayableAt.IsZero() {
-		return true
-	}
-	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool { return r.Status == Ready })
+	growing := v.Status == Processing && !v.PlayableAt.IsZero() && v.Plan != nil && v.Plan.Early != nil
+	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
+		if growing && r.Status == Processing { // one that is made anew after a failure is in no plan
+			n := v.Plan.RenditionOf(r.Name)
+			return n >= v.Plan.First && v.Plan.SetOf(n) == FirstSet
+		}
+		return r.Status == Ready
+	})
 }

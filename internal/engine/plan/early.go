@@ -27,8 +27,8 @@ const (
 	// ends at pieceGrowth times the time at which the one before did: every piece
 	// is encoded from the beginning of the audio, which is what makes the joins
 	// exact, and like this all of them together cost little more than the last.
-	firstPiece  = 30 * time.Second
-	pieceGrowth = 8
+	firstPiece  = 40 * time.Second
+	pieceGrowth = 30
 )
 
 // playsEarly reports whether a video may be played while it is encoded.

@@ -65,7 +65,7 @@ func TestSmallRenditionsComeFirst(t *testing.T) {
 	for _, tt := range tests {
 		p := &video.Plan{Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1000}}, Timescale: 1000, Duration: time.Hour, Renditions: tt.renditions, Audio: &video.Audio{}}
 		e := divide(p, packets(90, false), frameLimit{})
-		if e.Large != tt.large || e.Delay != 82 || !slices.Equal(e.Pieces, []int64{1406, 11250, 90000}) {
+		if e.Large != tt.large || e.Delay != 82 || !slices.Equal(e.Pieces, []int64{1875, 56250}) {
 			t.Errorf("%v are divided as %+v; want %d large ones", tt.renditions, e, tt.large)
 		}
 	}

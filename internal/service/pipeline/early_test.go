@@ -133,6 +133,11 @@ func TestAVideoThatFailsIsNotPlayable(t *testing.T) {
 	b.playable(true)
 	b.Must(b.GiveUpVideo(t.Context(), b.id, video.Failf(video.Corrupt, "It is broken.")))
 	b.playable(false)
+	_, err := b.Catalog.RetryResolution(t.Context(), b.By, b.Video(b.id).Resolutions[1].ID)
+	b.Must(err)
+	b.playable(false)
+	b.Must(b.StorePlan(t.Context(), b.id, servicetest.Plan("240p")))
+	b.playable(false)
 }
 
 func TestPiecesOfTheAudio(t *testing.T) {

@@ -40,8 +40,8 @@ func (p *Player) presentation(ctx context.Context, area objects.Area, id video.I
 		return stream.Presentation{}, err
 	}
 	show, err := p.presentGrowing(ctx, g, files)
-	if err == nil && len(show.Video) == 0 {
-		err = p.whyNoStream(ctx, area, id)
+	if err == nil && len(show.Video) == 0 { // all of it may have been published meanwhile
+		return p.presentFiles(ctx, area, id)
 	}
 	return show, err
 }

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,21 @@ func (p *Player) openSegment(ctx context.Context, area objects.Area, id video.ID
 	return s, nil
 }
 
+// findSegment opens a segment. The pieces of a file are removed some time after it is published, so what
+// has just gone is in the file now.
 func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*segment, error) {
+	s, err := p.cutSegment(ctx, area, id, f)
+	if errors.Is(err, fs.ErrNotExist) {
+		s, err = p.cutSegment(ctx, area, id, f)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, blob.ServiceError("open chunk file", err)
+	}
+	return s, err
+}
+
+// cutSegment opens a segment. A piece that has gone is fs.ErrNotExist.
+func (p *Player) cutSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*segment, error) {
 	file, track, err := p.openTrack(ctx, area, id, f.Track)
 	if err != nil {
 		return nil, err
@@ -104,48 +119,41 @@ func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID
 		cut = track.KeyFrame
 	}
 	parts, err := cut(f.Number)
+	if err == nil && early {
+		err = growing.open(parts)
+	}
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, file.Info().Key, err)
-	}
-	if early {
-		if err := growing.open(parts); err != nil {
-			return nil, blob.ServiceError("open chunk file", err)
-		}
 	}
 	return newSegment(file, parts), nil
 }
 
 // openTrack opens a track: of the rendition file that has it or, while that is being made, of what is
-// there of it. The pieces of a file are removed some time after it appears, so what has just gone is in
-// the file now.
+// there of it. A file may be published, and its pieces removed, between the two.
 func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, name string) (mediaFile, *mp4.Segments, error) {
-	for try := 0; ; try++ {
-		file, segments, err := p.openFileTrack(ctx, area, id, name)
-		if err == nil {
-			return file, segments, nil
-		}
-		if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
-			return nil, nil, err
-		}
-		g, dbErr := p.growing(ctx, area, id)
-		if dbErr != nil {
-			return nil, nil, dbErr
-		}
-		if g == nil {
-			return nil, nil, err
-		}
-		growing, pieceErr := p.growingTrack(ctx, g, name)
-		switch {
-		case errors.Is(pieceErr, fs.ErrNotExist) && try == 0:
-		case pieceErr != nil:
-			return nil, nil, pieceErr
-		case growing == nil:
-			return nil, nil, err
-		default:
-			return growing, growing.segments, nil
-		}
+	file, segments, err := p.openFileTrack(ctx, area, id, name)
+	if err == nil {
+		return file, segments, nil
 	}
+	if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
+		return nil, nil, err
+	}
+	g, dbErr := p.growing(ctx, area, id)
+	if dbErr != nil || g == nil {
+		return nil, nil, cmp.Or(dbErr, err)
+	}
+	growing, dbErr := p.growingTrack(ctx, g, name)
+	if growing != nil {
+		return growing, growing.segments, nil
+	}
+	if dbErr != nil && !errors.Is(dbErr, fs.ErrNotExist) {
+		return nil, nil, dbErr
+	}
+	if file, segments, again := p.openFileTrack(ctx, area, id, name); again == nil {
+		return file, segments, nil
+	}
+	return nil, nil, err
 }
 
 // openFileTrack opens the rendition file that has a track, and finds the track in its index.
