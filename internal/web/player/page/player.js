@@ -55,7 +55,7 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "video-title") this.#layout.showTitle(now);
     if (name === "duration") this.#layout.expectLength(now);
     if (name === "loop") this.media.loop = now !== null;
-    if (!this.isConnected) return;
+    if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "making" || name === "duration") this.#showMaking();
     if (name === "making" && now === null) this.#source?.refresh();
