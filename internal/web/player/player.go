@@ -6,7 +6,7 @@
 //
 // The attributes, all of them optional:
 //
-//	hls         URL of the HLS playlist; may answer 404 until the video is playable
+//	hls         URL of the HLS playlist, of a video that is playable
 //	mp4         URL of an MP4 file, played where HLS cannot be
 //	poster      URL of a picture that is shown until it plays
 //	storyboard  URL of a WebVTT file whose cues name pictures by #xywh=, for previews
@@ -20,8 +20,9 @@
 //	eager       loads the first seconds before anybody presses play
 //	page-keys   keys work wherever the focus is, not only in the player
 //
-// Changing hls loads another video. Setting or removing making does not interrupt. The property
-// media is the video element; the element fires "spool-error" with a detail of {message} when it gives
+// Changing hls loads again: at the same position if video-id is still the same (the URLs were renewed),
+// else another video, so change video-id first. Removing making looks for resolutions that were added
+// meanwhile. The property media is the video element; the element fires "spool-error" with a detail of {message} when it gives
 // up, and a call of its reload() tries again, with new URLs if they were changed before.
 //
 // Its size is that of its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
@@ -33,13 +34,12 @@
 //
 // # Why media-chrome
 //
-// Its elements are the controls and nothing else, they are accessible and translated, releases come
-// every few weeks, and it is maintained by a company that sells players. Vidstack brings an own
-// reactive framework and its authors have moved on to the successor of both, Video.js 10, which is a
-// release candidate (November 2026). Video.js 8 has its own HLS engine (no I-frames, slower to recover
-// than hls.js in our streams' EVENT playlists) and neither a quality menu nor previews without
-// plugins. The one thing that media-chrome lacks is support for strict policies; thirdparty/build.mjs
-// adds it.
+// Its elements are the controls and nothing else, accessible and translated, over an ordinary video
+// element; hls.js, which nearly everybody uses, does the rest. Both are released often and have permissive
+// licences. Vidstack brings a framework of its own, and its authors now work on Video.js 10, which is a
+// release candidate (November 2026). Video.js 8 has its own HLS engine, and needs plugins for a quality
+// menu and for previews. What media-chrome lacks is support for strict policies: it writes inline styles
+// and markup from text. thirdparty/build.mjs changes that.
 package player
 
 import (

@@ -160,6 +160,8 @@ func TestRedactPath(t *testing.T) {
 	const id = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
 	tests := []struct{ name, path, want string }{
 		{"signed playback", "/v/17.k1.c2ln/" + id + "/720p.mp4", "/v/…/" + id + "/720p.mp4"},
+		{"embed page", "/embed/17.k1.c2ln/" + id, "/embed/…/" + id},
+		{"public embed page", "/embed/" + id, "/embed/" + id},
 		{"public playback", "/v/" + id + "/720p.mp4", "/v/" + id + "/720p.mp4"},
 		{"upload", "/upload/17.k1.c2ln/" + id, "/upload/…/" + id},
 		{"resumable upload", "/upload/tus/17.k1.c2ln/" + id, "/upload/tus/…/" + id},

@@ -18,6 +18,8 @@ export class SpoolPlayer extends HTMLElement {
   #wanted = false; // somebody pressed play before anything was loaded
   #live = false; // the stream that is played still grows
   #resumedAt = 0; // seconds; 0: from the beginning
+  #id = null; // of the video that is open
+  #at = 0; // seconds; where a reload goes on
   #stopStoryboard = () => {};
   #pageKeys = (event) => this.#pressedInPage(event);
 
@@ -55,18 +57,17 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "video-title") this.#layout.showTitle(now);
     if (name === "duration") this.#layout.expectLength(now);
     if (name === "loop") this.media.loop = now !== null;
-    if (!this.isConnected) return;
+    if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "making" || name === "duration") this.#showMaking();
     if (name === "making" && now === null) this.#source?.refresh();
-    if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload(false);
+    if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload();
   }
 
-  // reload begins anew, at the same position.
+  // reload begins anew, at the same position if it is the same video.
   reload(play = !this.media.paused) {
-    const at = this.media.currentTime;
+    this.#at = this.#id === this.getAttribute("video-id") ? this.media.currentTime : 0;
     this.#close();
-    if (at > 0) this.setAttribute("start", String(at));
     this.#wanted = play;
     this.#open();
     if (play) this.#play();
@@ -74,7 +75,8 @@ export class SpoolPlayer extends HTMLElement {
 
   #open() {
     this.#layout.hideProblem();
-    this.#memory = new Memory(this.getAttribute("video-id"));
+    this.#id = this.getAttribute("video-id");
+    this.#memory = new Memory(this.#id);
     this.#source = new Source(this.media, {
       hls: this.getAttribute("hls"),
       mp4: () => this.getAttribute("mp4"),
@@ -99,6 +101,7 @@ export class SpoolPlayer extends HTMLElement {
 
   // startAt is where it begins: where the page says, else where one left.
   #startAt() {
+    if (this.#at > 0) return this.#at;
     const start = Number.parseFloat(this.getAttribute("start") ?? "");
     if (start >= 0) return start;
     this.#resumedAt = this.#memory.position();

@@ -66,14 +66,14 @@ export class Source {
   async refresh() {
     const hls = this.#hls;
     if (!hls || hls.levels.length === 0) return;
-    const before = hls.levels.length;
+    const before = hls.levels.filter((level) => level.height > 0).length;
     let text = "";
     try {
       text = await (await fetch(this.#options.hls, { cache: "no-cache" })).text();
     } catch {
       return; // what is there goes on playing
     }
-    if (hls !== this.#hls || (text.match(/^#EXT-X-STREAM-INF/gm) ?? []).length <= before) return;
+    if (hls !== this.#hls || (text.match(/^#EXT-X-STREAM-INF:.*RESOLUTION=/gm) ?? []).length <= before) return;
     this.#options.start = this.#media.currentTime;
     const playing = !this.#media.paused;
     hls.destroy();

@@ -42,6 +42,7 @@ media-poster-image { width: 100%; height: 100%; }
 .controls > * { pointer-events: auto; display: flex; }
 .line { padding: 0 14px; width: 100%; box-sizing: border-box; }
 media-time-range { flex: 1; height: 24px; --media-range-padding: 0; }
+media-time-range, media-volume-range { --media-control-hover-background: transparent; }
 media-time-range:hover { --media-range-track-height: 6px; }
 media-preview-thumbnail { max-width: 200px; }
 .bar { padding: 0 8px 6px; width: 100%; box-sizing: border-box; align-items: center; }
