@@ -3,7 +3,7 @@
 import { request, whenUnauthorized } from "./api.js";
 import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
-import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenForgotten, whoAmI } from "./key.js";
+import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
 import { Library } from "./list.js";
 import { SettingsPage } from "./settings.js";
 import { UploadForm } from "./upload.js";
@@ -176,6 +176,7 @@ forget.addEventListener("click", async () => {
 openUpload.addEventListener("click", () => home.form.open());
 whenUnauthorized(signOut);
 whenForgotten(() => signOut());
+whenArrived(() => route());
 addEventListener("hashchange", route);
 
 // Files may be dropped anywhere. Without a listener the browser would navigate to them.
@@ -194,16 +195,12 @@ addEventListener("drop", (event) => {
   home.form.add(event.dataTransfer.files);
 });
 
-// Keys for those who do not like the mouse: / searches, u uploads.
+// The key / searches, as on many pages.
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog, spool-player")) return;
   if (event.key === "/" && home?.shown) {
     event.preventDefault();
     home.library.focusSearch();
-  }
-  if (event.key === "u" && home?.form) {
-    event.preventDefault();
-    home.form.open();
   }
 });
 

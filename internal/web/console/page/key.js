@@ -7,10 +7,16 @@ const storageKey = "spool.key";
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("spool") : null;
 
 let onForgotten = () => {};
+let onArrived = () => {};
 
 // whenForgotten sets what happens after the user has made another tab forget the key.
 export function whenForgotten(callback) {
   onForgotten = callback;
+}
+
+// whenArrived sets what happens after another tab has sent its key.
+export function whenArrived(callback) {
+  onArrived = callback;
 }
 
 export function key() {
@@ -45,26 +51,22 @@ export function forgetEverywhere() {
   channel?.postMessage({ forget: true });
 }
 
-// askOtherTabs resolves to the key of another tab, or "" if there is none. A link that is
-// opened in a new tab begins without the storage of the old one.
-export function askOtherTabs() {
-  if (!channel) return Promise.resolve("");
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(""), 150);
-    channel.addEventListener("message", ({ data }) => {
-      if (!data.key) return;
-      clearTimeout(timer);
-      sessionStorage.setItem(storageKey, data.key);
-      resolve(data.key);
-    });
-    channel.postMessage({ ask: true });
-  });
+// askOtherTabs waits a moment for the key of another tab. A link that is opened in a new tab
+// begins without the storage of the old one. A key that comes later is told to whenArrived.
+export async function askOtherTabs() {
+  if (!channel) return;
+  channel.postMessage({ ask: true });
+  for (let n = 0; n < 10 && !key(); n++) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 channel?.addEventListener("message", ({ data }) => {
   const own = sessionStorage.getItem(storageKey);
   if (data.ask && own) channel.postMessage({ key: own });
-  if (data.forget) {
+  if (data.key && !key()) {
+    sessionStorage.setItem(storageKey, data.key);
+    onArrived();
+  }
+  if (data.forget && key()) {
     forgetKey();
     onForgotten();
   }

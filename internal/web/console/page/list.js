@@ -37,9 +37,9 @@ export class Library {
   #upload;
 
   #title = el("h1", { id: "list-title", tabindex: -1 }, "Videos");
-  #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200 });
+  #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-keyshortcuts": "/", title: "Press / to search" });
   #filter = el("select", { id: "filter" },
-    el("option", { value: "" }, "All"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
+    el("option", { value: "" }, "All videos"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
   #sort = el("select", { id: "sort" }, el("option", { value: "" }, "Newest first"), el("option", { value: "oldest" }, "Oldest first"));
   #items = el("ul", { class: "videos", "aria-labelledby": "list-title" });
   #more = button("Show more", () => this.#load(this.#cursor), { hidden: true });
