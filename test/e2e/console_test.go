@@ -223,6 +223,13 @@ func (c *console) wantPlayable() {
 	}
 	c.waitText(".resolution .meta", "256 × 144")
 	c.waitText(".address label", "HLS")
+	const hls = `document.querySelector("#address-hls").value`
+	hour := eval[string](c.tab, hls)
+	c.set("#life", "604800")
+	c.wait("addresses for a week", hls+` !== `+quote(hour))
+	if r := c.get(eval[string](c.tab, hls)); r.status != 200 {
+		c.t.Errorf("an address to share answers %d", r.status)
+	}
 }
 
 func (c *console) wantReport() {

@@ -169,6 +169,20 @@ func TestTheConsoleIsSmall(t *testing.T) {
 	}
 }
 
+// Modules that import others would be found one after the other: the page names them all at once.
+func TestThePageNamesItsModules(t *testing.T) {
+	t.Parallel()
+	files, err := loadFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range files {
+		if strings.HasSuffix(name, ".js") && !strings.Contains(string(files[index].body), `"console/`+name+`"`) {
+			t.Errorf("%s does not name %s", index, name)
+		}
+	}
+}
+
 func TestThePageIsPlainAndLoadsOnlyItsOwnFiles(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t)

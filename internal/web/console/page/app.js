@@ -13,6 +13,7 @@ const view = document.getElementById("view");
 const forget = document.getElementById("forget");
 const openUpload = document.getElementById("open-upload");
 const dockPlace = document.getElementById("dock");
+const nav = document.querySelector(".bar nav");
 const links = [...document.querySelectorAll("[data-route]")];
 const notice = el("div");
 const blocked = new Set(); // origins that the policy blocked
@@ -76,6 +77,7 @@ async function route() {
   home ??= makeHome();
   forget.hidden = false;
   openUpload.hidden = !may("write");
+  nav.classList.remove("waiting");
   const to = parse();
   for (const link of links) {
     link.hidden = false;
@@ -130,6 +132,7 @@ function showLibrary(query, previous) {
 function showKeyForm(reason) {
   document.title = "Spool";
   forget.hidden = openUpload.hidden = true;
+  nav.classList.remove("waiting");
   for (const link of links) link.hidden = true;
   const message = el("div", {}, reason ? problemBox(reason) : "");
   const field = el("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
