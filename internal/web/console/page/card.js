@@ -48,14 +48,17 @@ export class Card {
     this.video = video;
     setText(this.#name, title);
     this.box.setAttribute("aria-label", `Select ${title}`);
+    const importing = video.status === "pending_upload" && video.importProgress !== undefined;
     badge(this.#badge, video.status);
+    if (importing) setText(this.#badge, "being fetched");
+    if (video.status === "processing" && video.playable) setText(this.#badge, `${statuses.processing}, can be watched`);
     this.#badge.classList.toggle("unseen", video.status === "ready"); // what is normal needs no label
     setText(this.#length, duration(video.durationSeconds));
     this.#length.hidden = !video.durationSeconds;
-    this.#work.hidden = video.status !== "processing";
-    this.#bar.value = video.progress;
+    this.#work.hidden = video.status !== "processing" && !importing;
+    this.#bar.value = importing ? video.importProgress : video.progress;
     this.#bar.setAttribute("aria-label", `Progress of ${title}`);
-    setText(this.#percent, percent(video.progress));
+    setText(this.#percent, percent(this.#bar.value));
     this.#showMeta(video);
     this.#showPoster(video.posterUrl);
   }
