@@ -49,7 +49,8 @@ esac
 case ${1:-run} in
 test | cluster | container) "$(dirname "$0")/install-s3.sh" ;;
 esac
-[ -n "$packages" ] || exit 0
+packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ') # one package may have several programs
+[ -n "${packages# }" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "Please install with your system's package manager: $packages" >&2

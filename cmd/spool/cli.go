@@ -7,16 +7,25 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // cli is the grammar of the command line.
 type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
+	Upload      clientcmd.Upload   `cmd:"" help:"Upload files, and resume uploads that were stopped."`
+	List        clientcmd.List     `cmd:"" name:"ls" help:"List videos."`
+	Get         clientcmd.Get      `cmd:"" help:"Show a video and its URLs."`
+	Watch       clientcmd.Watch    `cmd:"" help:"Follow the processing of videos."`
+	Remove      clientcmd.Remove   `cmd:"" name:"rm" help:"Delete videos."`
+	Captions    clientcmd.Captions `cmd:"" help:"Add captions to a video."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
 	Tenants     tenantsCommand     `cmd:"" help:"List tenants and set their limits."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
+	Doctor      doctorCommand      `cmd:"" help:"Look for what would keep the service from working, and say what to do."`
+	Completion  completionCommand  `cmd:"" help:"Print a script that completes commands in a shell."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
@@ -25,11 +34,15 @@ type cli struct {
 const description = `Spool receives video uploads and transcodes them to MP4 files for every screen.
 
   spool serve                      run the service on 127.0.0.1:8080
+  spool upload film.mov --wait     upload a file and wait until it can be watched
+  spool ls                         list the videos
   spool keys create --name=phone   create another API key
   spool serve --help               all settings
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
-spool.toml. A flag overrides the environment, the environment overrides the file.`
+spool.toml. A flag overrides the environment, the environment overrides the file.
+upload, ls, get, watch, rm and captions speak to the server at SPOOL_SERVER
+(default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.
 func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) {
@@ -50,7 +63,7 @@ func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) 
 // environment variable.
 func (s *settings) help(value *kong.Value) string {
 	text := value.Help
-	if value.Flag == nil || !slices.Contains(append(s.names, "config"), value.Name) {
+	if value.Flag == nil || !slices.Contains(append(s.names, "config", serverFlag), value.Name) {
 		return text
 	}
 	if value.Default != "" {

@@ -42,7 +42,8 @@ func lockDir(dir string) (*dirLock, error) {
 // unwritable adds advice to the error of a data directory that cannot be written.
 func unwritable(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("%s cannot be written; give it to the user that runs spool, or choose another --data-dir: %w", dir, err)
+		return fmt.Errorf("%s cannot be written; it belongs to %s: give it to the user that runs spool, %s, or choose another --data-dir: %w",
+			dir, ownerOf(dir), userName(os.Geteuid()), err)
 	}
 	return err
 }

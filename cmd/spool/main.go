@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -23,6 +25,7 @@ const (
 	exitOK    = 0
 	exitError = 1 // something went wrong
 	exitUsage = 2 // the command line or the settings are wrong
+	// 3: of several things to do, some were done; see clientcmd.Ended
 )
 
 func main() {
@@ -31,6 +34,7 @@ func main() {
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)
 	p := &process{
+		stdin:           os.Stdin,
 		stdout:          os.Stdout,
 		stderr:          os.Stderr,
 		now:             time.Now,
@@ -40,6 +44,7 @@ func main() {
 		openTenants:     openTenants,
 		settings: settings{
 			environ:     os.LookupEnv,
+			variables:   os.Environ,
 			defaultFile: "spool.toml",
 			user:        os.Geteuid(),
 		},
@@ -49,6 +54,7 @@ func main() {
 
 // process is what a command needs from the world around it.
 type process struct {
+	stdin           io.Reader
 	stdout, stderr  io.Writer
 	now             func() time.Time
 	exit            func(code int) // for leaving without an orderly end
@@ -75,14 +81,20 @@ func (p *process) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(fmt.Errorf("%w (spool --help explains the commands)", err), exitUsage)
 	}
-	if faults := append(p.settings.faults, commandFaults(command)...); len(faults) > 0 {
+	if faults := slices.Concat(p.settings.faults, p.settings.misspelt(), commandFaults(command)); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
 	}
 	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it
 		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	err = command.Run(p)
+	err = command.Run(p, p.world())
+	if e, ok := errors.AsType[*clientcmd.Ended](err); ok {
+		return e.Code
+	}
+	if _, bad := errors.AsType[*clientcmd.UsageError](err); bad {
+		return p.fail(err, exitUsage)
+	}
 	if _, bad := errors.AsType[*configError](err); bad {
 		return p.fail(err, exitUsage)
 	}

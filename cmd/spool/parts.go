@@ -89,7 +89,12 @@ func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
 	if err := os.MkdirAll(l.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
-	return store.OpenSQLite(ctx, filepath.Join(l.DataDir, databaseFile))
+	path := filepath.Join(l.DataDir, databaseFile)
+	db, err := store.OpenSQLite(ctx, path)
+	if err != nil {
+		err = forbidden(path, err)
+	}
+	return db, err
 }
 
 // databaseTimeout is how long a start waits for a database that does not respond: it may

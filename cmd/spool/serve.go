@@ -85,6 +85,9 @@ func (p *process) logStart(log *slog.Logger) {
 	if file := p.settings.source(); file != "" {
 		log.Info("settings read", "file", file)
 	}
+	if names := p.settings.unknown(); len(names) > 0 {
+		log.Warn("there are no such settings; spool serve --help lists them", "variables", names)
+	}
 	if p.settings.user == 0 {
 		log.Warn("running as root, which nothing here needs; run Spool as a user of its own")
 	}

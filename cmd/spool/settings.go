@@ -20,8 +20,9 @@ import (
 // all faults are reported together.
 type settings struct {
 	environ     func(name string) (string, bool)
-	defaultFile string // read when no other is named and it exists
-	user        int    // the user that the process runs as
+	variables   func() []string // all of them, as NAME=value; nil: none
+	defaultFile string          // read when no other is named and it exists
+	user        int             // the user that the process runs as
 
 	names  []string          // every setting, as its flag is called
 	values map[string]string // the file's
@@ -30,6 +31,9 @@ type settings struct {
 	loaded bool
 	faults []string
 }
+
+// serverFlag names the server in the commands that speak to one. It is a setting of theirs, but not of serve.
+const serverFlag = "server"
 
 // notSetting lists flags of serve that are not settings.
 var notSetting = []string{"help", "config"}
@@ -59,7 +63,7 @@ func (s *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that is not on the command line, or nil.
 func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !slices.Contains(s.names, flag.Name) {
+	if !slices.Contains(append(s.names, serverFlag), flag.Name) {
 		return nil, nil
 	}
 	s.load(ctx)

@@ -5,13 +5,15 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"text/template"
 )
 
 // welcomeText is printed at the start. People paste its commands into a shell, so they
-// use curl, grep and cut only, and have no comments and no variable called "status",
-// which an interactive zsh does not accept.
+// use curl, grep and cut only, leave standard input to the shell, which reads the rest of
+// them there, and have no comments and no variable called "status", which an interactive
+// zsh does not accept.
 //
 //go:embed welcome.txt
 var welcomeText string
@@ -20,7 +22,17 @@ var welcomeTemplate = template.Must(template.New("welcome").Parse(welcomeText))
 
 // welcome prints where the service is and, if key is new, how to use it.
 func welcome(w io.Writer, address, key string) error {
-	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key})
+	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key, "Program": program()})
+}
+
+// program returns how this program was called, for commands that people paste into a shell in the same
+// folder. A name that a shell would not take as it is becomes plain spool.
+func program() string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
+	if name := os.Args[0]; name != "" && strings.Trim(name, plain) == "" {
+		return name
+	}
+	return "spool"
 }
 
 // publicAddress returns where a person on this machine finds the service.

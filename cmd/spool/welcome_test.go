@@ -106,7 +106,19 @@ func readAll(t *testing.T, r io.Reader) []byte {
 // TestTheWalkThroughWorksWhenPasted runs the lines that a first start prints.
 func TestTheWalkThroughWorksWhenPasted(t *testing.T) {
 	t.Parallel()
-	need.Programs(t, "sh", "curl", "ffmpeg")
+	need.Programs(t, "curl", "ffmpeg")
+	for _, shell := range []string{"bash", "dash"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			pasteWalkThrough(t, need.Program(t, shell))
+		})
+	}
+}
+
+// pasteWalkThrough lets a shell read the lines from its standard input, as it reads what is pasted. bash
+// reads byte by byte, so that a program that reads too takes the rest away.
+func pasteWalkThrough(t *testing.T, program string) {
+	t.Helper()
 	const key = "sp_secret"
 	srv := fakeService(t, key)
 	var text bytes.Buffer
@@ -118,7 +130,7 @@ func TestTheWalkThroughWorksWhenPasted(t *testing.T) {
 	if !found {
 		t.Fatalf("no walk-through in:\n%s", text.String())
 	}
-	shell := exec.CommandContext(t.Context(), "sh", "-eu")
+	shell := exec.CommandContext(t.Context(), program, "-eu")
 	shell.Dir = t.TempDir()
 	shell.Stdin = strings.NewReader(script)
 	out, err := shell.CombinedOutput()

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
@@ -135,10 +138,20 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	}
 	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil && c.diskFull() != nil {
 		return nil, err // not the sandbox is to blame
+	} else if err != nil && !isFFmpeg(ctx, ffmpeg) {
+		return nil, fmt.Errorf("%s is not ffmpeg, or one that cannot run here: called with -version it does not print one", ffmpeg)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
 	}
 	return box, nil
+}
+
+// isFFmpeg reports whether a program calls itself ffmpeg.
+func isFFmpeg(ctx context.Context, program string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	out, _ := exec.CommandContext(ctx, program, "-version").Output() // what it printed decides
+	return bytes.HasPrefix(out, []byte("ffmpeg version "))
 }
 
 func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog.Logger) (worker.Engine, error) {

@@ -32,6 +32,8 @@ var wings = map[string][]string{
 	"backend": {"video"},
 	"video":   {},
 	"arch":    {},
+
+	"clientcmd": {},
 }
 
 // wingOf returns the folder of internal/ that a package lies in, or "".
@@ -158,6 +160,9 @@ func breaches(packages []pkg) []string {
 			found = append(found, fmt.Sprintf("%s has a name that does not say what it owns: everything ends up in such a package", p.ImportPath))
 		}
 		for _, imported := range p.Imports {
+			if within(p.ImportPath, module+"/client") && notStandard(imported) {
+				found = append(found, fmt.Sprintf("%s must not import %s: whoever imports the client gets the standard library only", p.ImportPath, imported))
+			}
 			if within(imported, module+"/cmd") {
 				found = append(found, fmt.Sprintf("%s imports %s: cmd is the wiring at the top, and nobody builds on it", p.ImportPath, imported))
 			}
@@ -283,6 +288,11 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/service/servicetest", module + "/internal/backend/blob/disk", ""},
 		{"internal/service/catalog", module + "/cmd/spool", "nobody builds on it"},
 		{"internal/service/utils", "fmt", "does not say what it owns"},
+		{"internal/clientcmd", module + "/client", ""},
+		{"internal/clientcmd", module + "/internal/video", "the arrows are"},
+		{"client", "net/http", ""},
+		{"client", "github.com/google/uuid", "standard library only"},
+		{"client", module + "/internal/video", "standard library only"},
 	}
 	for _, tt := range tests {
 		found := strings.Join(breaches([]pkg{{ImportPath: module + "/" + tt.from, Imports: []string{tt.imported}}}), "\n")

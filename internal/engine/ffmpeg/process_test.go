@@ -26,6 +26,22 @@ func TestNewFindsTheTools(t *testing.T) {
 	}
 }
 
+func TestOldVersionsAreRefused(t *testing.T) {
+	t.Parallel()
+	for version, old := range map[string]bool{
+		"4.4.2-0ubuntu0.22.04.1": true, "5.0": true, "n4.4": true, "3": true, "0.8.17": true,
+		"5.1.9-0+deb12u1": false, "5.1": false, "6": false, "n7.0.1": false, "10.0": false, "N-110728-g5a5b8e3f4e": false, "git-2024-01-01": false,
+	} {
+		if got := tooOld(version); got != old {
+			t.Errorf("tooOld(%s) = %t", version, got)
+		}
+	}
+	_, err := New(t.Context(), Config{FFmpeg: shell(t, "echo ' V..... libx264 x\n A..... aac x\n V..... mjpeg x '\necho 'ffmpeg version 4.4.2 Copyright' >&2\n")})
+	if err == nil || !strings.Contains(err.Error(), "needs 5.1 or newer") {
+		t.Errorf("New with an old version = %v", err)
+	}
+}
+
 // TestStopKillsTheWholeGroup cancels a child that has a child of its own, which
 // holds the pipe open.
 func TestStopKillsTheWholeGroup(t *testing.T) {

@@ -22,6 +22,8 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,5 +105,23 @@ func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
 	if len(words) < 3 || words[1] != "version" {
 		return "", fmt.Errorf("%s does not print its version: is it ffmpeg?", r.ffmpeg)
 	}
+	if tooOld(words[2]) {
+		return "", fmt.Errorf("%s is version %s: Spool needs 5.1 or newer. Install a newer ffmpeg, or set the path of one with --ffmpeg and --ffprobe", r.ffmpeg, words[2])
+	}
 	return words[2], nil
+}
+
+// release finds the numbers of a release, such as those of "5.1.9-0+deb12u1" and "n7.0". Versions that
+// people build from the repository are called "N-110728-g5a5b8e3f4e", and are taken for new.
+var release = regexp.MustCompile(`^n?(\d+)(?:\.(\d+))?`)
+
+// tooOld reports whether a version is older than 5.1, the oldest one that is tested.
+func tooOld(version string) bool {
+	m := release.FindStringSubmatch(version)
+	if m == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1]) // digits, or nothing: 0
+	minor, _ := strconv.Atoi(m[2])
+	return major < 5 || major == 5 && minor < 1
 }

@@ -24,7 +24,7 @@ func inspect(path string) (program, error) {
 	}
 	file, err := elf.Open(path)
 	if err != nil {
-		return program{}, fmt.Errorf("%s cannot run in the sandbox, which takes binaries and no scripts: %w", path, err)
+		return program{}, unfit(path, err)
 	}
 	defer file.Close()
 	p := program{Path: path}
@@ -40,6 +40,20 @@ func inspect(path string) (program, error) {
 	}
 	p.Libraries = libraryFolders(file, path)
 	return p, nil
+}
+
+// unfit says why a program cannot run in the sandbox. One that starts another is of no use there: starting
+// programs is what the sandbox forbids.
+func unfit(path string, err error) error {
+	var magic [2]byte
+	if f, openErr := os.Open(path); openErr == nil {
+		_, _ = io.ReadFull(f, magic[:]) // a shorter file is no script
+		f.Close()
+	}
+	if string(magic[:]) == "#!" {
+		return fmt.Errorf("%s is a script, and the sandbox lets no program start another: name the program that it starts", path)
+	}
+	return fmt.Errorf("%s cannot run in the sandbox, because it is no program for this system: %w", path, err)
 }
 
 // libraryFolders returns where a binary tells the loader to look first: builds

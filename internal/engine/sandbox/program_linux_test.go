@@ -21,7 +21,7 @@ func TestInspect(t *testing.T) {
 		fault      string
 	}{
 		{"a binary names its loader", find(t, "ffmpeg"), "ld", ""},
-		{"a script would need a shell", script, "", "no scripts"},
+		{"a script would need a shell", script, "", "is a script"},
 		{"a program that does not exist", "/no/such/program", "", "no such file"},
 	}
 	for _, tt := range tests {

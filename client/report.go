@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// Report says what was found in a file, what was decided and why, and what it cost.
+type Report struct {
+	ID        string            `json:"id"`
+	Status    Status            `json:"status"`
+	Failure   *Failure          `json:"failure,omitempty"`
+	Found     *Found            `json:"found,omitempty"` // nil until the file has been inspected
+	Decisions []Decision        `json:"decisions,omitempty"`
+	Warnings  []Failure         `json:"warnings"`
+	Runs      []Run             `json:"runs"`
+	Totals    Totals            `json:"totals"`
+	Outputs   map[string]Output `json:"outputs"` // by the names of resolutions that are ready
+	Files     []File            `json:"files,omitempty"`
+}
+
+// Found is what a file contains.
+type Found struct {
+	Container       string      `json:"container"`
+	SizeBytes       int64       `json:"sizeBytes"`
+	DurationSeconds float64     `json:"durationSeconds"`
+	Frames          int         `json:"frames"`
+	Video           FoundVideo  `json:"video"`
+	Audio           *FoundAudio `json:"audio,omitempty"`
+	Streams         []Stream    `json:"streams,omitempty"`
+}
+
+// FoundVideo is the pictures of a file.
+type FoundVideo struct {
+	Stream      int     `json:"stream"`
+	Codec       string  `json:"codec"`
+	PixelFormat string  `json:"pixelFormat"`
+	Width       int     `json:"width"`
+	Height      int     `json:"height"`
+	Rotation    int     `json:"rotation"`
+	FrameRate   float64 `json:"frameRate"`
+	Bitrate     int64   `json:"bitrate,omitempty"`
+}
+
+// FoundAudio is the sound of a file.
+type FoundAudio struct {
+	Stream   int    `json:"stream"`
+	Codec    string `json:"codec"`
+	Channels int    `json:"channels"`
+}
+
+// Stream is any stream of a file.
+type Stream struct {
+	Index        int      `json:"index"`
+	Type         string   `json:"type,omitempty"`
+	Codec        string   `json:"codec"`
+	Language     string   `json:"language,omitempty"`
+	Title        string   `json:"title,omitempty"`
+	Dispositions []string `json:"dispositions"`
+}
+
+// Decision is a sentence about how a video is converted, and why.
+type Decision struct {
+	Decision string `json:"decision"`
+	Reason   string `json:"reason"`
+}
+
+// Run is a program that ran for a video.
+type Run struct {
+	Task           string    `json:"task"`
+	Number         int       `json:"number"`
+	Attempt        int       `json:"attempt"`
+	Program        string    `json:"program"`
+	Arguments      []string  `json:"arguments"`
+	StartedAt      time.Time `json:"startedAt"`
+	WallSeconds    float64   `json:"wallSeconds"`
+	CPUSeconds     float64   `json:"cpuSeconds"`
+	MaxMemoryBytes int64     `json:"maxMemoryBytes,omitempty"`
+	Result         string    `json:"result"`
+}
+
+// Totals are the costs of all runs.
+type Totals struct {
+	Runs         int      `json:"runs"`
+	WallSeconds  float64  `json:"wallSeconds"`
+	CPUSeconds   float64  `json:"cpuSeconds"`
+	QueueSeconds *float64 `json:"queueSeconds,omitempty"`
+	TotalSeconds *float64 `json:"totalSeconds,omitempty"`
+}
+
+// Output is a file that is ready, and how similar it is to its source.
+type Output struct {
+	Width     int      `json:"width"`
+	Height    int      `json:"height"`
+	SizeBytes int64    `json:"sizeBytes"`
+	Bitrate   int64    `json:"bitrate"`
+	SSIM      *float64 `json:"ssim,omitempty"`
+	PSNR      *float64 `json:"psnr,omitempty"`
+}
+
+// File is a published file that belongs to no resolution.
+type File struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"`
+	ContentType string `json:"contentType"`
+	Language    string `json:"language,omitempty"`
+	Label       string `json:"label,omitempty"`
+	SizeBytes   int64  `json:"sizeBytes"`
+}
+
+// Report reads the report on a video.
+func (c *Client) Report(ctx context.Context, id string) (Report, error) {
+	return get[Report](ctx, c, path("video", id, "report"), nil)
+}

@@ -1,0 +1,222 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Status is where a video, or one of its resolutions, stands.
+type Status string
+
+// The statuses.
+const (
+	PendingUpload Status = "pending_upload" // waits for its file
+	Processing    Status = "processing"
+	Ready         Status = "ready"
+	Failed        Status = "fail"
+)
+
+// Done reports whether the processing has ended.
+func (s Status) Done() bool { return s == Ready || s == Failed }
+
+// ResolutionNames are the names of all resolutions, the largest first.
+var ResolutionNames = []string{"8k", "4k", "1440p", "1080p", "720p", "480p", "360p", "240p", "144p"}
+
+// NewVideo describes a video that is to be created.
+type NewVideo struct {
+	// Filename is a label, whose extension says what kind of file it is. [Client.UploadFile] sets it if it is empty.
+	Filename string `json:"filename"`
+	// Resolutions are the outputs to make, such as "1080p" and "480p"; at least one.
+	Resolutions []string `json:"resolutions"`
+	// Public videos have permanent URLs that anyone can use; the URLs of others are signed and expire.
+	Public bool `json:"isPublic"`
+	// Title is what people see; if it is empty, the filename without its extension.
+	Title string `json:"title,omitempty"`
+	// Thumbnails says at which seconds to take thumbnails, beside the poster that every video has.
+	Thumbnails []float64 `json:"thumbnailTimestampsSeconds,omitempty"`
+	// Metadata is returned on reads, and [Client.Videos] can search for it; up to 16 KiB of JSON.
+	Metadata Metadata `json:"customMetadata,omitempty"`
+	// Upscale enlarges small videos, or does not; nil leaves it to the server's setting.
+	Upscale *bool `json:"upscale,omitempty"`
+	// Codecs are the codecs to make, "h264" and "av1"; if there are none, the server's setting decides.
+	Codecs []string `json:"codecs,omitempty"`
+	// SourceURL lets the server fetch the file itself, instead of an upload.
+	SourceURL string `json:"sourceUrl,omitempty"`
+
+	// IdempotencyKey is a text of up to 255 characters that the same request has, and no other. If it is
+	// empty, each call of [Client.Create] makes a video of its own, however often it is sent. With one that
+	// you keep, a later call, also of another process, continues where the earlier one was.
+	IdempotencyKey string `json:"-"`
+}
+
+// Metadata is any JSON object. Numbers that were read are of the type [json.Number], which keeps
+// every digit.
+type Metadata map[string]any
+
+// UnmarshalJSON keeps numbers as they are.
+func (m *Metadata) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode((*map[string]any)(m))
+}
+
+// Created is a video that waits for its file.
+type Created struct {
+	ID              string
+	UploadURL       string    // takes the whole file in one PUT, with exactly this ContentType
+	ContentType     string    // of the upload
+	Public          bool      // as it was asked for
+	Statuses        Statuses  // of its resolutions
+	UploadExpiresAt time.Time // when UploadURL stops working
+	MaxUploadBytes  int64     // the largest file that UploadURL takes
+	TusURL          string    // takes the file with tus 1.0, which can be resumed
+	Replayed        bool      // the video was there: an earlier request had the same IdempotencyKey
+
+	key string // the IdempotencyKey
+}
+
+// Statuses are those of resolutions, by their names.
+type Statuses map[string]Status
+
+// UnmarshalJSON reads {"720p": {"status": "ready"}}.
+func (s *Statuses) UnmarshalJSON(text []byte) error {
+	var in map[string]struct{ Status Status }
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*s = make(Statuses, len(in))
+	for name, r := range in {
+		(*s)[name] = r.Status
+	}
+	return nil
+}
+
+// UnmarshalJSON reads the answer to a create request.
+func (c *Created) UnmarshalJSON(text []byte) error {
+	var in struct {
+		ID, UploadURL, ContentType, TusURL string
+		IsPublic                           bool
+		Resolutions                        Statuses
+		UploadExpiresAt                    time.Time
+		MaxUploadBytes                     int64
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*c = Created{
+		ID: in.ID, UploadURL: in.UploadURL, ContentType: in.ContentType, Public: in.IsPublic, Statuses: in.Resolutions,
+		UploadExpiresAt: in.UploadExpiresAt, MaxUploadBytes: in.MaxUploadBytes, TusURL: in.TusURL,
+	}
+	return nil
+}
+
+// Video is a video as the server describes it. The URLs are there only when it was read with
+// [Client.Video], [Client.PublicVideo] or [Client.PrivateVideo]; lists have PosterURL.
+type Video struct {
+	ID          string                `json:"id"`
+	Filename    string                `json:"filename,omitempty"` // absent from reads with URLs
+	Title       string                `json:"title,omitempty"`
+	Status      Status                `json:"status"`
+	Playable    bool                  `json:"playable,omitempty"` // HLSURL and DASHURL play from the beginning
+	Public      bool                  `json:"isPublic"`
+	Metadata    Metadata              `json:"customMetadata"`
+	Resolutions map[string]Resolution `json:"resolutions"`
+
+	HLSURL        string `json:"hlsUrl,omitempty"`
+	DASHURL       string `json:"dashUrl,omitempty"`
+	PosterURL     string `json:"posterUrl,omitempty"`
+	StoryboardURL string `json:"storyboardUrl,omitempty"`
+	PreviewURL    string `json:"previewUrl,omitempty"`
+	EmbedURL      string `json:"embedUrl,omitempty"`
+	WatchURL      string `json:"watchUrl,omitempty"`
+
+	Captions        []Caption `json:"captions,omitempty"`
+	CreatedAt       time.Time `json:"createdAt"`
+	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
+	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1
+	ImportProgress  float64   `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
+	Failure         *Failure  `json:"failure,omitempty"`         // why Status is Failed
+	Warnings        []Failure `json:"warnings,omitempty"`        // of a file that was converted nevertheless
+}
+
+// Names returns the names of the video's resolutions, the largest first.
+func (v Video) Names() []string {
+	var names []string
+	for _, n := range ResolutionNames {
+		if _, ok := v.Resolutions[n]; ok {
+			names = append(names, n)
+		}
+	}
+	for n := range v.Resolutions {
+		if !slices.Contains(ResolutionNames, n) { // of a newer server
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Err returns a [*FailedError] if the processing failed.
+func (v Video) Err() error {
+	if v.Status != Failed {
+		return nil
+	}
+	if v.Failure == nil {
+		return &FailedError{ID: v.ID, Failure: Failure{Code: "internal", Message: "The processing failed."}}
+	}
+	return &FailedError{ID: v.ID, Failure: *v.Failure}
+}
+
+// Resolution is one output of a video.
+type Resolution struct {
+	ID            string    `json:"id"`
+	Status        Status    `json:"status"`
+	VideoURL      string    `json:"videoUrl,omitempty"` // an MP4 file; answers 404 until Status is Ready
+	ThumbnailURLs []string  `json:"thumbnailImageUrls,omitempty"`
+	Width         int       `json:"width,omitempty"`
+	Height        int       `json:"height,omitempty"`
+	SizeBytes     int64     `json:"sizeBytes,omitempty"`
+	Bitrate       int64     `json:"bitrate,omitempty"` // in bits per second
+	Progress      float64   `json:"progress"`          // 0 to 1
+	Failure       *Failure  `json:"failure,omitempty"`
+	Variants      []Variant `json:"variants,omitempty"`
+}
+
+// Variant is a resolution in another codec than H.264.
+type Variant struct {
+	Codec     string `json:"codec"`
+	Status    Status `json:"status"`
+	VideoURL  string `json:"videoUrl,omitempty"`
+	SizeBytes int64  `json:"sizeBytes,omitempty"`
+	Bitrate   int64  `json:"bitrate,omitempty"`
+}
+
+// Failure says what went wrong with a file: a stable word for programs and a sentence for people.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Usage is what the tenant of the key uses, and what it may use.
+type Usage struct {
+	Videos       int64   `json:"videos"`
+	Bytes        int64   `json:"bytes"`
+	MinutesToday float64 `json:"minutesToday"`
+	InWork       int64   `json:"inWork"`
+	Limits       Limits  `json:"limits"`
+}
+
+// Limits of a tenant; 0 means none.
+type Limits struct {
+	MaxVideos        int64   `json:"maxVideos"`
+	MaxBytes         int64   `json:"maxBytes"`
+	MaxMinutesPerDay float64 `json:"maxMinutesPerDay"`
+	MaxInWork        int64   `json:"maxInWork"`
+}
+
+// Token lets a browser follow one video without an API key.
+type Token struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// path builds a path of the API. Parts are escaped, so an ID from elsewhere cannot become another path.
+func path(parts ...string) string {
+	p := "/api"
+	for _, part := range parts {
+		p += "/" + url.PathEscape(part)
+	}
+	return p
+}
+
+// Create makes a video that waits for its file. [Client.Upload] does that and everything that follows.
+func (c *Client) Create(ctx context.Context, v NewVideo) (Created, error) {
+	var out Created
+	body, err := json.Marshal(v)
+	if err != nil {
+		return out, fmt.Errorf("encode the video: %w", err)
+	}
+	if v.IdempotencyKey == "" {
+		v.IdempotencyKey = rand.Text()
+	}
+	header := http.Header{"Idempotency-Key": {v.IdempotencyKey}}
+	got, err := c.do(ctx, call{method: http.MethodPost, path: path("video"), header: header, body: body}, &out)
+	if err != nil {
+		return out, err
+	}
+	out.key = v.IdempotencyKey
+	out.Replayed = got.Get("Idempotency-Replayed") == "true"
+	return out, nil
+}
+
+// Complete says that the file is there, which starts the processing. It can be called again.
+func (c *Client) Complete(ctx context.Context, id string) (Statuses, error) {
+	out, err := send[struct{ Resolutions Statuses }](ctx, c, call{method: http.MethodPost, path: path("video", id, "complete-upload")}, nil)
+	return out.Resolutions, err
+}
+
+// State reads a video without URLs.
+func (c *Client) State(ctx context.Context, id string) (Video, error) {
+	return get[Video](ctx, c, path("video", id), nil)
+}
+
+// Video reads a video with URLs. Those of a private video are valid for life, at most a year; those of a
+// public one for ever.
+func (c *Client) Video(ctx context.Context, id string, life time.Duration) (Video, error) {
+	state, err := c.State(ctx, id)
+	if err != nil {
+		return Video{}, err
+	}
+	read := c.PublicVideo
+	if !state.Public {
+		read = func(ctx context.Context, id string) (Video, error) { return c.PrivateVideo(ctx, id, life) }
+	}
+	v, err := read(ctx, id)
+	v.Filename = state.Filename
+	return v, err
+}
+
+// PublicVideo reads a public video with its URLs.
+func (c *Client) PublicVideo(ctx context.Context, id string) (Video, error) {
+	return get[Video](ctx, c, path("video", id, "public"), nil)
+}
+
+// PrivateVideo reads a private video with URLs that are valid for life, which is rounded up to seconds.
+func (c *Client) PrivateVideo(ctx context.Context, id string, life time.Duration) (Video, error) {
+	seconds := int64((life + time.Second - 1) / time.Second)
+	return get[Video](ctx, c, path("video", id, "private", strconv.FormatInt(seconds, 10)), nil)
+}
+
+// Filter says which videos [Client.Videos] returns. The zero value means all.
+type Filter struct {
+	Status   Status            // only those
+	Metadata map[string]string // only those with these values at the top level of their metadata, up to 10
+	PageSize int               // how many the server is asked for at once, 1 to 100; 0 means 100
+}
+
+// Videos returns the videos of the key's tenant, the newest first. It asks for one page after the other. An
+// error is the last thing that it returns.
+func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
+	query := url.Values{"limit": {"100"}}
+	if f.PageSize > 0 {
+		query.Set("limit", strconv.Itoa(f.PageSize))
+	}
+	if f.Status != "" {
+		query.Set("status", string(f.Status))
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
+		query.Set("metadata."+key, f.Metadata[key])
+	}
+	type page struct {
+		Videos     []Video
+		NextCursor string
+	}
+	return pages(query, func(query url.Values) ([]Video, string, error) {
+		p, err := get[page](ctx, c, path("video"), query)
+		return p.Videos, p.NextCursor, err
+	})
+}
+
+// pages returns what is on all pages of a list.
+func pages[T any](query url.Values, read func(url.Values) (all []T, next string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		query := maps.Clone(query) // so that it can be started again
+		for {
+			all, next, err := read(query)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, one := range all {
+				if !yield(one, nil) {
+					return
+				}
+			}
+			if next == "" || next == query.Get("cursor") {
+				return
+			}
+			query.Set("cursor", next)
+		}
+	}
+}
+
+// Changes are what [Client.Update] changes. What is nil stays as it is.
+type Changes struct {
+	Title    *string  `json:"title,omitempty"`
+	Metadata Metadata `json:"customMetadata,omitempty"` // replaces all of it
+}
+
+// Update changes the title and the metadata of a video.
+func (c *Client) Update(ctx context.Context, id string, changes Changes) (Video, error) {
+	return send[Video](ctx, c, call{method: http.MethodPatch, path: path("video", id)}, changes)
+}
+
+// Delete deletes a video with everything that belongs to it.
+func (c *Client) Delete(ctx context.Context, id string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: path("video", id), gone: true}, nil)
+	return err
+}
+
+// DeleteResolution deletes one output of a video, by its own ID.
+func (c *Client) DeleteResolution(ctx context.Context, resolutionID string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: path("video", "resolution", resolutionID), gone: true}, nil)
+	return err
+}
+
+// AddResolution makes one more output of a video, such as "720p".
+func (c *Client) AddResolution(ctx context.Context, id, name string) (Video, error) {
+	in := map[string]string{"resolution": name}
+	return send[Video](ctx, c, call{method: http.MethodPost, path: path("video", id, "resolutions")}, in)
+}
+
+// RetryResolution tries an output that failed once more.
+func (c *Client) RetryResolution(ctx context.Context, resolutionID string) (Video, error) {
+	return send[Video](ctx, c, call{method: http.MethodPost, path: path("video", "resolution", resolutionID, "retry")}, nil)
+}
+
+// RetryImport fetches the SourceURL of a video whose import failed once more.
+func (c *Client) RetryImport(ctx context.Context, id string) (Video, error) {
+	return send[Video](ctx, c, call{method: http.MethodPost, path: path("video", id, "import")}, nil)
+}
+
+// Token makes a token with which a browser can follow this one video for a time of up to 24 hours: it is
+// the parameter "token" of GET /api/video/{id} and GET /api/video/{id}/events.
+func (c *Client) Token(ctx context.Context, id string, life time.Duration) (Token, error) {
+	in := map[string]int64{"expiresIn": int64((life + time.Second - 1) / time.Second)}
+	return send[Token](ctx, c, call{method: http.MethodPost, path: path("video", id, "token")}, in)
+}
+
+// Usage reads what the tenant of the key uses.
+func (c *Client) Usage(ctx context.Context) (Usage, error) {
+	return get[Usage](ctx, c, path("usage"), nil)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+)
+
+const (
+	minOpenFiles  = 4096
+	minTaskMemory = 512 << 20 // of a usual film
+	fewBytes      = 5 << 30   // a disk with less is soon full
+	probeBytes    = 32 << 20
+	slowDisk      = 20 << 20 // bytes a second
+	slowSync      = 50 * time.Millisecond
+	syncs         = 10
+)
+
+func (d *doctor) checkFFmpeg(ctx context.Context) {
+	program, prober, err := d.tools()
+	if err != nil {
+		d.fail("install ffmpeg 5.1 or newer (on Debian and Ubuntu: apt-get install ffmpeg), or set --ffmpeg and --ffprobe", "%v", err)
+		return
+	}
+	r, err := ffmpeg.New(ctx, ffmpeg.Config{FFmpeg: program, FFprobe: prober})
+	if err != nil {
+		d.fail("install a complete build of ffmpeg 5.1 or newer (Debian's and Ubuntu's package ffmpeg is one)", "%v", err)
+		return
+	}
+	// Opening the engine makes a trial of the encoder.
+	if _, err := d.openEngine(ctx, nil, d.log); err != nil {
+		d.fail("set codec and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
+		return
+	}
+	d.ok("%s %s encodes %s", program, r.Version(), d.Codec)
+}
+
+func (d *doctor) checkSandbox(ctx context.Context) {
+	if d.failures > 0 {
+		return // there is nothing to put into it
+	}
+	dir, err := os.MkdirTemp("", "spool-doctor-")
+	if err != nil {
+		d.warn("make the folder for temporary files writable, or set TMPDIR", "the sandbox could not be tested: %v", err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	trial := *d.Config
+	trial.DataDir = dir // the folder of a running service is left alone
+	box, err := trial.confine(ctx, d.log)
+	if err != nil {
+		d.fail("use a kernel with Landlock and seccomp (Linux 5.13 or newer), and a container that allows them", "%v", err)
+		return
+	}
+	if d.Sandbox == "off" {
+		d.warn("remove sandbox = off", "ffmpeg reads files of strangers without a sandbox")
+		return
+	}
+	d.ok("ffmpeg is confined, and attacks from inside fail: %s", box.Report())
+	for _, advice := range box.Report().Advice() {
+		d.warn(advice, "the kernel could confine it more closely")
+	}
+}
+
+func (d *doctor) checkLimits(context.Context) {
+	if os.Geteuid() == 0 {
+		d.warn("run Spool as a user of its own", "this is root, which nothing here needs")
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < minOpenFiles {
+		d.warn("set LimitNOFILE=65536 in the unit, or ulimit -n 65536", "this process may have %d files and connections open", files.Cur)
+	}
+	memory, err := availableMemory()
+	switch need := int64(d.workers()) * minTaskMemory; {
+	case err != nil:
+		d.ok("%d cores, %d tasks at a time; the memory is not known: %v", runtime.NumCPU(), d.workers(), err)
+	case d.runsTasks() && memory < need:
+		d.warn(fmt.Sprintf("set workers = %d, or give it more memory", max(1, memory/minTaskMemory)), "%d MiB of memory are available for %d tasks at a time", memory>>20, d.workers())
+	default:
+		d.ok("%d cores, %d MiB of memory available, %d tasks at a time", runtime.NumCPU(), memory>>20, d.workers())
+	}
+}
+
+// availableMemory returns what the system, and the control group, have left.
+func availableMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	kib, err := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
+	if err != nil || kib == 0 {
+		return 0, errors.New("the system does not say how much memory is available")
+	}
+	memory := kib << 10
+	if limit, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil {
+			memory = min(memory, n)
+		}
+	}
+	return memory, nil
+}
+
+// existing returns dir, or the folder above it that exists.
+func existing(dir string) string {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func (d *doctor) checkDisk(context.Context) {
+	dir := existing(d.DataDir)
+	free, err := diskspace.Free(dir)
+	switch {
+	case err != nil:
+		d.fail("set data_dir to a folder on a disk of this machine", "%v", err)
+		return
+	case free < uint64(d.MinFree):
+		d.fail("remove something from the disk, or make it larger", "%d MiB are free on the disk of %s, less than min_free", free>>20, dir)
+	case free < fewBytes:
+		d.warn("remove something from the disk, or make it larger", "%d MiB are free on the disk of %s", free>>20, dir)
+	default:
+		d.ok("%d GiB are free on the disk of %s", free>>30, dir)
+	}
+	if free < 2*probeBytes+uint64(d.MinFree) {
+		return
+	}
+	rate, sync, err := measureDisk(dir)
+	switch {
+	case err != nil:
+		d.fail("give the folder to the user that runs Spool, or choose another data_dir", "%v", forbidden(filepath.Join(dir, databaseFile), err))
+	case rate < slowDisk || sync > slowSync:
+		d.warn("put data_dir on a faster disk; a network disk is slow for a database", "%s writes %d MiB/s and takes %s to sync", dir, rate>>20, sync.Round(time.Millisecond/10))
+	default:
+		d.ok("%s writes %d MiB/s and takes %s to sync", dir, rate>>20, sync.Round(time.Millisecond/10))
+	}
+}
+
+// measureDisk returns how many bytes a second a folder takes, and how long a small write takes to be safe.
+func measureDisk(dir string) (rate int64, sync time.Duration, err error) {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	block, began := make([]byte, 1<<20), time.Now()
+	for range probeBytes / len(block) {
+		if _, err := f.Write(block); err != nil {
+			return 0, 0, err
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return 0, 0, err
+	}
+	rate = int64(probeBytes / max(time.Since(began), time.Microsecond).Seconds())
+	began = time.Now()
+	for range syncs {
+		if _, err := f.Write(block[:4096]); err != nil {
+			return 0, 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, 0, err
+		}
+	}
+	return rate, time.Since(began) / syncs, nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patient returns a doctor for settings, and what it found.
+func patient(c Config) (*doctor, *[]finding) {
+	var found []finding
+	if c.DataDir == "" {
+		c.DataDir = os.TempDir()
+	}
+	return &doctor{
+		Config: &c, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: time.Now,
+		report: func(f finding) { found = append(found, f) },
+	}, &found
+}
+
+// wantFinding wants a single finding. What is wrong has a fix.
+func wantFinding(t *testing.T, found []finding, result, text string) {
+	t.Helper()
+	last := len(found) - 1
+	if last < 0 || found[last].Result != result || !strings.Contains(found[last].Text, text) || (found[last].Fix == "") != (result == healthy) {
+		t.Errorf("found %+v; want at the end %s and %q", found, result, text)
+	}
+}
+
+func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	healthz := func(w http.ResponseWriter) { io.WriteString(w, `{"status":"ok"}`) }
+	for name, tt := range map[string]struct {
+		handler http.HandlerFunc
+		result  string
+		text    string
+	}{
+		"a good one": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				healthz(w)
+				return
+			}
+			w.WriteHeader(http.StatusForbidden)
+			io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
+		}, healthy, "uploads of 64 MiB pass"},
+		"one that limits bodies": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				healthz(w)
+				return
+			}
+			http.Error(w, "<html>", http.StatusRequestEntityTooLarge)
+		}, broken, "a proxy refuses an upload of 64 MiB"},
+		"one that leads elsewhere": {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }, broken, "does not lead to Spool"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(tt.handler)
+			defer srv.Close()
+			d, found := patient(Config{BaseURL: srv.URL + "/"})
+			d.checkBaseURL(t.Context())
+			wantFinding(t, *found, tt.result, tt.text)
+		})
+	}
+	d, found := patient(Config{})
+	d.checkBaseURL(t.Context())
+	wantFinding(t, *found, healthy, "not set")
+}
+
+func TestTheDoctorLooksAtTheServer(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	d, found := patient(Config{Listen: free.Addr().String()})
+	d.checkServer(t.Context())
+	wantFinding(t, *found, healthy, "it can be started")
+	for answer, want := range map[string]finding{
+		`{"status":"ready"}`: {Result: healthy, Text: "is ready"},
+		`{"status":503,"code":"not_ready","detail":"The database does not answer."}`: {Result: broken, Text: "The database does not answer."},
+		`<html>`: {Result: warning, Text: "does not answer as Spool does"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, answer) }))
+		defer srv.Close()
+		d, found := patient(Config{Listen: strings.TrimPrefix(srv.URL, "http://")})
+		d.checkServer(t.Context())
+		wantFinding(t, *found, want.Result, want.Text)
+	}
+}
+
+func TestTheDoctorLooksAtTheDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, found := patient(Config{Location: Location{DataDir: filepath.Join(dir, "not", "yet", "there")}})
+	d.checkDatabase(t.Context())
+	wantFinding(t, *found, healthy, "the first start of spool serve makes")
+	d.checkStorage(t.Context())
+	wantFinding(t, *found, healthy, "can be written, linked, read and deleted")
+	d.checkDisk(t.Context())
+	if d.failures > 0 || !strings.Contains((*found)[len(*found)-1].Text, "MiB/s") {
+		t.Errorf("found %+v", *found)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+	d, found = patient(Config{Location: Location{DataDir: dir}, MinFree: 1 << 62})
+	d.checkDisk(t.Context())
+	wantFinding(t, *found, broken, "less than min_free")
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.checkDatabase(t.Context())
+	wantFinding(t, *found, broken, "not a database")
+	asNobody(t, func() { d.checkStorage(context.Background()) })
+	if os.Geteuid() == 0 {
+		wantFinding(t, *found, broken, "permission denied")
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// forbidden explains why a file could not be opened, if it is not this user's. SQLite only says that it could
+// not. In every other case it returns err.
+func forbidden(path string, err error) error {
+	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
+		const readWrite = 6
+		if access := syscall.Access(file, readWrite); errors.Is(access, fs.ErrPermission) || errors.Is(access, syscall.EROFS) {
+			owner, me := ownerOf(file), userName(os.Geteuid())
+			return fmt.Errorf("%s belongs to %s, and %s may not read and write it: run spool as %s, or give the folder to %s: %w",
+				file, owner, me, owner, me, cmpErr(err, access))
+		}
+	}
+	return err
+}
+
+// ownerOf returns whose a file is. One that cannot be seen belongs, most likely, to whom the folder belongs that
+// hides it.
+func ownerOf(path string) string {
+	for {
+		info, err := os.Stat(path)
+		if err == nil {
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+				return userName(int(stat.Uid))
+			}
+		}
+		above := filepath.Dir(path)
+		if above == path {
+			return "another user"
+		}
+		path = above
+	}
+}
+
+func userName(id int) string {
+	if u, err := user.LookupId(strconv.Itoa(id)); err == nil {
+		return u.Username
+	}
+	return "user " + strconv.Itoa(id)
+}

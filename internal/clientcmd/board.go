@@ -1,0 +1,219 @@
+package clientcmd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// board shows what several files are doing: on a terminal as bars that move, elsewhere as a line for
+// each step.
+type board struct {
+	out  io.Writer
+	size func() (columns, rows int)
+	live bool
+
+	mu    sync.Mutex
+	rows  []*row
+	drawn int // lines on the terminal that the next drawing replaces
+	text  string
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+// row is one file on the board.
+type row struct {
+	board *board
+	name  string
+
+	phase   string
+	part    float64 // 0 to 1
+	sent    int64
+	total   int64
+	from    int64 // where this phase began
+	began   time.Time
+	resumed bool
+}
+
+// drawPause is the time between two drawings.
+const drawPause = 100 * time.Millisecond
+
+func newBoard(w *World) *board {
+	b := &board{out: w.Stderr, size: w.Size, stop: make(chan struct{})}
+	if columns, _ := w.Size(); columns > 0 {
+		b.live = true
+		b.ended.Go(b.run)
+	}
+	return b
+}
+
+func (b *board) run() {
+	tick := time.NewTicker(drawPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-tick.C:
+			b.mu.Lock()
+			b.draw()
+			b.mu.Unlock()
+		}
+	}
+}
+
+// close removes the bars.
+func (b *board) close() {
+	close(b.stop)
+	b.ended.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.erase()
+}
+
+// add puts a file on the board.
+func (b *board) add(name string) *row {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := &row{board: b, name: clean(name)}
+	b.rows = append(b.rows, r)
+	return r
+}
+
+// say prints a line that stays.
+func (r *row) say(format string, args ...any) {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	r.board.say(r.name + ": " + fmt.Sprintf(format, args...))
+}
+
+func (b *board) say(line string) {
+	b.erase()
+	fmt.Fprintln(b.out, line)
+}
+
+// uploading records how much of the file was sent. The first call of a continued upload has what the
+// server had already.
+func (r *row) uploading(sent, total int64) {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	if r.phase != "uploading" {
+		r.phase, r.began, r.from = "uploading", time.Now(), sent
+		if !r.resumed {
+			r.from = 0
+		}
+		r.start(sent, total)
+	}
+	r.sent, r.total = sent, total
+	r.part = fraction(sent, total)
+}
+
+// start says that the upload begins, where there are no bars to show it.
+func (r *row) start(sent, total int64) {
+	switch {
+	case r.board.live:
+	case r.resumed && sent > 0:
+		r.board.say(fmt.Sprintf("%s: resuming at %s of %s", r.name, percent(fraction(sent, total)), size(total)))
+	default:
+		r.board.say(fmt.Sprintf("%s: uploading %s", r.name, size(total)))
+	}
+}
+
+func fraction(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// encoding records how much of the processing is done.
+func (r *row) encoding(part float64) {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	if r.phase != "encoding" {
+		r.phase, r.began, r.total = "encoding", time.Now(), 0
+	}
+	r.part = part
+}
+
+// end takes the file off the board.
+func (r *row) end() {
+	b := r.board
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rows = slices.DeleteFunc(b.rows, func(other *row) bool { return other == r })
+	b.erase()
+}
+
+// erase removes the bars from the terminal.
+func (b *board) erase() {
+	if b.drawn > 0 {
+		fmt.Fprint(b.out, b.erasing())
+		b.drawn = 0
+	}
+}
+
+// erasing is what erases the bars.
+func (b *board) erasing() string {
+	if b.drawn == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\x1b[J", b.drawn)
+}
+
+// draw shows the bars. A terminal that is too small shows the first ones.
+func (b *board) draw() {
+	columns, lines := b.size()
+	if columns <= 0 {
+		return
+	}
+	var text strings.Builder
+	n := 0
+	for _, r := range b.rows {
+		if r.phase == "" {
+			continue
+		}
+		if n >= max(1, lines-2) {
+			break
+		}
+		n++
+		text.WriteString(r.line(columns-1) + "\n") // a full line would wrap
+	}
+	if b.drawn == n && b.text == text.String() {
+		return
+	}
+	_, _ = io.WriteString(b.out, b.erasing()+text.String()) // at once, so that nothing flickers
+	b.drawn, b.text = n, text.String()
+}
+
+// line shows one file in at most so many columns.
+func (r *row) line(columns int) string {
+	facts := fmt.Sprintf(" %4s", percent(r.part))
+	if r.phase == "uploading" {
+		facts += r.speed()
+	}
+	name := fit(r.name, max(8, columns/3))
+	head := fmt.Sprintf("%s  %-9s ", name, r.phase)
+	space := columns - utf8.RuneCountInString(head) - utf8.RuneCountInString(facts) - 2
+	if space < 5 {
+		return fit(head+strings.TrimSpace(facts), columns)
+	}
+	space = min(space, 40)
+	full := int(float64(space) * min(1, r.part))
+	return head + "[" + strings.Repeat("#", full) + strings.Repeat("-", space-full) + "]" + facts
+}
+
+// speed says how fast the file is sent and how long that will take.
+func (r *row) speed() string {
+	took := time.Since(r.began).Seconds()
+	if took < 1 || r.sent <= r.from {
+		return "  " + size(r.total)
+	}
+	rate := float64(r.sent-r.from) / took
+	left := time.Duration(float64(r.total-r.sent) / rate * float64(time.Second))
+	return fmt.Sprintf("  %s/s  %s left", size(int64(rate)), clock(left))
+}

@@ -1,0 +1,143 @@
+// Package clientcmd holds the commands that speak to a server as any client does: upload, ls, get, watch,
+// rm and captions. They use the package client and nothing else of Spool, so that they have no rights that
+// others lack.
+//
+// Results go to standard output, and what happens meanwhile to standard error. What comes from the server
+// or from a file name is printed without characters that a terminal would obey.
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// World is what a command needs from the world around it.
+type World struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        func(name string) (string, bool)
+	// Interactive: somebody sits at the terminal that Stdin and Stderr are.
+	Interactive bool
+	// Size returns the columns and rows of the terminal that Stderr is, or zeros where it is none.
+	Size    func() (columns, rows int)
+	Version string
+}
+
+// Exit codes of commands with several things to do.
+const (
+	failed = 1
+	partly = 3 // some were done
+)
+
+// Ended is a command that did not do everything. What was in the way has been said.
+type Ended struct {
+	Code int
+}
+
+func (e *Ended) Error() string { return fmt.Sprintf("ends with code %d", e.Code) }
+
+// outcome returns how a command ends of whose tasks some failed.
+func outcome(failures, all int) error {
+	switch {
+	case failures == 0:
+		return nil
+	case failures < all:
+		return &Ended{Code: partly}
+	default:
+		return &Ended{Code: failed}
+	}
+}
+
+// UsageError is a command line that cannot be followed.
+type UsageError struct {
+	Text string
+}
+
+func (e *UsageError) Error() string { return e.Text }
+
+// Connection says which server to speak to.
+type Connection struct {
+	Server     string `default:"http://localhost:8080" placeholder:"URL" help:"The server."`
+	APIKey     string `name:"api-key" placeholder:"KEY" help:"The API key. Prefer the variable or --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile string `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	JSON       bool   `name:"json" help:"Print JSON, one object on each line."`
+}
+
+// client returns a client of the server that repeats failing requests for so long.
+func (c *Connection) client(w *World, patience time.Duration) (*client.Client, error) {
+	key := c.APIKey
+	if c.APIKeyFile != "" && key == "" {
+		text, err := os.ReadFile(c.APIKeyFile)
+		if err != nil {
+			return nil, &UsageError{Text: "--api-key-file cannot be read: " + err.Error()}
+		}
+		key = strings.TrimSpace(string(text))
+	}
+	made, err := client.New(c.Server, key, client.WithPatience(patience), client.WithUserAgent("spool/"+w.Version))
+	if err != nil {
+		return nil, &UsageError{Text: err.Error()}
+	}
+	return made, nil
+}
+
+// Patience with a server that does not answer: a person waits for the first answer, while an upload of an
+// hour is worth waiting for.
+const (
+	short = 2 * time.Second
+	long  = 10 * time.Minute
+)
+
+// explain says in words for people what went wrong, and what to do.
+func (c *Connection) explain(err error) string {
+	text := clean(err.Error())
+	switch client.Code(err) {
+	case client.CodeMissingAPIKey:
+		return "the server wants an API key: set SPOOL_API_KEY or --api-key-file. The first start of spool serve prints one; spool keys create --name=NAME makes another."
+	case client.CodeInvalidAPIKey:
+		return fmt.Sprintf("%s does not accept this API key: it is of another server, or was revoked, or has expired. On the server, spool keys create --name=NAME makes another.", clean(c.Server))
+	case client.CodeInsufficientScope:
+		return text + ": this key may not do that; spool keys create --scopes=… makes one that may."
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		why := clean(e.Err.Error())
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			why = "nothing listens there"
+		}
+		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", clean(c.Server), why)
+	}
+	return text
+}
+
+// fail says what went wrong and ends the command.
+func (c *Connection) fail(w *World, err error) error {
+	if _, usage := errors.AsType[*UsageError](err); usage {
+		return err
+	}
+	fmt.Fprintf(w.Stderr, "spool: %s\n", c.explain(err))
+	return &Ended{Code: failed}
+}
+
+// interruptible returns a context that ends with Ctrl-C. The second one kills the process.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// ask wants a yes from the person at the terminal.
+func (w *World) ask(question string) bool {
+	fmt.Fprintf(w.Stderr, "%s [y/N] ", question)
+	var answer string
+	_, _ = fmt.Fscanln(w.Stdin, &answer) // no answer is no yes
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+}

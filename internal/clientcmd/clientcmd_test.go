@@ -1,0 +1,150 @@
+package clientcmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// hostile is a title that would take over a terminal.
+const hostile = "a\x1b]0;owned\x07\x9b31m\u009b2J\u202Etxt.exe\r\nb\u2066\x7f"
+
+func TestForeignTextIsNotObeyed(t *testing.T) {
+	t.Parallel()
+	got := clean(hostile)
+	if strings.ContainsFunc(got, obeyed) || !strings.HasPrefix(got, "a\ufffd]0;owned\ufffd") {
+		t.Errorf("clean = %q", got)
+	}
+	if got := clean("Grüße 漢字 🎬"); got != "Grüße 漢字 🎬" {
+		t.Errorf("clean changes %q", got)
+	}
+	var out bytes.Buffer
+	if err := printJSON(&out, client.Video{Title: "a\u009b2J\u202e\x1b\x7f"}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimSuffix(out.String(), "\n")
+	var back client.Video
+	if err := json.Unmarshal([]byte(text), &back); err != nil || back.Title != "a\u009b2J\u202e\x1b\x7f" || strings.ContainsFunc(text, obeyed) {
+		t.Errorf("JSON is %q, which reads as %q, %v", text, back.Title, err)
+	}
+}
+
+func TestFiguresForPeople(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 230_000: "230 kB", 5_400_000_000: "5.4 GB"} {
+		if got := size(n); got != want {
+			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0:00", 61 * time.Second: "1:01", 3723 * time.Second: "1:02:03"} {
+		if got := clock(d); got != want {
+			t.Errorf("clock(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestABarFitsItsTerminal(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{10, 20, 40, 79, 200} {
+		for _, phase := range []string{"uploading", "encoding"} {
+			r := &row{name: strings.Repeat("long", 30), phase: phase, part: 0.5, sent: 50, total: 100, began: time.Now().Add(-10 * time.Second)}
+			line := r.line(columns)
+			if n := len([]rune(line)); n > columns {
+				t.Errorf("in %d columns: %q has %d", columns, line, n)
+			}
+			if columns >= 79 && (!strings.Contains(line, "50 %") || !strings.Contains(line, "#-")) {
+				t.Errorf("in %d columns: %q shows no half bar", columns, line)
+			}
+		}
+	}
+}
+
+func TestTheLanguageOfAFile(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{"film.en.vtt": "en", "/a/b.c/film.pt-BR.srt": "pt-BR", "film.vtt": "", "my.film.vtt": "", "en.vtt": ""} {
+		got, err := languageOf(file)
+		if _, usage := errors.AsType[*UsageError](err); got != want || usage != (want == "") {
+			t.Errorf("languageOf(%s) = %q, %v; want %q", file, got, err, want)
+		}
+	}
+}
+
+func TestMetadataOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	m, err := parseMetadata([]string{"album=42", "note=a=b,c"})
+	if err != nil || m["album"] != "42" || m["note"] != "a=b,c" {
+		t.Errorf("parseMetadata = %v, %v", m, err)
+	}
+	for _, bad := range []string{"album", "=x"} {
+		if _, err := parseMetadata([]string{bad}); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ failures, all, want int }{{0, 3, 0}, {1, 3, partly}, {3, 3, failed}} {
+		code := 0
+		if e, ok := errors.AsType[*Ended](outcome(tt.failures, tt.all)); ok {
+			code = e.Code
+		}
+		if code != tt.want {
+			t.Errorf("%d of %d failed: %d, want %d", tt.failures, tt.all, code, tt.want)
+		}
+	}
+}
+
+func TestAnUploadIsRemembered(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "uploads")
+	file := filepath.Join(t.TempDir(), "film.mov")
+	stat := func(content string) os.FileInfo {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	begin := func(info os.FileInfo, v client.NewVideo) *memory {
+		t.Helper()
+		m, err := remember(dir, "http://host", file, info, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	info := stat("one")
+	first := begin(info, client.NewVideo{})
+	if _, err := remember(dir, "http://host", file, info, client.NewVideo{}); !errors.Is(err, errUploading) {
+		t.Errorf("a second process gets %v", err)
+	}
+	first.release() // its process has died
+	again := begin(info, client.NewVideo{})
+	again.release()
+	if first.Key == "" || again.Key != first.Key {
+		t.Errorf("the keys are %q and %q; want the same", first.Key, again.Key)
+	}
+	other := begin(info, client.NewVideo{Public: true})
+	changed := begin(stat("another"), client.NewVideo{})
+	if other.Key == first.Key || changed.Key == first.Key {
+		t.Error("other options, or another file, continue the same upload")
+	}
+	again = begin(info, client.NewVideo{})
+	again.forget()
+	again.release()
+	if anew := begin(info, client.NewVideo{}); anew.Key == first.Key {
+		t.Error("an upload that has ended is continued")
+	}
+}

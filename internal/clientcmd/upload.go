@@ -1,0 +1,318 @@
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// Upload is spool upload.
+type Upload struct {
+	Connection
+	Files       []string      `arg:"" name:"file" help:"The files to upload."`
+	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"What to make of each file. Default: 1080p,720p,480p."`
+	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
+	Title       string        `help:"The title that people see. Default: the name of the file."`
+	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
+	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
+	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
+	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
+	Life        time.Duration `name:"expires" default:"24h" placeholder:"DURATION" help:"How long the printed URLs of private videos are valid. Default: 24h."`
+}
+
+// Help is shown by --help.
+func (Upload) Help() string {
+	return `Uploads files and prints, for each, its ID, its status and where to watch it.
+
+An upload that was stopped (Ctrl-C, a lost connection, a crash, a restart of the
+server) goes on where it was: run the same command again, within 24 hours. The
+server keeps what it has received; which upload it was is noted in
+$XDG_STATE_HOME/spool/uploads (default: ~/.local/state). Short cuts are mended
+without your doing.
+
+On a terminal, bars show the progress of upload and encoding. Elsewhere there is
+a line for each step on standard error, and the results on standard output.
+
+Examples:
+
+    spool upload film.mov --wait
+    spool upload a.mov b.mov c.mov --public --resolutions=1080p,480p --wait
+    spool upload film.mov --title=Holiday --metadata=album=42 --captions=film.en.vtt
+    spool upload film.mov --json
+
+Exit codes: 0 everything was done, 1 nothing was, 2 the command line is wrong,
+3 some files were done and some were not.
+`
+}
+
+// uploads is a run of the command.
+type uploads struct {
+	*Upload
+	world    *World
+	client   *client.Client
+	board    *board
+	dir      string // of memories; "" where nothing can be kept
+	metadata client.Metadata
+
+	mu       sync.Mutex // orders what is printed
+	failures int
+}
+
+// Run uploads the files.
+func (c *Upload) Run(ctx context.Context, w *World) error {
+	u, err := c.prepare(w)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	// The first answer decides whether there is any sense in the rest.
+	first, err := c.client(w, short)
+	if err == nil {
+		_, err = first.Usage(ctx)
+	}
+	if err != nil && client.Code(err) != client.CodeInsufficientScope { // a key that may only write is fine
+		return c.fail(w, err)
+	}
+	if u.client, err = c.client(w, long); err != nil {
+		return c.fail(w, err)
+	}
+	u.board = newBoard(w)
+	slots := make(chan struct{}, c.Parallel)
+	var files sync.WaitGroup
+	for _, file := range c.Files {
+		slots <- struct{}{}
+		sent := sync.OnceFunc(func() { <-slots }) // waiting for the encoding needs no slot
+		files.Go(func() {
+			defer sent()
+			u.one(ctx, file, sent)
+		})
+	}
+	files.Wait()
+	u.board.close()
+	return outcome(u.failures, len(c.Files))
+}
+
+// prepare checks what can be checked before anything is sent.
+func (c *Upload) prepare(w *World) (*uploads, error) {
+	c.Files = uniq(c.Files)
+	if len(c.Files) > 1 && (c.Title != "" || len(c.Captions) > 0) {
+		return nil, &UsageError{Text: "--title and --captions are for a single file"}
+	}
+	if c.Parallel < 1 {
+		return nil, &UsageError{Text: "--parallel must be at least 1"}
+	}
+	u := &uploads{Upload: c, world: w}
+	var err error
+	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
+		return nil, err
+	}
+	for _, file := range c.Captions {
+		if _, err := languageOf(file); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, &UsageError{Text: err.Error()}
+		}
+	}
+	if u.dir, err = w.stateDir(); err != nil {
+		u.dir = ""
+	} else {
+		tidy(u.dir)
+	}
+	return u, nil
+}
+
+func uniq(all []string) []string {
+	var out []string
+	for _, one := range all {
+		if !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// parseMetadata reads KEY=VALUE.
+func parseMetadata(all []string) (client.Metadata, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	m := client.Metadata{}
+	for _, one := range all {
+		key, value, found := strings.Cut(one, "=")
+		if !found || key == "" {
+			return nil, &UsageError{Text: fmt.Sprintf("--metadata: %q is not KEY=VALUE", one)}
+		}
+		m[key] = value
+	}
+	return m, nil
+}
+
+// one uploads a file and prints what became of it.
+func (u *uploads) one(ctx context.Context, file string, sent func()) {
+	r := u.board.add(file)
+	v, err := u.send(ctx, file, r)
+	sent()
+	if err == nil && u.Wait {
+		r.encoding(v.Progress)
+		v, err = u.client.Wait(ctx, v.ID, func(v client.Video) { r.encoding(v.Progress) })
+	}
+	if err == nil {
+		var full client.Video
+		if full, err = u.client.Video(ctx, v.ID, u.Life); err == nil {
+			v = full
+		}
+	}
+	u.tell(ctx, file, r, v, err)
+}
+
+// send uploads a file, continuing where an earlier command was stopped, and its captions.
+func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return client.Video{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return client.Video{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return client.Video{}, errors.New("is not a file with a film in it")
+	}
+	v := client.NewVideo{
+		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata,
+	}
+	m, err := u.remember(file, info, v, r)
+	if err != nil {
+		return client.Video{}, err
+	}
+	defer m.release()
+	v.IdempotencyKey = m.Key
+	got, err := u.client.Upload(ctx, v, f, info.Size(), &client.UploadOptions{
+		Progress: r.uploading,
+		Created:  func(c client.Created) { r.resumed = c.Replayed },
+		Patience: long,
+	})
+	if err == nil || final(err) {
+		m.forget()
+	}
+	if err != nil {
+		return got, err
+	}
+	if !u.Wait {
+		r.say("uploaded as %s", clean(got.ID))
+	}
+	return got, u.addCaptions(ctx, got.ID)
+}
+
+// remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.
+func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *row) (*memory, error) {
+	if u.dir == "" {
+		return &memory{}, nil
+	}
+	m, err := remember(u.dir, u.Server, file, info, v)
+	if errors.Is(err, errUploading) {
+		return nil, err
+	}
+	if err != nil {
+		r.say("a stopped upload cannot be resumed: %s", clean(err.Error()))
+		return &memory{}, nil
+	}
+	return m, nil
+}
+
+// final reports whether another try of the same upload would end the same way.
+func final(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status >= 400 && e.Status < 500 && e.Status != 401 && e.Status != 403 && e.Status != 429
+}
+
+func (u *uploads) addCaptions(ctx context.Context, id string) error {
+	for _, file := range u.Captions {
+		if err := setCaptions(ctx, u.client, id, file, "", client.CaptionOptions{}); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// result is what --json prints of a file that was uploaded.
+type result struct {
+	File string `json:"file"`
+	client.Video
+}
+
+// failure is what --json prints of a file that was not.
+type failure struct {
+	File   string        `json:"file"`
+	ID     string        `json:"id,omitempty"`
+	Status client.Status `json:"status"`
+	Error  fault         `json:"error"`
+}
+
+type fault struct {
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message"`
+}
+
+// tell prints how it ended.
+func (u *uploads) tell(ctx context.Context, file string, r *row, v client.Video, err error) {
+	r.end()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err != nil {
+		u.failures++
+		u.tellFailure(ctx, file, r, v, err)
+		return
+	}
+	if u.JSON {
+		_ = printJSON(u.world.Stdout, result{file, v}) // a closed pipe is no failure of the upload
+		return
+	}
+	for _, warning := range v.Warnings {
+		r.say("%s", clean(warning.Message))
+	}
+	fmt.Fprintf(u.world.Stdout, "%s  %s  %s  %s\n", clean(v.ID), v.Status, clean(file), clean(address(v)))
+}
+
+func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
+	text, code := u.explain(err), client.Code(err)
+	if e, ok := errors.AsType[*client.FailedError](err); ok {
+		code = e.Code
+	}
+	switch {
+	case ctx.Err() != nil && r.phase == "encoding":
+		code, text = "interrupted", fmt.Sprintf("stopped waiting; the encoding goes on (spool watch %s follows it)", clean(v.ID))
+	case ctx.Err() != nil:
+		code, text = "interrupted", fmt.Sprintf("stopped at %s; run the same command again to continue", percent(r.part))
+	case errors.Is(err, os.ErrNotExist):
+		text = "there is no such file"
+	}
+	if u.JSON {
+		status := v.Status
+		if status == "" {
+			status = client.Failed
+		}
+		_ = printJSON(u.world.Stdout, failure{file, v.ID, status, fault{code, text}}) // a closed pipe is no failure of the upload
+	}
+	r.say("%s", text)
+}
+
+// address returns the best URL to watch a video.
+func address(v client.Video) string {
+	for _, url := range []string{v.WatchURL, v.EmbedURL, v.HLSURL} {
+		if url != "" {
+			return url
+		}
+	}
+	return ""
+}

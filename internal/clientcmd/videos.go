@@ -1,0 +1,309 @@
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// List is spool ls.
+type List struct {
+	Connection
+	Status   string   `placeholder:"STATUS" help:"Only videos that are pending_upload, processing, ready or fail."`
+	Metadata []string `sep:"none" placeholder:"KEY=VALUE" help:"Only videos with this metadata; can be repeated."`
+	Limit    int      `short:"n" default:"50" placeholder:"N" help:"How many to list at most; 0 means all. Default: 50."`
+}
+
+// Help is shown by --help.
+func (List) Help() string {
+	return `Lists the videos of the key's tenant, the newest first.
+
+Examples:
+
+    spool ls
+    spool ls --status=processing
+    spool ls --metadata=album=42 --limit=0 --json
+`
+}
+
+// Run lists videos.
+func (c *List) Run(ctx context.Context, w *World) error {
+	if c.Limit < 0 {
+		return &UsageError{Text: "--limit must not be negative"}
+	}
+	labels, err := parseMetadata(c.Metadata)
+	if err != nil {
+		return err
+	}
+	filter := client.Filter{Status: client.Status(c.Status), Metadata: map[string]string{}}
+	for key := range maps.Keys(labels) {
+		filter.Metadata[key] = fmt.Sprint(labels[key])
+	}
+	if c.Limit > 0 {
+		filter.PageSize = min(c.Limit, 100)
+	}
+	api, err := c.client(w, short)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	rows, n := [][]string{{"ID", "STATUS", "CREATED", "LENGTH", "PUBLIC", "TITLE"}}, 0
+	for v, err := range api.Videos(ctx, filter) {
+		if err != nil {
+			return c.fail(w, err)
+		}
+		if c.JSON {
+			err = printJSON(w.Stdout, v)
+		} else {
+			rows = append(rows, []string{clean(v.ID), state(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), yes(v.Public), clean(title(v))})
+		}
+		if n++; n == c.Limit || err != nil {
+			break
+		}
+	}
+	if c.JSON {
+		return nil
+	}
+	return printTable(w.Stdout, rows)
+}
+
+// state is the status of a video, with its progress while there is some.
+func state(v client.Video) string {
+	if v.Status == client.Processing {
+		return string(v.Status) + " " + strings.ReplaceAll(percent(v.Progress), " ", "")
+	}
+	return clean(string(v.Status))
+}
+
+func title(v client.Video) string {
+	if v.Title != "" {
+		return v.Title
+	}
+	return v.Filename
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// Get is spool get.
+type Get struct {
+	Connection
+	ID   string        `arg:"" help:"The video."`
+	Life time.Duration `name:"expires" default:"24h" placeholder:"DURATION" help:"How long the URLs of a private video are valid. Default: 24h."`
+}
+
+// Help is shown by --help.
+func (Get) Help() string {
+	return `Shows a video with its URLs.
+
+Examples:
+
+    spool get 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
+    spool get 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --expires=1h --json
+`
+}
+
+// Run shows a video.
+func (c *Get) Run(ctx context.Context, w *World) error {
+	api, err := c.client(w, short)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	v, err := api.Video(ctx, c.ID, c.Life)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	if c.JSON {
+		return printJSON(w.Stdout, v)
+	}
+	return printTable(w.Stdout, describe(v))
+}
+
+// describe says what a person wants to know of a video.
+func describe(v client.Video) [][]string {
+	rows := [][]string{
+		{"id", clean(v.ID)}, {"title", clean(title(v))}, {"file", clean(v.Filename)}, {"status", state(v)}, {"public", yes(v.Public)},
+		{"created", v.CreatedAt.Local().Format(time.RFC1123)}, {"length", seconds(v.DurationSeconds)},
+	}
+	if v.Failure != nil {
+		rows = append(rows, []string{"failure", clean(v.Failure.Message)})
+	}
+	for _, warning := range v.Warnings {
+		rows = append(rows, []string{"warning", clean(warning.Message)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
+		rows = append(rows, []string{"metadata", clean(fmt.Sprintf("%s=%v", key, v.Metadata[key]))})
+	}
+	for _, u := range [][]string{{"watch", v.WatchURL}, {"embed", v.EmbedURL}, {"HLS", v.HLSURL}, {"DASH", v.DASHURL}, {"poster", v.PosterURL}} {
+		if u[1] != "" {
+			rows = append(rows, []string{u[0], clean(u[1])})
+		}
+	}
+	for _, c := range v.Captions {
+		rows = append(rows, []string{"captions", clean(c.Language + "  " + c.Label + "  " + c.URL)})
+	}
+	for _, name := range v.Names() {
+		r := v.Resolutions[name]
+		text := string(r.Status)
+		if r.Status == client.Ready {
+			text = fmt.Sprintf("%dx%d, %s  %s", r.Width, r.Height, size(r.SizeBytes), r.VideoURL)
+		} else if r.Failure != nil {
+			text += ": " + r.Failure.Message
+		}
+		rows = append(rows, []string{clean(name), clean(text)})
+	}
+	return rows
+}
+
+// Watch is spool watch.
+type Watch struct {
+	Connection
+	IDs []string `arg:"" name:"id" help:"The videos."`
+}
+
+// Help is shown by --help.
+func (Watch) Help() string {
+	return `Follows videos until they are ready or have failed. With --json it prints the
+state of a video whenever it changes.
+
+Examples:
+
+    spool watch 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
+    spool watch 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --json
+
+Exit codes: 0 all are ready, 1 none is, 3 some are.
+`
+}
+
+// Run follows videos.
+func (c *Watch) Run(ctx context.Context, w *World) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	api, err := c.client(w, long)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	if first, err := c.client(w, short); err != nil {
+		return c.fail(w, err)
+	} else if _, err := first.State(ctx, c.IDs[0]); err != nil && client.Code(err) != client.CodeVideoNotFound {
+		return c.fail(w, err)
+	}
+	b := newBoard(w)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	failures := 0
+	for _, id := range uniq(c.IDs) {
+		r := b.add(id)
+		all.Go(func() {
+			v, err := api.Wait(ctx, id, func(v client.Video) {
+				r.encoding(v.Progress)
+				mu.Lock()
+				defer mu.Unlock()
+				if c.JSON {
+					_ = printJSON(w.Stdout, v) // a closed pipe ends the program anyway
+				}
+			})
+			r.end()
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil && ctx.Err() != nil:
+				failures++
+				r.say("stopped watching; the encoding goes on")
+			case err != nil:
+				failures++
+				r.say("%s", c.explain(err))
+			case !c.JSON:
+				fmt.Fprintf(w.Stdout, "%s  %s  %s\n", clean(v.ID), v.Status, clean(title(v)))
+			}
+		})
+	}
+	all.Wait()
+	b.close()
+	return outcome(failures, len(uniq(c.IDs)))
+}
+
+// Remove is spool rm.
+type Remove struct {
+	Connection
+	IDs []string `arg:"" name:"id" help:"The videos."`
+	Yes bool     `short:"y" help:"Do not ask."`
+}
+
+// Help is shown by --help.
+func (Remove) Help() string {
+	return `Deletes videos with everything that belongs to them. On a terminal it asks first.
+
+Examples:
+
+    spool rm 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
+    spool rm --yes 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
+
+Exit codes: 0 all are deleted, 1 none is, 3 some are.
+`
+}
+
+// Run deletes videos.
+func (c *Remove) Run(ctx context.Context, w *World) error {
+	ids := uniq(c.IDs)
+	api, err := c.client(w, short)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	if w.Interactive && !c.Yes {
+		question := fmt.Sprintf("Delete %d videos for ever?", len(ids))
+		if len(ids) == 1 {
+			v, err := api.State(ctx, ids[0])
+			if err != nil {
+				return c.fail(w, err)
+			}
+			question = fmt.Sprintf("Delete %q for ever?", clean(title(v)))
+		}
+		if !w.ask(question) {
+			fmt.Fprintln(w.Stderr, "Nothing was deleted.")
+			return &Ended{Code: failed}
+		}
+	}
+	failures := 0
+	for _, id := range ids {
+		err := api.Delete(ctx, id)
+		if err != nil {
+			failures++
+		}
+		c.tell(w, id, err)
+		if _, answered := errors.AsType[*client.Error](err); err != nil && !answered {
+			return outcome(failures+len(ids)-slices.Index(ids, id)-1, len(ids)) // no server, no sense in going on
+		}
+	}
+	return outcome(failures, len(ids))
+}
+
+// tell prints what became of one video.
+func (c *Remove) tell(w *World, id string, err error) {
+	type line struct {
+		ID      string `json:"id"`
+		Deleted bool   `json:"deleted"`
+		Error   *fault `json:"error,omitempty"`
+	}
+	out := line{ID: id, Deleted: err == nil}
+	if err != nil {
+		out.Error = &fault{client.Code(err), c.explain(err)}
+		fmt.Fprintf(w.Stderr, "spool: %s: %s\n", clean(id), out.Error.Message)
+	}
+	switch {
+	case c.JSON:
+		_ = printJSON(w.Stdout, out) // a closed pipe does not bring it back
+	case err == nil:
+		fmt.Fprintf(w.Stdout, "%s  deleted\n", clean(id))
+	}
+}
