@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -243,5 +244,21 @@ func TestDeletedWebhooksGetNothing(t *testing.T) {
 	l.inState(other, webhook.Delivered)
 	if n := len(r.got()); n != 1 {
 		t.Errorf("%d requests arrived; want one", n)
+	}
+}
+
+func TestTheLogIsKeptForThirtyDays(t *testing.T) {
+	t.Parallel()
+	l := onSQLite(t, quick)
+	w, _ := l.add("") // nobody fetches them
+	rows := store.WebhooksOf(l.store)
+	for _, days := range []int{31, 29} {
+		rows.UseClock(func() time.Time { return time.Now().AddDate(0, 0, -days) })
+		l.ready()
+	}
+	l.run()
+	eventually(t, "the older one is gone", func() bool { return len(l.log(w)) == 1 })
+	if age := time.Since(l.log(w)[0].CreatedAt); age > webhook.Keep {
+		t.Errorf("what is left is %s old", age)
 	}
 }
