@@ -86,14 +86,21 @@ func commandFaults(ctx *kong.Context) []string {
 	return nil
 }
 
-type versionCommand struct{}
+type versionCommand struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
 
 func (versionCommand) Help() string {
-	return "Example:\n\n    spool version\n"
+	return "Examples:\n\n    spool version\n    spool version --json\n"
 }
 
 // Run prints the version.
-func (versionCommand) Run(p *process) error { return printVersion(p.stdout) }
+func (c versionCommand) Run(p *process) error {
+	if c.JSON {
+		return printJSON(p.stdout, map[string]string{"version": strings.TrimPrefix(buildVersion(), "v")})
+	}
+	return printVersion(p.stdout)
+}
 
 // versionFlag is --version, which most programs have instead of a command.
 type versionFlag bool

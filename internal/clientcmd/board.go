@@ -106,16 +106,17 @@ func (r *row) uploading(sent, total int64) {
 		if !r.resumed {
 			r.from = 0
 		}
+		r.sent, r.total, r.part = sent, total, fraction(sent, total)
 		r.start(sent, total)
 	}
-	r.sent, r.total = sent, total
-	r.part = fraction(sent, total)
+	r.sent, r.total, r.part = sent, total, fraction(sent, total)
 }
 
-// start says that the upload begins, where there are no bars to show it.
+// start shows that the upload begins.
 func (r *row) start(sent, total int64) {
 	switch {
 	case r.board.live:
+		r.board.draw()
 	case r.resumed && sent > 0:
 		r.board.say(fmt.Sprintf("%s: resuming at %s of %s", r.name, percent(fraction(sent, total)), size(total)))
 	default:
@@ -135,7 +136,10 @@ func (r *row) encoding(part float64) {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	if r.phase != "encoding" {
-		r.phase, r.began, r.total = "encoding", time.Now(), 0
+		r.phase, r.began, r.part = "encoding", time.Now(), part
+		if r.board.live {
+			r.board.draw()
+		}
 	}
 	r.part = part
 }

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRequests wants each operation to be sent as the API describes it. What servers make of them is
+// tested in test/e2e.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	title, no := "New", false
+	for want, do := range map[string]func(context.Context, *Client) error{
+		`POST /api/video/v1/complete-upload `: func(ctx context.Context, c *Client) error { _, err := c.Complete(ctx, "v1"); return err },
+		`GET /api/video/v1/private/2 `: func(ctx context.Context, c *Client) error {
+			_, err := c.PrivateVideo(ctx, "v1", 1500*time.Millisecond)
+			return err
+		},
+		`PATCH /api/video/v1 {"title":"New"}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Title: &title})
+			return err
+		},
+		`PATCH /api/video/v1 {"customMetadata":{"a":1}}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Metadata: Metadata{"a": 1}})
+			return err
+		},
+		`POST /api/video/v1/token {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Token(ctx, "v1", time.Hour)
+			return err
+		},
+		`POST /api/video/v1/import `: func(ctx context.Context, c *Client) error { _, err := c.RetryImport(ctx, "v1"); return err },
+		`POST /api/video/resolution/r1/retry `: func(ctx context.Context, c *Client) error {
+			_, err := c.RetryResolution(ctx, "r1")
+			return err
+		},
+		`PUT /api/video/v1/captions/pt-BR?kind=captions&label=Brasil WEBVTT text/vtt`: func(ctx context.Context, c *Client) error {
+			return c.SetCaptions(ctx, "v1", "pt-BR", strings.NewReader("WEBVTT"), CaptionOptions{Label: "Brasil", Kind: "captions"})
+		},
+		`PUT /api/video/v1/captions/en 1 application/x-subrip`: func(ctx context.Context, c *Client) error {
+			return c.SetCaptions(ctx, "v1", "en", strings.NewReader("1"), CaptionOptions{})
+		},
+		`DELETE /api/video/v1/captions/en `: func(ctx context.Context, c *Client) error { return c.DeleteCaptions(ctx, "v1", "en") },
+		`POST /api/webhook {"url":"https://a.example","events":["video.ready"]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.CreateWebhook(ctx, NewWebhook{URL: "https://a.example", Events: []string{EventReady}})
+			return err
+		},
+		`GET /api/webhook `:    func(ctx context.Context, c *Client) error { _, err := c.Webhooks(ctx); return err },
+		`GET /api/webhook/w1 `: func(ctx context.Context, c *Client) error { _, err := c.Webhook(ctx, "w1"); return err },
+		`PATCH /api/webhook/w1 {"events":[],"enabled":false}`: func(ctx context.Context, c *Client) error {
+			_, err := c.UpdateWebhook(ctx, "w1", WebhookChanges{Events: &[]string{}, Enabled: &no})
+			return err
+		},
+		`DELETE /api/webhook/w1 `: func(ctx context.Context, c *Client) error { return c.DeleteWebhook(ctx, "w1") },
+		`POST /api/webhook/w1/rotate-secret `: func(ctx context.Context, c *Client) error {
+			_, err := c.RotateWebhookSecret(ctx, "w1")
+			return err
+		},
+		`POST /api/webhook/w1/test `:            func(ctx context.Context, c *Client) error { return c.TestWebhook(ctx, "w1") },
+		`POST /api/webhook/delivery/d1/replay `: func(ctx context.Context, c *Client) error { return c.ReplayDelivery(ctx, "d1") },
+		`GET /api/webhook/w1/deliveries?status=failed `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Deliveries(ctx, "w1", "failed") {
+				return err
+			}
+			return nil
+		},
+	} {
+		got := make(chan string, 1)
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body) // what came is compared below
+			line := r.Method + " " + r.URL.RequestURI() + " " + string(body)
+			if kind := r.Header.Get("Content-Type"); kind != "" && kind != "application/json" {
+				line += " " + kind
+			}
+			if r.Header.Get("X-API-KEY") != "sp_key" {
+				line += " without the key"
+			}
+			got <- line
+			io.WriteString(w, `{}`)
+		})
+		if err := do(t.Context(), c); err != nil {
+			t.Errorf("%s: %v", want, err)
+		}
+		if line := <-got; line != want {
+			t.Errorf("sent %q, want %q", line, want)
+		}
+	}
+}
