@@ -28,13 +28,17 @@ type Webhook struct {
 	Enabled     bool      `json:"enabled"`
 	CreatedAt   time.Time `json:"createdAt"`
 	Secret      string    `json:"secret,omitempty"` // for [VerifyWebhook]; told only when it was made
+
+	Pull           bool   `json:"pull,omitempty"`           // there is no URL: see [Client.FetchEvents]
+	DisabledReason string `json:"disabledReason,omitempty"` // why the server has disabled it
 }
 
 // NewWebhook describes a webhook that is to be registered.
 type NewWebhook struct {
-	URL         string   `json:"url"`
+	URL         string   `json:"url,omitempty"`
 	Events      []string `json:"events,omitempty"` // none means all
 	Description string   `json:"description,omitempty"`
+	Pull        bool     `json:"pull,omitempty"` // instead of a URL: you fetch the events
 }
 
 // WebhookChanges are what [Client.UpdateWebhook] changes. What is nil stays as it is.

@@ -47,7 +47,7 @@ func TestAConnectionIsJudgedAfterDNS(t *testing.T) {
 	dns := startDNS(t, map[string][]string{"rebound.test.": {"93.184.216.34"}})
 	g := newGuard(t)
 	g.resolver = dns.resolver()
-	c := NewClient(g, Options{Timeout: 5 * time.Second, RootCAs: trust(s)})
+	c := NewClient(g, Options{Timeout: time.Minute, RootCAs: trust(s)})
 
 	address := "https://rebound.test:" + port + "/"
 	if _, err := g.Check(t.Context(), address); err != nil {
@@ -75,7 +75,7 @@ func TestAllowedNetworksByHTTPAndHTTPS(t *testing.T) {
 	secure, plain := httptest.NewTLSServer(http.HandlerFunc(hello)), httptest.NewServer(http.HandlerFunc(hello))
 	defer secure.Close()
 	defer plain.Close()
-	c := NewClient(newGuard(t, "127.0.0.0/8"), Options{Timeout: 10 * time.Second, RootCAs: trust(secure)})
+	c := NewClient(newGuard(t, "127.0.0.0/8"), Options{Timeout: time.Minute, RootCAs: trust(secure)})
 	_, port, _ := net.SplitHostPort(plain.Listener.Addr().String())
 	for _, a := range []string{secure.URL, plain.URL, "http://2130706433:" + port, "http://0x7f.1:" + port} {
 		if _, text, err := get(t, c, a+"/a"); err != nil || text != "hello /a" {
@@ -91,7 +91,7 @@ func TestNoProxyFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
-	c := NewClient(newGuard(t, "127.0.0.1"), Options{Timeout: 5 * time.Second})
+	c := NewClient(newGuard(t, "127.0.0.1"), Options{Timeout: time.Minute})
 	for _, tr := range []*http.Transport{c.http.Transport.(byScheme).tls, c.http.Transport.(byScheme).plain} {
 		if tr.Proxy != nil {
 			t.Error("a transport has a proxy")
@@ -117,7 +117,7 @@ func TestRedirects(t *testing.T) {
 	defer s.Close()
 	target = strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) // reachable, and not allowed
 	g := newGuard(t, "127.0.0.1")
-	none, some := NewClient(g, Options{Timeout: 10 * time.Second}), NewClient(g, Options{Timeout: 10 * time.Second, Redirects: 3})
+	none, some := NewClient(g, Options{Timeout: time.Minute}), NewClient(g, Options{Timeout: time.Minute, Redirects: 3})
 
 	if res, _, err := get(t, none, s.URL+"/1"); err != nil || res.StatusCode != http.StatusFound {
 		t.Errorf("a client that follows no redirects: %v, %v; want the redirect itself", res, err)
@@ -174,7 +174,7 @@ func TestCauses(t *testing.T) {
 	closed.Close()
 	g := newGuard(t, "127.0.0.1")
 	g.resolver = startDNS(t, map[string][]string{}).resolver()
-	c := NewClient(g, Options{Timeout: 30 * time.Second})
+	c := NewClient(g, Options{Timeout: time.Minute})
 	host := func(raw string) string { u, _ := url.Parse(raw); return u.Host }
 	for address, want := range map[string]Cause{
 		"https://" + host(plain.URL):          NoTLS,

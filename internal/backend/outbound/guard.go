@@ -17,12 +17,13 @@ type Guard struct {
 	networks []netip.Prefix
 	hosts    []string
 	resolver *net.Resolver
+	timeout  time.Duration // for asking it in Check
 }
 
 // NewGuard returns a guard that allows, beside the public internet by https, what the
 // operator lists: networks ("10.0.0.0/8"), addresses and host names.
 func NewGuard(allow ...string) (*Guard, error) {
-	g := &Guard{resolver: net.DefaultResolver}
+	g := &Guard{resolver: net.DefaultResolver, timeout: lookupTimeout}
 	for _, entry := range allow {
 		entry = strings.TrimSpace(entry)
 		if p, err := netip.ParsePrefix(entry); err == nil {
@@ -107,7 +108,7 @@ func (g *Guard) Check(ctx context.Context, raw string) (*url.URL, error) {
 	if _, is, _ := literal(host); is {
 		return u, nil // and was judged
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	addrs, err := g.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func newGuard(t *testing.T, allow ...string) *Guard {
@@ -12,6 +13,7 @@ func newGuard(t *testing.T, allow ...string) *Guard {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.timeout = time.Minute // the machine may be busy
 	return g
 }
 

@@ -30,9 +30,15 @@ func (t *Tx) Emit(kind video.EventType, id video.ID) {
 	t.emitted = append(t.emitted, emission{kind: kind, video: id})
 }
 
+// emitResolutionReady emits that a resolution is ready. With the first one its video can be played.
 func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
-	e := emission{kind: video.EventResolutionReady}
-	err := t.db.QueryRowContext(ctx, `SELECT video_id, name FROM resolution WHERE id = $1`, id).Scan(&e.video, &e.resolution)
+	e, ready := emission{kind: video.EventResolutionReady}, 0
+	err := t.db.QueryRowContext(ctx, `
+		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready')
+		  FROM resolution AS r WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready)
+	if ready == 1 {
+		t.Emit(video.EventPlayable, e.video)
+	}
 	t.emitted = append(t.emitted, e)
 	return wrap("find video of resolution", err)
 }
@@ -59,8 +65,7 @@ type Event struct {
 	Snapshot  Snapshot
 }
 
-// Snapshot is a video at one moment, with all that its state is derived from. Of its
-// plan it has only the names of the renditions.
+// Snapshot is a video at one moment, with all that its state is derived from.
 type Snapshot struct {
 	Video      video.Video
 	Steps      []Step     `json:",omitempty"` // added up, while it is processing; see StepTotals
@@ -142,7 +147,7 @@ func (t *Tx) snapshotOf(ctx context.Context, id video.ID) (Snapshot, error) {
 	s := Snapshot{Video: v}
 	s.Video.Source = video.Source{}
 	if v.Plan != nil {
-		s.Video.Plan = &video.Plan{Renditions: v.Plan.Renditions}
+		s.Video.Plan = outline(v.Plan)
 		steps, err := t.stepTotals(ctx, []video.ID{id}, PerRendition)
 		if err != nil {
 			return s, err
@@ -150,6 +155,13 @@ func (t *Tx) snapshotOf(ctx context.Context, id video.ID) (Snapshot, error) {
 		s.Steps = steps[id]
 	}
 	return s, nil
+}
+
+// outline returns a plan without the parts that are long and that no state needs.
+func outline(p *video.Plan) *video.Plan {
+	o := *p
+	o.Streams, o.Jumps, o.Chunks, o.Thumbnails, o.Head, o.Samples = nil, nil, nil, nil, nil, nil
+	return &o
 }
 
 // insertEvent stores an event, and its delivery to each of the webhooks.

@@ -105,8 +105,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	if err := d.rows.ReleaseLeases(ctx, d.now()); err != nil && ctx.Err() == nil {
 		d.log.WarnContext(ctx, "could not release the leases of deliveries; they end by themselves", "err", err)
 	}
-	prune := time.NewTicker(pruneEvery)
-	defer prune.Stop()
+	running.Go(func() { d.prune(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
 		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.round(ctx, tries, &running) }) {
@@ -116,8 +115,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		select {
 		case <-timer.C:
 		case <-d.wake:
-		case <-prune.C:
-			d.prune(ctx)
 		case <-ctx.Done():
 		}
 		timer.Stop()

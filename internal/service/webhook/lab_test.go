@@ -63,6 +63,9 @@ func (c *counts) of(o webhook.Outcome) int {
 // quick has retries follow within milliseconds: the nine pauses take 0.3 s together.
 var quick = webhook.Config{RetryFactor: 1e-6}
 
+// patient has them follow soon, and go on for longer than a busy machine takes for a test.
+var patient = webhook.Config{RetryFactor: 3e-4}
+
 // onBoth runs a test on SQLite and on PostgreSQL.
 func onBoth(t *testing.T, test func(t *testing.T, open func(webhook.Config) *lab)) {
 	t.Helper()

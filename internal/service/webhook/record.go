@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/panics"
 )
 
 const (
@@ -72,8 +73,21 @@ func (d *Dispatcher) storeResults(ctx context.Context, batch []result) {
 	}
 }
 
-// prune removes what is too old for the log. One process of the fleet does it.
+// prune removes now and then what is too old for the log, until ctx ends.
 func (d *Dispatcher) prune(ctx context.Context) {
+	every := time.NewTicker(pruneEvery)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		panics.Log(ctx, d.log, "removing old events panicked", func() { d.removeOld(ctx) })
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// removeOld is done by one process of the fleet.
+func (d *Dispatcher) removeOld(ctx context.Context) {
 	mine, err := d.store.AcquireRunOnce(ctx, "webhook log", pruneEvery, d.now())
 	for more := mine; more && err == nil && ctx.Err() == nil; {
 		more, err = d.rows.RemoveOld(ctx, d.now().Add(-Keep), prunedAtOnce)

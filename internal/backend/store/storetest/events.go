@@ -119,7 +119,7 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 		t.Fatal(err)
 	}
 	want := []video.EventType{
-		video.EventUploadCompleted, video.EventResolutionReady, video.EventResolutionReady, video.EventReady, video.EventFailed,
+		video.EventUploadCompleted, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady, video.EventReady, video.EventFailed,
 		video.EventPlayable, video.EventDeleted, video.EventFailed, video.EventFailed, video.EventDeleted,
 	}
 	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
@@ -149,10 +149,10 @@ func eventHasState(t *testing.T, st *store.Store) {
 		)
 	})
 	events := eventsOf(t, st, h)
-	if len(events) != 1 {
-		t.Fatalf("%d events", len(events))
+	if len(events) != 2 || events[0].Type != video.EventPlayable {
+		t.Fatalf("events are %v; want that it is playable, and the resolution ready", typesOf(events))
 	}
-	e := events[0]
+	e := events[1]
 	got := e.Snapshot.Video
 	if e.Video != v.ID || !e.CreatedAt.Equal(noon) || e.Snapshot.Resolution != "720p" || got.ID != v.ID || got.Duration != time.Minute || got.Filename != v.Filename {
 		t.Errorf("the event is %+v", e)

@@ -1,0 +1,146 @@
+package clientcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// WebhookListen is spool webhooks listen.
+type WebhookListen struct {
+	Connection
+	Forward string   `required:"" placeholder:"URL" help:"The address of your program, such as http://localhost:3000/hook."`
+	Events  []string `placeholder:"TYPE" help:"Only these events."`
+}
+
+// Help is shown by --help.
+func (WebhookListen) Help() string {
+	return `Makes a webhook for as long as it runs, fetches its events and passes them on to your program, signed as
+the server signs them. The secret is printed first. Ctrl-C ends it and removes the webhook.
+
+    spool webhooks listen --forward=http://localhost:3000/hook
+`
+}
+
+const (
+	fetchPause   = time.Second
+	forwardLimit = 15 * time.Second
+	// farewell is how long the webhook's removal may take.
+	farewell = 5 * time.Second
+)
+
+// Run passes events on until Ctrl-C.
+func (c *WebhookListen) Run(ctx context.Context, w *World) error {
+	if u, err := url.Parse(c.Forward); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return &UsageError{Text: "--forward must be an address such as http://localhost:3000/hook"}
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	api, err := c.client(w, long)
+	if err != nil {
+		return c.fail(w, err)
+	}
+	host, _ := os.Hostname() // only for people
+	h, err := api.CreateWebhook(ctx, client.NewWebhook{Pull: true, Events: c.Events, Description: strings.TrimSpace("spool webhooks listen " + host)})
+	if err != nil {
+		return c.fail(w, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		if err := api.DeleteWebhook(ctx, h.ID); err != nil {
+			fmt.Fprintf(w.Stderr, "spool: the webhook %s is still there: %s\n", clean(h.ID), c.explain(err))
+		}
+	}()
+	if err := c.greet(w, h); err != nil {
+		return err
+	}
+	return c.listen(ctx, w, api, h)
+}
+
+func (c *WebhookListen) greet(w *World, h client.Webhook) error {
+	if c.JSON {
+		return printJSON(w.Stdout, h)
+	}
+	_, err := fmt.Fprintf(w.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", clean(h.ID), clean(c.Forward), clean(h.Secret))
+	return err
+}
+
+// listen passes events on.
+func (c *WebhookListen) listen(ctx context.Context, w *World, api *client.Client, h client.Webhook) error {
+	for ctx.Err() == nil {
+		events, err := api.FetchEvents(ctx, h.ID)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return c.fail(w, err)
+		}
+		for _, e := range events {
+			o := c.forward(ctx, e)
+			if ctx.Err() != nil {
+				return nil // it is fetched again by whoever listens next
+			}
+			if err := api.ReportDelivery(ctx, e, o); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(w.Stderr, "spool: %s\n", c.explain(err))
+			}
+			if err := c.tell(w, e, o); err != nil {
+				return err
+			}
+		}
+		if len(events) == 0 {
+			select {
+			case <-time.After(fetchPause):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// forward sends an event to the program.
+func (c *WebhookListen) forward(ctx context.Context, e client.FetchedEvent) client.DeliveryOutcome {
+	ctx, cancel := context.WithTimeout(ctx, forwardLimit)
+	defer cancel()
+	began := time.Now()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Forward, strings.NewReader(e.Body))
+	if err != nil {
+		return client.DeliveryOutcome{Error: "The address to forward to is not valid."}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range e.Headers {
+		r.Header.Set(name, value)
+	}
+	noRedirects := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := noRedirects.Do(r)
+	if err != nil {
+		return client.DeliveryOutcome{Error: "The program that events are forwarded to did not answer.", Took: time.Since(began)}
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // only the status counts
+	return client.DeliveryOutcome{Status: res.StatusCode, Took: time.Since(began)}
+}
+
+// tell prints what became of an event.
+func (c *WebhookListen) tell(w *World, e client.FetchedEvent, o client.DeliveryOutcome) error {
+	if c.JSON {
+		return printJSON(w.Stdout, struct {
+			client.FetchedEvent
+			Status int    `json:"status,omitempty"`
+			Error  string `json:"error,omitempty"`
+		}{e, o.Status, o.Error})
+	}
+	result := fmt.Sprint(o.Status)
+	if o.Error != "" {
+		result = o.Error
+	}
+	_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s  %s (%d ms)\n", time.Now().Format("15:04:05"), clean(e.Type), clean(e.DeliveryID), result, o.Took.Milliseconds())
+	return err
+}
