@@ -44,7 +44,9 @@ type Plan struct {
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Poster     *Poster     `json:"poster,omitempty"`
-	Warnings   []Warning   `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
+	// Pictures asks for a storyboard and a preview, which are made of a finished rendition.
+	Pictures bool      `json:"pictures,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
 
 	// Head are the bytes of the source that are needed to open it. With them, a
 	// task can fetch its own spans instead of the whole file. It is empty if

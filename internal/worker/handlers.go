@@ -29,6 +29,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Thumbnails: (*Worker).makeThumbnails,
 	queue.Poster:     (*Worker).makePoster,
 	queue.Assemble:   (*Worker).assemble,
+	queue.Pictures:   (*Worker).makePictures,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,
 }

@@ -49,6 +49,8 @@ type watch struct {
 	HLSURL          string                `json:"hlsUrl"`
 	DASHURL         string                `json:"dashUrl"`
 	PosterURL       string                `json:"posterUrl"`
+	StoryboardURL   string                `json:"storyboardUrl"`
+	PreviewURL      string                `json:"previewUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Failure         *failure              `json:"failure"`

@@ -55,6 +55,7 @@ const (
 	Audio      Kind = "audio"      // the audio of the whole video
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video
+	Pictures   Kind = "pictures"   // the storyboard and the preview of a finished video
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video

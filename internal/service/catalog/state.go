@@ -77,7 +77,7 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 
 // statesOf adds to videos how far they have come, with one query for all of them.
 func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
-	steps, err := c.store.StepTotals(ctx, store.BeingProcessed(videos), pipeline.PerRendition())
+	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos)...), pipeline.PerRendition())
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +89,7 @@ func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, 
 }
 
 func (c *Catalog) newState(v video.Video, steps []store.Step) State {
+	v.Awaited = pipeline.AwaitedFiles(v, steps)
 	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(c.now())}
 	for _, r := range v.Resolutions {
 		rendition := -1

@@ -78,9 +78,7 @@ func (t *Tasks) stageFiles(ctx context.Context, id video.ID, files []NewFile, c 
 func Published() []string {
 	var names []string
 	for _, k := range kinds {
-		if k.Publishes != "" {
-			names = append(names, k.Publishes)
-		}
+		names = append(names, k.Publishes...)
 	}
 	return names
 }
@@ -88,10 +86,39 @@ func Published() []string {
 // Awaited reports whether a file that every video gets is still to be made for this one: its step is
 // open, or there will be such a step.
 func Awaited(v video.Video, steps []store.Step, name string) bool {
-	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Publishes == name })
-	if i < 0 || name == "" {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return slices.Contains(k.Publishes, name) })
+	if i < 0 {
 		return false
 	}
 	open := func(s store.Step) bool { return s.Kind == string(kinds[i].Name) && !s.Done }
 	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].AfterPass || !passOpen(steps))
+}
+
+// LacksFiles returns the ids of ready videos that do not list all files that every video gets. Some are
+// older than these files, some could not have them made, and of some they are being made.
+func LacksFiles(videos []video.Video) []video.ID {
+	var ids []video.ID
+	for _, v := range videos {
+		if v.Status == video.Ready && slices.ContainsFunc(Published(), func(name string) bool { _, listed := v.File(name); return !listed }) {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
+// AwaitedFiles returns which files are still to be made for a ready video with these steps. Those of a
+// ready video are all of tasks that follow a pass.
+func AwaitedFiles(v video.Video, steps []store.Step) []string {
+	var names []string
+	for _, k := range kinds {
+		if v.Status != video.Ready || !slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(k.Name) }) {
+			continue
+		}
+		for _, name := range k.Publishes {
+			if _, listed := v.File(name); !listed {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
