@@ -77,7 +77,7 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 
 // statesOf adds to videos how far they have come, with one query for all of them.
 func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
-	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos)...), pipeline.PerRendition())
+	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos, c.now())...), pipeline.PerRendition())
 	if err != nil {
 		return nil, err
 	}

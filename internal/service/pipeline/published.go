@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/queue"
@@ -94,12 +95,19 @@ func Awaited(v video.Video, steps []store.Step, name string) bool {
 	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].AfterPass || !passOpen(steps))
 }
 
-// LacksFiles returns the ids of ready videos that do not list all files that every video gets. Some are
-// older than these files, some could not have them made, and of some they are being made.
-func LacksFiles(videos []video.Video) []video.ID {
+// newVideo is how long after its upload a video is looked at for files that are being made. That takes
+// seconds, unless workers have far too much to do.
+const newVideo = 24 * time.Hour
+
+// LacksFiles returns the ids of new videos that are ready and do not list all files that every video
+// gets: these are being made, or could not be made.
+func LacksFiles(videos []video.Video, now time.Time) []video.ID {
+	unlisted := func(v video.Video) bool {
+		return slices.ContainsFunc(Published(), func(name string) bool { _, listed := v.File(name); return !listed })
+	}
 	var ids []video.ID
 	for _, v := range videos {
-		if v.Status == video.Ready && slices.ContainsFunc(Published(), func(name string) bool { _, listed := v.File(name); return !listed }) {
+		if v.Status == video.Ready && now.Sub(v.CompletedAt) < newVideo && unlisted(v) {
 			ids = append(ids, v.ID)
 		}
 	}
