@@ -66,6 +66,7 @@ type Config struct {
 	Quality            string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	Codec              string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
 	Encoder            string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	Pictures           bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
 	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
 	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`

@@ -64,7 +64,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.keys = auth.NewKeys(p.store, now, log)
 	p.tenants = tenants.New(p.store, now)
 	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
-	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality}, p.store, p.queue, p.blobs, now, log, o)
+	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
 	p.files = pipeline.NewFiles(p.store, p.blobs)
 	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.Playback == "redirect")

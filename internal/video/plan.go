@@ -44,8 +44,10 @@ type Plan struct {
 	Audio      *Audio      `json:"audio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Poster     *Poster     `json:"poster,omitempty"`
-	Early      *Early      `json:"early,omitempty"`    // nil: the video can be played when it is ready
-	Warnings   []Warning   `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
+	Early      *Early      `json:"early,omitempty"` // nil: the video can be played when it is ready
+	// Pictures asks for a storyboard and a preview, which are made of a finished rendition.
+	Pictures bool      `json:"pictures,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
 
 	// Head are the bytes of the source that are needed to open it. With them, a
 	// task can fetch its own spans instead of the whole file. It is empty if

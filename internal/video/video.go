@@ -59,6 +59,9 @@ type Video struct {
 
 	Resolutions []Resolution // in the requested order
 	Files       []File       // published beside them, in the order they were made
+	// Awaited names files that a ready video does not list yet. Those who look for open tasks set it;
+	// it is not stored.
+	Awaited []string
 }
 
 // Source is the uploaded file as it was verified. Nothing writes to Key again, so

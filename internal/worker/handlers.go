@@ -32,6 +32,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Poster:     (*Worker).makePoster,
 	queue.Captions:   (*Worker).makeCaptions,
 	queue.Assemble:   (*Worker).assemble,
+	queue.Pictures:   (*Worker).makePictures,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,
 }

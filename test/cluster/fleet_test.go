@@ -152,6 +152,7 @@ func (f *fleet) node(role string, number int, options []option) *node {
 	}
 	if testing.Short() && !f.measured {
 		n.env["SPOOL_MEASURE_QUALITY"] = "false" // a third of the work, and of no interest to most faults
+		n.env["SPOOL_PICTURES"] = "false"
 	}
 	for _, variable := range f.s3.Environment() {
 		name, value, _ := strings.Cut(variable, "=")

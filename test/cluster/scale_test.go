@@ -68,7 +68,7 @@ func videoWith(t *testing.T, workers int, whole string) effort {
 	f := newFleet(t)
 	f.api()
 	for range workers {
-		f.worker(withEnv("SPOOL_MEASURE_QUALITY", "false"))
+		f.worker(withEnv("SPOOL_MEASURE_QUALITY", "false"), withEnv("SPOOL_PICTURES", "false"))
 	}
 	ctx := f.enjoy(20 * time.Minute)
 	o := f.newOrder(epic)

@@ -18,6 +18,7 @@ const (
 	audioRun      = " -c:a aac "
 	thumbnailsRun = " -c:v mjpeg -q:v 3 "
 	posterRun     = " -c:v mjpeg -q:v 4 "
+	picturesRun   = " -c:v libwebp_anim "
 	laterChunkRun = " -noaccurate_seek *-c:v libx264 " // any but the first chunk
 )
 

@@ -67,8 +67,13 @@ func (s *server) wantedFiles(live []upload) []string {
 		if u.IsPublic {
 			place = "public"
 		}
-		if finished := w.Status == "ready" || w.Status == "fail"; finished && w.PosterURL != "" {
-			all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(w.PosterURL))
+		for _, address := range []string{w.PosterURL, w.StoryboardURL, w.PreviewURL} {
+			if finished := w.Status == "ready" || w.Status == "fail"; finished && address != "" {
+				all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(address))
+			}
+		}
+		if w.Status == "ready" && w.StoryboardURL != "" { // of a clip of the tests it has one sprite
+			all = append(all, "objects/"+place+"/"+u.ID+"/storyboard-0.jpg")
 		}
 		for _, r := range w.Resolutions {
 			if r.Status != "ready" {

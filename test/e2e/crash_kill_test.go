@@ -15,7 +15,7 @@ import (
 func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 	t.Parallel()
 	for kind, pattern := range map[string]string{
-		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun,
+		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun, "pictures": picturesRun,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			if kind != "inspect" && kind != "encode" {
@@ -23,7 +23,11 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 			}
 			t.Parallel()
 			g := newGate(t, pattern, hold)
-			s := start(t, g.tools())
+			options := []option{g.tools()}
+			if kind == "pictures" {
+				options = append(options, pictured())
+			}
+			s := start(t, options...)
 			u := s.submit(tinyVideo, clip(t, tinyClip))
 			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
 			if len(children(s.dataDir)) == 0 {

@@ -79,6 +79,9 @@ func measured() option {
 	return func(s *server) { s.env["SPOOL_MEASURE_QUALITY"], s.env["SPOOL_QUALITY"] = "", "" }
 }
 
+// pictured has storyboards and previews made, which most tests do not look at.
+func pictured() option { return withEnv("SPOOL_PICTURES", "") }
+
 // withDataDir lets the server work on a data directory of the caller's.
 func withDataDir(dir string) option {
 	return func(s *server) { s.dataDir = dir }
@@ -104,6 +107,7 @@ func prepare(t testing.TB, options ...option) *server {
 		// Comparing every output with its source takes a third of the work, and good
 		// compression much of the rest. Tests that want them say so.
 		"SPOOL_MEASURE_QUALITY": "false",
+		"SPOOL_PICTURES":        "false",
 		"SPOOL_QUALITY":         "fast",
 	}}
 	for _, o := range options {

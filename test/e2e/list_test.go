@@ -31,8 +31,10 @@ func (s *server) list(key string, query url.Values) listing {
 	all := decode[listing](s.t, r, http.StatusOK)
 	rest := string(r.body)
 	for _, v := range all.Videos {
-		if v.PosterURL != "" {
-			rest = strings.ReplaceAll(rest, v.PosterURL, "")
+		for _, address := range []string{v.PosterURL, v.StoryboardURL, v.PreviewURL} {
+			if address != "" {
+				rest = strings.ReplaceAll(rest, address, "")
+			}
 		}
 	}
 	for _, address := range []string{"http:", "https:", "videoUrl", "thumbnailImageUrls"} {
@@ -176,11 +178,11 @@ func (s *server) checkListed(u upload) {
 			s.t.Errorf("the poster as it is listed answers %d", r.status)
 		}
 	}
-	all[i].PosterURL = "" // the state has no address
+	all[i].PosterURL, all[i].StoryboardURL, all[i].PreviewURL = "", "", "" // the state has no address
 	if got, want := string(encode(s.t, all[i])), string(encode(s.t, one)); got != want {
 		s.t.Errorf("listed is %s, its state %s", got, want)
 	}
-	read.HLSURL, read.DASHURL, read.PosterURL = "", "", ""
+	read.HLSURL, read.DASHURL, read.PosterURL, read.StoryboardURL, read.PreviewURL = "", "", "", "", ""
 	for name, r := range read.Resolutions {
 		r.VideoURL, r.ThumbnailImageURLs = "", nil
 		read.Resolutions[name] = r

@@ -51,6 +51,8 @@ type watch struct {
 	PosterURL       string                `json:"posterUrl"`
 	EmbedURL        string                `json:"embedUrl"`
 	WatchURL        string                `json:"watchUrl"`
+	StoryboardURL   string                `json:"storyboardUrl"`
+	PreviewURL      string                `json:"previewUrl"`
 	DurationSeconds float64               `json:"durationSeconds"`
 	Progress        float64               `json:"progress"`
 	Playable        bool                  `json:"playable"`

@@ -57,6 +57,7 @@ const (
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video
 	Captions   Kind = "captions"   // the text tracks of the uploaded file
+	Pictures   Kind = "pictures"   // the storyboard and the preview of a finished video
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video

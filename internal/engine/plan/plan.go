@@ -58,6 +58,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	notePeakBitrates(p.Chunks, line, tb)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())
 	p.Poster = poster(p, width, height, line, found.SeeksExactly())
+	p.Pictures = true
 	p.Samples = samples(p, line, found.SeeksExactly())
 	p.Warnings = warnings(found, p, s)
 	return p, nil

@@ -41,7 +41,7 @@ func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base s
 			Msg: "This video is private. Read it at /api/video/{id}/private/{expirationSeconds}."}
 	}
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, base)}, err
+	return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, base)}, err
 }
 
 // Private returns a private video with addresses that expire after ttl, or earlier if the operator
@@ -57,7 +57,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 	}
 	expires := c.keys.Expiry(ttl)
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, expires)}, err
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, base, c.keys, expires)}, err
 }
 
 // Watch returns a public video with its permanent addresses, for anybody.

@@ -78,7 +78,7 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 
 // statesOf adds to videos how far they have come, with one query for all of them.
 func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
-	steps, err := c.store.StepTotals(ctx, store.BeingProcessed(videos), pipeline.PerRendition())
+	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos, c.now())...), pipeline.PerRendition())
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,7 @@ func (c *Catalog) newState(v video.Video, steps []store.Step) State {
 // StateOf returns the state of a video at a time. While it is processing, steps are the totals of its
 // steps.
 func StateOf(v video.Video, steps []store.Step, now time.Time) State {
+	v.Awaited = pipeline.AwaitedFiles(v, steps)
 	s := State{Video: v, Progress: progress(v.Status, steps, func(store.Step) bool { return true }), Settled: v.Settled(now)}
 	for _, r := range v.Resolutions {
 		rendition := -1

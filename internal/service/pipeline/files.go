@@ -157,3 +157,40 @@ func (f *Files) FetchRenditionFiles(ctx context.Context, v video.Video, dir stri
 	}
 	return fetched, nil
 }
+
+// smallSide is how many pixels the longer side of a rendition must have for small pictures to be made
+// of it.
+const smallSide = 400
+
+// smallResolution returns the smallest ready resolution of a video that is large enough for small
+// pictures, or the largest one.
+func smallResolution(v video.Video) (best video.Resolution, ok bool) {
+	long := func(r video.Resolution) int { return max(r.Width, r.Height) }
+	for _, r := range v.Resolutions {
+		if r.Status != video.Ready {
+			continue
+		}
+		better := long(r) > long(best)
+		if long(best) >= smallSide {
+			better = long(r) >= smallSide && long(r) < long(best)
+		}
+		if !ok || better {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// FetchSmallRendition makes a rendition file available as the local file path: the smallest one that
+// is large enough for small pictures. Without any it is fs.ErrNotExist.
+func (f *Files) FetchSmallRendition(ctx context.Context, v video.Video, path string) error {
+	r, ok := smallResolution(v)
+	if !ok {
+		return fmt.Errorf("fetch a rendition file of %s: %w", v.ID, fs.ErrNotExist)
+	}
+	err := f.blobs.Fetch(ctx, objects.Playback(v, objects.RenditionFile(r.Name)), "", path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return blob.ServiceError("fetch rendition file "+string(r.Name), err)
+}

@@ -32,9 +32,9 @@ type Kind struct {
 	Reads func(v video.Video, n int) int64
 	// Writes is roughly how many bytes task number n writes; nil: none.
 	Writes func(ctx context.Context, blobs blob.Store, v video.Video, n int) (int64, error)
-	// Publishes is the name of the file that it adds to every video (see PublishFiles). The address of
-	// that file is known from the start. "": it adds no file, or one whose name depends on the video.
-	Publishes string
+	// Publishes are the names of the files that it adds to every video (see PublishFiles). Their
+	// addresses are known from the start. Files whose names depend on the video are not among them.
+	Publishes []string
 
 	StartsPass     bool // inspects the source: wanted while resolutions wait for a plan
 	Blocks         bool // the renditions of a pass are assembled after all tasks of this kind
@@ -106,7 +106,7 @@ var kinds = []Kind{
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // chooses a telling frame and publishes it, likewise
-		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: video.PosterFile,
+		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: []string{video.PosterFile},
 		Numbers: func(v video.Video) (int, int) {
 			_, made := v.File(video.PosterFile) // in an earlier pass
 			return 0, oneIf(v.Plan.Poster != nil && !made)
@@ -131,6 +131,16 @@ var kinds = []Kind{
 		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
 		Writes:       renditionBytes,
 		PerRendition: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+	},
+	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file
+		Name: queue.Pictures, Priority: always(thumbnailPriority), Publishes: []string{video.StoryboardFile, video.PreviewFile},
+		Numbers: func(v video.Video) (int, int) {
+			_, made := v.File(video.StoryboardFile) // in an earlier pass
+			return 0, oneIf(v.Plan.Pictures && !made)
+		},
+		Enabled:  func(c Config) bool { return c.Pictures },
+		Writes:   estimated(pictureBytes),
+		Optional: true, AfterPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,

@@ -27,8 +27,10 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if inPass := k.Blocks || k.PerRendition; (k.Numbers != nil) != (inPass || k.AfterPass) || (k.Weight != nil) != inPass || inPass && k.AfterPass {
 			t.Errorf("%s: the tasks of a plan have numbers, and a place in the pass with a weight, or one after it", k.Name)
 		}
-		if _, ok := objects.ParseFile(k.Publishes); k.Publishes != "" && !ok {
-			t.Errorf("%s publishes %q, which is no name of a file", k.Name, k.Publishes)
+		for _, name := range k.Publishes {
+			if f, ok := objects.ParseFile(name); !ok || f.Listed == "" {
+				t.Errorf("%s publishes %q, which is no name of a file", k.Name, name)
+			}
 		}
 		if k.KeepsWork && !k.KeepsSource {
 			t.Errorf("%s keeps chunk files without their source", k.Name)

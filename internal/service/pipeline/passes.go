@@ -18,6 +18,7 @@ import (
 type Config struct {
 	KeepSource     bool // keep the source when all resolutions are done
 	MeasureQuality bool // compare finished videos with their source
+	Pictures       bool // make storyboards and previews
 }
 
 // Observer is told what an operator wants to count.

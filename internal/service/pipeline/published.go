@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/queue"
@@ -92,9 +93,7 @@ func (t *Tasks) stageFiles(ctx context.Context, id video.ID, files []NewFile, c 
 func Published() []string {
 	var names []string
 	for _, k := range kinds {
-		if k.Publishes != "" {
-			names = append(names, k.Publishes)
-		}
+		names = append(names, k.Publishes...)
 	}
 	return names
 }
@@ -102,10 +101,46 @@ func Published() []string {
 // Awaited reports whether a file that every video gets is still to be made for this one: its step is
 // open, or there will be such a step.
 func Awaited(v video.Video, steps []store.Step, name string) bool {
-	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Publishes == name })
-	if i < 0 || name == "" {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return slices.Contains(k.Publishes, name) })
+	if i < 0 {
 		return false
 	}
 	open := func(s store.Step) bool { return s.Kind == string(kinds[i].Name) && !s.Done }
 	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].AfterPass || !passOpen(steps))
+}
+
+// newVideo is how long after its upload a video is looked at for files that are being made. That takes
+// seconds, unless workers have far too much to do.
+const newVideo = 24 * time.Hour
+
+// LacksFiles returns the ids of new videos that are ready and do not list all files that every video
+// gets: these are being made, or could not be made.
+func LacksFiles(videos []video.Video, now time.Time) []video.ID {
+	unlisted := func(v video.Video) bool {
+		return slices.ContainsFunc(Published(), func(name string) bool { _, listed := v.File(name); return !listed })
+	}
+	var ids []video.ID
+	for _, v := range videos {
+		if v.Status == video.Ready && now.Sub(v.CompletedAt) < newVideo && unlisted(v) {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
+// AwaitedFiles returns which files are still to be made for a ready video with these steps. Those of a
+// ready video are all of tasks that follow a pass.
+func AwaitedFiles(v video.Video, steps []store.Step) []string {
+	var names []string
+	for _, k := range kinds {
+		if v.Status != video.Ready || !slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(k.Name) }) {
+			continue
+		}
+		for _, name := range k.Publishes {
+			if _, listed := v.File(name); !listed {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

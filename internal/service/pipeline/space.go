@@ -76,6 +76,13 @@ func thumbnailBytes(v video.Video, _ int) int64 {
 	return int64(len(v.Plan.Thumbnails) * len(v.Plan.Pass().Renditions) * thumbnailSize)
 }
 
+// pictureBytes is roughly how much is fetched and written for the pictures of a video.
+func pictureBytes(v video.Video, _ int) int64 {
+	const pictures = 4 << 20
+	r, _ := smallResolution(v)
+	return pictures + r.SizeBytes
+}
+
 // estimated is Writes of a kind whose output follows from the plan.
 func estimated(size func(video.Video, int) int64) func(context.Context, blob.Store, video.Video, int) (int64, error) {
 	return func(_ context.Context, _ blob.Store, v video.Video, n int) (int64, error) { return size(v, n), nil }

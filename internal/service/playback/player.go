@@ -77,16 +77,20 @@ const (
 // is "" where the storage does not serve it, and OpenPublic does. With download, a browser is told to
 // save the file; see Disposition.
 func (p *Player) PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error) {
-	if p.redirect == nil || isStreamFile(file) {
+	if p.redirect == nil || servedHere(file) {
 		return "", nil
 	}
 	return p.presign(ctx, objects.Public, id, file, redirectLife, download)
 }
 
+// servedHere reports whether a file is never redirected: it is made here, or it names other files
+// relative to its own address.
+func servedHere(file string) bool { return isStreamFile(file) || file == video.StoryboardFile }
+
 // SignedRedirect is PublicRedirect for the holder of a signed address. Neither address outlives the
 // other.
 func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error) {
-	if p.redirect == nil || isStreamFile(file) {
+	if p.redirect == nil || servedHere(file) {
 		return "", nil
 	}
 	if err := p.verify(ctx, token, id, file); err != nil {

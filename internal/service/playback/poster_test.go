@@ -48,8 +48,10 @@ func TestThePosterOfAVideo(t *testing.T) {
 			want = "http://x/v/" + string(id) + "/" + video.PosterFile
 		}
 		got := ""
-		for _, f := range playback.PublicURLs(v, "http://x").Files { // at most this one
-			got += f.URL
+		for _, f := range playback.PublicURLs(v, "http://x").Files {
+			if f.Name == video.PosterFile {
+				got += f.URL
+			}
 		}
 		if got != want {
 			t.Errorf("%s, its address is %q; want %q", when, got, want)

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/stream"
@@ -94,7 +95,7 @@ func fileURLs(v video.Video, address addressOf) []FileURL {
 		all = append(all, FileURL{File: f, URL: address(f.Name)})
 	}
 	for _, name := range pipeline.Published() {
-		if _, listed := v.File(name); !listed && !v.Status.Finished() {
+		if _, listed := v.File(name); !listed && (!v.Status.Finished() || slices.Contains(v.Awaited, name)) {
 			all = append(all, FileURL{File: video.File{Name: name}, URL: address(name)})
 		}
 	}
@@ -103,8 +104,11 @@ func fileURLs(v video.Video, address addressOf) []FileURL {
 
 // signedFor returns what the address of a file is signed for: this very file, or the whole stream
 // that it belongs to. The playlists of a stream name the other files by relative addresses, which
-// then carry the same signature.
+// then carry the same signature. So does a storyboard.
 func signedFor(id video.ID, file string) (sign.Purpose, string) {
+	if video.IsStoryboardFile(file) {
+		return sign.Sprites, string(id)
+	}
 	if isStreamFile(file) {
 		return sign.Stream, string(id)
 	}

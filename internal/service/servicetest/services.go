@@ -32,6 +32,7 @@ type Config struct {
 	MinFree        int64
 	KeepSource     bool
 	MeasureQuality bool
+	Pictures       bool
 	Upscale        bool
 	Redirect       bool
 	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
@@ -100,7 +101,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	}
 	s.Keys = auth.NewKeys(p.Store, now, p.Log)
 	s.Reserve = diskspace.NewReserve(p.Blobs, c.MinFree)
-	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer)
+	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer)
 	s.Tasks = pipeline.NewTasks(s.Passes, s.Reserve, s.Clock, p.Hook)
 	s.Files = pipeline.NewFiles(p.Store, p.Blobs)
 	s.Player = playback.NewPlayer(p.Store, p.Blobs, s.Signing, now, c.Redirect)

@@ -68,14 +68,21 @@ type videoView struct {
 
 // VideoFiles are the URLs of the files that belong to no resolution.
 type VideoFiles struct {
-	PosterURL string `json:"posterUrl,omitempty" format:"uri" doc:"A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters."`
+	PosterURL     string `json:"posterUrl,omitempty" format:"uri" doc:"A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters."`
+	StoryboardURL string `json:"storyboardUrl,omitempty" format:"uri" doc:"WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none."`
+	PreviewURL    string `json:"previewUrl,omitempty" format:"uri" doc:"A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time."`
 }
 
 func viewVideoFiles(files []playback.FileURL) VideoFiles {
 	var out VideoFiles
 	for _, f := range files {
-		if f.Name == video.PosterFile {
+		switch f.Name {
+		case video.PosterFile:
 			out.PosterURL = f.URL
+		case video.StoryboardFile:
+			out.StoryboardURL = f.URL
+		case video.PreviewFile:
+			out.PreviewURL = f.URL
 		}
 	}
 	return out

@@ -31,6 +31,7 @@ const (
 	Resume   Purpose = "resume"   // a resumable upload
 	Playback Purpose = "playback" // of one file
 	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
+	Sprites  Purpose = "sprites"  // of the storyboard of a video and the pictures that it names
 	State    Purpose = "state"    // reading and following the state of a video
 	Embed    Purpose = "embed"    // of the page with the player of a video
 )

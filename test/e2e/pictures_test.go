@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"image/jpeg"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var cueShape = regexp.MustCompile(`(\d\d:\d\d:\d\d\.\d{3}) --> (\d\d:\d\d:\d\d\.\d{3})\n(storyboard-\d+\.jpg)#xywh=(\d+),(\d+),(\d+),(\d+)\n`)
+
+// TestPicturesOfAVideo looks at the storyboard and the preview of a public and a private video. The
+// sprites are found relative to the storyboard, with its signature.
+func TestPicturesOfAVideo(t *testing.T) {
+	t.Parallel()
+	s := start(t, pictured())
+	for _, public := range []bool{true, false} {
+		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public}
+		u := s.create(ask)
+		early := s.read(u)
+		s.get(early.StoryboardURL).problem(t, http.StatusNotFound, "not_ready")
+		s.get(early.PreviewURL).problem(t, http.StatusNotFound, "not_ready")
+		s.put(u, clip(t, tinyClip))
+		s.complete(u.ID)
+		w := s.waitReady(u)
+		checkStoryboard(t, s, w)
+		preview := s.getReady(w.PreviewURL)
+		if preview.status != http.StatusOK || preview.header.Get("Content-Type") != "image/webp" || len(preview.body) > 1_000_000 ||
+			!bytes.HasPrefix(preview.body, []byte("RIFF")) || bytes.Count(preview.body, []byte("ANMF")) < 5 {
+			t.Errorf("the preview answers %d with %d bytes of %s, %d frames", preview.status, len(preview.body), preview.header.Get("Content-Type"), bytes.Count(preview.body, []byte("ANMF")))
+		}
+		if !public {
+			checkSpritesAreSigned(t, s, w)
+		}
+		s.wantTidy(u)
+		s.deleteVideo(u.ID)
+		if r := s.get(w.PreviewURL); r.status != http.StatusNotFound {
+			t.Errorf("the preview of a deleted video answers %d", r.status)
+		}
+		s.wantTidy()
+	}
+}
+
+// checkStoryboard follows the cues of a storyboard to their pictures.
+func checkStoryboard(t testing.TB, s *server, w watch) {
+	t.Helper()
+	r := s.getReady(w.StoryboardURL)
+	if r.status != http.StatusOK || r.header.Get("Content-Type") != "text/vtt; charset=utf-8" || !strings.HasPrefix(string(r.body), "WEBVTT\n\n") || r.header.Get("X-Request-Id") == "" {
+		t.Fatalf("the storyboard answers %d as %v: %s", r.status, r.header, r.body)
+	}
+	cues := cueShape.FindAllStringSubmatch(string(r.body), -1)
+	last := "00:00:00.000"
+	for _, c := range cues {
+		if c[1] != last || c[2] <= c[1] {
+			t.Errorf("a cue lasts from %s to %s, and the one before ends at %s", c[1], c[2], last)
+		}
+		last = c[2]
+		sprite := s.get(w.StoryboardURL[:strings.LastIndexByte(w.StoryboardURL, '/')+1] + c[3])
+		size, err := jpeg.DecodeConfig(bytes.NewReader(sprite.body))
+		var place [4]int
+		for i := range place {
+			place[i], _ = strconv.Atoi(c[4+i])
+		}
+		if err != nil || sprite.status != http.StatusOK || place[2] != 160 || place[0]+place[2] > size.Width || place[1]+place[3] > size.Height {
+			t.Errorf("%s answers %d, %v with %d × %d pixels; want %v in it", c[3], sprite.status, err, size.Width, size.Height, place)
+		}
+	}
+	if want := fmt.Sprintf("00:00:%06.3f", w.DurationSeconds); len(cues) == 0 || last != want {
+		t.Errorf("the storyboard has %d cues and ends at %s, want %s:\n%s", len(cues), last, want, r.body)
+	}
+}
+
+// checkSpritesAreSigned wants the signature of a storyboard to open its sprites and nothing else.
+func checkSpritesAreSigned(t testing.TB, s *server, w watch) {
+	t.Helper()
+	signed := takeApart(t, w.StoryboardURL)
+	for _, file := range []string{"144p.mp4", "poster.jpg", "preview.webp", "master.m3u8"} {
+		other := signed
+		other.file = file
+		s.get(other.String()).problem(t, http.StatusForbidden, "url_invalid")
+	}
+	sprite := takeApart(t, w.PreviewURL)
+	sprite.file = "storyboard-0.jpg"
+	s.get(sprite.String()).problem(t, http.StatusForbidden, "url_invalid")
+}
+
+// TestPicturesThatFailDoNotCostTheVideo has an ffmpeg that cannot make the preview: the storyboard is
+// there, and the preview is said to be absent.
+func TestPicturesThatFailDoNotCostTheVideo(t *testing.T) {
+	oneBackend(t, "the same rules give up there")
+	t.Parallel()
+	g := newGate(t, picturesRun, exitOne)
+	s := start(t, g.tools(), pictured())
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip))
+	checkStoryboard(t, s, s.waitReady(u))
+	s.waitIdle()
+	w := s.read(u)
+	if w.Status != "ready" || w.StoryboardURL == "" || w.PreviewURL != "" {
+		t.Errorf("the video is %s with the preview %q and the storyboard %q", w.Status, w.PreviewURL, w.StoryboardURL)
+	}
+}
