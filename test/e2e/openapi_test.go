@@ -110,6 +110,7 @@ const (
 	resolutionPath = "/api/video/resolution/{id}"
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
+	captionsPath   = "/api/video/{id}/captions/{language}"
 	usagePath      = "/api/usage"
 	tokenPath      = "/api/video/{id}/token"
 	keyPath        = "/api/key"
@@ -118,7 +119,7 @@ const (
 // ask sends a request to a path of the description and checks its answer.
 func (d *description) ask(s *server, status int, method, path, id string, body any, headers ...header) reply {
 	s.t.Helper()
-	filled := strings.NewReplacer("{id}", id, "{expirationSeconds}", "60").Replace(path)
+	filled := strings.NewReplacer("{id}", id, "{expirationSeconds}", "60", "{language}", "en").Replace(path)
 	r := s.call(method, filled, body, headers...)
 	if r.status != status {
 		s.t.Fatalf("%s %s answers %d %s; want %d", method, filled, r.status, r.body, status)
@@ -143,6 +144,8 @@ func describedSuccesses(s *server, d *description) {
 		full.IsPublic = public
 		path := map[bool]string{true: publicPath, false: privatePath}[public]
 		u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", full), http.StatusCreated)
+		d.ask(s, 201, "PUT", captionsPath, u.ID, "WEBVTT\n\n00:00.000 --> 00:00.500\nHello\n", header{"Content-Type", "text/vtt"})
+		d.ask(s, 200, "PUT", captionsPath, u.ID, "1\n00:00:00,000 --> 00:00:00,500\nBye\n", header{"Content-Type", "application/x-subrip"})
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		s.put(u, clip(s.t, miniClip))
@@ -166,6 +169,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
 		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.ask(s, 200, "DELETE", captionsPath, u.ID, nil)
 		d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
 	}
 }
@@ -196,6 +200,11 @@ func describedRefusals(s *server, d *description) {
 		d.ask(s, 400, "DELETE", path, "42", nil)
 		d.ask(s, 404, "DELETE", path, nobody, nil)
 	}
+	d.ask(s, 400, "PUT", captionsPath, public.ID, "no captions", text)
+	d.ask(s, 404, "PUT", captionsPath, nobody, "WEBVTT", text)
+	d.ask(s, 413, "PUT", captionsPath, public.ID, strings.Repeat(" ", 2<<20+1), text)
+	d.ask(s, 415, "PUT", captionsPath, public.ID, `{}`)
+	d.ask(s, 404, "DELETE", captionsPath, public.ID, nil)
 	stranger := s.newKey("--scopes=read").Secret
 	for key, status := range map[string]int{"": 401, "wrong": 401, stranger: 403} {
 		r := s.callAs(key, "POST", createPath, someVideo)

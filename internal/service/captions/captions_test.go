@@ -2,8 +2,10 @@ package captions_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -184,4 +186,24 @@ func TestAnUploadGoesBeforeATrackOfTheSource(t *testing.T) {
 	b.Transcode(v.ID, next)
 	b.Publish(v.ID, 2)
 	b.WantStatuses(v.ID, "ready: 720p ready, 240p ready, 144p ready")
+}
+
+// Of requests for the same language, one is the last: its text is listed, and no other is stored.
+func TestOneTextOfALanguageIsLeft(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	id := b.Create(video.Draft{IsPublic: true}).Video.ID
+	var sending sync.WaitGroup
+	for i := range 8 {
+		sending.Go(func() {
+			if _, _, _, err := b.Captions.Put(t.Context(), b.By, id, captions.Upload{Language: "en", Text: text(fmt.Sprint(i % 3))}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sending.Wait()
+	v := b.Video(id)
+	if all := v.Captions(); len(all) != 1 || !slices.Equal(stored(b, id, "public"), []string{all[0].Name}) {
+		t.Errorf("listed are %+v, stored %v", all, stored(b, id, "public"))
+	}
 }
