@@ -158,7 +158,9 @@ func TestRedirectsDoNotGetTheKey(t *testing.T) {
 	var leaked atomic.Bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { leaked.Store(true) }))
 	t.Cleanup(elsewhere.Close)
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/api/usage", http.StatusTemporaryRedirect) })
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+"/api/usage", http.StatusTemporaryRedirect)
+	})
 	_, err := c.Usage(t.Context())
 	if leaked.Load() || err == nil || !strings.Contains(err.Error(), "the server redirects to "+elsewhere.URL) {
 		t.Errorf("a redirect ends with %v; followed: %t", err, leaked.Load())

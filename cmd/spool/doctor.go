@@ -67,7 +67,7 @@ const checkTimeout = 3 * time.Minute
 // Run examines the machine.
 func (c *doctorCommand) Run(ctx context.Context, p *process) error {
 	d := &doctor{
-		Config: &c.Config, http: &http.Client{Timeout: 15 * time.Second}, log: slog.New(slog.DiscardHandler), now: p.now,
+		Config: &c.Config, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: p.now,
 		report: func(f finding) { printFinding(p.stdout, f, c.JSON) },
 	}
 	d.examine(ctx)
