@@ -59,7 +59,7 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		Renditions: []video.Rendition{{Width: 1280, Height: 720, Names: []video.Name{"4k", "720p"}}},
 		Chunks:     []video.Chunk{{Start: -512, End: video.Forever, Seek: video.NoSeek}},
 	}
-	v.Duration = v.Plan.Duration
+	v.Duration, v.PlayableAt = v.Plan.Duration, noon
 	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "The video is cut off."), video.Warnf(video.Corrupt, "So is its audio.")}
 	v.Files = []video.File{
 		{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 50 << 30},
@@ -71,7 +71,7 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan, Files: v.Files}); err != nil {
 			return err
 		}
-		if err := tx.SetFindings(ctx, v.ID, store.Findings{Warnings: v.Warnings}); err != nil {
+		if err := tx.SetFindings(ctx, v.ID, store.Findings{Warnings: v.Warnings, Playable: noon}); err != nil {
 			return err
 		}
 		return tx.SetOutput(ctx, *r)
