@@ -30,13 +30,14 @@ func (t *Tx) Emit(kind video.EventType, id video.ID) {
 	t.emitted = append(t.emitted, emission{kind: kind, video: id})
 }
 
-// emitResolutionReady emits that a resolution is ready. With the first one its video can be played.
+// emitResolutionReady emits that a resolution is ready. With the first one its video can be played, if
+// it could not be played while it was encoded.
 func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
-	e, ready := emission{kind: video.EventResolutionReady}, 0
+	e, ready, early := emission{kind: video.EventResolutionReady}, 0, false
 	err := t.db.QueryRowContext(ctx, `
-		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready')
-		  FROM resolution AS r WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready)
-	if ready == 1 {
+		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready'), v.playable_at IS NOT NULL
+		  FROM resolution AS r JOIN video AS v ON v.id = r.video_id WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready, &early)
+	if ready == 1 && !early {
 		t.Emit(video.EventPlayable, e.video)
 	}
 	t.emitted = append(t.emitted, e)

@@ -230,6 +230,7 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	}
 	if !f.Playable.IsZero() {
 		set("playable_at", millis(f.Playable))
+		t.Emit(video.EventPlayable, id)
 	}
 	if len(columns) == 0 {
 		return nil

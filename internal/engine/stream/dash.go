@@ -10,28 +10,23 @@ import (
 
 // The types below are the parts of an MPD (ISO/IEC 23009-1) that we use.
 type mpd struct {
-	XMLName  xml.Name `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
-	Profiles string   `xml:"profiles,attr"`
-	Type     string   `xml:"type,attr"`
-	Duration string   `xml:"mediaPresentationDuration,attr"`
-	Buffer   string   `xml:"minBufferTime,attr"`
-	Start    string   `xml:"availabilityStartTime,attr,omitempty"`
-	Written  string   `xml:"publishTime,attr,omitempty"`
-	Update   string   `xml:"minimumUpdatePeriod,attr,omitempty"`
-	Delay    string   `xml:"suggestedPresentationDelay,attr,omitempty"`
-	Period   period   `xml:"Period"`
-	Clock    *clock   `xml:"UTCTiming"`
+	XMLName  xml.Name  `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
+	Profiles string    `xml:"profiles,attr"`
+	Type     string    `xml:"type,attr"`
+	Duration string    `xml:"mediaPresentationDuration,attr"`
+	Buffer   string    `xml:"minBufferTime,attr"`
+	Start    string    `xml:"availabilityStartTime,attr,omitempty"`
+	Written  string    `xml:"publishTime,attr,omitempty"`
+	Update   string    `xml:"minimumUpdatePeriod,attr,omitempty"`
+	Delay    string    `xml:"suggestedPresentationDelay,attr,omitempty"`
+	Period   period    `xml:"Period"`
+	Clock    *property `xml:"UTCTiming"`
 }
 
 type period struct {
 	ID    string          `xml:"id,attr,omitempty"`
 	Start string          `xml:"start,attr,omitempty"`
 	Sets  []adaptationSet `xml:"AdaptationSet"`
-}
-
-type clock struct {
-	Scheme string `xml:"schemeIdUri,attr"`
-	Value  string `xml:"value,attr"`
 }
 
 // Live is what a manifest says of a video that is still being encoded.
@@ -55,7 +50,7 @@ func (m *mpd) live(l *Live) {
 	m.Written = l.Now.UTC().Format(time.RFC3339)
 	m.Update = seconds(updatePeriod.Seconds())
 	m.Period.ID, m.Period.Start = "0", "PT0S"
-	m.Clock = &clock{"urn:mpeg:dash:utc:direct:2014", m.Written}
+	m.Clock = &property{"urn:mpeg:dash:utc:direct:2014", m.Written}
 }
 
 func seconds(n float64) string { return fmt.Sprintf("PT%.6fS", n) }

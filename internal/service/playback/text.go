@@ -43,12 +43,13 @@ func (p *Player) openText(ctx context.Context, area objects.Area, id video.ID, f
 	case stream.TextFile:
 		return newDocument(text, info.Modified), nil
 	case stream.TextPlaylist:
-		all, err := p.renditions(ctx, area, id)
+		show, err := p.presentation(ctx, area, id)
 		if err != nil {
 			return nil, err
 		}
-		show := stream.Present(all)
-		return newDocument(stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), false).Encode(), info.Modified), nil
+		d := newDocument(stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), info.Modified)
+		d.grows = show.Live != nil
+		return d, nil
 	}
 	if f.Number >= maxTextSegment {
 		return nil, noSuchFile()

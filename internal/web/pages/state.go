@@ -40,7 +40,7 @@ const storyboardFile = "storyboard.vtt"
 func stateOf(info catalog.PlaybackInfo) state {
 	v := info.Video
 	s := state{
-		Playable: playable(info.State), Making: v.Status == video.Processing, Settled: info.Settled, Progress: info.Progress,
+		Playable: v.Playable(), Making: v.Status == video.Processing, Settled: info.Settled, Progress: info.Progress,
 		HLS: info.URLs.HLS, MP4: fileOf(info), Duration: v.Duration.Seconds(),
 	}
 	for _, f := range info.URLs.Files {
@@ -58,16 +58,6 @@ func stateOf(info catalog.PlaybackInfo) state {
 		s.Heading, s.Message, s.Failed = inWords(v)
 	}
 	return s
-}
-
-// playable reports whether there is something to play.
-func playable(s catalog.State) bool {
-	for _, r := range s.Resolutions {
-		if r.Status == video.Ready {
-			return true
-		}
-	}
-	return false
 }
 
 // inWords says where a video stands that cannot be played.

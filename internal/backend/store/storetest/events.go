@@ -17,6 +17,7 @@ func eventTests() []test {
 	return []test{
 		{"each change of a status is one event", changesAreEvents},
 		{"an event has the state at the commit", eventHasState},
+		{"a video becomes playable once", playableOnce},
 		{"nothing is recorded without a webhook that wants it", unwantedEvents},
 		{"a transaction that fails records nothing", rolledBackEvents},
 		{"the process is told of events", eventsAreNotified},
@@ -100,7 +101,6 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 		func(tx *store.Tx) error {
 			return tx.MoveVideo(ctx, v.ID, video.Fail, video.Failf(video.Corrupt, "Broken."))
 		},
-		func(tx *store.Tx) error { tx.Emit(video.EventPlayable, v.ID); return nil },
 		func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) },
 		func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) },
 		func(tx *store.Tx) error {
@@ -120,12 +120,28 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 	}
 	want := []video.EventType{
 		video.EventUploadCompleted, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady, video.EventReady, video.EventFailed,
-		video.EventPlayable, video.EventDeleted, video.EventFailed, video.EventFailed, video.EventDeleted,
+		video.EventDeleted, video.EventFailed, video.EventFailed, video.EventDeleted,
 	}
 	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	_ = removed
+}
+
+// A video that is played while it is encoded becomes playable once.
+func playableOnce(t *testing.T, st *store.Store) {
+	h := hook(t, st)
+	v := stored(t, st, video.Processing, "720p", "360p")
+	change(t, st, func(tx *store.Tx) error {
+		return tx.SetFindings(t.Context(), v.ID, store.Findings{Playable: noon})
+	})
+	change(t, st, func(tx *store.Tx) error {
+		return tx.MoveResolution(t.Context(), v.Resolutions[0].ID, video.Ready, nil)
+	})
+	want := []video.EventType{video.EventPlayable, video.EventResolutionReady}
+	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
 }
 
 func wantTrue(ok bool) error {
