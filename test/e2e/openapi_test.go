@@ -133,6 +133,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	s := shared(t)
 	d := describe(t, s)
 	t.Run("successes", func(t *testing.T) { describedSuccesses(s.in(t), d) })
+	t.Run("webhooks", func(t *testing.T) { describedWebhooks(s.in(t), d) })
 	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
 	d.checkCoverage(t)
 }

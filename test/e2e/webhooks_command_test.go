@@ -111,3 +111,36 @@ func TestWebhooksOnTheCommandLine(t *testing.T) {
 	run(1, "rm", h.ID)
 	run(2, "listen", "--forward=nonsense")
 }
+
+// describedWebhooks tries every operation on webhooks.
+func describedWebhooks(s *server, d *description) {
+	const (
+		all, one, delivery = "/api/webhook", "/api/webhook/{id}", "/api/webhook/delivery/{id}"
+		nobody             = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+	)
+	h := decode[hook](s.t, d.ask(s, 201, "POST", all, "", map[string]any{"pull": true, "events": hookEvents}), 201)
+	d.ask(s, 200, "GET", all, "", nil)
+	d.ask(s, 200, "GET", one, h.ID, nil)
+	d.ask(s, 200, "PATCH", one, h.ID, map[string]any{"description": "ours", "events": []string{}})
+	d.ask(s, 200, "POST", one+"/rotate-secret", h.ID, nil)
+	d.ask(s, 202, "POST", one+"/test", h.ID, nil)
+	fetched := decode[struct {
+		Events []struct{ DeliveryID, Receipt string }
+	}](s.t, d.ask(s, 200, "POST", one+"/fetch", h.ID, nil), 200).Events
+	if len(fetched) != 1 {
+		s.t.Fatalf("fetched %v; want the test", fetched)
+	}
+	id := fetched[0].DeliveryID
+	d.ask(s, 200, "POST", delivery+"/report", id, map[string]any{"receipt": fetched[0].Receipt, "status": 200, "milliseconds": 3})
+	d.ask(s, 409, "POST", delivery+"/report", id, map[string]any{"receipt": fetched[0].Receipt, "status": 200})
+	d.ask(s, 200, "GET", one+"/deliveries", h.ID, nil)
+	d.ask(s, 202, "POST", delivery+"/replay", id, nil)
+	d.ask(s, 200, "PATCH", one, h.ID, map[string]any{"enabled": false})
+	d.ask(s, 409, "POST", one+"/test", h.ID, nil)
+	d.ask(s, 409, "POST", delivery+"/replay", id, nil)
+	d.ask(s, 400, "POST", all, "", map[string]any{"url": "https://10.0.0.1"})
+	d.ask(s, 404, "GET", one, nobody, nil)
+	d.ask(s, 404, "POST", delivery+"/replay", nobody, nil)
+	d.ask(s, 200, "DELETE", one, h.ID, nil)
+	d.ask(s, 404, "DELETE", one, h.ID, nil)
+}
