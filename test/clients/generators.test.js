@@ -33,12 +33,13 @@ async function flow(name) {
 
 const ready = "ready ready number\n";
 
-test("openapi-typescript and hey-api", async () => {
+test("openapi-typescript, hey-api and our own client", async () => {
   await run("node_modules/.bin/openapi-typescript", [description, "-o", "gen/schema.ts"]);
   await run("node_modules/.bin/openapi-ts", ["-i", description, "-o", "gen/hey", "-p", "@hey-api/client-fetch", "@hey-api/typescript", "@hey-api/sdk"]);
   await run("node_modules/.bin/tsc", ["-p", "."]);
   assert.equal(await flow("flow-openapi-typescript"), ready);
   assert.equal(await flow("flow-hey-api"), ready);
+  assert.equal(await flow("flow-spool-client"), ready);
 });
 
 test("oapi-codegen", async () => {

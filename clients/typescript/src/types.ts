@@ -49,7 +49,8 @@ export type Upload = Schemas["Upload"];
 
 /** What an upload needs: the answer to create, or the part of it that you hand to a browser. */
 export interface UploadTarget {
-  uploadUrl: string;
+  /** Absent where the server fetches the file itself. */
+  uploadUrl?: string;
   contentType: string;
   tusUrl?: string;
   maxUploadBytes?: number;

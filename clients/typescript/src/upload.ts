@@ -29,17 +29,18 @@ const version = { "Tus-Resumable": "1.0.0" };
  * after a reload of the page or a restart of the process.
  */
 export async function uploadFile(target: UploadTarget, file: Blob, options: UploadOptions = {}): Promise<void> {
+  if (!target.uploadUrl) throw new SpoolError("nothing_to_upload", "The server fetches the file of this video itself.");
   const small = file.size <= Math.min(options.putBytes ?? 16 * mebi, target.maxUploadBytes ?? Infinity);
-  if (small || !target.tusUrl) await put(target, file, options);
+  if (small || !target.tusUrl) await put(target.uploadUrl, target.contentType, file, options);
   else await new Resumable(target.tusUrl, file, options).run();
   options.onProgress?.(file.size, file.size);
 }
 
-async function put(target: UploadTarget, file: Blob, { signal, onProgress, retries = 8 }: UploadOptions): Promise<void> {
+async function put(url: string, contentType: string, file: Blob, { signal, onProgress, retries = 8 }: UploadOptions): Promise<void> {
   const sent = (bytes: number) => onProgress?.(Math.min(bytes, file.size), file.size);
   // Nothing of a PUT that broke off is stored, so it may be repeated.
   const again = (error: SpoolError) => error.transient || ["upload_interrupted", "upload_stalled"].includes(error.code);
-  await withRetries(() => send("PUT", target.uploadUrl, { headers: { "Content-Type": target.contentType }, body: file, signal, sent }), retries, signal, again);
+  await withRetries(() => send("PUT", url, { headers: { "Content-Type": contentType }, body: file, signal, sent }), retries, signal, again);
 }
 
 /** An upload with tus 1.0. */
