@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-container test-systemd test-arm64 lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ test-cluster: deps-test ## Break a fleet of real processes in every way we know
 
 test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose
 	$(GO) test -C test/packaging -count=1 ./...
+
+# It needs Node and npm, and downloads what package-lock.json and go.sum name.
+test-clients: deps-test build ## Run our TypeScript client, Uppy, tus-js-client and what client generators make against the real server
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run generate && git diff --exit-code src/openapi.gen.ts && npm test
+	cd test/clients && npm ci --no-audit --no-fund && npm test
 
 # The first time it makes its images, which takes minutes. They stay, as localhost/spool-test/….
 test-container: deps-container ## Build the images and run the services of the compose file with podman; send a film through (root)

@@ -145,6 +145,7 @@ func New(services Services, config Config) (*API, error) {
 	for _, unused := range []string{"ErrorModel", "ErrorDetail"} {
 		delete(h.OpenAPI().Components.Schemas.Map(), unused)
 	}
+	nameEnums(h.OpenAPI())
 	spec, err := json.MarshalIndent(h.OpenAPI(), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the OpenAPI description: %w", err)
@@ -185,7 +186,7 @@ func humaConfig() huma.Config {
 	c.OpenAPIPath = ""  // Register serves it, without authentication and indented
 	c.SchemasPath = ""
 	c.AllowAdditionalPropertiesByDefault = true // fields are added over time; clients must ignore unknown ones
-	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	c.Components.Schemas = huma.NewMapRegistry(schemaPrefix, schemaName)
 	c.Info.Description = "Upload videos, have them transcoded to MP4, play them back."
 	c.Servers = []*huma.Server{{URL: "/"}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -243,11 +243,14 @@ func TestDescriptionHasTheLimitsOfTheDomain(t *testing.T) {
 		Components struct {
 			SecuritySchemes map[string]struct{ Type, In, Name string }
 			Schemas         map[string]struct {
+				Enum       []string
 				Properties map[string]struct {
-					Enum      []video.Status
+					Ref       string `json:"$ref"`
 					MaxLength int
 					MaxItems  int
-					Items     struct{ Enum []video.Name }
+					Items     struct {
+						Ref string `json:"$ref"`
+					}
 				}
 			}
 		}
@@ -262,13 +265,20 @@ func TestDescriptionHasTheLimitsOfTheDomain(t *testing.T) {
 	if s := doc.Components.SecuritySchemes["apiKey"]; s.Type != "apiKey" || s.In != "header" || s.Name != "X-API-KEY" || doc.Security[0]["apiKey"] == nil {
 		t.Errorf("the security scheme is %+v, used %v", s, doc.Security)
 	}
-	draft := doc.Components.Schemas["NewVideo"].Properties
-	if !slices.Equal(draft["resolutions"].Items.Enum, video.Names) || draft["filename"].MaxLength != video.MaxFilename || draft["title"].MaxLength != video.MaxTitle || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
+	schemas := doc.Components.Schemas
+	draft := schemas["NewVideo"].Properties
+	if draft["resolutions"].Items.Ref != schemaPrefix+nameSchema || draft["filename"].MaxLength != video.MaxFilename || draft["title"].MaxLength != video.MaxTitle || draft["thumbnailTimestampsSeconds"].MaxItems != video.MaxThumbnails {
 		t.Errorf("the limits described are %+v", draft)
 	}
-	for _, name := range []string{"Video", "Resolution", "ResolutionStatus", "VideoState", "ResolutionState"} {
-		if got := doc.Components.Schemas[name].Properties["status"].Enum; !slices.Equal(got, video.Statuses) {
-			t.Errorf("the statuses of %s are %v", name, got)
+	for _, name := range []string{"Video", "Resolution", "ResolutionStatus", "VideoState", "ResolutionState", "Report"} {
+		if got := schemas[name].Properties["status"].Ref; got != schemaPrefix+statusSchema {
+			t.Errorf("the status of %s is a %s", name, got)
 		}
+	}
+	if got := schemas[statusSchema].Enum; fmt.Sprint(got) != fmt.Sprint(video.Statuses) {
+		t.Errorf("the statuses are %v", got)
+	}
+	if got := schemas[nameSchema].Enum; fmt.Sprint(got) != fmt.Sprint(video.Names) {
+		t.Errorf("the resolutions are %v", got)
 	}
 }

@@ -19,8 +19,8 @@ type (
 		ID string `path:"id" format:"uuid" doc:"The id of the video."`
 	}
 	privatePath struct {
-		ID                string `path:"id" format:"uuid" doc:"The id of the video."`
-		ExpirationSeconds string `path:"expirationSeconds" pattern:"^[1-9][0-9]{0,7}$" doc:"How long the signed URLs stay valid: 1 to 31536000 seconds." example:"3600"`
+		ID                string   `path:"id" format:"uuid" doc:"The id of the video."`
+		ExpirationSeconds lifetime `path:"expirationSeconds" doc:"How long the signed URLs stay valid: 1 to 31536000 seconds." example:"3600"`
 	}
 	resolutionPath struct {
 		ID string `path:"id" format:"uuid" doc:"The id of the resolution, not of the video."`
@@ -152,7 +152,7 @@ func (a *API) privateVideo(ctx context.Context, c *call, in *privatePath) (*answ
 // parsePrivate parses both parameters, so that faults of both are reported.
 func parsePrivate(in *privatePath) (video.ID, time.Duration, error) {
 	id, err := video.ParseID("id", in.ID)
-	ttl, faults := parseExpiration(in.ExpirationSeconds)
+	ttl, faults := parseExpiration(string(in.ExpirationSeconds))
 	if faults = slices.Concat(faultsIn(err), faults); len(faults) > 0 {
 		return "", 0, video.InvalidFields(faults...)
 	}

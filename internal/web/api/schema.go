@@ -44,7 +44,7 @@ func (byName[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type:                 huma.TypeObject,
 		AdditionalProperties: r.Schema(reflect.TypeFor[T](), true, ""),
-		Extensions:           map[string]any{"propertyNames": map[string]any{"enum": video.Names}},
+		Extensions:           map[string]any{"propertyNames": map[string]any{"$ref": schemaPrefix + nameSchema}},
 	}
 }
 
@@ -54,6 +54,15 @@ type resolutionName string
 // Schema allows the names of package video.
 func (resolutionName) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: enum(video.Names)}
+}
+
+// lifetime is a number of seconds in a path. It is a string here, because the handler says more
+// about a wrong number than huma would.
+type lifetime string
+
+// Schema describes a whole number.
+func (lifetime) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int32", Minimum: new(1.0), Maximum: new(float64(maxExpirationSeconds))}
 }
 
 // enum returns values as huma wants them.

@@ -15,7 +15,7 @@ func TestNothingIsWrittenAfterADeletion(t *testing.T) {
 		send   func(u *upload) reply
 	}{
 		"a PATCH":  {".part", func(u *upload) reply { return u.send("PATCH", bytes.NewReader(u.whole[:mib]), patchHeaders(0)...) }},
-		"the POST": {".info", func(u *upload) reply { return u.send("POST", nil, "Upload-Length", "10") }},
+		"the POST": {".info", func(u *upload) reply { return u.send("POST", nil, "Upload-Length", "10", "Upload-Replace", "true") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

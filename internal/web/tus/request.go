@@ -17,6 +17,7 @@ type request struct {
 	resumable uploads.Resumable
 	lease     uploads.Lease
 	length    int64 // of the body; -1 if the client does not say
+	replaces  bool  // the client knows that it replaces another upload
 	err       error // why it failed, unless tusd itself rejected it
 	values    context.Context
 }

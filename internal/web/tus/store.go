@@ -40,13 +40,16 @@ type uploadStore struct {
 	storage  Storage
 }
 
-// NewUpload starts the upload of a video. It replaces an earlier one.
+// NewUpload starts the upload of a video. It replaces an earlier one of the same length.
 func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upload, error) {
 	q := requestOf(ctx)
 	ctx = q.context(ctx)
 	length := info.Size
 	if info.SizeIsDeferred {
 		length = -1
+	}
+	if err := s.checkReplaced(ctx, q, info); err != nil {
+		return nil, q.fail(err)
 	}
 	if err := s.services.Uploads.BeginResumable(ctx, q.resumable, length); err != nil {
 		return nil, q.fail(err)
@@ -60,6 +63,28 @@ func (s *uploadStore) NewUpload(ctx context.Context, info handler.FileInfo) (han
 		return nil, q.fail(err)
 	}
 	return &upload{Upload: inner, uploadStore: s, request: q}, nil
+}
+
+// checkReplaced returns an error if a new upload would replace one of another length: that is
+// probably another file, whose client would not learn that it is lost.
+func (s *uploadStore) checkReplaced(ctx context.Context, q *request, info handler.FileInfo) error {
+	if q.replaces {
+		return nil
+	}
+	earlier, err := s.storage.open(ctx, q.resumable.Key)
+	if errors.Is(err, handler.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	known, err := earlier.GetInfo(ctx)
+	if err != nil || known.Size == info.Size && known.SizeIsDeferred == info.SizeIsDeferred {
+		return err
+	}
+	return &video.Error{Kind: video.Conflict, Code: "upload_exists",
+		Msg: "Another file is being uploaded to this address, or was: its length differs. Each file needs a video, and an address, of its own. " +
+			"To replace the other file, send the header " + headerReplace + ": true."}
 }
 
 // GetUpload returns the upload that the URL of the request is for.

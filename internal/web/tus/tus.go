@@ -14,6 +14,8 @@
 //   - Complete means in place. tusd calls an upload complete when it has all bytes.
 //     Here HEAD says so only when the file is where complete-upload expects it, and
 //     puts it there if a crash or a storage error prevented that; see upload.GetInfo.
+//   - One file per URL. Clients that are given one URL for several files would lose all but
+//     the last, so a POST with another length is refused, unless it says that it replaces.
 //   - One request at a time per upload. Each holds an upload lease, across
 //     processes. The later request wins, because the connection of the earlier one
 //     may be dead: the earlier stores what it has and ends.
@@ -88,6 +90,9 @@ const (
 	version    = "1.0.0"
 	extensions = "creation,creation-with-upload,creation-defer-length,termination,expiration"
 
+	// headerReplace is our own: a creation that means to replace an upload of another length says so.
+	headerReplace = "Upload-Replace"
+
 	// storeTimeout is how long storing the bytes of a broken connection may take.
 	storeTimeout = time.Minute
 )
@@ -141,7 +146,7 @@ func (s *server) options(w http.ResponseWriter, _ *http.Request) {
 	allowOrigins(h)
 	h.Set("Access-Control-Allow-Methods", "POST, HEAD, PATCH, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Defer-Length, "+
-		"Upload-Metadata, X-HTTP-Method-Override, X-Request-Id, X-Requested-With")
+		"Upload-Metadata, "+headerReplace+", X-HTTP-Method-Override, X-Request-Id, X-Requested-With")
 	h.Set("Access-Control-Max-Age", "86400")
 	h.Set("Tus-Extension", extensions)
 	h.Set("Tus-Max-Size", strconv.FormatInt(s.config.MaxBytes, 10))
@@ -190,7 +195,8 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	s.handle(w, r, in, &request{resumable: resumable, lease: lease, length: r.ContentLength})
+	replaces, _ := strconv.ParseBool(r.Header.Get(headerReplace)) // anything else is no
+	s.handle(w, r, in, &request{resumable: resumable, lease: lease, length: r.ContentLength, replaces: replaces})
 }
 
 // checkHeaders rejects what tusd would misunderstand: it would store a part of a

@@ -39,7 +39,8 @@ async function startOrResume(url, file, signal) {
   } catch (error) {
     if (error.status !== 404) throw error;
   }
-  await send("POST", url, { headers: { ...version, "Upload-Length": String(file.size) }, signal });
+  // The URL is that of this file: one of another length was this file before it changed.
+  await send("POST", url, { headers: { ...version, "Upload-Length": String(file.size), "Upload-Replace": "true" }, signal });
   return 0;
 }
 

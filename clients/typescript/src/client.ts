@@ -1,0 +1,134 @@
+import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
+import type {
+  Caption, CompletedUpload, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  VideoPatch, VideoState,
+} from "./types.js";
+import { type UploadOptions, uploadFile } from "./upload.js";
+import { type WaitOptions, waitUntilReady } from "./wait.js";
+import { Webhooks } from "./webhooks.js";
+
+/** A client of one server. Its methods throw a SpoolError. */
+export class Spool {
+  readonly webhooks: Webhooks;
+  readonly #http: Http;
+
+  constructor(connection: Connection) {
+    this.#http = new Http(connection);
+    this.webhooks = new Webhooks(this.#http);
+  }
+
+  /** Creates a video. It may be repeated: a repetition with the same idempotencyKey returns the same video. */
+  create(video: NewVideo, options: Call & { idempotencyKey?: string } = {}): Promise<Upload> {
+    const { idempotencyKey = randomKey(), ...call } = options;
+    return this.#http.request("POST", "/api/video", { ...call, json: video, headers: { "Idempotency-Key": idempotencyKey } });
+  }
+
+  /** Uploads the file of a video, or the rest of it, and completes the upload. */
+  async upload(video: UploadTarget & { id: string }, file: Blob, options: UploadOptions = {}): Promise<CompletedUpload> {
+    await uploadFile(video, file, options);
+    return this.completeUpload(video.id, options.signal ? { signal: options.signal } : {});
+  }
+
+  /** Has the uploaded file checked and transcoded. */
+  completeUpload(id: string, call: Call = {}): Promise<CompletedUpload> {
+    return this.#video("POST", id, "/complete-upload", call);
+  }
+
+  /** Waits until a video is ready. Throws a VideoFailedError if it fails. */
+  waitUntilReady(id: string, options: WaitOptions = {}): Promise<VideoState> {
+    return waitUntilReady(this.#http, id, options);
+  }
+
+  /** The state of a video, without the URLs of its files. */
+  get(id: string, call: Call = {}): Promise<VideoState> {
+    return this.#video("GET", id, "", call);
+  }
+
+  /** A public video with its URLs, which never change. */
+  getPublic(id: string, call: Call = {}): Promise<Video> {
+    return this.#video("GET", id, "/public", call);
+  }
+
+  /** A private video with signed URLs, which are valid for so many seconds. */
+  getPrivate(id: string, expirationSeconds: number, call: Call = {}): Promise<Video> {
+    return this.#video("GET", id, `/private/${expirationSeconds}`, call);
+  }
+
+  /** How a video was converted, and why. */
+  report(id: string, call: Call = {}): Promise<Report> {
+    return this.#video("GET", id, "/report", call);
+  }
+
+  /** All videos that fit, newest first. */
+  async *list(filter: ListFilter = {}, call: Call = {}): AsyncGenerator<VideoState> {
+    for (let cursor: string | undefined; ;) {
+      const page = await this.listPage({ ...filter, ...(cursor && { cursor }) }, call);
+      yield* page.videos;
+      if (!page.nextCursor) return;
+      cursor = page.nextCursor;
+    }
+  }
+
+  /** One page of the list. A page of a search by metadata may be empty and have a next one. */
+  listPage(filter: ListFilter & { cursor?: string } = {}, call: Call = {}): Promise<VideoPage> {
+    const { metadata = {}, ...query } = filter;
+    const labels = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, String(value)]));
+    return this.#http.request("GET", "/api/video", { ...call, query: { ...query, ...labels } });
+  }
+
+  /** Changes the title or replaces the metadata. */
+  patch(id: string, change: VideoPatch, call: Call = {}): Promise<VideoState> {
+    return this.#video("PATCH", id, "", { ...call, json: change });
+  }
+
+  delete(id: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, "", call);
+  }
+
+  addResolution(id: string, resolution: ResolutionName, call: Call = {}): Promise<VideoState> {
+    return this.#video("POST", id, "/resolutions", { ...call, json: { resolution } });
+  }
+
+  /** Tries a failed resolution again; its id is in the resolutions of the video. */
+  retry(resolutionId: string, call: Call = {}): Promise<VideoState> {
+    return this.#http.request("POST", `/api/video/resolution/${segment(resolutionId)}/retry`, call);
+  }
+
+  deleteResolution(resolutionId: string, call: Call = {}): Promise<void> {
+    return this.#http.request("DELETE", `/api/video/resolution/${segment(resolutionId)}`, call);
+  }
+
+  /** Adds or replaces captions: WebVTT, or SubRip with the type application/x-subrip. */
+  putCaptions(
+    id: string, language: string, captions: string | Blob,
+    options: Call & { label?: string; kind?: "subtitles" | "captions"; contentType?: string } = {},
+  ): Promise<Caption | undefined> {
+    const { label, kind, contentType = "text/vtt", ...call } = options;
+    return this.#video("PUT", id, `/captions/${segment(language)}`, {
+      ...call, body: captions, headers: { "Content-Type": contentType }, query: { label, kind },
+    });
+  }
+
+  deleteCaptions(id: string, language: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, `/captions/${segment(language)}`, call);
+  }
+
+  /** A token with which a browser follows this one video, without the API key. */
+  createToken(id: string, expiresIn = 3600, call: Call = {}): Promise<Token> {
+    return this.#video("POST", id, "/token", { ...call, json: { expiresIn } });
+  }
+
+  /** Tries again to fetch the file of a video that was created with sourceUrl. */
+  retryImport(id: string, call: Call = {}): Promise<VideoState> {
+    return this.#video("POST", id, "/import", call);
+  }
+
+  /** What your tenant uses and may use. */
+  usage(call: Call = {}): Promise<Usage> {
+    return this.#http.request("GET", "/api/usage", call);
+  }
+
+  #video<T>(method: string, id: string, rest: string, options: Parameters<Http["request"]>[2]): Promise<T> {
+    return this.#http.request<T>(method, `/api/video/${segment(id)}${rest}`, options);
+  }
+}

@@ -1,0 +1,132 @@
+// The words of the API. What docs/openapi.json describes comes from there; members that older
+// servers do not have are optional.
+
+import type { components } from "./openapi.gen.js";
+
+type Schemas = components["schemas"];
+
+export type VideoStatus = Schemas["VideoStatus"];
+export type ResolutionName = Schemas["ResolutionName"];
+export type Failure = Schemas["Failure"];
+export type Report = Schemas["Report"];
+export type Usage = Schemas["Usage"];
+export type Problem = Schemas["Problem"];
+export type Fault = Schemas["Fault"];
+export type Resolution = Schemas["Resolution"];
+export type ResolutionState = Schemas["ResolutionState"];
+export type CompletedUpload = Schemas["CompletedUpload"];
+
+/** What every view of a video may have beside its described members. */
+interface Extras {
+  /** The title that pages show. */
+  title?: string;
+  /** Whether hlsUrl and dashUrl play from the beginning now. */
+  playable?: boolean;
+  captions?: Caption[];
+}
+
+/** A video to create. */
+export type NewVideo = Schemas["NewVideo"] & {
+  title?: string;
+  /** Spool fetches the file from here; there is nothing to upload then. */
+  sourceUrl?: string;
+  codecs?: ("h264" | "av1")[];
+};
+
+/** The state of a video, without the URLs of its files. */
+export type VideoState = Schemas["VideoState"] & Extras & { importProgress?: number };
+
+/** A video with the URLs of its files. */
+export type Video = Schemas["Video"] & Extras & {
+  storyboardUrl?: string;
+  previewUrl?: string;
+  embedUrl?: string;
+  watchUrl?: string;
+};
+
+/** A video that waits for its file. */
+export type Upload = Schemas["Upload"];
+
+/** What an upload needs: the answer to create, or the part of it that you hand to a browser. */
+export interface UploadTarget {
+  /** Absent where the server fetches the file itself. */
+  uploadUrl?: string;
+  contentType: string;
+  tusUrl?: string;
+  maxUploadBytes?: number;
+}
+
+export interface VideoPatch {
+  title?: string;
+  /** Replaces all metadata; null removes it. */
+  customMetadata?: Record<string, unknown> | null;
+}
+
+export interface VideoPage {
+  videos: VideoState[];
+  nextCursor?: string;
+}
+
+export interface ListFilter {
+  status?: VideoStatus;
+  /** Only videos whose customMetadata has these values. */
+  metadata?: Record<string, string | number | boolean>;
+  /** Videos for each request, 1 to 100. */
+  limit?: number;
+}
+
+export interface Caption {
+  language: string;
+  label?: string;
+  kind?: string;
+  source?: string;
+  url?: string;
+}
+
+export interface Token {
+  token: string;
+  expiresAt: string;
+}
+
+export type WebhookEventType =
+  | "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready"
+  | "video.failed" | "video.deleted" | "webhook.test";
+
+/** The body of a webhook. */
+export interface WebhookEvent {
+  type: WebhookEventType;
+  timestamp: string;
+  data: VideoState;
+}
+
+export interface Webhook {
+  id: string;
+  url: string;
+  /** The types that are sent; empty: all. */
+  events: string[];
+  description?: string;
+  enabled: boolean;
+  createdAt: string;
+}
+
+export interface NewWebhook {
+  url: string;
+  events?: WebhookEventType[];
+  description?: string;
+}
+
+export interface WebhookPatch extends Partial<NewWebhook> {
+  enabled?: boolean;
+}
+
+export type DeliveryState = "pending" | "delivered" | "failed";
+
+export interface Delivery {
+  id: string;
+  eventId: string;
+  type: string;
+  videoId?: string;
+  state: DeliveryState;
+  attempts: { at: string; status?: number; error?: string; milliseconds?: number }[];
+  nextAttemptAt?: string | null;
+}
