@@ -24,7 +24,7 @@ func TestPutCaptions(t *testing.T) {
 		{testKey, true, 200, `{"language":"en","label":"English","kind":"subtitles","source":"uploaded","url":"http://example.com/captions-en-1.vtt"}`},
 		{writeKey, false, 201, `{"language":"en","label":"English","kind":"subtitles","source":"uploaded"}`},
 	} {
-		f := &fakeService{repeated: tt.replaced}
+		f := &fakeService{replaced: tt.replaced}
 		r := request("PUT", captionsURL+"?label=a%20b&kind=captions", "WEBVTT\n")
 		r.Header.Set("Content-Type", "text/vtt; charset=utf-8")
 		r.Header.Set("X-API-KEY", tt.key)

@@ -51,6 +51,7 @@ type fakeService struct {
 	limit      int
 	calls      int
 	repeated   bool
+	replaced   bool // captions
 	captions   captions.Upload
 }
 
@@ -114,7 +115,7 @@ func (f *fakeService) Put(_ context.Context, by auth.Actor, id video.ID, u capti
 	f.captions.Text = bytes.Clone(u.Text)
 	v := testVideo(true, video.Ready)
 	v.Files = []video.File{{Name: "captions-en-1.vtt", Kind: video.SubtitlesKind, Language: "en", Label: "English", Source: video.Uploaded}}
-	return v, v.Files[0], !f.repeated, f.err
+	return v, v.Files[0], !f.replaced, f.err
 }
 
 func (f *fakeService) Delete(_ context.Context, by auth.Actor, id video.ID, language string) error {

@@ -15,7 +15,7 @@ import (
 func TestKey(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
-		testKey:  `{"id":"k1","tenant":"default","scopes":["read","write","delete"]}`,
+		testKey:  `{"id":"k1","tenant":"default","scopes":["read","write","delete","admin"]}`,
 		writeKey: `{"id":"k3","tenant":"default","scopes":["write"]}`,
 	} {
 		r := request("GET", "/api/key", "")

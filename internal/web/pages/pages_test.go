@@ -176,7 +176,7 @@ func TestPagesOfVideosThatCannotBePlayed(t *testing.T) {
 		video.Fail:          "The file is not a film &amp; not a picture.",
 	} {
 		info := ready()
-		info.Video.Status, info.Resolutions, info.Settled = status, nil, status == video.Fail
+		info.Video.Status, info.Video.Resolutions, info.Resolutions, info.Settled = status, nil, nil, status == video.Fail
 		if status == video.Fail {
 			info.Video.Failure = &video.Failure{Code: "not_a_video", Message: "The file is not a film & not a picture."}
 		}
