@@ -15,6 +15,13 @@
 // task that runs twice does no harm, and of two workers that finish the last two chunks exactly one
 // sees that nothing is open, and enqueues the assembly.
 //
+// # Playing while encoding
+//
+// A plan may say that a video is played while it is encoded (video.Early). Its small renditions are
+// encoded first, then the large ones, and each set is assembled when its own parts are done. VideoParts
+// and AudioParts say what is there. A part that counts is never written again: each execution of a task
+// stores its files under a name of its own, and the step says whose count.
+//
 // # Publishing
 //
 // A rendition file is stored under work/ first, then linked to its playback key (copied, in a bucket)

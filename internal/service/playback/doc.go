@@ -22,6 +22,14 @@
 // Neither playlists nor segments exist as objects in a bucket, so they are always served from this
 // process, also where rendition files are redirected to the storage.
 //
+// # While a video is encoded
+//
+// Of a video that is playable before its rendition files are there, the same files are made from the
+// parts that are done. Which those are, only the database knows, so it is asked at every such request:
+// a deletion takes effect at once here, too. A segment is the same, to the byte, as that of the
+// finished file (mp4.GrowingVideo), so nobody notices when the file takes over and the parts are
+// removed.
+//
 // # A slow storage
 //
 // A storage that does not answer within openTimeout is unavailable. Work can wait for it; a viewer
