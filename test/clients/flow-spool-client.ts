@@ -1,13 +1,12 @@
 // create → upload → complete → ready with our own client, in TypeScript.
 
-import { openAsBlob } from "node:fs";
-
 import { type NewVideo, Spool, SpoolError } from "@spool-video/client";
+import { openFile } from "@spool-video/client/node";
 
 const spool = new Spool({ server: process.env.SPOOL!, apiKey: process.env.KEY! });
 const draft: NewVideo = { filename: "a.mp4", resolutions: ["144p"], isPublic: true };
 const video = await spool.create(draft);
-await spool.upload(video, await openAsBlob(process.env.CLIP!));
+await spool.upload(video, await openFile(process.env.CLIP!));
 await spool.waitUntilReady(video.id);
 const ready = await spool.getPublic(video.id);
 const one = ready.resolutions["144p"];

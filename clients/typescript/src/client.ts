@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -24,7 +24,7 @@ export class Spool {
   }
 
   /** Uploads the file of a video, or the rest of it, and completes the upload. */
-  async upload(video: UploadTarget & { id: string }, file: Blob, options: UploadOptions = {}): Promise<CompletedUpload> {
+  async upload(video: UploadTarget & { id: string }, file: FileSource, options: UploadOptions = {}): Promise<CompletedUpload> {
     await uploadFile(video, file, options);
     return this.completeUpload(video.id, options.signal ? { signal: options.signal } : {});
   }

@@ -7,7 +7,7 @@ export class SpoolError extends Error {
   /**
    * @param code a stable word, such as `video_not_found`. This client's own are `network_error` (no
    * answer), `unexpected_answer` (none of Spool's), `invalid_signature` (of a webhook),
-   * `nothing_to_upload` and `video_failed`.
+   * `nothing_to_upload`, `file_changed` and `video_failed`.
    * @param message a sentence for a person.
    * @param status the HTTP status, or 0.
    */

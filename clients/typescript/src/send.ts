@@ -25,7 +25,7 @@ export function send(method: string, url: string, options: Options): Promise<Ans
 async function sendByFetch(method: string, url: string, { headers, body, signal, sent }: Options): Promise<Answer> {
   // A request has no events between its start and its end, so there is one limit for the whole:
   // 64 KiB/s, or as long as a pause may be.
-  const limit = AbortSignal.timeout(1000 * Math.max(stallSeconds, (body?.size ?? 0) / 65536));
+  const limit = AbortSignal.timeout(1000 * Math.max(stallSeconds, Math.ceil((body?.size ?? 0) / 65536)));
   let response: Response;
   let text: string;
   try {

@@ -47,6 +47,12 @@ export type Video = Schemas["Video"] & Extras & {
 /** A video that waits for its file. */
 export type Upload = Schemas["Upload"];
 
+/** A file to upload: a Blob or File of a browser, or what openFile of `@spool-video/client/node` returns. */
+export interface FileSource {
+  readonly size: number;
+  slice(start: number, end: number, type?: string): Blob | Promise<Blob>;
+}
+
 /** What an upload needs: the answer to create, or the part of it that you hand to a browser. */
 export interface UploadTarget {
   /** Absent where the server fetches the file itself. */

@@ -1,7 +1,7 @@
 import { SpoolError } from "./errors.js";
 import { delay, pause, withRetries } from "./retry.js";
 import { send } from "./send.js";
-import type { UploadTarget } from "./types.js";
+import type { FileSource, UploadTarget } from "./types.js";
 
 export interface UploadOptions {
   signal?: AbortSignal;
@@ -24,11 +24,11 @@ const version = { "Tus-Resumable": "1.0.0" };
  * Uploads a file. It needs no API key: the URLs of the target grant the access. Completing the upload
  * is not part of it.
  *
- * Files are read piece by piece: a `File` of a browser, or in Node `await openAsBlob(path)`, needs no
+ * Files are read piece by piece: a `File` of a browser, or in Node that of `openFile(path)`, needs no
  * memory for its content. Call it again with the same target to resume an upload that ended, also
  * after a reload of the page or a restart of the process.
  */
-export async function uploadFile(target: UploadTarget, file: Blob, options: UploadOptions = {}): Promise<void> {
+export async function uploadFile(target: UploadTarget, file: FileSource, options: UploadOptions = {}): Promise<void> {
   if (!target.uploadUrl) throw new SpoolError("nothing_to_upload", "The server fetches the file of this video itself.");
   const small = file.size <= Math.min(options.putBytes ?? 16 * mebi, target.maxUploadBytes ?? Infinity);
   if (small || !target.tusUrl) await put(target.uploadUrl, target.contentType, file, options);
@@ -36,11 +36,12 @@ export async function uploadFile(target: UploadTarget, file: Blob, options: Uplo
   options.onProgress?.(file.size, file.size);
 }
 
-async function put(url: string, contentType: string, file: Blob, { signal, onProgress, retries = 8 }: UploadOptions): Promise<void> {
+async function put(url: string, contentType: string, file: FileSource, { signal, onProgress, retries = 8 }: UploadOptions): Promise<void> {
   const sent = (bytes: number) => onProgress?.(Math.min(bytes, file.size), file.size);
   // Nothing of a PUT that broke off is stored, so it may be repeated.
   const again = (error: SpoolError) => error.transient || ["upload_interrupted", "upload_stalled"].includes(error.code);
-  await withRetries(() => send("PUT", url, { headers: { "Content-Type": contentType }, body: file, signal, sent }), retries, signal, again);
+  const body = await file.slice(0, file.size, contentType);
+  await withRetries(() => send("PUT", url, { headers: { "Content-Type": contentType }, body, signal, sent }), retries, signal, again);
 }
 
 /** An upload with tus 1.0. */
@@ -48,7 +49,7 @@ class Resumable {
   readonly #retries: number;
   readonly #chunk: number;
 
-  constructor(readonly url: string, readonly file: Blob, readonly options: UploadOptions) {
+  constructor(readonly url: string, readonly file: FileSource, readonly options: UploadOptions) {
     this.#retries = options.retries ?? 8;
     this.#chunk = Math.max(1, options.chunkBytes ?? 16 * mebi);
   }
@@ -102,7 +103,7 @@ class Resumable {
     const end = Math.min(offset + this.#chunk, this.file.size);
     const answer = await send("PATCH", this.url, {
       // The type of a slice would be sent by some browsers instead of the header.
-      headers, body: this.file.slice(offset, end, headers["Content-Type"]),
+      headers, body: await this.file.slice(offset, end, headers["Content-Type"]),
       signal: this.options.signal, sent: (bytes) => this.#report(offset + bytes),
     });
     const stands = Number(answer.header("Upload-Offset") ?? NaN);

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
 import { Spool, SpoolError, verifyWebhook } from "../dist/index.js";
-import { apiKey, openAsBlob, Server } from "./server.js";
+import { openFile } from "../dist/node.js";
+import { apiKey, Server } from "./server.js";
 
 const draft = { filename: "clip.mp4", resolutions: ["144p"], isPublic: true };
 let server, spool, paths;
@@ -37,7 +39,7 @@ having("post", "/api/video/{id}/token", "a token follows one video without the k
   assert.equal((await page.get(video.id)).id, video.id);
   assert.equal(await code(page.get(other.id)), "invalid_token");
   const ready = page.waitUntilReady(video.id);
-  await spool.upload(video, await openAsBlob(await server.clip("token.mp4")));
+  await spool.upload(video, await openFile(await server.clip("token.mp4")));
   assert.equal((await ready).status, "ready");
 });
 
@@ -101,8 +103,8 @@ having("post", "/api/webhook", "webhooks are registered, received and verified",
 });
 
 having("post", "/api/video/{id}/import", "a file is fetched by the server", async () => {
-  const clip = await openAsBlob(await server.clip("import.mp4"));
-  const source = createServer(async (_, res) => res.writeHead(200, { "Content-Length": clip.size, "Content-Type": "video/mp4" }).end(Buffer.from(await clip.arrayBuffer())));
+  const clip = await readFile(await server.clip("import.mp4"));
+  const source = createServer((_, res) => res.writeHead(200, { "Content-Length": clip.length, "Content-Type": "video/mp4" }).end(clip));
   source.listen(0, "127.0.0.1");
   await once(source, "listening");
   try {

@@ -3,7 +3,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, mkdtemp, rm, stat, truncate } from "node:fs/promises";
-import { openAsBlob } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,5 +81,3 @@ async function pad(path, bytes) {
   await appendFile(path, head);
   await truncate(path, bytes);
 }
-
-export { openAsBlob };
