@@ -33,7 +33,7 @@ type fleet struct {
 	apis     []*node
 	workers  []*node
 	turn     atomic.Int64 // of the load balancer
-	measured bool         // outputs are compared with their sources in a short run, too
+	measured bool         // see extras
 }
 
 // newFleet returns a fleet without processes, on the database server that the
@@ -79,6 +79,10 @@ func withLine(t testing.TB, f *fleet) option {
 		n.env["SPOOL_DATABASE_URL"] = n.line.URL()
 	}
 }
+
+// extras reports whether finished videos are compared with their sources, and get a storyboard and a
+// preview. In a short run only those tests have them that ask for it.
+func (f *fleet) extras() bool { return !testing.Short() || f.measured }
 
 // api starts a process that answers requests. All of them are started before the
 // first customer comes.
@@ -150,7 +154,7 @@ func (f *fleet) node(role string, number int, options []option) *node {
 	if role == "api" {
 		n.env["SPOOL_API_KEY"] = apiKey
 	}
-	if testing.Short() && !f.measured {
+	if !f.extras() {
 		n.env["SPOOL_MEASURE_QUALITY"] = "false" // a third of the work, and of no interest to most faults
 		n.env["SPOOL_PICTURES"] = "false"
 	}

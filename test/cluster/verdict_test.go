@@ -43,7 +43,7 @@ func (f *fleet) wantVideos(live []*order) {
 // come now.
 func (f *fleet) wantObjects(live []*order) {
 	f.t.Helper()
-	wanted := wantedObjects(live)
+	wanted := wantedObjects(live, f.extras())
 	if slices.Equal(f.listObjects(), wanted) {
 		return
 	}
@@ -65,13 +65,18 @@ func without(a, b []string) []string {
 }
 
 // wantedObjects lists what belongs to the videos. Sources have random names, so
-// their last part is a star.
-func wantedObjects(live []*order) []string {
+// their last part is a star. extras tells whether pictures are made.
+func wantedObjects(live []*order, extras bool) []string {
 	var all []string
 	for _, o := range live {
 		all = append(all, "source/"+o.upload.ID+"/*")
 		place := map[bool]string{true: "public", false: "private"}[o.IsPublic]
 		all = append(all, place+"/"+o.upload.ID+"/poster.jpg")
+		if extras {
+			for _, name := range []string{"preview.webp", "storyboard.vtt", "storyboard-0.jpg"} {
+				all = append(all, place+"/"+o.upload.ID+"/"+name)
+			}
+		}
 		for _, name := range o.Resolutions {
 			all = append(all, place+"/"+o.upload.ID+"/"+name+".mp4")
 			for i := range o.Thumbnails {

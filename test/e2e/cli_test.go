@@ -96,7 +96,7 @@ func TestWrongCommandsAreExplained(t *testing.T) {
 		args, says string
 		code       int
 	}{
-		{"keys create --name=x --scopes=admin", "admin", 2},
+		{"keys create --name=x --scopes=owner", "owner", 2},
 		{"keys create --name=x --expires=yesterday", "yesterday", 2},
 		{"keys create", "--name", 2},
 		{"keys revoke " + nobody, "", 1},

@@ -205,7 +205,7 @@ func TestTheCommandLineResumes(t *testing.T) {
 			t.Errorf("the source has %d bytes and differs from the %d that were sent (%v)", len(stored), len(whole), err)
 		}
 	}
-	if out, _ := outcome(t, s.remote(dir, "ls"), 0); strings.Count(out, "film.mp4") != 1 {
+	if out, _ := outcome(t, s.remote(dir, "ls"), 0); strings.Count(out, "\n") != 2 || !strings.Contains(out, r.ID) { // with the heading
 		t.Errorf("there are several videos: %s", out)
 	}
 	s.deleteVideo(r.ID) // what becomes of it is the subject of other tests

@@ -182,7 +182,7 @@ func (s *server) checkListed(u upload) {
 	if got, want := string(encode(s.t, all[i])), string(encode(s.t, one)); got != want {
 		s.t.Errorf("listed is %s, its state %s", got, want)
 	}
-	read.HLSURL, read.DASHURL, read.PosterURL, read.StoryboardURL, read.PreviewURL = "", "", "", "", ""
+	read.HLSURL, read.DASHURL, read.PosterURL, read.StoryboardURL, read.PreviewURL, read.EmbedURL, read.WatchURL = "", "", "", "", "", "", ""
 	for name, r := range read.Resolutions {
 		r.VideoURL, r.ThumbnailImageURLs = "", nil
 		read.Resolutions[name] = r

@@ -70,7 +70,7 @@ func beFFmpeg(take func()) {
 	args := strings.Join(os.Args[1:], " ")
 	switch {
 	case args == "-encoders":
-		fmt.Fprintln(os.Stderr, "ffmpeg version 1")
+		fmt.Fprintln(os.Stderr, "ffmpeg version 7.1")
 		fmt.Println(" libx264 aac mjpeg ")
 		return
 	case strings.Contains(args, "framecrc"): // a second, with keyframes where they are asked for
