@@ -24,7 +24,7 @@ const (
 // moments of an earlier run.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
-	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 6), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
+	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("%d rounds; repeat their moments with SPOOL_TEST_SEED=%d", rounds, seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 0))
 	s := prepare(t, measured())
