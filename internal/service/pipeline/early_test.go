@@ -18,7 +18,7 @@ import (
 func earlyPlan() *video.Plan {
 	p := servicetest.Plan("720p", "240p")
 	p.Duration = 80 * time.Second
-	p.Chunks = []video.Chunk{{End: 6000, Seek: video.NoSeek}, {Start: 6000, End: 12000}, {Start: 12000, End: video.Forever}}
+	p.Chunks = []video.Chunk{{End: 6000, Seek: video.NoSeek, Frames: 5}, {Start: 6000, End: 12000, Frames: 5}, {Start: 12000, End: video.Forever, Frames: 5}}
 	p.Early = &video.Early{Large: 1, Delay: 80, Pieces: []int64{1406}}
 	return p
 }
@@ -96,6 +96,25 @@ func TestSmallRenditionsAreReadyFirst(t *testing.T) {
 	b.Must(b.Purge(t.Context(), b.id))
 	if keys := b.Objects(); slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, "work/") }) {
 		t.Errorf("objects = %v; want no chunk files", keys)
+	}
+}
+
+// The large renditions may be complete before the small ones: the chunk that is still open is not lost.
+func TestLargeRenditionsThatAreCompleteFirst(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.audio(0)
+	b.audio(1)
+	b.small(0)
+	b.small(1)
+	for chunk := range 3 {
+		b.large(chunk)
+	}
+	b.Publish(b.id, 0)
+	b.small(2)
+	b.Publish(b.id, 1)
+	if v := b.Video(b.id); v.Status != video.Ready || len(v.Warnings) > 0 {
+		t.Errorf("the video is %s with the warnings %v; want none", v.Status, v.Warnings)
 	}
 }
 

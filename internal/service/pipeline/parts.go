@@ -166,12 +166,13 @@ func assembleTasks(v video.Video, renditions []int) []queue.Task {
 	return tasks
 }
 
-// verdict returns the warnings about a video whose chunks and audio are done.
+// verdict returns the warnings about a video of which at least one set of renditions has all chunks and
+// the audio. The other set may have open ones, so a chunk has the frames that either of them found.
 func verdict(v video.Video, steps []store.Step) []video.Warning {
 	frames := make([]int, len(v.Plan.Chunks))
-	for _, s := range steps {
-		if queue.Kind(s.Kind) == queue.Encode && s.Number < len(frames) {
-			frames[s.Number] = int(s.Frames)
+	for _, kind := range []queue.Kind{queue.Encode, queue.Large} {
+		for n, s := range stepsOf(kind, steps, len(frames)) {
+			frames[n] = max(frames[n], int(s.Frames))
 		}
 	}
 	audio := AudioParts(v, steps)
