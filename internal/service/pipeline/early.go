@@ -106,10 +106,14 @@ const (
 	spare = 0.9
 )
 
-// notePlayable records that a video can be played while it is encoded, as soon as that is so.
+// notePlayable records that a video can be played while it is encoded, as soon as that is so. The
+// resolutions that could be played may have been deleted since the plan was made.
 func (t *Tasks) notePlayable(ctx context.Context, tx *store.Tx, v video.Video, steps []store.Step) error {
 	now := t.clock.Now()
 	if !v.PlayableAt.IsZero() || !playable(v, steps, now) {
+		return nil
+	}
+	if v.PlayableAt = now; !v.Playable() {
 		return nil
 	}
 	tx.OnCommit(func() { t.passes.log.InfoContext(ctx, "video playable", "video", v.ID) })

@@ -132,6 +132,19 @@ func TestASlowVideoIsPlayableLater(t *testing.T) {
 	b.playable(true)
 }
 
+// What is played early are the small renditions, and nobody wants those of this video any more.
+func TestAVideoWithoutSmallResolutionsIsNotPlayable(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.Must(b.DeleteResolution(t.Context(), b.By, b.Video(b.id).Resolutions[1].ID))
+	b.audio(0)
+	b.small(0)
+	b.small(1)
+	if v := b.Video(b.id); v.Playable() || !v.PlayableAt.IsZero() {
+		t.Errorf("the video is playable: %t, since %s", v.Playable(), v.PlayableAt)
+	}
+}
+
 func TestTheFilesOfAChunkNeverChange(t *testing.T) {
 	t.Parallel()
 	b := newEarly(t)
