@@ -91,7 +91,7 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 }
 
 // Chunk is the key of the file of one chunk at one rendition. run tells the files of one execution of
-// the task from those of another; those of older versions have none.
+// the task from those of another; those of videos that nobody plays meanwhile have none.
 func Chunk(id video.ID, chunk, rendition int, run string) string {
 	return fmt.Sprintf("%schunk-%d-%d%s.mp4", Work.Prefix(id), chunk, rendition, suffix(run))
 }

@@ -81,12 +81,12 @@ func NewEarlyParts(t *Tasks) EarlyParts { return EarlyParts{t} }
 
 // FinishLargeChunk is FinishChunk for the large renditions.
 func (e EarlyParts) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, files)
+	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, newRun(), files)
 }
 
 // FinishAudioPiece stores a piece of the audio, which has so many packets.
 func (e EarlyParts) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
-	return e.tasks.finishAudio(ctx, id, piece, packets, path)
+	return e.tasks.finishAudio(ctx, id, piece, packets, newRun(), path)
 }
 
 // EndAudio records that the audio ends before a piece.

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +154,31 @@ func TestTheFilesOfAChunkNeverChange(t *testing.T) {
 	b.small(0) // a worker that was taken for dead
 	if again := pipeline.VideoParts(b.Video(b.id), b.steps(), 1).Keys; len(keys) != 1 || !slices.Equal(keys, again) {
 		t.Errorf("the chunk files were %v and are %v", keys, again)
+	}
+}
+
+// A worker of an older version may assemble a video that is not played early: it knows one name for each
+// chunk, and for the audio. A second execution writes the same file.
+func TestOlderVersionsKnowTheNamesOfParts(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	v := b.Processing(video.Draft{IsPublic: true})
+	b.Transcode(v.ID, servicetest.Plan("720p", "240p"))
+	b.Must(b.FinishChunk(ctx, v.ID, 0, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}, {Rendition: 1, Path: b.File("chunk"), Frames: 5}}))
+	b.Must(b.FinishAudio(ctx, v.ID, b.File("audio")))
+	work := slices.DeleteFunc(b.Objects(), func(k string) bool { return !strings.HasPrefix(k, "work/") })
+	var names []string
+	for _, k := range work {
+		names = append(names, path.Base(k))
+	}
+	if want := []string{"audio.mp4", "chunk-0-0.mp4", "chunk-0-1.mp4", "chunk-1-0.mp4", "chunk-1-1.mp4"}; !slices.Equal(names, want) {
+		t.Errorf("parts are %v; want %v", names, want)
+	}
+	files, err := pipeline.NewFiles(b.Store, b.Blobs).OpenChunkFiles(ctx, b.Video(v.ID), 1)
+	b.Must(err)
+	if files.Close(); len(files.Chunks) != 2 || len(files.Audio) != 1 {
+		t.Errorf("%d chunk files and %d of the audio are assembled; want 2 and 1", len(files.Chunks), len(files.Audio))
 	}
 }
 

@@ -22,12 +22,19 @@ type ChunkFile struct {
 // FinishChunk stores the files of a chunk. Whoever finishes the last part that a rendition needs
 // enqueues its assembly, in the same transaction.
 func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, files)
+	v, err := t.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is stored is removed again
+		return err
+	}
+	run := "" // the names that older versions know, which may assemble it
+	if v.Plan != nil && v.Plan.Early != nil {
+		run = newRun()
+	}
+	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, run, files)
 }
 
-func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkFile) error {
+func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, run string, files []ChunkFile) error {
 	var frames int64
-	run := newRun()
 	for _, f := range files {
 		if _, err := t.blobs.PutFile(ctx, objects.Chunk(task.Video, task.Number, f.Rendition, run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
@@ -38,16 +45,15 @@ func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkF
 }
 
 // newRun returns what tells the files of one execution of a task from those of another. Two may run at
-// the same time, and people may be watching what the first one has made.
+// the same time, and people may be watching what the first one has made of a video with an early plan.
 func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
 
-// FinishAudio stores the audio of a video.
+// FinishAudio stores the audio of a video, under the name that older versions know.
 func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error {
-	return t.finishAudio(ctx, id, 0, audible, path)
+	return t.finishAudio(ctx, id, 0, audible, "", path)
 }
 
-func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, path string) error {
-	run := newRun()
+func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, run, path string) error {
 	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
 		return fmt.Errorf("store audio: %w", err)
 	}
