@@ -119,6 +119,28 @@ func TestLargeRenditionsThatAreCompleteFirst(t *testing.T) {
 	}
 }
 
+// An assembly that was lost is queued again with the next part, and one that waits is not queued twice.
+func TestTheNextPartQueuesALostAssembly(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.audio(0)
+	b.audio(1)
+	for chunk := range 3 {
+		b.small(chunk)
+	}
+	b.large(0)
+	if n := b.Waiting()[queue.Assemble]; n != 1 {
+		t.Fatalf("%d assemblies wait; want one", n)
+	}
+	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		return b.Queue.Cancel(t.Context(), tx, b.id, queue.Large)
+	}))
+	b.large(1)
+	if n := b.Waiting()[queue.Assemble]; n != 1 {
+		t.Errorf("%d assemblies wait after one was lost; want one", n)
+	}
+}
+
 // A video that is encoded more slowly than people watch is playable when a viewer who begins then will
 // not have to wait.
 func TestASlowVideoIsPlayableLater(t *testing.T) {

@@ -85,7 +85,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err := t.notePlayable(ctx, tx, v, steps); err != nil {
 		return err
 	}
-	renditions := becameComplete(v.Plan, task, steps)
+	renditions := toAssemble(v.Plan, steps) // also those that wait or run already: the queue skips them
 	if len(renditions) == 0 {
 		return nil
 	}
@@ -151,17 +151,6 @@ func toAssemble(p *video.Plan, steps []store.Step) []int {
 			return !s.Done && stepKind(s).Blocks && Concerns(p, s, rendition)
 		})
 	})
-}
-
-// becameComplete returns the renditions for which a task, whose step is done in steps, made the last
-// part.
-func becameComplete(p *video.Plan, task queue.Task, steps []store.Step) []int {
-	before := slices.Clone(steps)
-	for i, s := range before {
-		before[i].Done = s.Done && !isStepOf(s, task)
-	}
-	were := toAssemble(p, before)
-	return slices.DeleteFunc(toAssemble(p, steps), func(n int) bool { return slices.Contains(were, n) })
 }
 
 func assembleTasks(v video.Video, renditions []int) []queue.Task {
