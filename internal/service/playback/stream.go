@@ -34,10 +34,12 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 		return nil, err
 	}
 	defer file.Close()
-	if f.Kind == stream.Init {
-		return newDocument(track.Init, file.Info().Modified), nil
-	}
 	growing, early := file.(*growingFile)
+	if f.Kind == stream.Init {
+		d := newDocument(track.Init, file.Info().Modified)
+		d.early = early
+		return d, nil
+	}
 	t := stream.TrackOf(f.Track, track)
 	target := stream.NewPresentation([]stream.Track{t}, nil).Target()
 	if !early {
