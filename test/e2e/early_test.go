@@ -125,7 +125,7 @@ func (s *server) watchEarly(master string) earlyFiles {
 		}
 		for _, name := range names {
 			r := s.hop(beside(master, name))
-			if r.status != http.StatusOK || !strings.Contains(r.header.Get("Cache-Control"), "max-age=3") {
+			if r.status != http.StatusOK || !strings.HasSuffix(r.header.Get("Cache-Control"), ", max-age=60") {
 				s.t.Errorf("%s answers %d, cached as %q", name, r.status, r.header.Get("Cache-Control"))
 			}
 			all[name] = r.body

@@ -20,11 +20,10 @@ type Config struct {
 
 // owner is what the database says about a video that objects belong to.
 type owner struct {
-	id          video.ID
-	exists      bool
-	video       video.Video
-	keepsWork   bool // an open step needs chunk files and the source
-	keepsSource bool // an open step needs the source
+	id     video.ID
+	exists bool
+	video  video.Video
+	needs  pipeline.Kept // what open steps need
 }
 
 // database is what is read about an owner, from a transaction or from outside.
@@ -44,7 +43,7 @@ func loadOwner(ctx context.Context, db database, id video.ID) (owner, error) {
 	}
 	o.video, o.exists = v, v.DeletedAt.IsZero()
 	steps, err := db.Steps(ctx, id)
-	o.keepsWork, o.keepsSource = pipeline.Keeps(steps)
+	o.needs = pipeline.Keeps(steps)
 	return o, err
 }
 
@@ -72,7 +71,7 @@ func (r rules) keeps(o owner, key string) bool {
 	}
 	area, _, rest, _ := objects.Parse(key)
 	v := o.video
-	working := v.Status == video.Processing || o.keepsWork
+	working := v.Status == video.Processing || o.needs.Work
 	open := v.CompletedAt.IsZero() && r.now().Before(v.UploadExpiresAt.Add(r.config.AbandonedAfter))
 	switch area {
 	case objects.Uploads:
@@ -80,9 +79,9 @@ func (r rules) keeps(o owner, key string) bool {
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
 		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
-			key == v.Source.Key && (working || o.keepsSource || r.config.KeepSource)
+			key == v.Source.Key && (working || o.needs.Source || r.config.KeepSource)
 	case objects.Work:
-		return working
+		return working || o.needs.Staged && objects.IsStagedFile(key)
 	}
 	file, ok := objects.ParseFile(rest)
 	return ok && file.Kept(v) && objects.PlaybackArea(v) == area

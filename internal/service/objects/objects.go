@@ -91,7 +91,7 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 }
 
 // Chunk is the key of the file of one chunk at one rendition. run tells the files of one execution of
-// the task from those of another; those of older versions have none.
+// the task from those of another; those of videos that nobody plays meanwhile have none.
 func Chunk(id video.ID, chunk, rendition int, run string) string {
 	return fmt.Sprintf("%schunk-%d-%d%s.mp4", Work.Prefix(id), chunk, rendition, suffix(run))
 }
@@ -131,7 +131,15 @@ func StagedThumbnail(id video.ID, rendition, thumbnail int) string {
 }
 
 // StagedFile is the same for a file that a video lists.
-func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + "file-" + name }
+func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + staged + name }
+
+const staged = "file-"
+
+// IsStagedFile reports whether an object is a file that waits to be listed.
+func IsStagedFile(key string) bool {
+	area, _, rest, _ := Parse(key)
+	return area == Work && strings.HasPrefix(rest, staged)
+}
 
 // PlaybackArea is the area of the files that people play of a video.
 func PlaybackArea(v video.Video) Area {

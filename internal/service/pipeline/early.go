@@ -81,12 +81,12 @@ func NewEarlyParts(t *Tasks) EarlyParts { return EarlyParts{t} }
 
 // FinishLargeChunk is FinishChunk for the large renditions.
 func (e EarlyParts) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, files)
+	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, newRun(), files)
 }
 
 // FinishAudioPiece stores a piece of the audio, which has so many packets.
 func (e EarlyParts) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
-	return e.tasks.finishAudio(ctx, id, piece, packets, path)
+	return e.tasks.finishAudio(ctx, id, piece, packets, newRun(), path)
 }
 
 // EndAudio records that the audio ends before a piece.
@@ -106,10 +106,14 @@ const (
 	spare = 0.9
 )
 
-// notePlayable records that a video can be played while it is encoded, as soon as that is so.
+// notePlayable records that a video can be played while it is encoded, as soon as that is so. The
+// resolutions that could be played may have been deleted since the plan was made.
 func (t *Tasks) notePlayable(ctx context.Context, tx *store.Tx, v video.Video, steps []store.Step) error {
 	now := t.clock.Now()
 	if !v.PlayableAt.IsZero() || !playable(v, steps, now) {
+		return nil
+	}
+	if v.PlayableAt = now; !v.Playable() {
 		return nil
 	}
 	tx.OnCommit(func() { t.passes.log.InfoContext(ctx, "video playable", "video", v.ID) })

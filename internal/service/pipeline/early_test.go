@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 func earlyPlan() *video.Plan {
 	p := servicetest.Plan("720p", "240p")
 	p.Duration = 80 * time.Second
-	p.Chunks = []video.Chunk{{End: 6000, Seek: video.NoSeek}, {Start: 6000, End: 12000}, {Start: 12000, End: video.Forever}}
+	p.Chunks = []video.Chunk{{End: 6000, Seek: video.NoSeek, Frames: 5}, {Start: 6000, End: 12000, Frames: 5}, {Start: 12000, End: video.Forever, Frames: 5}}
 	p.Early = &video.Early{Large: 1, Delay: 80, Pieces: []int64{1406}}
 	return p
 }
@@ -99,6 +100,47 @@ func TestSmallRenditionsAreReadyFirst(t *testing.T) {
 	}
 }
 
+// The large renditions may be complete before the small ones: the chunk that is still open is not lost.
+func TestLargeRenditionsThatAreCompleteFirst(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.audio(0)
+	b.audio(1)
+	b.small(0)
+	b.small(1)
+	for chunk := range 3 {
+		b.large(chunk)
+	}
+	b.Publish(b.id, 0)
+	b.small(2)
+	b.Publish(b.id, 1)
+	if v := b.Video(b.id); v.Status != video.Ready || len(v.Warnings) > 0 {
+		t.Errorf("the video is %s with the warnings %v; want none", v.Status, v.Warnings)
+	}
+}
+
+// An assembly that was lost is queued again with the next part, and one that waits is not queued twice.
+func TestTheNextPartQueuesALostAssembly(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.audio(0)
+	b.audio(1)
+	for chunk := range 3 {
+		b.small(chunk)
+	}
+	b.large(0)
+	if n := b.Waiting()[queue.Assemble]; n != 1 {
+		t.Fatalf("%d assemblies wait; want one", n)
+	}
+	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		return b.Queue.Cancel(t.Context(), tx, b.id, queue.Large)
+	}))
+	b.large(1)
+	if n := b.Waiting()[queue.Assemble]; n != 1 {
+		t.Errorf("%d assemblies wait after one was lost; want one", n)
+	}
+}
+
 // A video that is encoded more slowly than people watch is playable when a viewer who begins then will
 // not have to wait.
 func TestASlowVideoIsPlayableLater(t *testing.T) {
@@ -113,6 +155,19 @@ func TestASlowVideoIsPlayableLater(t *testing.T) {
 	b.playable(true)
 }
 
+// What is played early are the small renditions, and nobody wants those of this video any more.
+func TestAVideoWithoutSmallResolutionsIsNotPlayable(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.Must(b.DeleteResolution(t.Context(), b.By, b.Video(b.id).Resolutions[1].ID))
+	b.audio(0)
+	b.small(0)
+	b.small(1)
+	if v := b.Video(b.id); v.Playable() || !v.PlayableAt.IsZero() {
+		t.Errorf("the video is playable: %t, since %s", v.Playable(), v.PlayableAt)
+	}
+}
+
 func TestTheFilesOfAChunkNeverChange(t *testing.T) {
 	t.Parallel()
 	b := newEarly(t)
@@ -121,6 +176,31 @@ func TestTheFilesOfAChunkNeverChange(t *testing.T) {
 	b.small(0) // a worker that was taken for dead
 	if again := pipeline.VideoParts(b.Video(b.id), b.steps(), 1).Keys; len(keys) != 1 || !slices.Equal(keys, again) {
 		t.Errorf("the chunk files were %v and are %v", keys, again)
+	}
+}
+
+// A worker of an older version may assemble a video that is not played early: it knows one name for each
+// chunk, and for the audio. A second execution writes the same file.
+func TestOlderVersionsKnowTheNamesOfParts(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	v := b.Processing(video.Draft{IsPublic: true})
+	b.Transcode(v.ID, servicetest.Plan("720p", "240p"))
+	b.Must(b.FinishChunk(ctx, v.ID, 0, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}, {Rendition: 1, Path: b.File("chunk"), Frames: 5}}))
+	b.Must(b.FinishAudio(ctx, v.ID, b.File("audio")))
+	work := slices.DeleteFunc(b.Objects(), func(k string) bool { return !strings.HasPrefix(k, "work/") })
+	var names []string
+	for _, k := range work {
+		names = append(names, path.Base(k))
+	}
+	if want := []string{"audio.mp4", "chunk-0-0.mp4", "chunk-0-1.mp4", "chunk-1-0.mp4", "chunk-1-1.mp4"}; !slices.Equal(names, want) {
+		t.Errorf("parts are %v; want %v", names, want)
+	}
+	files, err := pipeline.NewFiles(b.Store, b.Blobs).OpenChunkFiles(ctx, b.Video(v.ID), 1)
+	b.Must(err)
+	if files.Close(); len(files.Chunks) != 2 || len(files.Audio) != 1 {
+		t.Errorf("%d chunk files and %d of the audio are assembled; want 2 and 1", len(files.Chunks), len(files.Audio))
 	}
 }
 

@@ -87,8 +87,8 @@ func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Ta
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
 	}
-	keptWork := slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).KeepsWork })
-	if t.passes.config.KeepSource && !keptWork {
+	staged := slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).KeepsWork || stepKind(s).KeepsStaged })
+	if t.passes.config.KeepSource && !staged {
 		return nil
 	}
 	return t.passes.enqueuePurge(ctx, tx, id, AfterTheRest)

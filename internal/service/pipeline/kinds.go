@@ -28,7 +28,7 @@ type Kind struct {
 	// Weight is the share of task number n in the progress of its video, in seconds of video; nil: the
 	// video does not wait for it.
 	Weight func(p *video.Plan, n int) float64
-	// Reads is roughly how many bytes of the source task number n fetches; nil: none.
+	// Reads is roughly how many bytes task number n fetches, of the source or of a rendition file; nil: none.
 	Reads func(v video.Video, n int) int64
 	// Writes is roughly how many bytes task number n writes; nil: none.
 	Writes func(ctx context.Context, blobs blob.Store, v video.Video, n int) (int64, error)
@@ -44,6 +44,7 @@ type Kind struct {
 	AlwaysWanted   bool // also wanted when the video has failed or is gone
 	SurvivesCancel bool // stays queued when the video's work is cancelled or its next pass starts
 	KeepsWork      bool // while a step is open, chunk files and the source are kept
+	KeepsStaged    bool // while a step is open, files are kept that wait to be published (see PublishFiles)
 	KeepsSource    bool // while a step is open, the source is kept
 	DelaysPurge    bool // a purge waits while a task of this kind runs, which may still write objects
 	Notable        bool // its executions are reported even where many others are left out
@@ -138,9 +139,9 @@ var kinds = []Kind{
 			_, made := v.File(video.StoryboardFile) // in an earlier pass
 			return 0, oneIf(v.Plan.Pictures && !made)
 		},
-		Enabled:  func(c Config) bool { return c.Pictures },
-		Writes:   estimated(pictureBytes),
-		Optional: true, AfterPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Enabled: func(c Config) bool { return c.Pictures },
+		Reads:   smallRendition, Writes: estimated(func(video.Video, int) int64 { return picturesSize }),
+		Optional: true, AfterPass: true, KeepsStaged: true, DelaysPurge: true,
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
@@ -187,14 +188,24 @@ func Concerns(p *video.Plan, s store.Step, rendition int) bool {
 	return rendition >= 0 && (!k.PerRendition || s.Number == rendition) && (k.Makes == nil || k.Makes(p, rendition))
 }
 
+// Kept says which files the open steps of a video need.
+type Kept struct {
+	Work   bool // chunk files and everything else of a pass
+	Staged bool // files that wait to be published
+	Source bool
+}
+
 // Keeps reports which files the open steps of a video need.
-func Keeps(steps []store.Step) (work, source bool) {
+func Keeps(steps []store.Step) Kept {
+	var kept Kept
 	for _, s := range steps {
 		if k := stepKind(s); !s.Done {
-			work, source = work || k.KeepsWork, source || k.KeepsSource
+			kept.Work = kept.Work || k.KeepsWork
+			kept.Staged = kept.Staged || k.KeepsStaged
+			kept.Source = kept.Source || k.KeepsSource
 		}
 	}
-	return work, source
+	return kept
 }
 
 // kindsThat returns the names of the kinds that have a property.

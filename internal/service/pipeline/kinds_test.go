@@ -35,6 +35,9 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if k.KeepsWork && !k.KeepsSource {
 			t.Errorf("%s keeps chunk files without their source", k.Name)
 		}
+		if k.KeepsWork && k.AfterPass {
+			t.Errorf("%s keeps the chunk files of a ready video", k.Name)
+		}
 		if k.Optional && !k.Blocks && !k.AfterPass {
 			t.Errorf("%s is optional, but nothing goes on when it is skipped", k.Name)
 		}
@@ -67,13 +70,13 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := PerRendition(); got != store.PerRendition {
 		t.Errorf("events keep the steps of %s apart; want those of %s", store.PerRendition, got)
 	}
-	for kind, want := range map[queue.Kind][2]bool{
-		queue.Inspect: {true, true}, queue.Encode: {true, true}, queue.Assemble: {true, true},
-		queue.Measure: {false, true}, queue.Purge: {false, false}, "of a newer version": {true, true},
+	ofAPass := Kept{Work: true, Source: true}
+	for kind, want := range map[queue.Kind]Kept{
+		queue.Inspect: ofAPass, queue.Encode: ofAPass, queue.Assemble: ofAPass, "of a newer version": ofAPass,
+		queue.Measure: {Source: true}, queue.Pictures: {Staged: true}, queue.Purge: {},
 	} {
-		work, source := Keeps([]store.Step{{Kind: string(kind)}, {Kind: string(queue.Encode), Done: true}})
-		if [2]bool{work, source} != want {
-			t.Errorf("an open step %s keeps work and source: %t, %t; want %v", kind, work, source, want)
+		if got := Keeps([]store.Step{{Kind: string(kind)}, {Kind: string(queue.Encode), Done: true}}); got != want {
+			t.Errorf("an open step %s keeps %+v; want %+v", kind, got, want)
 		}
 	}
 }

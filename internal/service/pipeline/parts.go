@@ -22,12 +22,19 @@ type ChunkFile struct {
 // FinishChunk stores the files of a chunk. Whoever finishes the last part that a rendition needs
 // enqueues its assembly, in the same transaction.
 func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, files)
+	v, err := t.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is stored is removed again
+		return err
+	}
+	run := "" // the names that older versions know, which may assemble it
+	if v.Plan != nil && v.Plan.Early != nil {
+		run = newRun()
+	}
+	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, run, files)
 }
 
-func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkFile) error {
+func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, run string, files []ChunkFile) error {
 	var frames int64
-	run := newRun()
 	for _, f := range files {
 		if _, err := t.blobs.PutFile(ctx, objects.Chunk(task.Video, task.Number, f.Rendition, run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
@@ -38,16 +45,15 @@ func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, files []ChunkF
 }
 
 // newRun returns what tells the files of one execution of a task from those of another. Two may run at
-// the same time, and people may be watching what the first one has made.
+// the same time, and people may be watching what the first one has made of a video with an early plan.
 func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
 
-// FinishAudio stores the audio of a video.
+// FinishAudio stores the audio of a video, under the name that older versions know.
 func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error {
-	return t.finishAudio(ctx, id, 0, audible, path)
+	return t.finishAudio(ctx, id, 0, audible, "", path)
 }
 
-func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, path string) error {
-	run := newRun()
+func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, run, path string) error {
 	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
 		return fmt.Errorf("store audio: %w", err)
 	}
@@ -79,7 +85,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err := t.notePlayable(ctx, tx, v, steps); err != nil {
 		return err
 	}
-	renditions := becameComplete(v.Plan, task, steps)
+	renditions := toAssemble(v.Plan, steps) // also those that wait or run already: the queue skips them
 	if len(renditions) == 0 {
 		return nil
 	}
@@ -147,17 +153,6 @@ func toAssemble(p *video.Plan, steps []store.Step) []int {
 	})
 }
 
-// becameComplete returns the renditions for which a task, whose step is done in steps, made the last
-// part.
-func becameComplete(p *video.Plan, task queue.Task, steps []store.Step) []int {
-	before := slices.Clone(steps)
-	for i, s := range before {
-		before[i].Done = s.Done && !isStepOf(s, task)
-	}
-	were := toAssemble(p, before)
-	return slices.DeleteFunc(toAssemble(p, steps), func(n int) bool { return slices.Contains(were, n) })
-}
-
 func assembleTasks(v video.Video, renditions []int) []queue.Task {
 	tasks := make([]queue.Task, len(renditions))
 	for i, n := range renditions {
@@ -166,12 +161,13 @@ func assembleTasks(v video.Video, renditions []int) []queue.Task {
 	return tasks
 }
 
-// verdict returns the warnings about a video whose chunks and audio are done.
+// verdict returns the warnings about a video of which at least one set of renditions has all chunks and
+// the audio. The other set may have open ones, so a chunk has the frames that either of them found.
 func verdict(v video.Video, steps []store.Step) []video.Warning {
 	frames := make([]int, len(v.Plan.Chunks))
-	for _, s := range steps {
-		if queue.Kind(s.Kind) == queue.Encode && s.Number < len(frames) {
-			frames[s.Number] = int(s.Frames)
+	for _, kind := range []queue.Kind{queue.Encode, queue.Large} {
+		for n, s := range stepsOf(kind, steps, len(frames)) {
+			frames[n] = max(frames[n], int(s.Frames))
 		}
 	}
 	audio := AudioParts(v, steps)

@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/servicetest"
@@ -147,5 +148,29 @@ func TestTheSourceIsKeptForAllThatFollowsAPass(t *testing.T) {
 	steps, err := b.Store.Steps(ctx, v.ID)
 	if err != nil || len(steps) != 2 || !slices.Contains(b.Objects(), v.Source.Key) {
 		t.Errorf("steps are %v, %v, objects %v; want the open step and the source", steps, err, b.Objects())
+	}
+}
+
+// A ready film gives up its chunk files and, where the operator wants that, its source, before its
+// pictures are made: they might wait for the space. What was made for them and is not listed yet stays.
+func TestPicturesKeepOnlyWhatTheyMade(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t, func(c *servicetest.Config) { c.Pictures, c.KeepSource = true, false })
+	ctx := t.Context()
+	p := servicetest.Plan("720p", "240p")
+	p.Pictures = true
+	v := b.Ready(p)
+	staged := objects.StagedFile(v.ID, video.StoryboardFile)
+	_, err := b.Blobs.PutFile(ctx, staged, b.File("WEBVTT"))
+	b.Must(err)
+	b.Must(b.Purge(ctx, v.ID))
+	films := []string{objects.Playback(v, "240p.mp4"), objects.Playback(v, "720p.mp4")}
+	if keys, want := b.Objects(), append(slices.Clone(films), staged); !slices.Equal(keys, want) {
+		t.Errorf("objects before the pictures are made: %v; want %v", keys, want)
+	}
+	b.Must(b.Skip(ctx, queue.Task{Kind: queue.Pictures, Video: v.ID}))
+	b.Must(b.Purge(ctx, v.ID))
+	if keys := b.Objects(); !slices.Equal(keys, films) {
+		t.Errorf("objects when there are no pictures: %v; want %v", keys, films)
 	}
 }

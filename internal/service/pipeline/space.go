@@ -25,7 +25,7 @@ func (t *Tasks) CheckSpace(ctx context.Context, task queue.Task, v video.Video, 
 	if err := t.reserve.Check(writes); err != nil {
 		return err
 	}
-	if kind.Reads != nil && !t.reserve.Local() { // in a local storage a source is a link
+	if kind.Reads != nil && !t.reserve.Local() { // in a local storage a fetched file is a link
 		reads = kind.Reads(v, task.Number)
 	}
 	return t.reserve.CheckDisk(writes+reads, scratch)
@@ -53,6 +53,8 @@ const (
 	thumbnailSize = 256 << 10
 	// captionsSize is the size of the captions of a long film.
 	captionsSize = 256 << 10
+	// picturesSize is the size of the storyboard and the preview of a long film.
+	picturesSize = 4 << 20
 )
 
 // chunkBytes is roughly how large the files of a chunk are, at one set of renditions.
@@ -76,11 +78,10 @@ func thumbnailBytes(v video.Video, _ int) int64 {
 	return int64(len(v.Plan.Thumbnails) * len(v.Plan.Pass().Renditions) * thumbnailSize)
 }
 
-// pictureBytes is roughly how much is fetched and written for the pictures of a video.
-func pictureBytes(v video.Video, _ int) int64 {
-	const pictures = 4 << 20
+// smallRendition is what a task reads that fetches a small rendition file.
+func smallRendition(v video.Video, _ int) int64 {
 	r, _ := smallResolution(v)
-	return pictures + r.SizeBytes
+	return r.SizeBytes
 }
 
 // estimated is Writes of a kind whose output follows from the plan.

@@ -26,7 +26,7 @@ func TestSpaceOnTheMachineThatWorks(t *testing.T) {
 	v := video.Video{Source: video.Source{Size: 1000}, Plan: &video.Plan{
 		Head:   []video.Span{{From: 0, To: 10}},
 		Chunks: []video.Chunk{{Spans: []video.Span{{From: 100, To: 200}}}, {}},
-	}}
+	}, Resolutions: []video.Resolution{{Name: "240p", Status: video.Ready, SizeBytes: 300}}}
 	tests := []struct {
 		name    string
 		blobs   blob.Store
@@ -40,6 +40,9 @@ func TestSpaceOnTheMachineThatWorks(t *testing.T) {
 		{"a part of a source does not fit", remote{}, queue.Task{Kind: queue.Encode}, 159, true},
 		{"a chunk whose place is not known needs all", remote{}, queue.Task{Kind: queue.Encode, Number: 1}, 160, true},
 		{"a source that is here needs nothing", local{}, queue.Task{Kind: queue.Inspect}, 50, false},
+		{"the pictures need a rendition file", remote{}, queue.Task{Kind: queue.Pictures}, picturesSize + 349, true},
+		{"which fits", remote{}, queue.Task{Kind: queue.Pictures}, picturesSize + 350, false},
+		{"and is here", local{}, queue.Task{Kind: queue.Pictures}, picturesSize + 50, false},
 		{"the reserve is needed in any case", local{}, queue.Task{Kind: queue.Inspect}, 49, true},
 	}
 	for _, tt := range tests {

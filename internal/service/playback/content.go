@@ -27,11 +27,19 @@ func Grows(c Content) bool {
 	return ok && d.grows
 }
 
+// Early reports whether a file is made of the parts of a rendition that is not published yet. It does
+// not change unless the pass fails: the next one may make other parts.
+func Early(c Content) bool {
+	e, ok := c.(interface{ Early() bool })
+	return ok && e.Early()
+}
+
 // document is a file of a stream that is held in memory.
 type document struct {
 	*bytes.Reader
 	info  blob.Info
 	grows bool
+	early bool
 }
 
 func newDocument(content []byte, modified time.Time) document {
@@ -41,6 +49,8 @@ func newDocument(content []byte, modified time.Time) document {
 }
 
 func (d document) Info() blob.Info { return d.info }
+
+func (d document) Early() bool { return d.early }
 
 func (document) Close() error { return nil }
 
@@ -71,6 +81,11 @@ func newSegment(file mediaFile, parts []mp4.Part) *segment {
 }
 
 func (s *segment) Info() blob.Info { return s.info }
+
+func (s *segment) Early() bool {
+	_, early := s.file.(*growingFile)
+	return early
+}
 
 func (s *segment) Close() error {
 	return errors.Join(s.Reader.Close(), s.file.Close())

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -52,12 +49,9 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 	if !ok || len(parts.Keys) == 0 {
 		return nil, nil
 	}
-	pieces := make([]*mp4.Piece, len(parts.Keys))
-	for i, key := range parts.Keys {
-		var err error
-		if pieces[i], err = g.cache.piece(key, func() (*mp4.Piece, error) { return p.readPiece(ctx, key) }); err != nil {
-			return nil, err
-		}
+	pieces, err := g.cache.read(ctx, parts.Keys, p.readPiece)
+	if err != nil {
+		return nil, err
 	}
 	segments, err := g.cache.join(name, parts, func() (*mp4.Segments, error) {
 		if name == stream.AudioTrack {
@@ -161,113 +155,4 @@ func (f *growingFile) Close() error {
 	}
 	f.opened = nil
 	return err
-}
-
-// pieceCaches keep what is known of the videos that are being played while they are encoded. Nothing
-// in there is served without asking the database first.
-type pieceCaches struct {
-	mu  sync.Mutex
-	all map[video.ID]*growingCache
-}
-
-const (
-	// maxGrowing is how many videos are remembered, and maxPieces how much memory the tables of their
-	// chunk files may take.
-	maxGrowing = 64
-	maxPieces  = 128 << 20
-)
-
-// of returns what is known of a video.
-func (c *pieceCaches) of(id video.ID) *growingCache {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all == nil {
-		c.all = map[video.ID]*growingCache{}
-	}
-	g := c.all[id]
-	if g == nil {
-		c.makeRoom()
-		g = &growingCache{pieces: map[string]*mp4.Piece{}, tracks: map[string]joined{}}
-		c.all[id] = g
-	}
-	g.used = time.Now()
-	return g
-}
-
-// makeRoom forgets the videos that nobody has watched for the longest time.
-func (c *pieceCaches) makeRoom() {
-	size := int64(0)
-	for _, g := range c.all {
-		size += g.footprint()
-	}
-	for len(c.all) >= maxGrowing || len(c.all) > 0 && size > maxPieces {
-		var oldest video.ID
-		for id, g := range c.all {
-			if oldest == "" || g.used.Before(c.all[oldest].used) {
-				oldest = id
-			}
-		}
-		size -= c.all[oldest].footprint()
-		delete(c.all, oldest)
-	}
-}
-
-// growingCache is what is known of one video. A piece never changes under its key.
-type growingCache struct {
-	used time.Time // guarded by pieceCaches.mu
-
-	mu     sync.Mutex
-	pieces map[string]*mp4.Piece
-	tracks map[string]joined
-	size   int64
-}
-
-type joined struct {
-	keys     []string
-	all      bool
-	segments *mp4.Segments
-}
-
-func (c *growingCache) footprint() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.size
-}
-
-func (c *growingCache) piece(key string, read func() (*mp4.Piece, error)) (*mp4.Piece, error) {
-	c.mu.Lock()
-	piece := c.pieces[key]
-	c.mu.Unlock()
-	if piece != nil {
-		return piece, nil
-	}
-	piece, err := read()
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pieces[key] == nil {
-		c.size += 2 * piece.Footprint() // its part of the joined track, too
-	}
-	c.pieces[key] = piece
-	return piece, nil
-}
-
-// join returns the segments of a track, and cuts them if the track has grown.
-func (c *growingCache) join(name string, parts pipeline.Parts, cut func() (*mp4.Segments, error)) (*mp4.Segments, error) {
-	c.mu.Lock()
-	known := c.tracks[name]
-	c.mu.Unlock()
-	if known.segments != nil && known.all == parts.All && slices.Equal(known.keys, parts.Keys) {
-		return known.segments, nil
-	}
-	segments, err := cut()
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tracks[name] = joined{parts.Keys, parts.All, segments}
-	return segments, nil
 }

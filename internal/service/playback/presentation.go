@@ -28,12 +28,10 @@ func (p *Player) presentation(ctx context.Context, area objects.Area, id video.I
 	}
 	g, err := p.growing(ctx, area, id)
 	switch {
-	case g == nil && missing == nil: // also without the database
-		return p.presentFiles(ctx, area, id)
-	case err != nil:
+	case err != nil && (g != nil || missing != nil): // files alone can be told without the database
 		return stream.Presentation{}, err
-	case g == nil:
-		return stream.Presentation{}, missing
+	case g == nil: // the first file may have been published since they were listed
+		return p.presentFiles(ctx, area, id)
 	}
 	files, err := p.readAll(ctx, found)
 	if err != nil {

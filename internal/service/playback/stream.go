@@ -1,7 +1,6 @@
 package playback
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +34,12 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 		return nil, err
 	}
 	defer file.Close()
-	if f.Kind == stream.Init {
-		return newDocument(track.Init, file.Info().Modified), nil
-	}
 	growing, early := file.(*growingFile)
+	if f.Kind == stream.Init {
+		d := newDocument(track.Init, file.Info().Modified)
+		d.early = early
+		return d, nil
+	}
 	t := stream.TrackOf(f.Track, track)
 	target := stream.NewPresentation([]stream.Track{t}, nil).Target()
 	if !early {
@@ -139,21 +140,20 @@ func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, 
 	if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
 		return nil, nil, err
 	}
-	g, dbErr := p.growing(ctx, area, id)
-	if dbErr != nil || g == nil {
-		return nil, nil, cmp.Or(dbErr, err)
+	g, err := p.growing(ctx, area, id)
+	if err != nil {
+		return nil, nil, err
 	}
-	growing, dbErr := p.growingTrack(ctx, g, name)
-	if growing != nil {
-		return growing, growing.segments, nil
+	if g != nil {
+		growing, err := p.growingTrack(ctx, g, name)
+		if growing != nil {
+			return growing, growing.segments, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
 	}
-	if dbErr != nil && !errors.Is(dbErr, fs.ErrNotExist) {
-		return nil, nil, dbErr
-	}
-	if file, segments, again := p.openFileTrack(ctx, area, id, name); again == nil {
-		return file, segments, nil
-	}
-	return nil, nil, err
+	return p.openFileTrack(ctx, area, id, name) // it may have been published since it was looked for
 }
 
 // openFileTrack opens the rendition file that has a track, and finds the track in its index.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,4 +238,43 @@ func TestASilentStorageIsUnavailableToAll(t *testing.T) {
 		})
 	}
 	asking.Wait()
+}
+
+// lateStore shows nothing to the first who looks: the file is published right after that.
+type lateStore struct {
+	*disk.Store
+	seen atomic.Bool
+}
+
+func (l *lateStore) Open(ctx context.Context, key string) (blob.Object, error) {
+	if !l.seen.Swap(true) {
+		return nil, fs.ErrNotExist
+	}
+	return l.Store.Open(ctx, key)
+}
+
+func (l *lateStore) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+	if !l.seen.Swap(true) {
+		return func(func(blob.Info, error) bool) {}
+	}
+	return l.Store.List(ctx, prefix)
+}
+
+// A film whose last rendition is published between the look for its file and the question whether it
+// is still being made is neither: its file is looked for again.
+func TestAStreamThatIsPublishedMeanwhile(t *testing.T) {
+	t.Parallel()
+	late := &lateStore{}
+	b := servicetest.NewOn(t, func(s *disk.Store) blob.Store { late.Store = s; return late })
+	id := b.Create(video.Draft{IsPublic: true}).Video.ID
+	putFile(b, "public/"+string(id)+"/720p.mp4", makeRendition(t))
+	for _, name := range []string{"master.m3u8", "manifest.mpd", "audio.m3u8", "720p.m3u8", "720p-init.mp4", "720p-0.m4s"} {
+		late.seen.Store(false)
+		o, err := b.OpenPublic(t.Context(), id, name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b.Must(o.Close())
+	}
 }

@@ -31,6 +31,7 @@ type fakeService struct {
 	receive func(uploads.Incoming) (string, error)
 	path    string // of the file to play
 	address string // where GET is redirected to; "" serves the file
+	early   bool   // the file is one of a rendition that is not published yet
 
 	token    string
 	id       video.ID
@@ -78,15 +79,18 @@ func (f *fakeService) open() (playback.Content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stat the file to play: %w", err)
 	}
-	return object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}}, nil
+	return object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}, f.early}, nil
 }
 
 type object struct {
 	*os.File
-	info blob.Info
+	info  blob.Info
+	early bool
 }
 
 func (o object) Info() blob.Info { return o.info }
+
+func (o object) Early() bool { return o.early }
 
 // playing returns a service that plays content.
 func playing(t testing.TB, content []byte) *fakeService {

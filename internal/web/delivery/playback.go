@@ -20,6 +20,10 @@ const maxCache = time.Hour
 // should offer a new resolution soon after it is ready.
 const manifestCache = 10 * time.Second
 
+// earlyCache is maxCache for files that are made of the parts of a rendition which
+// is still being encoded: should that fail, the next attempt may make others.
+const earlyCache = time.Minute
+
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
@@ -28,9 +32,9 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	file, cache := r.PathValue("file"), cacheControl("public", r.PathValue("file"), maxCache)
+	file, cache := r.PathValue("file"), caching{"public", maxCache}
 	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache) {
+	if err == nil && !redirected(w, r, address, cache.of(file)) {
 		err = d.play(w, r, id, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
@@ -42,9 +46,9 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token, file := r.PathValue("token"), r.PathValue("file")
-	cache := cacheControl("private", file, sign.Expiry(token).Sub(d.now()))
+	cache := caching{"private", sign.Expiry(token).Sub(d.now())}
 	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache) {
+	if err == nil && !redirected(w, r, address, cache.of(file)) {
 		err = d.play(w, r, SignedID(r), cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
 	}
 	if err != nil {
@@ -68,7 +72,7 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 func wantsDownload(r *http.Request) bool { return r.URL.Query().Get("download") == "1" }
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, cache string, open func() (playback.Content, error)) error {
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, c caching, open func() (playback.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
@@ -81,8 +85,12 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, cac
 		}
 	}
 	w.Header().Set("Content-Disposition", disposition)
-	if playback.Grows(object) {
+	cache := c.of(r.PathValue("file"))
+	switch {
+	case playback.Grows(object):
 		cache = "no-cache"
+	case playback.Early(object):
+		cache = c.upTo(earlyCache)
 	}
 	serve(w, r, object, r.PathValue("file"), cache)
 	return nil
@@ -94,15 +102,24 @@ func allowPlayers(h http.Header) {
 	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
 }
 
-// cacheControl says who may cache a file. Nobody may do so for longer than its URL
+// caching says who may cache a response. Nobody may do so for longer than its URL
 // is valid.
-func cacheControl(who, file string, validFor time.Duration) string {
-	longest := maxCache
+type caching struct {
+	who      string
+	validFor time.Duration
+}
+
+// of is the Cache-Control of a file.
+func (c caching) of(file string) string {
 	if playback.MayChange(file) {
-		longest = manifestCache
+		return c.upTo(manifestCache)
 	}
-	age := max(0, min(validFor, longest))
-	return fmt.Sprintf("%s, max-age=%d", who, int(age.Seconds()))
+	return c.upTo(maxCache)
+}
+
+func (c caching) upTo(longest time.Duration) string {
+	age := max(0, min(c.validFor, longest))
+	return fmt.Sprintf("%s, max-age=%d", c.who, int(age.Seconds()))
 }
 
 // serve sends an object, or the requested range of it.

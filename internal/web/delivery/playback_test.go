@@ -77,6 +77,23 @@ func TestFilesOfHLSAndDASH(t *testing.T) {
 	}
 }
 
+// A segment of a film that is still being encoded may be another one after a failure.
+func TestEarlySegmentsAreCachedForAMinute(t *testing.T) {
+	t.Parallel()
+	f := playing(t, []byte(digits))
+	f.early = true
+	h := newHandler(f, Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
+	for path, want := range map[string]string{
+		"/v/" + testID + "/720p-0.m4s":                   "public, max-age=60",
+		"/v/1090000000.k1.sig/" + testID + "/720p-0.m4s": "private, max-age=60",
+		"/v/1000042000.k1.sig/" + testID + "/720p-0.m4s": "private, max-age=42",
+	} {
+		if got := do(h, "GET", path).Header().Get("Cache-Control"); got != want {
+			t.Errorf("%s is cached as %q; want %q", path, got, want)
+		}
+	}
+}
+
 func TestPlayersAreRedirectedToAStorageThatServesFiles(t *testing.T) {
 	t.Parallel()
 	const bucket = "https://bucket.example/key?X-Amz-Signature=x"
