@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +63,7 @@ type Event struct {
 	Video     video.ID
 	CreatedAt time.Time
 	Snapshot  Snapshot
+	Damaged   error // why the snapshot could not be read; it is empty then
 }
 
 // Snapshot is a video at one moment, with all that its state is derived from.
@@ -190,7 +190,8 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	return err
 }
 
-// Events returns those of the events that exist.
+// Events returns those of the events that exist. One that cannot be read says so itself: it must not
+// keep the others from their receivers.
 func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
 	in, arg := anyOf(1, ids)
 	all := make(map[string]Event, len(ids))
@@ -203,7 +204,7 @@ func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, e
 		}
 		e.CreatedAt = fromMillis(at)
 		if err := json.Unmarshal([]byte(text), &e.Snapshot); err != nil {
-			return none, errors.Join(fmt.Errorf("event %s", e.ID), err)
+			e.Snapshot, e.Damaged = Snapshot{}, fmt.Errorf("read event %s: %w", e.ID, err)
 		}
 		all[e.ID] = e
 		return none, nil
