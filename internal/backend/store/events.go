@@ -30,17 +30,23 @@ func (t *Tx) Emit(kind video.EventType, id video.ID) {
 }
 
 // emitResolutionReady emits that a resolution is ready. With the first one its video can be played, if
-// it could not be played while it was encoded.
+// it could not be played while it was encoded. That is noted with the video: it does not happen again
+// when the first one was deleted and another becomes ready.
 func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
-	e, ready, early := emission{kind: video.EventResolutionReady}, 0, false
+	e, ready := emission{kind: video.EventResolutionReady}, 0
 	err := t.db.QueryRowContext(ctx, `
-		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready'), v.playable_at IS NOT NULL
-		  FROM resolution AS r JOIN video AS v ON v.id = r.video_id WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready, &early)
-	if ready == 1 && !early {
+		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready')
+		  FROM resolution AS r WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready)
+	if err != nil {
+		return wrap("find video of resolution", err)
+	}
+	n, err := t.affected(ctx, "note playable video", `
+		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, millis(t.now()), e.video)
+	if n > 0 && ready == 1 { // others were ready before this was noted, in an older version
 		t.Emit(video.EventPlayable, e.video)
 	}
 	t.emitted = append(t.emitted, e)
-	return wrap("find video of resolution", err)
+	return err
 }
 
 // UseClock sets the clock of events. Without it they get the time of this machine.

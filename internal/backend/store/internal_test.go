@@ -115,7 +115,7 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 	err := s.InTx(ctx, func(tx *Tx) error {
 		spy := explain{querier: tx.querier, t: t, scans: &scans}
 		q := queries{spy}
-		everyStatement(ctx, &Store{queries: q}, &Tx{queries: q, querier: spy})
+		everyStatement(ctx, &Store{queries: q}, &Tx{queries: q, querier: spy, now: time.Now})
 		return nil
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ func eventTests() []test {
 		{"each change of a status is one event", changesAreEvents},
 		{"an event has the state at the commit", eventHasState},
 		{"a video becomes playable once", playableOnce},
+		{"a video becomes playable once, whatever is deleted", playableOnceWithout},
 		{"a refusal for the same reason is one event", refusedOnce},
 		{"nothing is recorded without a webhook that wants it", unwantedEvents},
 		{"a transaction that fails records nothing", rolledBackEvents},
@@ -140,6 +141,20 @@ func playableOnce(t *testing.T, st *store.Store) {
 		return tx.MoveResolution(t.Context(), v.Resolutions[0].ID, video.Ready, nil)
 	})
 	want := []video.EventType{video.EventPlayable, video.EventResolutionReady}
+	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// A video whose only resolution is deleted does not become playable again.
+func playableOnceWithout(t *testing.T, st *store.Store) {
+	h := hook(t, st)
+	v := stored(t, st, video.Processing, "720p", "360p")
+	for _, r := range v.Resolutions {
+		change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), r.ID, video.Ready, nil) })
+		change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(t.Context(), r.ID) })
+	}
+	want := []video.EventType{video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady}
 	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
