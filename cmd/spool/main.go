@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -81,7 +82,8 @@ func (p *process) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(fmt.Errorf("%w (spool --help explains the commands)", err), exitUsage)
 	}
-	if faults := slices.Concat(p.settings.faults, p.settings.misspelt(), commandFaults(command)); len(faults) > 0 {
+	name, _, _ := strings.Cut(command.Command(), " ")
+	if faults := slices.Concat(p.settings.faults, p.checkVariables(name), commandFaults(command)); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
 	}
 	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it

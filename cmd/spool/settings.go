@@ -83,9 +83,9 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 	return value, nil
 }
 
-// nearest returns the setting whose key looks most like key.
-func (s *settings) nearest(key string) string {
-	best := slices.MinFunc(s.names, func(a, b string) int {
+// nearest returns the key of the setting, among some, that looks most like key.
+func nearest(key string, among []string) string {
+	best := slices.MinFunc(among, func(a, b string) int {
 		return distance(keyName(a), key) - distance(keyName(b), key)
 	})
 	return keyName(best)

@@ -68,7 +68,7 @@ func TestNearestSetting(t *testing.T) {
 	for typo, want := range map[string]string{
 		"data-dir": "data_dir", "lisen": "listen", "ApiKey": "api_key", "log_lvl": "log_level", "uploadurlttl": "upload_url_ttl",
 	} {
-		if got := s.nearest(typo); got != want {
+		if got := nearest(typo, s.names); got != want {
 			t.Errorf("nearest setting to %q is %q, want %q", typo, got, want)
 		}
 	}

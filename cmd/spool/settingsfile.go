@@ -38,7 +38,7 @@ func (s *settings) load(ctx *kong.Context) {
 	s.path, s.named, s.values = path, named, make(map[string]string, len(tree))
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, s.nearest(key)))
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, nearest(key, s.names)))
 			continue
 		}
 		value, ok := asText(tree[key])

@@ -50,7 +50,7 @@ type Video struct {
 	CreatedAt       time.Time
 	UploadExpiresAt time.Time
 	CompletedAt     time.Time // zero until an upload was verified and accepted
-	PlayableAt      time.Time // when it could be played although it was still being encoded; mostly zero
+	PlayableAt      time.Time // when it could be played first: while it was still being encoded, or with its first resolution
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
 
 	Source   Source // until CompletedAt it has only the Size of the file that was uploaded, if that is known

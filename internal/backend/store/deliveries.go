@@ -96,14 +96,33 @@ func (w Webhooks) Delivery(ctx context.Context, tenant video.Tenant, id string) 
 	return found[0], nil
 }
 
-// Send records an event for one webhook, whatever that has asked for.
-func (w Webhooks) Send(ctx context.Context, h Webhook, e Event) error {
-	return w.s.InTx(ctx, func(tx *Tx) error {
+// Send records an event for one webhook, whatever that has asked for. It reports false,
+// and records nothing, if most deliveries to it are open already.
+func (w Webhooks) Send(ctx context.Context, h Webhook, e Event, most int) (sent bool, err error) {
+	err = w.s.InTx(ctx, func(tx *Tx) error {
+		sent = false
+		if h, err = tx.lockWebhook(ctx, h.Tenant, h.ID); err != nil {
+			return err
+		}
+		if full, err := tx.hasOpen(ctx, h, most); err != nil || full {
+			return err
+		}
 		if w.s.onEvents != nil {
 			tx.OnCommit(w.s.onEvents)
 		}
+		sent = true
 		return tx.insertEvent(ctx, e, []Webhook{h})
 	})
+	return sent && err == nil, err
+}
+
+// hasOpen reports whether that many deliveries to a webhook are not finished.
+func (t *Tx) hasOpen(ctx context.Context, h Webhook, n int) (bool, error) {
+	found, err := collect(ctx, t.queries, "find open deliveries", func(row *sql.Rows) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3`, h.ID, h.open(), n)
+	return len(found) == n, err
 }
 
 // Replay has a delivery tried again from the beginning. Its log stays.

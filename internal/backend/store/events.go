@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,17 +30,23 @@ func (t *Tx) Emit(kind video.EventType, id video.ID) {
 }
 
 // emitResolutionReady emits that a resolution is ready. With the first one its video can be played, if
-// it could not be played while it was encoded.
+// it could not be played while it was encoded. That is noted with the video: it does not happen again
+// when the first one was deleted and another becomes ready.
 func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
-	e, ready, early := emission{kind: video.EventResolutionReady}, 0, false
+	e, ready := emission{kind: video.EventResolutionReady}, 0
 	err := t.db.QueryRowContext(ctx, `
-		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready'), v.playable_at IS NOT NULL
-		  FROM resolution AS r JOIN video AS v ON v.id = r.video_id WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready, &early)
-	if ready == 1 && !early {
+		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready')
+		  FROM resolution AS r WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready)
+	if err != nil {
+		return wrap("find video of resolution", err)
+	}
+	n, err := t.affected(ctx, "note playable video", `
+		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, millis(t.now()), e.video)
+	if n > 0 && ready == 1 { // others were ready before this was noted, in an older version
 		t.Emit(video.EventPlayable, e.video)
 	}
 	t.emitted = append(t.emitted, e)
-	return wrap("find video of resolution", err)
+	return err
 }
 
 // UseClock sets the clock of events. Without it they get the time of this machine.
@@ -64,6 +69,7 @@ type Event struct {
 	Video     video.ID
 	CreatedAt time.Time
 	Snapshot  Snapshot
+	Damaged   error // why the snapshot could not be read; it is empty then
 }
 
 // Snapshot is a video at one moment, with all that its state is derived from.
@@ -190,7 +196,8 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	return err
 }
 
-// Events returns those of the events that exist.
+// Events returns those of the events that exist. One that cannot be read says so itself: it must not
+// keep the others from their receivers.
 func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
 	in, arg := anyOf(1, ids)
 	all := make(map[string]Event, len(ids))
@@ -203,7 +210,7 @@ func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, e
 		}
 		e.CreatedAt = fromMillis(at)
 		if err := json.Unmarshal([]byte(text), &e.Snapshot); err != nil {
-			return none, errors.Join(fmt.Errorf("event %s", e.ID), err)
+			e.Snapshot, e.Damaged = Snapshot{}, fmt.Errorf("read event %s: %w", e.ID, err)
 		}
 		all[e.ID] = e
 		return none, nil

@@ -115,7 +115,7 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 	err := s.InTx(ctx, func(tx *Tx) error {
 		spy := explain{querier: tx.querier, t: t, scans: &scans}
 		q := queries{spy}
-		everyStatement(ctx, &Store{queries: q}, &Tx{queries: q, querier: spy})
+		everyStatement(ctx, &Store{queries: q}, &Tx{queries: q, querier: spy, now: time.Now})
 		return nil
 	})
 	if err != nil {
@@ -194,6 +194,8 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 	_, _ = w.claimIn(ctx, tx, claimDue([]string{"d", "e"}), "lease", now, now)
 	_, _ = w.claimIn(ctx, tx, claimHeld("h", 10), "lease", now, now)
 	_ = tx.conclude(ctx, Conclusion{Delivery: Delivery{ID: "d"}, Disable: "gone"})
+	_, _ = tx.lockWebhook(ctx, "t", "h")
+	_, _ = tx.hasOpen(ctx, Webhook{ID: "h"}, 100)
 	_ = tx.failOpen(ctx, "h")
 	_ = tx.releaseLeases(ctx, now)
 	_, _ = tx.removeOld(ctx, now, 10)

@@ -29,16 +29,22 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 }
 
 // RefuseUpload marks a video and its resolutions as failed because of its upload.
-// It reports false, and changes nothing, if an upload was accepted.
+// It reports false, and changes nothing, if an upload was accepted. A refusal for the
+// same reason as before is no event: whoever asks again and again tells nobody anything.
 func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
-	n, err := t.change(ctx, "refuse upload", id, `
+	const refuse = `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
-		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Fail)),
-		f.Code, f.Message, id)
-	if err != nil || n == 0 {
+		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `
+	from := oneOf(video.Before(video.Fail))
+	n, err := t.change(ctx, "refuse upload", id, refuse+from+` AND (status <> 'fail' OR COALESCE(failure_code, '') <> $1)`, f.Code, f.Message, id)
+	if err != nil {
 		return false, err
 	}
-	t.Emit(video.EventFailed, id)
+	if n > 0 {
+		t.Emit(video.EventFailed, id)
+	} else if n, err = t.change(ctx, "refuse upload", id, refuse+from, f.Code, f.Message, id); err != nil || n == 0 {
+		return false, err
+	}
 	return true, t.failResolutions(ctx, id, f)
 }
 

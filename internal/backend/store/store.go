@@ -77,6 +77,7 @@ type Tx struct {
 	conn      *sql.Conn
 	postgres  bool
 	keepAlive time.Duration
+	now       func() time.Time
 	committed []func()
 	emitted   []emission // recorded when the transaction ends
 }
@@ -283,7 +284,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive}
+	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime}
 	if err := f(t); err != nil {
 		return nil, err
 	}

@@ -134,6 +134,15 @@ func (q queries) webhook(ctx context.Context, tenant video.Tenant, id string) (W
 	return found[0], nil
 }
 
+// lockWebhook returns a webhook of a tenant, which nobody else changes until the transaction ends: what
+// is written then rests on what was read. SQLite has one writer at a time anyway.
+func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
+	if _, err := t.affected(ctx, "lock webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND tenant = $2`, id, tenant); err != nil {
+		return Webhook{}, err
+	}
+	return t.webhook(ctx, tenant, id)
+}
+
 // ByID returns those of the webhooks that exist.
 func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, error) {
 	in, arg := anyOf(1, ids)
@@ -172,7 +181,7 @@ func (w Webhooks) Secrets(ctx context.Context, ids []string, now time.Time) (map
 // still to be delivered to it.
 func (w Webhooks) Update(ctx context.Context, tenant video.Tenant, id string, change func(*Webhook) error) (h Webhook, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
-		if h, err = tx.webhook(ctx, tenant, id); err != nil {
+		if h, err = tx.lockWebhook(ctx, tenant, id); err != nil {
 			return err
 		}
 		if err := change(&h); err != nil {
@@ -225,14 +234,14 @@ func (w Webhooks) Remove(ctx context.Context, tenant video.Tenant, id string) er
 }
 
 // RotateSecret gives a webhook of a tenant another secret. The former one expires at the
-// given time.
+// given time; those before it end now, so that there are never more than two.
 func (w Webhooks) RotateSecret(ctx context.Context, tenant video.Tenant, id, secret string, now, expires time.Time) error {
 	return w.s.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.webhook(ctx, tenant, id); err != nil {
+		if _, err := tx.lockWebhook(ctx, tenant, id); err != nil {
 			return err
 		}
-		if _, err := tx.affected(ctx, "remove expired secrets", `
-			DELETE FROM webhook_secret WHERE webhook_id = $1 AND expires_at <= $2`, id, millis(now)); err != nil {
+		if _, err := tx.affected(ctx, "remove former secrets", `
+			DELETE FROM webhook_secret WHERE webhook_id = $1 AND expires_at IS NOT NULL`, id); err != nil {
 			return err
 		}
 		if _, err := tx.affected(ctx, "expire secret", `

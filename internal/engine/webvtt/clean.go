@@ -33,17 +33,18 @@ func clean(line string, subrip bool) string {
 		}
 		b.WriteString(plain(line[:open], subrip))
 		line = line[open+1:]
-		end := strings.IndexByte(line, '>')
-		tag := ""
-		if end >= 0 {
-			tag = line[:end]
+		end := tagEnd(line, subrip)
+		if end < 0 { // then none of the other characters < begins a tag either
+			b.WriteString(plain("<"+line, subrip))
+			break
 		}
+		tag := line[:end]
 		switch {
-		case end >= 0 && subrip && simpleTag.MatchString(strings.ToLower(tag)):
+		case subrip && line[end] == '>' && simpleTag.MatchString(strings.ToLower(tag)):
 			b.WriteString("<" + strings.ToLower(tag) + ">")
-		case end >= 0 && !subrip && knownTag.MatchString(tag):
+		case !subrip && knownTag.MatchString(tag):
 			b.WriteString("<" + tag + ">")
-		case end >= 0 && (!subrip || anyTag.MatchString(tag)): // unknown
+		case !subrip || line[end] == '>' && anyTag.MatchString(tag): // unknown
 		default: // no tag, but a character
 			b.WriteString("&lt;")
 			continue
@@ -51,6 +52,15 @@ func clean(line string, subrip bool) string {
 		line = line[end+1:]
 	}
 	return b.String()
+}
+
+// tagEnd returns where a tag ends that line continues; less than 0: nowhere. No tag of SubRip has a <
+// within, so the search ends there: it must not pass over the same text again and again.
+func tagEnd(line string, subrip bool) int {
+	if subrip {
+		return strings.IndexAny(line, "<>")
+	}
+	return strings.IndexByte(line, '>')
 }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

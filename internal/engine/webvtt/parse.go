@@ -22,6 +22,8 @@ type parser struct {
 	lines     []string
 	at        int // the line that is read next
 	cues      []Cue
+	size      int  // bytes that the text of the last cue was read from
+	dropped   bool // the last cue that was read has too much text and is left out, with all that follows of it
 }
 
 func (p *parser) parse(text []byte) ([]Cue, error) {
@@ -111,10 +113,17 @@ func isComment(line string) bool {
 
 // continueText adds the lines up to one of them to the last cue.
 func (p *parser) continueText(from, to int) error {
+	if p.dropped {
+		return nil
+	}
+	lines, size, err := p.text(from, to, p.size)
+	if err != nil {
+		p.cues = p.cues[:len(p.cues)-1]
+		return p.tooMuch(err)
+	}
 	last := &p.cues[len(p.cues)-1]
-	lines, err := p.text(from, to, len(strings.Join(last.Lines, "\n")))
-	last.Lines = append(last.Lines, lines...)
-	return err
+	last.Lines, p.size = append(last.Lines, lines...), size
+	return nil
 }
 
 var timing = regexp.MustCompile(`^\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)\s*-->\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)(?:\s+(.*))?$`)
@@ -135,9 +144,9 @@ func (p *parser) cue(at, to int) error {
 	case len(p.cues) == maxCues:
 		return fault(at+1, "there are more than %d texts", maxCues)
 	}
-	lines, err := p.text(at+1, to, 0)
+	lines, size, err := p.text(at+1, to, 0)
 	if err != nil {
-		return err
+		return p.tooMuch(err)
 	}
 	c := Cue{Start: start, End: end, Lines: lines}
 	if p.subrip {
@@ -148,7 +157,7 @@ func (p *parser) cue(at, to int) error {
 	if len(lines) == 0 { // there is nothing to show
 		return nil
 	}
-	p.cues = append(p.cues, c)
+	p.cues, p.size, p.dropped = append(p.cues, c), size, false
 	return nil
 }
 
@@ -159,18 +168,32 @@ func (p *parser) malformed(at int, format string, args ...any) error {
 	return fault(at+1, format, args...)
 }
 
-// text returns lines of a cue that has some bytes already.
-func (p *parser) text(from, to, size int) ([]string, error) {
+// tooMuch leaves a cue out whose text is too long, or refuses it.
+func (p *parser) tooMuch(err error) error {
+	if p.forgiving {
+		p.dropped = true
+		return nil
+	}
+	return err
+}
+
+// text returns lines of a cue that was read from some bytes already, and from how many it is then. The
+// limit counts the lines as they were sent: those of which nothing stays would be endless otherwise.
+func (p *parser) text(from, to, size int) ([]string, int, error) {
+	most := maxText
+	if p.forgiving {
+		most *= len("&amp;") // what Parse accepted has grown so much at most when it was written
+	}
 	var out []string
 	for i := from; i < to; i++ {
-		if size += len(p.lines[i]); size > maxText && !p.forgiving {
-			return nil, fault(i+1, "the text has more than %d bytes", maxText)
+		if size += len(p.lines[i]); size > most {
+			return nil, size, fault(i+1, "the text has more than %d bytes", most)
 		}
 		if line := strings.TrimSpace(clean(p.lines[i], p.subrip)); line != "" {
 			out = append(out, line)
 		}
 	}
-	return out, nil
+	return out, size, nil
 }
 
 // parseTime reads "01:02:03.456", "02:03,4" or "02:03".

@@ -123,3 +123,51 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTextOfACueIsBounded(t *testing.T) {
+	t.Parallel()
+	cue := "1\n00:00:01,000 --> 00:00:02,000\n"
+	next := "\n\n2\n00:00:03,000 --> 00:00:04,000\nb\n"
+	for name, text := range map[string]string{
+		"one line":                        cue + strings.Repeat("x", 5*maxText+1),
+		"many blocks":                     cue + "a" + strings.Repeat("\n\nxxxxxxxx", 5*maxText/8+1),
+		"blocks of which nothing remains": cue + strings.Repeat("x", maxText-100) + strings.Repeat("\n\n<x>", MaxSize/6),
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "more than") {
+			t.Errorf("%s: Parse = %v", name, err)
+		}
+		cues, err := ParseForgiving([]byte(text + next))
+		if err != nil || len(cues) != 1 || cues[0].Lines[0] != "b" || len(cues[0].Lines) != 1 {
+			t.Errorf("%s: forgiving, there are %d cues, %v; want the second", name, len(cues), err)
+		}
+	}
+}
+
+func TestLongestTextIsReadAgain(t *testing.T) {
+	t.Parallel()
+	cues, err := Parse([]byte("1\n00:00:01,000 --> 00:00:02,000\n" + strings.Repeat("&", maxText)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ParseForgiving(Encode(cues)); err != nil || len(again) != 1 || again[0].Lines[0] != cues[0].Lines[0] {
+		t.Errorf("there are %d cues, %v", len(again), err)
+	}
+}
+
+// A line of nothing but < took minutes when the end of a tag was looked for behind each of them.
+func TestTagsWithoutAnEndAreFound(t *testing.T) {
+	t.Parallel()
+	const n = 2 << 20
+	began := time.Now()
+	for _, subrip := range []bool{false, true} {
+		if got := clean(strings.Repeat("<", n), subrip); got != strings.Repeat("&lt;", n) {
+			t.Errorf("subrip %v: there are %d bytes that begin with %.20q", subrip, len(got), got)
+		}
+	}
+	if got := clean(strings.Repeat("<", n)+">", true); len(got) != 4*(n+1) {
+		t.Errorf("with an end there are %d bytes", len(got))
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

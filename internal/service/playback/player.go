@@ -30,12 +30,13 @@ type Player struct {
 	now      func() time.Time
 	redirect blob.Presigner // nil: files are served from here
 	indexes  *stream.IndexCache
+	captions *textCache
 	pieces   pieceCaches
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
-	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize)}
+	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: newTextCache()}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
 	}

@@ -35,46 +35,62 @@ const maxTextSegment = int(1000 * time.Hour / stream.TextLength)
 
 // openText makes a file of a stream from the captions in one language, which are stored as one file.
 func (p *Player) openText(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
-	text, info, err := p.readText(ctx, area, id, f.Track+".vtt")
-	if err != nil {
-		return nil, err
+	file, err := p.blobs.Open(ctx, area.Prefix(id)+f.Track+".vtt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noSuchFile()
 	}
+	if err != nil {
+		return nil, blob.ServiceError("open captions", err)
+	}
+	defer file.Close()
 	switch f.Kind {
 	case stream.TextFile:
-		return newDocument(text, info.Modified), nil
+		text, err := readText(file)
+		if err != nil {
+			return nil, err
+		}
+		return newDocument(text, file.Info().Modified), nil
 	case stream.TextPlaylist:
 		show, err := p.presentation(ctx, area, id)
 		if err != nil {
 			return nil, err
 		}
-		d := newDocument(stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), info.Modified)
+		d := newDocument(stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), file.Info().Modified)
 		d.grows = show.Live != nil
 		return d, nil
 	}
-	if f.Number >= maxTextSegment {
+	return p.textSegment(ctx, area, id, f.Number, file)
+}
+
+// textSegment makes a segment from open captions. There are segments up to the end of the video, as far
+// as it is there, and up to that of the last text.
+func (p *Player) textSegment(ctx context.Context, area objects.Area, id video.ID, n int, file blob.Object) (Content, error) {
+	if n >= maxTextSegment {
 		return nil, noSuchFile()
 	}
-	cues, err := webvtt.ParseForgiving(text)
+	info := file.Info()
+	text, err := p.captions.get(textVersion{info.Key, info.ETag}, func() ([]byte, error) { return readText(file) })
 	if err != nil {
 		return nil, err
 	}
-	from := time.Duration(f.Number) * stream.TextLength
-	return newDocument(webvtt.EncodeSegment(cues, from, from+stream.TextLength), info.Modified), nil
+	from := time.Duration(n) * stream.TextLength
+	if from >= text.end {
+		show, err := p.presentation(ctx, area, id)
+		if err != nil {
+			return nil, err
+		}
+		if from >= time.Duration(show.Micros())*time.Microsecond {
+			return nil, noSuchFile()
+		}
+	}
+	return newDocument(webvtt.EncodeSegment(text.cues, from, from+stream.TextLength), info.Modified), nil
 }
 
-// readText reads the captions in one language.
-func (p *Player) readText(ctx context.Context, area objects.Area, id video.ID, name string) ([]byte, blob.Info, error) {
-	file, err := p.blobs.Open(ctx, area.Prefix(id)+name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, blob.Info{}, noSuchFile()
-	}
-	if err != nil {
-		return nil, blob.Info{}, blob.ServiceError("open captions", err)
-	}
-	defer file.Close()
+// readText reads open captions.
+func readText(file blob.Object) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, webvtt.MaxSize+1))
 	if err != nil {
-		return nil, blob.Info{}, blob.ServiceError("read captions", err)
+		return nil, blob.ServiceError("read captions", err)
 	}
-	return text, file.Info(), nil
+	return text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -260,5 +261,37 @@ func TestTheLogIsKeptForThirtyDays(t *testing.T) {
 	eventually(t, "the older one is gone", func() bool { return len(l.log(w)) == 1 })
 	if age := time.Since(l.log(w)[0].CreatedAt); age > webhook.Keep {
 		t.Errorf("what is left is %s old", age)
+	}
+}
+
+// An event that cannot be read fails alone.
+func TestADamagedEventDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	st, err := store.OpenPostgres(t.Context(), address)
+	l := newLab(t, quick, st, err)
+	r := newReceiver(t, status(204))
+	hooks := map[string]webhook.Webhook{}
+	for _, name := range []string{"damaged", "whole"} {
+		hooks[name], _ = l.add(r.URL)
+		hooks[name+", fetched"], _ = l.add("")
+	}
+	id := l.ready()
+	pgtest.Exec(t, address, "INSERT INTO webhook_event (id, type, video_id, created_at, snapshot) SELECT 'damaged', type, video_id, created_at, '{' FROM webhook_event WHERE video_id = '"+string(id)+"'")
+	for _, name := range []string{"damaged", "damaged, fetched"} {
+		pgtest.Exec(t, address, "UPDATE webhook_delivery SET event_id = 'damaged' WHERE webhook_id = '"+hooks[name].ID+"'")
+	}
+	l.run()
+	l.inState(hooks["whole"], webhook.Delivered)
+	for name, want := range map[string]int{"damaged, fetched": 0, "whole, fetched": 1} {
+		if got, err := l.Fetch(t.Context(), l.by, hooks[name].ID, 10); err != nil || len(got) != want {
+			t.Errorf("%s: %d events, %v; want %d", name, len(got), err, want)
+		}
+	}
+	for _, name := range []string{"damaged", "damaged, fetched"} {
+		eventually(t, name+" is in the log", func() bool {
+			all := l.log(hooks[name])
+			return len(all) == 1 && len(all[0].Attempts) > 0 && all[0].Attempts[0].Error == "Spool could not write the message."
+		})
 	}
 }

@@ -42,6 +42,9 @@ const (
 	prunedAtOnce                  = 500
 )
 
+// unwritable is what the log says of a message that could not be made.
+const unwritable = "Spool could not write the message."
+
 // Observer is told of each try.
 type Observer interface{ WebhookTried(Outcome) }
 
@@ -217,7 +220,7 @@ func (d *Dispatcher) guarded(ctx context.Context, a addressed, mine slot) (r res
 		r.slot = mine
 		return r
 	}
-	c, outcome := d.plan.conclude(a.delivery, store.DeliveryAttempt{At: began, Error: "Spool could not write the message."})
+	c, outcome := d.plan.conclude(a.delivery, store.DeliveryAttempt{At: began, Error: unwritable})
 	return result{c, mine, outcome}
 }
 
@@ -232,7 +235,7 @@ func (d *Dispatcher) try(ctx context.Context, a addressed) result {
 	attempt := store.DeliveryAttempt{At: began}
 	if err != nil {
 		d.log.ErrorContext(ctx, "could not write a message", "event", a.delivery.Event, "err", err)
-		attempt.Error = "Spool could not write the message."
+		attempt.Error = unwritable
 	} else if attempt.Status, err = d.post(ctx, a.hook.URL, message); err != nil {
 		if ctx.Err() != nil { // a stop; the receiver may have it already, and gets it again
 			return result{Conclusion: store.Conclusion{Delivery: a.delivery, Released: true, State: a.delivery.State, NextAt: began, Tries: a.delivery.Tries}}

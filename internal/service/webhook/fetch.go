@@ -49,8 +49,11 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 			continue // it was deleted or disabled this moment
 		}
 		m, err := s.sign.message(a, now)
-		if err != nil {
-			return nil, err
+		if err != nil { // this one alone has failed
+			if err := s.conclude(ctx, a.delivery, store.DeliveryAttempt{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		out = append(out, Fetched{DeliveryID: a.delivery.ID, Type: a.delivery.Type, Receipt: a.delivery.Lease, Message: m})
 	}
@@ -73,7 +76,12 @@ func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt s
 	if a.Error == "" {
 		a.Error = explain(a.Status)
 	}
-	c, outcome := s.plan.conclude(d, store.DeliveryAttempt{At: s.now().UTC().Truncate(time.Millisecond), Status: a.Status, Error: a.Error, Milliseconds: a.Duration.Milliseconds()})
+	return s.conclude(ctx, d, store.DeliveryAttempt{At: s.now().UTC().Truncate(time.Millisecond), Status: a.Status, Error: a.Error, Milliseconds: a.Duration.Milliseconds()})
+}
+
+// conclude records a try of a delivery that was fetched.
+func (s *Service) conclude(ctx context.Context, d store.Delivery, a store.DeliveryAttempt) error {
+	c, outcome := s.plan.conclude(d, a)
 	if err := s.rows.Conclude(ctx, []store.Conclusion{c}); err != nil {
 		return err
 	}

@@ -106,6 +106,9 @@ func (a addressed) obstacle() string {
 // message writes and signs what is sent now.
 func (s signer) message(a addressed, now time.Time) (Message, error) {
 	e := a.event
+	if e.Damaged != nil {
+		return Message{}, e.Damaged
+	}
 	body, err := s.body(Event{
 		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Webhook: e.Snapshot.Webhook,
 		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),

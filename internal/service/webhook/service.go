@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -22,6 +23,8 @@ const (
 	MaxPerTenant = 20
 	// MaxDescription is the length of the longest description, in characters.
 	MaxDescription = 500
+	// maxOpenForTest is how many deliveries to a webhook may be open for it to be tested.
+	maxOpenForTest = 100
 	// Keep is how long events and the log of their deliveries are kept.
 	Keep = 30 * 24 * time.Hour
 	// formerSecret is how long a secret that was replaced signs, beside its successor.
@@ -147,6 +150,9 @@ func checkDescription(d string) []video.Fault {
 	if utf8.RuneCountInString(d) > MaxDescription {
 		return []video.Fault{{Field: "description", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", MaxDescription)}}
 	}
+	if strings.ContainsRune(d, 0) {
+		return []video.Fault{{Field: "description", Code: "not_allowed", Message: "must not contain the character NUL, which not every database can store"}}
+	}
 	return nil
 }
 
@@ -258,7 +264,13 @@ func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
 	if !h.Enabled {
 		return errDisabled
 	}
-	return s.rows.Send(ctx, h, store.Event{Type: video.EventTest, CreatedAt: s.now(), Snapshot: store.Snapshot{Webhook: id}})
+	e := store.Event{Type: video.EventTest, CreatedAt: s.now(), Snapshot: store.Snapshot{Webhook: id}}
+	sent, err := s.rows.Send(ctx, h, e, maxOpenForTest)
+	if err == nil && !sent {
+		err = &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: time.Minute,
+			Msg: fmt.Sprintf("%d events of this webhook wait for their delivery already; a test would come after them.", maxOpenForTest)}
+	}
+	return err
 }
 
 var errDisabled = &video.Error{Kind: video.Conflict, Code: "webhook_disabled", Msg: "The webhook is disabled; enable it first."}

@@ -36,6 +36,8 @@ func TestAddressesAreChecked(t *testing.T) {
 	if e, ok := errors.AsType[*video.Error](err); !ok || len(e.Faults) != 3 {
 		t.Errorf("%v; want faults of url, events and description", err)
 	}
+	_, err = l.Update(ctx, l.by, w.ID, webhook.Changes{Description: new("a\x00b")})
+	wantCode(t, err, video.Invalid, "invalid_request")
 	_, _, err = l.Create(ctx, l.by, webhook.Draft{URL: "https://example.com", Pull: true})
 	wantCode(t, err, video.Invalid, "invalid_request")
 }
@@ -54,6 +56,18 @@ func TestAtMostTwenty(t *testing.T) {
 	}
 	l.must(l.Delete(t.Context(), l.by, all[0].ID))
 	l.add("http://127.0.0.1:1/")
+}
+
+func TestTestsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := onSQLite(t, quick) // it does not run: nothing is delivered
+	for _, url := range []string{"http://127.0.0.1:1/", ""} {
+		w, _ := l.add(url)
+		for range 100 {
+			l.must(l.Test(t.Context(), l.by, w.ID))
+		}
+		wantCode(t, l.Test(t.Context(), l.by, w.ID), video.RateLimited, "rate_limited")
+	}
 }
 
 func TestScopesAndTenants(t *testing.T) {

@@ -18,6 +18,8 @@ func eventTests() []test {
 		{"each change of a status is one event", changesAreEvents},
 		{"an event has the state at the commit", eventHasState},
 		{"a video becomes playable once", playableOnce},
+		{"a video becomes playable once, whatever is deleted", playableOnceWithout},
+		{"a refusal for the same reason is one event", refusedOnce},
 		{"nothing is recorded without a webhook that wants it", unwantedEvents},
 		{"a transaction that fails records nothing", rolledBackEvents},
 		{"the process is told of events", eventsAreNotified},
@@ -139,6 +141,37 @@ func playableOnce(t *testing.T, st *store.Store) {
 		return tx.MoveResolution(t.Context(), v.Resolutions[0].ID, video.Ready, nil)
 	})
 	want := []video.EventType{video.EventPlayable, video.EventResolutionReady}
+	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// A video whose only resolution is deleted does not become playable again.
+func playableOnceWithout(t *testing.T, st *store.Store) {
+	h := hook(t, st)
+	v := stored(t, st, video.Processing, "720p", "360p")
+	for _, r := range v.Resolutions {
+		change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), r.ID, video.Ready, nil) })
+		change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(t.Context(), r.ID) })
+	}
+	want := []video.EventType{video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady}
+	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// A refusal for the same reason is told once, however often it is asked for.
+func refusedOnce(t *testing.T, st *store.Store) {
+	h := hook(t, st)
+	v := newVideo("720p")
+	insert(t, st, v)
+	for _, f := range []*video.Failure{
+		video.Failf(video.UploadMissing, "Nothing."), video.Failf(video.UploadMissing, "Still nothing."),
+		video.Failf(video.UploadEmpty, "Empty."), video.Failf(video.UploadEmpty, "Empty."), video.Failf(video.UploadMissing, "Nothing."),
+	} {
+		refuse(t, st, v.ID, f, true)
+	}
+	want := []video.EventType{video.EventFailed, video.EventFailed, video.EventFailed}
 	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,9 +30,13 @@ func walkVideo(t *testing.T, st *store.Store) {
 
 // walkResolution does the same for the second resolution of a video.
 func walkResolution(t *testing.T, st *store.Store) {
+	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
 	walk(t, st, func(v *video.Video, to video.Status, f *video.Failure) move {
 		r := &v.Resolutions[1]
 		r.Status, r.Failure = to, f
+		if to == video.Ready {
+			v.PlayableAt = noon
+		}
 		return func(ctx context.Context, tx *store.Tx) error { return tx.MoveResolution(ctx, r.ID, to, f) }
 	})
 }

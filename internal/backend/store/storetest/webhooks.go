@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,6 +21,8 @@ func webhookTests() []test {
 		{"round trip", webhookRoundTrip},
 		{"a tenant has only so many", webhookLimit},
 		{"secrets are rotated", secretsRotate},
+		{"secrets are rotated at once", secretsRotateAtOnce},
+		{"changed while it is disabled", changedWhileDisabled},
 		{"removed with its log", webhookRemoved},
 		{"disabling ends deliveries", disablingEnds},
 	}
@@ -97,8 +100,7 @@ func secretsRotate(t *testing.T, st *store.Store) {
 		}
 	}
 	for after, want := range map[time.Duration][]string{
-		2 * time.Hour:  {"new2", "new1", "whsec_" + h.ID},
-		25 * time.Hour: {"new2", "new1"},
+		2 * time.Hour:  {"new2", "new1"}, // the first one has ended with the second rotation
 		26 * time.Hour: {"new2"},
 	} {
 		if got := secrets(noon.Add(after)); !slices.Equal(got, want) {
@@ -107,6 +109,53 @@ func secretsRotate(t *testing.T, st *store.Store) {
 	}
 	if err := w.RotateSecret(ctx, "other", h.ID, "theirs", noon, noon); video.KindOf(err) != video.NotFound {
 		t.Errorf("another tenant's: %v", err)
+	}
+}
+
+func secretsRotateAtOnce(t *testing.T, st *store.Store) {
+	w, h := store.WebhooksOf(st), hook(t, st)
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			if err := w.RotateSecret(t.Context(), h.Tenant, h.ID, fmt.Sprint("new", i), noon, noon.Add(time.Hour)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	secrets, err := w.Secrets(t.Context(), []string{h.ID}, noon)
+	current := slices.DeleteFunc(slices.Clone(secrets[h.ID]), func(s store.WebhookSecret) bool { return !s.ExpiresAt.IsZero() })
+	if err != nil || len(current) != 1 || len(secrets[h.ID]) != 2 {
+		t.Errorf("there are %d secrets, of which %d are current, %v; want 2 and 1", len(secrets[h.ID]), len(current), err)
+	}
+}
+
+// Whoever changes a webhook does not enable it by the way if its receiver says meanwhile that it is gone.
+func changedWhileDisabled(t *testing.T, st *store.Store) {
+	ctx, w, h := t.Context(), store.WebhooksOf(st), hook(t, st)
+	deliver(t, st)
+	d, _ := claim(t, st, log(t, st, h)[0].ID, noon)
+	var once sync.Once
+	gone := make(chan error, 1)
+	_, err := w.Update(ctx, h.Tenant, h.ID, func(h *store.Webhook) error {
+		once.Do(func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				gone <- w.Conclude(ctx, []store.Conclusion{{Delivery: d, State: store.DeliveryFailed, Disable: "Gone."}})
+			}()
+			select {
+			case <-done: // it has overtaken this change
+			case <-time.After(200 * time.Millisecond): // it waits, as it should
+			}
+		})
+		h.Description = "ours"
+		return nil
+	})
+	err = errors.Join(err, <-gone)
+	got, also := w.Get(ctx, h.Tenant, h.ID)
+	if err != nil || also != nil || got.Enabled || got.Description != "ours" {
+		t.Errorf("the webhook is %+v, %v, %v; want it disabled", got, err, also)
 	}
 }
 
