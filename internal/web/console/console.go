@@ -30,12 +30,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/assets"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -134,20 +133,10 @@ func newFile(name string, body []byte) (file, error) {
 // disable every way in which JavaScript can turn text into markup or code, so that a
 // hostile file name stays text even if the page has a bug.
 func policyFor(urls []string) (string, error) {
-	sources := []string{"'self'"}
-	for _, raw := range urls {
-		if raw == "" {
-			continue
-		}
-		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'*") {
-			return "", fmt.Errorf("the console cannot allow %q: it is not an http or https URL", raw)
-		}
-		if origin := u.Scheme + "://" + u.Host; !slices.Contains(sources, origin) {
-			sources = append(sources, origin)
-		}
+	allowed, err := assets.Sources(urls)
+	if err != nil {
+		return "", fmt.Errorf("the console cannot allow %w", err)
 	}
-	allowed := strings.Join(sources, " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; " +
 		"connect-src " + allowed + "; media-src " + allowed + " blob:; img-src " + allowed + "; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player", nil

@@ -20,9 +20,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -93,20 +90,10 @@ func Register(mux *http.ServeMux, c Catalog, config Config) error {
 // policyFor returns the Content-Security-Policy of all pages, up to the frames that they may be in.
 // blob: is how hls.js hands the stream to the browser.
 func policyFor(urls []string) (string, error) {
-	sources := []string{"'self'"}
-	for _, raw := range urls {
-		if raw == "" {
-			continue
-		}
-		u, err := url.Parse(raw)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'*") {
-			return "", fmt.Errorf("pages cannot allow %q: it is not an http or https URL", raw)
-		}
-		if origin := u.Scheme + "://" + u.Host; !slices.Contains(sources, origin) {
-			sources = append(sources, origin)
-		}
+	allowed, err := assets.Sources(urls)
+	if err != nil {
+		return "", fmt.Errorf("pages cannot allow %w", err)
 	}
-	allowed := strings.Join(sources, " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src " + allowed + "; img-src " + allowed + "; " +
 		"media-src blob: " + allowed + "; base-uri 'none'; form-action 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types spool-player; frame-ancestors ", nil
