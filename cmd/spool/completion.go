@@ -94,12 +94,7 @@ _spool() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path ${COMP_WORDS[i]}" in
 `)
-	for _, c := range all {
-		if c.command != "" {
-			fmt.Fprintf(w, "      ' %s') path=' %s' ;;\n", c.command, c.command)
-		}
-	}
-	fmt.Fprint(w, "    esac\n  done\n  case \"$path\" in\n")
+	writePaths(w, all)
 	for _, c := range all {
 		fmt.Fprintf(w, "    '%s') words='%s' flags='%s' ;;\n", prefixed(c.command), texts(c.commands), texts(c.flags))
 	}
@@ -109,6 +104,17 @@ _spool() {
 }
 complete -o default -F _spool spool
 `)
+}
+
+// writePaths writes how bash and zsh find the command that was typed so far, and the beginning of what
+// depends on it.
+func writePaths(w io.Writer, all []completion) {
+	for _, c := range all {
+		if c.command != "" {
+			fmt.Fprintf(w, "      ' %s') path=' %s' ;;\n", c.command, c.command)
+		}
+	}
+	fmt.Fprint(w, "    esac\n  done\n  case \"$path\" in\n")
 }
 
 func prefixed(command string) string {
@@ -127,12 +133,7 @@ _spool() {
   for ((i = 2; i < CURRENT; i++)); do
     case "$path ${words[i]}" in
 `)
-	for _, c := range all {
-		if c.command != "" {
-			fmt.Fprintf(w, "      ' %s') path=' %s' ;;\n", c.command, c.command)
-		}
-	}
-	fmt.Fprint(w, "    esac\n  done\n  case \"$path\" in\n")
+	writePaths(w, all)
 	for _, c := range all {
 		fmt.Fprintf(w, "    '%s')\n      words_=(%s)\n      flags_=(%s)\n      ;;\n", prefixed(c.command), described(c.commands), described(c.flags))
 	}
