@@ -103,6 +103,17 @@ func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]vid
 	return page, err
 }
 
+// InWork returns which of some videos have steps: work on them is not finished.
+func (v *ReadView) InWork(ctx context.Context, ids []video.ID) (map[video.ID]bool, error) {
+	in, arg := anyOf(1, ids)
+	found, err := v.ids(ctx, `SELECT DISTINCT video_id FROM step WHERE video_id IN `+in, arg)
+	all := make(map[video.ID]bool, len(found))
+	for _, id := range found {
+		all[id] = true
+	}
+	return all, err
+}
+
 // Export writes the rows of all tables of BackedUp, and returns how many there were in each: for each
 // table a line with its name and columns, then a line for each row.
 func (v *ReadView) Export(ctx context.Context, w io.Writer) (map[string]int64, error) {

@@ -44,9 +44,8 @@ func (s subset) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// Restoring reports whether a restore or a migration into this database has begun and not ended, and
-// which id the database has then.
-func (s *Store) Restoring(ctx context.Context) (is bool, err error) {
+// Restoring reports whether a restore or a migration into this database has begun and not ended.
+func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 	var n int
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM restoring`).Scan(&n)
 	return n > 0, wrap("look for an unfinished restore", err)
@@ -86,7 +85,7 @@ func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err e
 	if found.Used = slices.Contains(tables, "migration"); !slices.Contains(tables, "restoring") || !slices.Contains(tables, "identity") {
 		return found, nil
 	}
-	if found.Unfinished, err = s.Restoring(ctx); err != nil || !found.Unfinished {
+	if found.Unfinished, err = Restoring(ctx, s); err != nil || !found.Unfinished {
 		return found, err
 	}
 	ids, err := s.names(ctx, `SELECT id FROM identity`)
@@ -138,9 +137,9 @@ const (
 	importRows, importValues = 200, 20_000
 )
 
-// Import stores what Export has written, in one transaction, which commits only if verify agrees. It
-// returns how many rows each table got.
-func Import(ctx context.Context, s *Store, r io.Reader, verify func() error) (map[string]int64, error) {
+// Import stores what Export has written, in one transaction, which commits only if verify agrees with
+// how many rows each table got.
+func Import(ctx context.Context, s *Store, r io.Reader, verify func(rows map[string]int64) error) (map[string]int64, error) {
 	var counts map[string]int64
 	err := s.InTx(ctx, func(tx *Tx) error {
 		if counts != nil {
@@ -151,7 +150,7 @@ func Import(ctx context.Context, s *Store, r io.Reader, verify func() error) (ma
 		if err := in.read(ctx, r); err != nil {
 			return fmt.Errorf("import rows: %w", err)
 		}
-		return verify()
+		return verify(in.counts)
 	})
 	return counts, err
 }
