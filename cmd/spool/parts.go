@@ -81,8 +81,24 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (
 	return nil
 }
 
-// openStore opens the database alone.
+// openStore opens the database alone, unless it is only half there.
 func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
+	db, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unfinished, err := store.Restoring(ctx, db)
+	if err == nil && unfinished {
+		err = errors.New("a restore or a migration into this database was not finished: run the same command again, or begin with an empty place")
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connect opens the database alone.
+func (l *Location) connect(ctx context.Context) (*store.Store, error) {
 	if l.DatabaseURL != "" {
 		return openPostgres(ctx, l.DatabaseURL)
 	}

@@ -42,7 +42,7 @@ func TestCheckFindsMissingSettings(t *testing.T) {
 			db.SetMaxOpenConns(1)
 			s := &Store{queries: queries{db}, write: db, read: db, searches: db}
 			t.Cleanup(func() { s.Close() })
-			err = s.check(t.Context())
+			err = s.check(t.Context(), migrations)
 			if name == "" && err != nil {
 				t.Errorf("check = %v with every setting in place", err)
 			}
