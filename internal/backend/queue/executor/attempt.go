@@ -20,7 +20,7 @@ type Attempt struct {
 	base     context.Context // has the values of the handler's context, and never ends
 	ctx      context.Context // of the handler
 	cancel   context.CancelCauseFunc
-	order    int           // among all attempts here, in the order of beginning
+	order    int // among all attempts here, in the order of beginning
 	began    time.Time
 	yields   bool          // it was interrupted for another tenant; guarded by Executor.mu
 	returned bool          // the handler has returned; guarded by Executor.mu
