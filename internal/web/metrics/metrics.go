@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -100,6 +101,9 @@ func (m *Metrics) describeTasks() {
 		Name: "spool_encode_speed_ratio", Help: "Seconds of video encoded per second, all resolutions of a chunk together.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2, 4, 8, 16, 32, 64},
 	})
+	for _, kind := range pipeline.Kinds() {
+		m.retries.WithLabelValues(string(kind)) // shown also while there are none
+	}
 	m.registry.MustRegister(m.taskDuration, m.retries, m.encodeSpeed)
 }
 
@@ -116,6 +120,7 @@ func (m *Metrics) describeVideos() {
 	m.videos = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_videos_finished_total", Help: "Videos that became ready or failed, by status and failure code.",
 	}, []string{"status", "code"})
+	m.videos.WithLabelValues(string(video.Ready), "")
 	m.registry.MustRegister(m.uploaded, m.served, m.videos)
 }
 
