@@ -5,7 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/web/metrics"
@@ -23,18 +25,22 @@ type access struct {
 
 func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := a.now()
-	out := &countingWriter{ResponseWriter: w}
+	out := &countingWriter{ResponseWriter: w, now: a.now}
 	a.metrics.RequestBegan()
 	// Deferred, because a handler aborts a response with a panic.
-	defer func() { a.record(r, out, a.now().Sub(start)) }()
+	defer func() { a.record(r, out, start) }()
 	a.next.ServeHTTP(out, r)
 }
 
-func (a *access) record(r *http.Request, out *countingWriter, took time.Duration) {
-	route, status := routeOf(r), cmp.Or(out.status, http.StatusOK)
+func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
+	route, status, took := routeOf(r), cmp.Or(out.status, http.StatusOK), a.now().Sub(start)
 	a.metrics.RequestEnded(route, r.Method, status, took)
-	if isPlayback(route) {
-		a.metrics.Served(out.bytes)
+	if kind, sent := contentOf(route, r.PathValue("file")); sent {
+		var first time.Duration
+		if out.bytes > 0 && status < http.StatusMultipleChoices {
+			first = max(out.first.Sub(start), 1)
+		}
+		a.metrics.Served(kind, out.bytes, first)
 	}
 	a.log.Log(r.Context(), levelOf(route, status), "request",
 		"method", r.Method, "route", route, "status", status, "bytes", out.bytes,
@@ -53,6 +59,21 @@ func routeOf(r *http.Request) string {
 		return "unmatched"
 	}
 	return pattern
+}
+
+// contentOf returns what a route sends, if its bytes are counted: not those of probes, and not the few
+// that answer an upload.
+func contentOf(route, file string) (metrics.Content, bool) {
+	switch {
+	case isPlayback(route):
+		return metrics.Played(file), true
+	case strings.HasPrefix(route, "/api/"):
+		return metrics.Answer, true
+	case isPartOfPage(route), slices.Contains([]string{"/{$}", "/docs", "/openapi.json", "/oembed"}, route),
+		strings.HasPrefix(route, "/watch/"), strings.HasPrefix(route, "/embed/"):
+		return metrics.Page, true
+	}
+	return "", false
 }
 
 // isPlayback reports whether a route serves videos and thumbnails.
@@ -84,8 +105,10 @@ func levelOf(route string, status int) slog.Level {
 // writer below, without which the kernel could not send files by itself.
 type countingWriter struct {
 	http.ResponseWriter
+	now    func() time.Time
 	status int
 	bytes  int64
+	first  time.Time // when the first byte of the body was sent
 }
 
 // Unwrap lets http.ResponseController reach the writer below.
@@ -100,12 +123,31 @@ func (w *countingWriter) WriteHeader(status int) {
 
 func (w *countingWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
+	w.begin()
 	w.wrote(int64(n))
 	return n, err
 }
 
-// ReadFrom passes src to the writer below; io.Copy uses its ReadFrom.
+// begin notes when the first byte is sent.
+func (w *countingWriter) begin() {
+	if w.first.IsZero() {
+		w.first = w.now()
+	}
+}
+
+// ReadFrom passes src to the writer below; io.Copy uses its ReadFrom. A file of this machine is there
+// at once, and the kernel sends it only if nothing is wrapped around it. The first byte of anything else
+// may have a long way.
 func (w *countingWriter) ReadFrom(src io.Reader) (int64, error) {
+	from := &src
+	if limited, ok := src.(*io.LimitedReader); ok {
+		from = &limited.R
+	}
+	if _, file := (*from).(syscall.Conn); file {
+		w.begin()
+	} else {
+		*from = &firstRead{*from, w.begin}
+	}
 	n, err := io.Copy(w.ResponseWriter, src)
 	w.wrote(n)
 	return n, err
@@ -116,4 +158,18 @@ func (w *countingWriter) wrote(n int64) {
 		w.status = http.StatusOK
 	}
 	w.bytes += n
+}
+
+// firstRead calls began when something was read.
+type firstRead struct {
+	io.Reader
+	began func()
+}
+
+func (r *firstRead) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if n > 0 {
+		r.began()
+	}
+	return n, err
 }

@@ -132,10 +132,39 @@ func TestFilesStillGoOutByThemselves(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	m.Handler(log).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	if !strings.Contains(w.Body.String(), "\nspool_served_bytes_total 5000\n") {
-		t.Error("the bytes of the film were not counted")
+	if !strings.Contains(w.Body.String(), "\nspool_served_bytes_total{kind=\"film\"} 5000\n") || !strings.Contains(w.Body.String(), "\nspool_http_first_byte_seconds_count{kind=\"film\"} 1\n") {
+		t.Error("the bytes of the film, or the time to the first of them, were not counted")
 	}
 }
+
+// What comes from a bucket begins when its first byte is there, not when the header is written.
+func TestTheFirstByteIsThatOfTheBody(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	clock := func() time.Time { return now }
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v/{file}", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_, _ = io.Copy(w, readerFunc(func(b []byte) (int, error) {
+			if now = now.Add(300 * time.Millisecond); now.Sub(time.Unix(1000, 0)) > time.Second {
+				return 0, io.EOF
+			}
+			return copy(b, "film"), nil
+		}))
+	})
+	log, m := slog.New(slog.DiscardHandler), metrics.New("test")
+	h := &access{next: mux, log: log, metrics: m, now: clock}
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v/720p-3.m4s", nil))
+	w := httptest.NewRecorder()
+	m.Handler(log).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if !strings.Contains(w.Body.String(), "\nspool_http_first_byte_seconds_sum{kind=\"segment\"} 0.3\n") {
+		t.Error("the first byte did not count from 0.3 s on")
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()

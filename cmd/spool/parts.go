@@ -44,14 +44,19 @@ type parts struct {
 }
 
 // openParts opens what the settings name and puts the service on it.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (_ *parts, err error) {
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (*parts, error) {
+	return c.openPartsAs(ctx, log, o, queue.About{})
+}
+
+// openPartsAs is openParts for a process that may be a worker.
+func (c *Config) openPartsAs(ctx context.Context, log *slog.Logger, o observer, about queue.About) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.openDatabase(ctx, c, log); err != nil {
+	if err := p.openDatabase(ctx, c, log, about); err != nil {
 		return nil, err
 	}
 	if err := p.openStorage(ctx, c, log); err != nil {
@@ -62,7 +67,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (_
 
 // openDatabase opens the store and the queue, which live in one database so
 // that one transaction changes all.
-func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (err error) {
+func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger, about queue.About) (err error) {
 	if p.store, err = c.Location.openStore(ctx); err != nil {
 		return err
 	}
@@ -71,13 +76,13 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger) (
 		log.Warn("the database was changed by a newer Spool; this one goes on with what it knows", "migrations", newer)
 	}
 	if c.DatabaseURL != "" {
-		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log, Heartbeat: heartbeat()})
+		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log, Heartbeat: heartbeat(), About: about})
 		return err
 	}
 	if err := p.store.Migrate(ctx, "queue", local.Migrations); err != nil {
 		return err
 	}
-	p.queue = local.New(p.store.Writer(), local.Options{Read: p.store.Reader(), Log: log})
+	p.queue = local.New(p.store.Writer(), local.Options{Read: p.store.Reader(), Log: log, About: about})
 	return nil
 }
 

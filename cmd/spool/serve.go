@@ -56,6 +56,13 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	defer ln.Close()
+	adminLn, err := c.listenAdmin(log)
+	if err != nil {
+		return err
+	}
+	if adminLn != nil {
+		defer adminLn.Close()
+	}
 
 	m := metrics.New(buildVersion())
 	// Starting may wait long for a database or a storage that does not respond. A signal
@@ -73,7 +80,9 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 			log.Warn("the start-up text could not be printed", "err", err)
 		}
 	}
-	if err := newServer(svc, m, log, stopTimeouts{c.Grace, c.Drain}).run(ctx, stop, ln); err != nil {
+	srv := newServer(svc, m, log, stopTimeouts{c.Grace, c.Drain})
+	defer srv.serveAdmin(adminLn)()
+	if err := srv.run(ctx, stop, ln); err != nil {
 		return err
 	}
 	log.Info("stopped")

@@ -34,6 +34,7 @@ type server struct {
 	service *service
 	health  *health
 	http    *http.Server
+	probes  *http.ServeMux // also served to operators
 	log     *slog.Logger
 	stopTimeouts
 }
@@ -53,7 +54,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 	probe.Handle("GET /metrics", m.Handler(log))
 	logged := &access{next: problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log: log, metrics: m, now: time.Now}
 	return &server{
-		service: svc, health: h, log: log, stopTimeouts: t,
+		service: svc, health: h, probes: probe, log: log, stopTimeouts: t,
 		http: &http.Server{
 			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Timeouts{}),
 			// Headers must arrive quickly. There is no limit for a whole request or

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/clock"
@@ -14,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/webhook"
@@ -24,7 +26,7 @@ import (
 type observer interface {
 	Uploaded(bytes int64)
 	VideoFinished(s video.Status, f *video.Failure)
-	WebhookTried(webhook.Outcome)
+	WebhookTried(o webhook.Outcome, took time.Duration)
 }
 
 // services are the services of package service, each for one actor.
@@ -44,6 +46,7 @@ type services struct {
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
 	maintenance *janitor.Maintenance
+	system      *system.Service
 	webhooks    *webhook.Service    // nil in a worker
 	dispatcher  *webhook.Dispatcher // nil in a worker
 }
@@ -63,6 +66,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	}
 	p.keys = auth.NewKeys(p.store, now, log)
 	p.tenants = tenants.New(p.store, now)
+	p.system = system.New(buildVersion(), p.store, p.queue, c.measureDisk)
 	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)

@@ -12,13 +12,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
-	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -39,7 +37,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			return nil, err
 		}
 	}
-	p, err := c.openParts(ctx, log, m)
+	p, err := c.openPartsAs(ctx, log, m, c.about(bench))
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +52,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			return nil, err
 		}
 	}
-	m.WatchQueue(ctx, pipeline.Kinds(), p.queue.Stats)
-	if fleet, ok := p.queue.(interface {
-		Workers(context.Context) ([]queue.Worker, error)
-	}); ok {
-		m.WatchWorkers(ctx, fleet.Workers)
-	}
+	m.WatchSystem(ctx, p.system)
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.runsTasks() {
 		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)

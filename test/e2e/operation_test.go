@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,42 @@ func TestMetricsAfterOneVideo(t *testing.T) {
 			t.Errorf("%s has a label for one video: there would be endless series", name)
 		}
 	}
+	comparesWithDocs(t, got)
+}
+
+// comparesWithDocs wants docs/monitoring.md to explain every metric of ours that is shown, and no other.
+func comparesWithDocs(t *testing.T, shown map[string]float64) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/monitoring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(spool_[a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		documented[m[1]] = false
+	}
+	for series := range shown {
+		name, _, _ := strings.Cut(series, "{")
+		if !strings.HasPrefix(name, "spool_") {
+			continue
+		}
+		for _, part := range []string{"_bucket", "_sum", "_count"} { // of a histogram
+			if whole, ok := strings.CutSuffix(name, part); ok {
+				if _, known := documented[whole]; known {
+					name = whole
+				}
+			}
+		}
+		if _, known := documented[name]; !known {
+			t.Errorf("docs/monitoring.md does not explain %s", name)
+		}
+		documented[name] = true
+	}
+	for name, there := range documented {
+		if !there {
+			t.Errorf("docs/monitoring.md explains %s, which is not shown", name)
+		}
+	}
 }
 
 // byteMetrics is what a server shows that has received one upload and played one
@@ -86,7 +123,7 @@ func byteMetrics(size int) map[string]float64 {
 	return map[string]float64{
 		`spool_http_requests_total{method="PUT",route="/upload/{token}/{id}",status="200"}`: 1,
 		`spool_http_requests_total{method="GET",route="/v/{id}/{file}",status="200"}`:       1,
-		`spool_served_bytes_total`: float64(size),
+		`spool_served_bytes_total{kind="film"}`: float64(size),
 	}
 }
 

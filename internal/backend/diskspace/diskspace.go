@@ -7,6 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Size returns how many bytes the file system of a folder has in all.
+func Size(dir string) (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, fmt.Errorf("measure the disk of %s: %w", dir, err)
+	}
+	return uint64(s.Blocks) * uint64(s.Bsize), nil
+}
+
 // Free returns how many bytes a user without privileges can still write below a folder.
 func Free(dir string) (uint64, error) {
 	var s unix.Statfs_t

@@ -73,6 +73,7 @@ type Task struct {
 	Tenant   video.Tenant // whose slot it takes; empty is a tenant like any other
 	Priority int          // among the tenant's tasks the smallest runs first, equal ones in the order enqueued
 	RunAt    time.Time    // earliest start, by the clock of the process that enqueues; zero means now
+	Trace    string       // what it belongs to in a trace, for whoever runs it; the queue only keeps it
 	Attempt  int          // set by the queue: 1 on the first attempt
 }
 
@@ -151,6 +152,17 @@ type Queue interface {
 
 	// Stats counts the tasks by kind.
 	Stats(ctx context.Context) (map[Kind]Stat, error)
+
+	// Workers lists the live processes of all machines that run tasks of this
+	// queue, by host and age. A process that has not started its queue is none.
+	Workers(ctx context.Context) ([]Worker, error)
+}
+
+// About is what a process tells others about itself as a worker.
+type About struct {
+	Version string // of the program
+	Sandbox string // how ffmpeg is confined; "" if it is not known
+	Cores   int    // that it may use
 }
 
 // Stat counts the tasks of one kind.
@@ -162,6 +174,7 @@ type Stat struct {
 
 // Worker is a process that runs tasks.
 type Worker struct {
+	About
 	ID      string
 	Host    string
 	Slots   int           // how many tasks it can run at a time

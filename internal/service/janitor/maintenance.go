@@ -125,17 +125,23 @@ func (m *Maintenance) sweep(ctx context.Context) {
 		m.Log.WarnContext(ctx, "the counts of tenants were wrong; an older version may have run beside this one", "tenants", wrong)
 	}
 	r, err := m.Cleaner.Sweep(ctx)
-	m.logSweep(ctx, r, err)
+	m.conclude(ctx, r, err)
 }
 
 func (m *Maintenance) sweepUploads(ctx context.Context) {
 	if m.acquire(ctx, "sweep uploads", uploadsEvery) {
 		r, err := m.Cleaner.SweepUploads(ctx)
-		m.logSweep(ctx, r, err)
+		m.conclude(ctx, r, err)
 	}
 }
 
-func (m *Maintenance) logSweep(ctx context.Context, r SweepReport, err error) {
+// conclude records what a sweep has counted, and logs what it did.
+func (m *Maintenance) conclude(ctx context.Context, r SweepReport, err error) {
+	for _, c := range r.Stored {
+		if err := store.StoredOf(m.Store).Record(ctx, c); err != nil {
+			m.Log.WarnContext(ctx, "could not record what the storage holds", "area", c.Area, "err", err)
+		}
+	}
 	if _, shared := errors.AsType[sharedError](err); shared {
 		m.Log.ErrorContext(ctx, "nothing is swept", "err", err)
 	} else if err != nil {

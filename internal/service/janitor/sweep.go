@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/objects"
 )
 
@@ -15,6 +16,9 @@ type SweepReport struct {
 	Objects int // examined
 	Removed int // that nobody needed
 	Unknown int // whose key is not one of ours; left alone
+
+	// Stored is what is left in each area that was examined to its end.
+	Stored []store.Stored
 
 	failures []error // of objects that could not be removed
 }
@@ -60,6 +64,7 @@ func (c *Cleaner) SweepUploads(ctx context.Context) (SweepReport, error) {
 
 func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
 	var last owner // objects of one video come together
+	left := store.Stored{Area: string(area)}
 	for info, err := range c.blobs.List(ctx, area.Root()) {
 		if err != nil {
 			return blob.ServiceError("list objects", err)
@@ -68,6 +73,7 @@ func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepRepo
 		_, id, _, ok := objects.Parse(info.Key)
 		if !ok {
 			r.Unknown++
+			left.Objects, left.Bytes = left.Objects+1, left.Bytes+info.Size
 			continue
 		}
 		if last.id != id {
@@ -83,7 +89,12 @@ func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepRepo
 			return errors.Join(r.failures...)
 		}
 		r.Removed += removed
+		if removed == 0 {
+			left.Objects, left.Bytes = left.Objects+1, left.Bytes+info.Size
+		}
 	}
+	left.CountedAt = c.now()
+	r.Stored = append(r.Stored, left)
 	return nil
 }
 

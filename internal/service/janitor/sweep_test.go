@@ -44,6 +44,20 @@ func TestSweepRemovesOrphansAndNothingElse(t *testing.T) {
 	if report.Removed != len(orphans) || !slices.Equal(b.Objects(), owned) {
 		t.Errorf("sweep %+v left %v; want %v", report, b.Objects(), owned)
 	}
+	counted := map[string]int64{}
+	for _, c := range report.Stored {
+		counted[c.Area] = c.Bytes
+	}
+	for _, area := range []string{"upload", "source", "work", "public", "private"} {
+		var want int64
+		for info, err := range b.Blobs.List(ctx, area+"/") {
+			b.Must(err)
+			want += info.Size
+		}
+		if got, ok := counted[area]; !ok || got != want {
+			t.Errorf("%s has %d bytes, and the sweep counted %d", area, want, got)
+		}
+	}
 }
 
 // partly is a store that says which unfinished objects it was told to drop. As

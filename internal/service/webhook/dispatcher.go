@@ -46,7 +46,10 @@ const (
 const unwritable = "Spool could not write the message."
 
 // Observer is told of each try.
-type Observer interface{ WebhookTried(Outcome) }
+type Observer interface {
+	// WebhookTried is told how a try to deliver an event ended, and how long it took; -1: that is not known.
+	WebhookTried(o Outcome, took time.Duration)
+}
 
 // Dispatcher delivers events to webhooks.
 type Dispatcher struct {

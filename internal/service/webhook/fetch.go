@@ -85,6 +85,6 @@ func (s *Service) conclude(ctx context.Context, d store.Delivery, a store.Delive
 	if err := s.rows.Conclude(ctx, []store.Conclusion{c}); err != nil {
 		return err
 	}
-	s.count.WebhookTried(outcome)
+	s.count.WebhookTried(outcome, -1) // how long it took is what a client says
 	return nil
 }

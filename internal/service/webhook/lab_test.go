@@ -45,7 +45,7 @@ type counts struct {
 	all map[webhook.Outcome]int
 }
 
-func (c *counts) WebhookTried(o webhook.Outcome) {
+func (c *counts) WebhookTried(o webhook.Outcome, _ time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {

@@ -24,7 +24,7 @@ func (d *Dispatcher) record(ctx context.Context) {
 				d.slots.release(r.slot)
 				continue
 			}
-			d.count.WebhookTried(r.outcome)
+			d.count.WebhookTried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
 			d.slots.learn(r.slot, r.outcome == OutcomeDelivered)
 		}
 		d.Wake()

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -25,6 +26,7 @@ type Metrics struct {
 
 	requests        *prometheus.CounterVec
 	requestDuration *prometheus.HistogramVec
+	firstByte       *prometheus.HistogramVec
 	inFlight        prometheus.Gauge
 
 	taskDuration *prometheus.HistogramVec
@@ -32,10 +34,11 @@ type Metrics struct {
 	encodeSpeed  prometheus.Histogram
 
 	uploaded prometheus.Counter
-	served   prometheus.Counter
+	served   *prometheus.CounterVec
 	videos   *prometheus.CounterVec
 
-	webhookTries *prometheus.CounterVec
+	webhookTries    *prometheus.CounterVec
+	webhookDuration prometheus.Histogram
 }
 
 // New returns a set for a program of this version.
@@ -76,7 +79,14 @@ func (m *Metrics) describeRequests() {
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "spool_http_requests_in_flight", Help: "Requests that are being answered.",
 	})
-	m.registry.MustRegister(m.requests, m.requestDuration, m.inFlight)
+	m.firstByte = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "spool_http_first_byte_seconds", Help: "Time from the header of a request to the first byte of a successful response, by what is sent.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"kind"})
+	for _, k := range Contents {
+		m.firstByte.WithLabelValues(string(k)) // shown also while there are none
+	}
+	m.registry.MustRegister(m.requests, m.requestDuration, m.firstByte, m.inFlight)
 }
 
 func (m *Metrics) describeTasks() {
@@ -91,6 +101,9 @@ func (m *Metrics) describeTasks() {
 		Name: "spool_encode_speed_ratio", Help: "Seconds of video encoded per second, all resolutions of a chunk together.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2, 4, 8, 16, 32, 64},
 	})
+	for _, kind := range pipeline.Kinds() {
+		m.retries.WithLabelValues(string(kind)) // shown also while there are none
+	}
 	m.registry.MustRegister(m.taskDuration, m.retries, m.encodeSpeed)
 }
 
@@ -98,12 +111,16 @@ func (m *Metrics) describeVideos() {
 	m.uploaded = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "spool_uploaded_bytes_total", Help: "Bytes received at upload URLs.",
 	})
-	m.served = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "spool_served_bytes_total", Help: "Bytes sent from playback URLs.",
-	})
+	m.served = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "spool_served_bytes_total", Help: "Bytes sent in responses, by what was sent. What a bucket or a CDN sends is not counted.",
+	}, []string{"kind"})
+	for _, k := range Contents {
+		m.served.WithLabelValues(string(k))
+	}
 	m.videos = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_videos_finished_total", Help: "Videos that became ready or failed, by status and failure code.",
 	}, []string{"status", "code"})
+	m.videos.WithLabelValues(string(video.Ready), "")
 	m.registry.MustRegister(m.uploaded, m.served, m.videos)
 }
 
@@ -161,8 +178,14 @@ func (m *Metrics) Encoded(length, took time.Duration) {
 // Uploaded counts bytes received at an upload URL.
 func (m *Metrics) Uploaded(bytes int64) { m.uploaded.Add(float64(bytes)) }
 
-// Served counts bytes sent from a playback URL.
-func (m *Metrics) Served(bytes int64) { m.served.Add(float64(bytes)) }
+// Served counts a response: its bytes, and if it was successful and had any, the time
+// until the first of them.
+func (m *Metrics) Served(kind Content, bytes int64, firstByte time.Duration) {
+	m.served.WithLabelValues(string(kind)).Add(float64(bytes))
+	if firstByte > 0 {
+		m.firstByte.WithLabelValues(string(kind)).Observe(firstByte.Seconds())
+	}
+}
 
 // VideoFinished counts a video that became ready or failed; f is nil if it is
 // ready.

@@ -15,9 +15,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
+
+// busy is a service at work.
+type busy struct{}
+
+func (busy) Queue(context.Context) ([]system.KindStat, error) {
+	return []system.KindStat{{Kind: queue.Encode, Stat: queue.Stat{Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, {Kind: queue.Purge}}, nil
+}
+
+func (busy) Workers(context.Context) ([]queue.Worker, error) {
+	return []queue.Worker{{Slots: 4, Running: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
+}
+
+func (busy) Stored(context.Context) ([]system.Stored, error) {
+	return []system.Stored{{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}, {Area: "work"}}, nil
+}
+
+func (busy) Disk() (system.Disk, error) { return system.Disk{Free: 5, Size: 10}, nil }
+
+// broken is a service whose database is gone.
+type broken struct{ busy }
+
+func (broken) Queue(context.Context) ([]system.KindStat, error) {
+	return nil, errors.New("database is gone")
+}
 
 // used returns a set in which every metric has a value.
 func used(t *testing.T) *Metrics {
@@ -30,18 +55,15 @@ func used(t *testing.T) *Metrics {
 	m.TaskRetried(queue.Encode)
 	m.Encoded(20*time.Second, 5*time.Second)
 	m.Uploaded(1000)
-	m.Served(2000)
+	m.Served(Segment, 2000, 20*time.Millisecond)
+	m.Served(Segment, 0, 0)
 	m.VideoFinished(video.Ready, nil)
 	m.VideoFinished(video.Fail, video.Failf(video.Corrupt, "Broken."))
 	m.WatchStreams(func() int { return 5 })
-	m.WebhookTried(webhook.OutcomeRetry)
+	m.WebhookTried(webhook.OutcomeRetry, 2*time.Second)
+	m.WebhookTried(webhook.OutcomeFailed, -1)
 	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { return time.Minute, nil })
-	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
-		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
-	})
-	m.WatchWorkers(t.Context(), func(context.Context) ([]queue.Worker, error) {
-		return []queue.Worker{{Slots: 4, Running: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
-	})
+	m.WatchSystem(t.Context(), busy{})
 	return m
 }
 
@@ -80,7 +102,16 @@ func TestEveryMetricIsShown(t *testing.T) {
 		`spool_task_retries_total{kind="encode"} 1`,
 		`spool_encode_speed_ratio_sum 4`,
 		`spool_uploaded_bytes_total 1000`,
-		`spool_served_bytes_total 2000`,
+		`spool_served_bytes_total{kind="segment"} 2000`,
+		`spool_served_bytes_total{kind="film"} 0`,
+		`spool_http_first_byte_seconds_count{kind="segment"} 1`,
+		`spool_http_first_byte_seconds_count{kind="api"} 0`,
+		`spool_stored_bytes{area="source"} 1000`,
+		`spool_stored_objects{area="source"} 3`,
+		`spool_stored_counted_timestamp_seconds{area="source"} 1.7000000005e+09`,
+		`spool_stored_counted_timestamp_seconds{area="work"} 0`,
+		`spool_disk_free_bytes 5`,
+		`spool_disk_size_bytes 10`,
 		`spool_videos_finished_total{code="",status="ready"} 1`,
 		`spool_videos_finished_total{code="corrupt",status="fail"} 1`,
 		`spool_queue_tasks{kind="encode",state="waiting"} 4`,
@@ -89,6 +120,7 @@ func TestEveryMetricIsShown(t *testing.T) {
 		`spool_queue_oldest_task_age_seconds{kind="encode"} 90`,
 		`spool_webhook_deliveries_total{outcome="retry"} 1`,
 		`spool_webhook_deliveries_total{outcome="delivered"} 0`,
+		`spool_webhook_delivery_duration_seconds_sum 2`,
 		`spool_webhook_oldest_pending_age_seconds 60`,
 		`spool_fleet_workers 2`,
 		`spool_fleet_slots 6`,
@@ -123,14 +155,15 @@ func TestAClientCannotMakeNewSeries(t *testing.T) {
 func TestABrokenQueueHidesOnlyItsOwnMetrics(t *testing.T) {
 	t.Parallel()
 	m := New("test")
-	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
-		return nil, errors.New("database is gone")
-	})
+	m.WatchSystem(t.Context(), broken{})
 	var logged bytes.Buffer
 	w := scrape(t, m, slog.New(slog.NewTextHandler(&logged, nil)))
 
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "spool_build_info") {
 		t.Errorf("GET /metrics = %d without the other metrics, want 200 with them", w.Code)
+	}
+	if !strings.Contains(w.Body.String(), "spool_fleet_workers 2") {
+		t.Error("what answers is not shown")
 	}
 	if strings.Contains(w.Body.String(), "spool_queue_tasks{") {
 		t.Error("metrics of a queue that did not answer were shown")
@@ -146,5 +179,26 @@ func TestTwoSetsDoNotMeet(t *testing.T) {
 	a.Uploaded(5)
 	if got := testutil.ToFloat64(b.uploaded); got != 0 {
 		t.Errorf("a second set counts %v bytes of the first's", got)
+	}
+}
+
+func TestAPanicDuringAScrapeEndsNothing(t *testing.T) {
+	t.Parallel()
+	m := New("test")
+	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { panic("a mistake") })
+	if w := scrape(t, m, slog.New(slog.DiscardHandler)); w.Code != http.StatusOK {
+		t.Errorf("GET /metrics = %d, want 200", w.Code)
+	}
+}
+
+func TestFilesAreToldApart(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]Content{
+		"720p.mp4": Film, "720p-init.mp4": Segment, "audio-init.mp4": Segment, "720p-12.m4s": Segment, "720p-iframes-3.m4s": Segment,
+		"master.m3u8": Playlist, "manifest.mpd": Playlist, "720p-0.jpg": Picture, "preview.webp": Picture, "storyboard.vtt": Text,
+	} {
+		if got := Played(file); got != want {
+			t.Errorf("%s is %q, want %q", file, got, want)
+		}
 	}
 }

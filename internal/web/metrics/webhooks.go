@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/webhook"
 )
 
@@ -17,35 +18,33 @@ func (m *Metrics) describeWebhooks() {
 	for _, o := range webhook.Outcomes {
 		m.webhookTries.WithLabelValues(string(o)) // shown also while there are none
 	}
-	m.registry.MustRegister(m.webhookTries)
-}
-
-// WebhookTried counts a try to deliver an event.
-func (m *Metrics) WebhookTried(o webhook.Outcome) { m.webhookTries.WithLabelValues(string(o)).Inc() }
-
-// webhookStats asks the database, which knows what all processes deliver.
-type webhookStats struct {
-	oldest cache[time.Duration]
-	age    *prometheus.Desc
-}
-
-// WatchWebhooks shows how old the oldest event is that is still to be delivered.
-func (m *Metrics) WatchWebhooks(ctx context.Context, oldest func(context.Context) (time.Duration, error)) {
-	m.registry.MustRegister(&webhookStats{
-		oldest: cache[time.Duration]{ctx: ctx, query: oldest, now: m.now},
-		age:    prometheus.NewDesc("spool_webhook_oldest_pending_age_seconds", "How old the oldest event is that is still to be delivered to a webhook.", nil, nil),
+	m.webhookDuration = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "spool_webhook_delivery_duration_seconds", Help: "How long the tries to deliver an event took, whatever became of them.",
+		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 	})
+	m.registry.MustRegister(m.webhookTries, m.webhookDuration)
 }
 
-// Describe implements prometheus.Collector.
-func (w *webhookStats) Describe(out chan<- *prometheus.Desc) { out <- w.age }
-
-// Collect implements prometheus.Collector.
-func (w *webhookStats) Collect(out chan<- prometheus.Metric) {
-	age, err := w.oldest.get()
-	if err != nil {
-		out <- prometheus.NewInvalidMetric(w.age, fmt.Errorf("find the oldest event: %w", err))
-		return
+// WebhookTried counts a try to deliver an event. took is negative if it is not known.
+func (m *Metrics) WebhookTried(o webhook.Outcome, took time.Duration) {
+	m.webhookTries.WithLabelValues(string(o)).Inc()
+	if took >= 0 {
+		m.webhookDuration.Observe(took.Seconds())
 	}
-	out <- prometheus.MustNewConstMetric(w.age, prometheus.GaugeValue, age.Seconds())
+}
+
+// WatchWebhooks shows how old the oldest event is that is still to be delivered. The
+// database is asked: it knows what all processes deliver.
+func (m *Metrics) WatchWebhooks(ctx context.Context, oldest func(context.Context) (time.Duration, error)) {
+	recent := system.NewRecent(oldest, m.now)
+	m.registry.MustRegister(&asked{[]*prometheus.Desc{
+		gauge("spool_webhook_oldest_pending_age_seconds", "How old the oldest event is that is still to be delivered to a webhook."),
+	}, func(set func(int, float64, ...string)) error {
+		age, err := recent.Get(ctx)
+		if err != nil {
+			return fmt.Errorf("find the oldest event: %w", err)
+		}
+		set(0, age.Seconds())
+		return nil
+	}})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/video"
@@ -19,7 +20,8 @@ type Attempt struct {
 	base     context.Context // has the values of the handler's context, and never ends
 	ctx      context.Context // of the handler
 	cancel   context.CancelCauseFunc
-	order    int           // among all attempts here, in the order of beginning
+	order    int // among all attempts here, in the order of beginning
+	began    time.Time
 	yields   bool          // it was interrupted for another tenant; guarded by Executor.mu
 	returned bool          // the handler has returned; guarded by Executor.mu
 	ended    chan struct{} // closed when the result is recorded
@@ -29,7 +31,7 @@ type Attempt struct {
 // must follow. The handler's context has the values of ctx, but only Cancel and
 // Stop end it. If the queue is stopping, it has ended already.
 func (e *Executor) Begin(ctx context.Context, id int64, t queue.Task) *Attempt {
-	a := &Attempt{ID: id, Task: t, base: context.WithoutCancel(ctx), ended: make(chan struct{})}
+	a := &Attempt{ID: id, Task: t, base: context.WithoutCancel(ctx), began: time.Now(), ended: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(a.base)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -132,6 +134,18 @@ func (e *Executor) Tasks() []queue.Task {
 		tasks = append(tasks, a.Task)
 	}
 	return tasks
+}
+
+// Running returns the tasks that run here, the oldest first.
+func (e *Executor) Running() []queue.RunningTask {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	byAge := slices.SortedFunc(maps.Values(e.attempts), func(a, b *Attempt) int { return cmp.Compare(a.order, b.order) })
+	var running []queue.RunningTask
+	for _, a := range byAge {
+		running = append(running, queue.RunningTask{Task: a.Task, For: time.Since(a.began)})
+	}
+	return running
 }
 
 // IDs returns the ids of all attempts here. It is never nil.

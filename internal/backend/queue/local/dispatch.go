@@ -19,6 +19,7 @@ func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
 		if err := q.reclaim(ctx); err != nil {
 			return nil, err
 		}
+		q.self.started.Store(&start{time.Now(), n})
 		return func() { q.dispatch(context.WithoutCancel(ctx), n, h) }, nil
 	})
 }
@@ -136,9 +137,11 @@ func (q *Queue) finish(a *executor.Attempt, r executor.Result, pause time.Durati
 	case executor.Stopped:
 		return func(ctx context.Context) error { return q.requeue(ctx, a) }
 	case executor.Failed:
+		q.self.failed.Add(1)
 		due := q.now().Add(pause)
 		return func(ctx context.Context) error { return q.retryAt(ctx, a, due) }
 	default:
+		q.self.done.Add(1)
 		return func(ctx context.Context) error { return q.remove(ctx, a) }
 	}
 }

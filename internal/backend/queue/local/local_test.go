@@ -29,7 +29,7 @@ func harness(t testing.TB, path string) queuetest.Harness {
 	t.Helper()
 	db := openDB(t, path)
 	h := queuetest.Harness{
-		Queue: New(db, Options{}),
+		Queue: New(db, Options{About: queuetest.About()}),
 		InTx: func(ctx context.Context, f func(queue.Tx) error) error {
 			return inTx(ctx, db, f)
 		},

@@ -38,6 +38,8 @@ type Options struct {
 	Now  func() time.Time // nil: time.Now
 
 	Patience time.Duration // 0: queue.Patience
+
+	About queue.About // what this process is as a worker
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
@@ -52,6 +54,7 @@ type Queue struct {
 	workers  sync.WaitGroup
 	wakeUp   chan struct{} // receives when there may be something to claim
 	patience time.Duration
+	self     self
 
 	// The dispatcher's own.
 	yielded map[int64]bool // tasks that were interrupted for another tenant
@@ -88,6 +91,7 @@ func New(db *sql.DB, o Options) *Queue {
 		wakeUp:    make(chan struct{}, 1),
 		cancelled: map[int64]struct{}{},
 		patience:  o.Patience,
+		self:      self{about: o.About},
 		yielded:   map[int64]bool{},
 	}
 }
@@ -95,9 +99,9 @@ func New(db *sql.DB, o Options) *Queue {
 // Enqueue implements queue.Queue. One statement inserts all tasks.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	const insert = `
-		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, tenant, priority, run_at, turn)
+		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, tenant, priority, run_at, turn, trace)
 		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'tenant',
-		       value->>'priority', value->>'runAt', value->>'turn'
+		       value->>'priority', value->>'runAt', value->>'turn', value->>'trace'
 		  FROM json_each($2) WHERE true ORDER BY key
 		    ON CONFLICT (video_id, kind, number) DO NOTHING`
 

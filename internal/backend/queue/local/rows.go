@@ -67,7 +67,7 @@ const claimSQL = tenantsSQL + `, busy AS (
 	       turn    = CASE task.id WHEN urgent.id THEN next.turn ELSE urgent.turn END
 	  FROM next, urgent
 	 WHERE task.id IN (next.id, urgent.id)
-	RETURNING task.id, state = 'running', kind, video_id, number, tenant, priority, run_at, attempt`
+	RETURNING task.id, state = 'running', kind, video_id, number, tenant, priority, run_at, attempt, trace`
 
 // claim claims the next task. It reads to the end of the rows, which is where
 // SQLite commits, so that it sees an error of the commit. After an error the row
@@ -87,7 +87,7 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c 
 		var ours bool
 		var runAt int64
 		t := &row.task
-		err := rows.Scan(&row.id, &ours, &t.Kind, &t.Video, &t.Number, &t.Tenant, &t.Priority, &runAt, &t.Attempt)
+		err := rows.Scan(&row.id, &ours, &t.Kind, &t.Video, &t.Number, &t.Tenant, &t.Priority, &runAt, &t.Attempt, &t.Trace)
 		if err != nil {
 			return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 		}

@@ -17,6 +17,7 @@ type newRow struct {
 	Priority int          `json:"priority"`
 	RunAt    int64        `json:"runAt"`
 	Slot     int64        `json:"turn"`
+	Trace    string       `json:"trace"`
 }
 
 // newRows gives each task the slot after its tenant's last one. The most urgent
@@ -25,7 +26,7 @@ func newRows(tasks []queue.Task, last map[video.Tenant]int64) []newRow {
 	rows := make([]newRow, len(tasks))
 	urgent := make([]*newRow, len(tasks))
 	for i, t := range tasks {
-		rows[i] = newRow{t.Name(), t.Tenant, t.Priority, toMilli(t.RunAt), 0}
+		rows[i] = newRow{t.Name(), t.Tenant, t.Priority, toMilli(t.RunAt), 0, t.Trace}
 		urgent[i] = &rows[i]
 	}
 	slices.SortStableFunc(urgent, func(a, b *newRow) int { return cmp.Compare(a.Priority, b.Priority) })

@@ -14,6 +14,7 @@ func statsCases() []testCase {
 		{"tasks are counted by kind", testStatsByKind},
 		{"the tasks of a video are named", testNamesOfAVideo},
 		{"the age is that of the oldest due task", testStatsOldest},
+		{"the workers are listed while they work", testWorkers},
 	}
 }
 
@@ -83,3 +84,30 @@ func testStatsOldest(l *lab) {
 		l.Errorf("a task that is not due has been waiting for %v, want 0", age)
 	}
 }
+
+func testWorkers(l *lab) {
+	list := func() []queue.Worker {
+		all, err := l.Queue.Workers(l.Context())
+		if err != nil {
+			l.Fatal(err)
+		}
+		return all
+	}
+	if all := list(); len(all) != 0 {
+		l.Errorf("before the start there are workers: %+v", all)
+	}
+	l.start(3)
+	l.enqueue(task(queue.Encode, 7))
+	l.next(task(queue.Encode, 7))
+	all := list()
+	if len(all) != 1 || all[0].ID == "" || all[0].Host == "" || all[0].Slots != 3 || len(all[0].Running) != 1 ||
+		all[0].Running[0].Name() != task(queue.Encode, 7).Name() || all[0].Version != Version || all[0].Sandbox != "level" || all[0].Cores != 5 {
+		l.Errorf("the workers are %+v, want one with one of three tasks", all)
+	}
+}
+
+// Version is the one that queues have in these tests.
+const Version = "1.2.3"
+
+// About is what queues are given in these tests.
+func About() queue.About { return queue.About{Version: Version, Sandbox: "level", Cores: 5} }

@@ -137,6 +137,7 @@ func crashCases() []testCase {
 		{"a task that was running runs again and the crash is no attempt", testCrash},
 		{"the attempts before the crash still count", testCrashAfterFailure},
 		{"a cancelled task does not come back", testCrashCancelled},
+		{"a task keeps its trace through a failure and a crash", testTrace},
 	}
 }
 
@@ -174,4 +175,22 @@ func testCrashCancelled(l *lab) {
 	l.enqueue(marker(1))
 	l.finish(l.next(marker(1)), nil)
 	l.counts(0, 0)
+}
+
+func testTrace(l *lab) {
+	traced := task(queue.Encode, 0)
+	traced.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	l.start(1)
+	l.enqueue(traced)
+	first := l.nextAttempt(traced, 1)
+	first.end <- errTask
+	second := l.nextAttempt(traced, 2)
+	l.restart()
+	l.start(1)
+	third := l.nextAttempt(traced, 2)
+	for _, a := range []*act{first, second, third} {
+		if a.Trace != traced.Trace {
+			l.Errorf("attempt %d has the trace %q, want %q", a.Attempt, a.Trace, traced.Trace)
+		}
+	}
 }

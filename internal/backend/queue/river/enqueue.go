@@ -34,11 +34,12 @@ type args struct {
 	Tenant   video.Tenant `json:"tenant"`
 	Priority int          `json:"priority"`
 	RunAt    *time.Time   `json:"runAt,omitempty"`
+	Trace    string       `json:"trace,omitempty"`
 }
 
 // task returns what was enqueued.
 func (a args) task(attempt int) queue.Task {
-	t := queue.Task{Kind: a.Task, Video: a.Video, Number: a.Number, Tenant: a.Tenant, Priority: a.Priority, Attempt: attempt}
+	t := queue.Task{Kind: a.Task, Video: a.Video, Number: a.Number, Tenant: a.Tenant, Priority: a.Priority, Trace: a.Trace, Attempt: attempt}
 	if a.RunAt != nil {
 		t.RunAt = *a.RunAt
 	}

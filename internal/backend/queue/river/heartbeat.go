@@ -64,14 +64,15 @@ func (q *Queue) beat(ctx context.Context) error {
 // this worker was never silent for too long.
 func (q *Queue) writeHeartbeat(ctx context.Context) error {
 	const beat = `
-		INSERT INTO queue_worker AS w (id, host, slots, started_at, steady_at, seen_at)
-		VALUES ($1, $2, $3, now(), now(), now())
+		INSERT INTO queue_worker AS w (id, host, slots, version, sandbox, cores, started_at, steady_at, seen_at)
+		VALUES ($1, $2, $3, $8, $9, $10, now(), now(), now())
 		ON CONFLICT (id) DO UPDATE SET seen_at = now(), done = $4, failed = $5,
 		       steady_at = CASE WHEN w.seen_at < now() - $6::interval OR w.steady_at > now() THEN now() ELSE w.steady_at END
 		RETURNING (SELECT count(*) FROM queue_worker WHERE seen_at > now() - 2 * $7::interval)`
 
 	var alive int64
-	err := q.beats.QueryRow(ctx, beat, q.id, q.host, q.slots, q.done.Load(), q.failed.Load(), q.lostAfter, q.heartbeat).Scan(&alive)
+	err := q.beats.QueryRow(ctx, beat, q.id, q.host, q.slots, q.done.Load(), q.failed.Load(), q.lostAfter, q.heartbeat,
+		q.about.Version, q.about.Sandbox, q.about.Cores).Scan(&alive)
 	if err != nil {
 		return fmt.Errorf("write a heartbeat: %w", err)
 	}

@@ -47,7 +47,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -76,6 +75,8 @@ type Options struct {
 	Heartbeat, LostAfter time.Duration
 
 	Patience time.Duration // 0: queue.Patience
+
+	About queue.About // what this process is as a worker
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
@@ -87,6 +88,7 @@ type Queue struct {
 	log    *slog.Logger
 	id     string // of this worker; never used twice
 	host   string
+	about  queue.About
 	random func() float64 // in [0, 1)
 
 	heartbeat, lostAfter, patience time.Duration
@@ -121,12 +123,13 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	host := hostname()
+	host := executor.Host()
 	q := &Queue{
 		pool:   st.Pool(),
 		log:    o.Log,
 		id:     host + "-" + uuid.NewString(),
 		host:   host,
+		about:  o.About,
 		random: rand.Float64,
 
 		heartbeat: o.Heartbeat,
@@ -157,15 +160,6 @@ func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
 		return fmt.Errorf("migrate River: %w", err)
 	}
 	return st.Migrate(ctx, "river", migrations)
-}
-
-// hostname names this machine for the operator who lists the workers.
-func hostname() string {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		return "unknown"
-	}
-	return host[:min(len(host), 60)]
 }
 
 // errorsOnly keeps River's informational messages out of the log.

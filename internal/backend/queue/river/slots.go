@@ -96,7 +96,7 @@ type jobMetadata struct {
 }
 
 func (l *allocator) job(t queue.Task, at time.Time, seq int64, busy bool) river.InsertManyParams {
-	a := args{Task: t.Kind, Video: t.Video, Number: t.Number, Tenant: t.Tenant, Priority: t.Priority}
+	a := args{Task: t.Kind, Video: t.Video, Number: t.Number, Tenant: t.Tenant, Priority: t.Priority, Trace: t.Trace}
 	metadata, err := json.Marshal(jobMetadata{at.UTC(), seq})
 	if err != nil {
 		panic(err) // a year with four digits can be written

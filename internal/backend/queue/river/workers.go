@@ -10,11 +10,10 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 )
 
-// Workers lists the live workers of all machines, by host and age. A process that
-// has not started its queue is not a worker.
+// Workers implements queue.Queue.
 func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
 	const find = `
-		SELECT id, host, slots, now() - started_at, greatest(now() - seen_at, interval '0'), done, failed
+		SELECT id, host, slots, now() - started_at, greatest(now() - seen_at, interval '0'), done, failed, version, sandbox, cores
 		  FROM queue_worker WHERE seen_at > now() - $1::interval
 		 ORDER BY host, started_at, id`
 
@@ -23,7 +22,7 @@ func (q *Queue) Workers(ctx context.Context) ([]queue.Worker, error) {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
 	workers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w queue.Worker, err error) {
-		err = row.Scan(&w.ID, &w.Host, &w.Slots, &w.Age, &w.Silent, &w.Done, &w.Failed)
+		err = row.Scan(&w.ID, &w.Host, &w.Slots, &w.Age, &w.Silent, &w.Done, &w.Failed, &w.Version, &w.Sandbox, &w.Cores)
 		return w, err
 	})
 	if err != nil {

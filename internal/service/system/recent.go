@@ -1,4 +1,4 @@
-package metrics
+package system
 
 import (
 	"context"
@@ -10,20 +10,19 @@ const (
 	// An answer is reused for restFactor times as long as its query took, within
 	// these bounds. The query reads a row for each waiting task, and every scrape of
 	// every process would repeat it. A short queue is counted in a millisecond, so
-	// that its metrics are current; a query that costs the database something takes
+	// that its numbers are current; a query that costs the database something takes
 	// at most 2 % of the time.
 	restFactor = 50
 	minRest    = time.Second
 	maxRest    = 15 * time.Second
 
-	// queryTimeout bounds how long a scrape waits for the database.
+	// queryTimeout bounds how long somebody waits for the database.
 	queryTimeout = 5 * time.Second
 )
 
-// cache answers scrapes from a recent query. Scrapes that arrive during a query
-// wait for it and share its answer, which may be an error.
-type cache[T any] struct {
-	ctx   context.Context // of the process: a collector is not given one
+// Recent answers a question from a recent query. Those who ask during a query wait
+// for it and share its answer, which may be an error.
+type Recent[T any] struct {
 	query func(context.Context) (T, error)
 	now   func() time.Time
 
@@ -33,12 +32,18 @@ type cache[T any] struct {
 	err   error
 }
 
-// get returns the answer of a recent query.
-func (c *cache[T]) get() (T, error) {
+// NewRecent returns a Recent that asks query, by a clock such as time.Now.
+func NewRecent[T any](query func(context.Context) (T, error), now func() time.Time) *Recent[T] {
+	return &Recent[T]{query: query, now: now}
+}
+
+// Get returns the answer of a recent query. The query does not end with ctx: others
+// may wait for it.
+func (c *Recent[T]) Get(ctx context.Context) (T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if began := c.now(); !began.Before(c.until) {
-		ctx, cancel := context.WithTimeout(c.ctx, queryTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 		defer cancel()
 		c.value, c.err = c.query(ctx)
 		ended := c.now()
