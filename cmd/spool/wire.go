@@ -168,7 +168,8 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	delivery.Register(mux, p.uploads, p.player, delivery.Config{Now: p.clock.Now})
+	files := delivery.Config{Now: p.clock.Now}
+	delivery.Register(mux, p.uploads, p.player, files)
 	pieces, err := p.pieces()
 	if err != nil {
 		return nil, err
@@ -183,5 +184,5 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.perSecond == 0}); err != nil {
 		return nil, err
 	}
-	return edge.InFrontOf(problem.Mux(mux)), nil
+	return edge.InFrontOf(delivery.InFrontOf(problem.Mux(mux), p.player, files)), nil
 }

@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -26,16 +27,20 @@ const earlyCache = time.Minute
 
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
+	d.servePublic(w, r, r.PathValue("id"), r.PathValue("file"))
+}
+
+func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, file string) {
 	allowPlayers(w.Header())
-	id, err := video.ParseID("id", r.PathValue("id"))
+	id, err := video.ParseID("id", rawID)
 	if err != nil {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	file, cache := r.PathValue("file"), caching{"public", maxCache}
+	cache := caching{"public", maxCache}
 	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
 	if err == nil && !redirected(w, r, address, cache.of(file)) {
-		err = d.play(w, r, id, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
+		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -44,12 +49,15 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
+	d.serveSigned(w, r, r.PathValue("token"), SignedID(r), r.PathValue("file"))
+}
+
+func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
-	token, file := r.PathValue("token"), r.PathValue("file")
 	cache := caching{"private", sign.Expiry(token).Sub(d.now())}
-	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file, wantsDownload(r))
+	address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
 	if err == nil && !redirected(w, r, address, cache.of(file)) {
-		err = d.play(w, r, SignedID(r), cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
+		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -69,10 +77,12 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 }
 
 // wantsDownload reports whether a browser shall save the file instead of showing it.
-func wantsDownload(r *http.Request) bool { return r.URL.Query().Get("download") == "1" }
+func wantsDownload(r *http.Request) bool {
+	return r.URL.RawQuery != "" && r.URL.Query().Get("download") == "1"
+}
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, c caching, open func() (playback.Content, error)) error {
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, file string, c caching, open func() (playback.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
@@ -80,27 +90,34 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, c c
 	defer object.Close()
 	disposition := "inline"
 	if wantsDownload(r) {
-		if disposition, err = d.player.Disposition(r.Context(), id, r.PathValue("file")); err != nil {
+		if disposition, err = d.player.Disposition(r.Context(), id, file); err != nil {
 			return err
 		}
 	}
 	w.Header().Set("Content-Disposition", disposition)
-	cache := c.of(r.PathValue("file"))
+	cache := c.of(file)
 	switch {
 	case playback.Grows(object):
 		cache = "no-cache"
 	case playback.Early(object):
 		cache = c.upTo(earlyCache)
 	}
-	serve(w, r, object, r.PathValue("file"), cache)
+	serve(w, r, object, file, cache)
 	return nil
 }
 
 // allowPlayers lets pages of any origin read the response, errors included.
 func allowPlayers(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
+	h["Access-Control-Allow-Origin"] = anyOrigin
+	h["Access-Control-Expose-Headers"] = exposedHeaders
 }
+
+// Values of headers that never change.
+var (
+	anyOrigin      = []string{"*"}
+	exposedHeaders = []string{"Content-Length, Content-Range, ETag, Accept-Ranges"}
+	noSniff        = []string{"nosniff"}
+)
 
 // caching says who may cache a response. Nobody may do so for longer than its URL
 // is valid.
@@ -119,7 +136,7 @@ func (c caching) of(file string) string {
 
 func (c caching) upTo(longest time.Duration) string {
 	age := max(0, min(c.validFor, longest))
-	return fmt.Sprintf("%s, max-age=%d", c.who, int(age.Seconds()))
+	return c.who + ", max-age=" + strconv.Itoa(int(age.Seconds()))
 }
 
 // serve sends an object, or the requested range of it.
@@ -129,9 +146,11 @@ func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", quote(info.ETag))
 	// A file must never run as a page of this origin, whatever type a browser detects.
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["X-Content-Type-Options"] = noSniff
 	h.Set("Content-Security-Policy", sandboxOf(file))
-
+	if sendPlain(w, r, object) {
+		return
+	}
 	r, kind := withRange(r, info.Size)
 	filter := &refusalFilter{ResponseWriter: w}
 	http.ServeContent(filter, r, "", info.Modified, object)
