@@ -80,6 +80,7 @@ func jsonLines(t testing.TB, text string) map[string]cliResult {
 }
 
 func TestTheCommandLineUploads(t *testing.T) {
+	usuallyOneBackend(t, "TestTheGoClient uploads to a bucket")
 	t.Parallel()
 	s := shared(t)
 	evil := "e\x1b]0;owned\x07vil.mp4"
