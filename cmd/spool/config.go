@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +41,10 @@ type Config struct {
 	Listen             string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	AdminListen        string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
 	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	CDNURL             string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
+	CDNPurgeURL        string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
+	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
 	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
 	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
 	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
@@ -129,12 +132,10 @@ func (c *Config) addressFaults() []string {
 	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		faults = append(faults, fmt.Sprintf("listen is %q: the port must be a number from 0 to 65535.", c.Listen))
 	}
-	if c.BaseURL != "" {
-		u, err := url.Parse(c.BaseURL)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
-		}
+	if c.BaseURL != "" && !isBase(c.BaseURL) {
+		faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
 	}
+	faults = append(faults, c.cdnFaults()...)
 	if _, err := outbound.NewGuard(c.OutboundAllow...); err != nil {
 		faults = append(faults, fmt.Sprintf("outbound_allow: %v.", err))
 	}

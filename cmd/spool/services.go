@@ -71,13 +71,14 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
 	p.files = pipeline.NewFiles(p.store, p.blobs)
-	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.Playback == "redirect")
+	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.redirects())
 	p.leases = uploads.NewLeases(p.store, log)
 	p.uploads = uploads.New(c.uploadConfig(), uploads.Parts{
 		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
 		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
 	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
+	p.catalog.UseCDN(c.CDNURL)
 	p.captions = captions.New(p.store, p.blobs, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},

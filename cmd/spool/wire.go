@@ -168,7 +168,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now}
+	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != ""}
 	delivery.Register(mux, p.uploads, p.player, files)
 	pieces, err := p.pieces()
 	if err != nil {
@@ -177,7 +177,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := tus.Register(mux, tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
-	origins := []string{c.BaseURL, p.origin}
+	origins := []string{c.BaseURL, c.CDNURL, p.origin}
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ type Catalog struct {
 	passes  *pipeline.Passes
 	now     func() time.Time
 	space   func(context.Context) error
+	cdn     string // what the addresses of files start with; "": this server
 	upscale bool
 }
 

@@ -37,6 +37,10 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
+	// CDN says that a CDN is in front of playback: responses name their video for it.
+	CDN bool
+	// Purged says that the CDN is told of deletions, so that it may keep public files for longer.
+	Purged bool
 }
 
 type delivery struct {
@@ -44,6 +48,7 @@ type delivery struct {
 	player      Player
 	idleTimeout time.Duration
 	now         func() time.Time
+	cdn, purged bool
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
@@ -61,7 +66,7 @@ func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config)
 }
 
 func newDelivery(uploads Uploads, player Player, config Config) *delivery {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now}
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}

@@ -17,6 +17,10 @@ import (
 // of a public URL never changes, but caches must notice a deletion eventually.
 const maxCache = time.Hour
 
+// purgedCache is maxCache for a CDN that is told of deletions. It bounds how long a deleted file can be
+// seen after all if the CDN was not to be reached for days.
+const purgedCache = 24 * time.Hour
+
 // manifestCache is maxCache for files that do change: playlists and manifests
 // should offer a new resolution soon after it is ready.
 const manifestCache = 10 * time.Second
@@ -37,9 +41,9 @@ func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, fi
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	cache := caching{"public", maxCache}
+	cache := caching{who: "public", validFor: maxCache, purged: d.purged}
 	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.of(file)) {
+	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
 		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
@@ -54,9 +58,9 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 
 func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
-	cache := caching{"private", sign.Expiry(token).Sub(d.now())}
+	cache := caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())}
 	address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.of(file)) {
+	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
 		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
 	}
 	if err != nil {
@@ -95,6 +99,11 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, fil
 		}
 	}
 	w.Header().Set("Content-Disposition", disposition)
+	if d.cdn {
+		// What CDNs call the name under which a response can be purged.
+		w.Header().Set("Cache-Tag", string(id))
+		w.Header().Set("Surrogate-Key", string(id))
+	}
 	cache := c.of(file)
 	switch {
 	case playback.Grows(object):
@@ -124,6 +133,7 @@ var (
 type caching struct {
 	who      string
 	validFor time.Duration
+	purged   bool // shared caches are told of deletions
 }
 
 // of is the Cache-Control of a file.
@@ -131,7 +141,13 @@ func (c caching) of(file string) string {
 	if playback.MayChange(file) {
 		return c.upTo(manifestCache)
 	}
-	return c.upTo(maxCache)
+	if c.who != "public" || playback.IsPlaylist(file) {
+		return c.upTo(maxCache)
+	}
+	if c.purged {
+		return c.upTo(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
+	}
+	return c.upTo(maxCache) + ", immutable"
 }
 
 func (c caching) upTo(longest time.Duration) string {
