@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/Eyevinn/mp4ff/avc"
 	"github.com/Eyevinn/mp4ff/mp4"
@@ -12,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/enginetest"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/need"
 )
@@ -60,6 +62,27 @@ func TestChunksMakeTheSameVideo(t *testing.T) {
 			checkGrid(t, one.keys, many.keys)
 			checkLikeness(t, many, chunkFilePath(job, 0), source, "0.95") // the last chunk file
 		})
+	}
+}
+
+// TestTheFirstChunksMayBeginAtAnyFrame does the same with chunks that begin between keyframes.
+func TestTheFirstChunksMayBeginAtAnyFrame(t *testing.T) {
+	t.Parallel()
+	whole := newEngine(t)
+	early := plan.Chunking{Length: 20 * time.Second, Parts: 1, Min: 2 * time.Second, Whole: 3 * time.Second, MinLast: time.Second, Early: time.Second}
+	early.Head = [...]time.Duration{1100 * time.Millisecond, 2 * time.Second, 4 * time.Second, 5500 * time.Millisecond, 0}
+	cut := *whole
+	cut.Inspector = plan.NewInspector(probe.New(whole.run, probe.Config{}), plan.Config{Chunking: early})
+	for _, group := range []string{"keyint=75:bframes=3", "keyint=75:bframes=3:open-gop=1:scenecut=0"} {
+		source := enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=7", "-an", "-c:v", "libx264", "-x264-params", group)
+		one, _ := encodeClip(t, whole, source)
+		many, job := encodeClip(t, &cut, source)
+		if len(many.pieces) != 5 {
+			t.Fatalf("%s: %d chunk files; want 5", group, len(many.pieces))
+		}
+		sameTimes(t, many.times, since(probeFile(t, source, "v:0").times(t)))
+		checkGrid(t, one.keys, many.keys)
+		checkLikeness(t, chunkFilePath(job, 0), source, "0.95") // the last chunk file
 	}
 }
 
