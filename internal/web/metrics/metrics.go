@@ -36,6 +36,9 @@ type Metrics struct {
 	videos   *prometheus.CounterVec
 
 	webhookTries *prometheus.CounterVec
+
+	importsRunning prometheus.Gauge
+	imports        *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -50,6 +53,7 @@ func New(version string) *Metrics {
 	m.describeTasks()
 	m.describeVideos()
 	m.describeWebhooks()
+	m.describeImports()
 	return m
 }
 
