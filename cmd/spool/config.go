@@ -50,6 +50,7 @@ type Config struct {
 	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
 	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
 	UploadConcurrency  int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	MaxImports         int           `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
 	APIKey             string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile         string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
 	StorageURL         string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
@@ -218,6 +219,7 @@ func (c *Config) rangeFaults() []string {
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
+	number("max_imports", c.MaxImports, 1000)
 	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -41,6 +42,8 @@ type parts struct {
 	tidy   func(context.Context)       // removes what a crash left in the storage
 	pieces func() (tus.Storage, error) // opens where the pieces of resumable uploads are put together
 	closes []func() error              // in the order of opening
+
+	fetched imports.Storage // where the files that are fetched are put together; nil in a worker
 }
 
 // openParts opens what the settings name and puts the service on it.
@@ -152,6 +155,7 @@ func (p *parts) maintain(ctx context.Context) {
 		})
 	}
 	all.Go(func() { p.deliver(ctx) })
+	all.Go(func() { p.fetch(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	all.Go(func() {

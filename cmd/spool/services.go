@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
@@ -27,6 +28,8 @@ type observer interface {
 	Uploaded(bytes int64)
 	VideoFinished(s video.Status, f *video.Failure)
 	WebhookTried(o webhook.Outcome, took time.Duration)
+	ImportStarted()
+	ImportEnded(imports.Outcome)
 }
 
 // services are the services of package service, each for one actor.
@@ -40,6 +43,7 @@ type services struct {
 	files       *pipeline.Files
 	player      *playback.Player
 	uploads     *uploads.Service
+	imports     *imports.Service // nil in a worker
 	leases      *uploads.Leases
 	captions    *captions.Service
 	catalog     *catalog.Catalog
@@ -77,7 +81,10 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
 		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
-	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
+	if err := p.buildImports(c, log, o); err != nil {
+		return err
+	}
+	p.catalog = catalog.New(p.store, p.signing, p.uploads, p.imports, passes, now, p.createSpace(c), c.Upscale)
 	p.catalog.UseCDN(c.CDNURL)
 	p.captions = captions.New(p.store, p.blobs, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)

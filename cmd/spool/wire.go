@@ -174,7 +174,9 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tus.Register(mux, tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
+	resumable := tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}
+	p.fetched = tus.Imports(resumable, pieces)
+	if err := tus.Register(mux, resumable, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
 	origins := []string{c.BaseURL, c.CDNURL, p.origin}

@@ -71,6 +71,9 @@ type Video struct {
 	PlayableAt      time.Time // when it could be played first: while it was still being encoded, or with its first resolution
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
 
+	Imported       bool    // its file is fetched from an address instead of being uploaded
+	ImportProgress float64 // how much of it was fetched, from 0 to 1
+
 	Source   Source // until CompletedAt it has only the Size of the file that was uploaded, if that is known
 	Duration time.Duration
 	Plan     *Plan // nil until the file has been inspected

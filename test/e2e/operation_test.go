@@ -123,7 +123,7 @@ func byteMetrics(size int) map[string]float64 {
 	return map[string]float64{
 		`spool_http_requests_total{method="PUT",route="/upload/{token}/{id}",status="200"}`: 1,
 		`spool_http_requests_total{method="GET",route="/v/{id}/{file}",status="200"}`:       1,
-		`spool_served_bytes_total{kind="film"}`: float64(size),
+		`spool_served_bytes_total{kind="film"}`:                                             float64(size),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // this list or in NotBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var BackedUp = []string{
 	"api_key", "signing_key", "tenant", "video", "resolution", "step", "effort", "run", "label", "promise",
-	"webhook", "webhook_secret", "webhook_event", "webhook_delivery",
+	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import",
 }
 
 // NotBackedUp are the other tables, and why a copy of the database has no use for their rows.
@@ -20,6 +20,7 @@ var NotBackedUp = map[string]string{
 	"identity":     "a copy is another database, with an ownership marker of its own",
 	"chore":        "when periodic jobs last ran here",
 	"upload_lease": "which process writes to an upload now",
+	"stored":       "what the last sweeps counted",
 	"backup_hold":  "which backups run now",
 	"restoring":    "whether this database is being filled",
 }

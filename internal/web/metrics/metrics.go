@@ -39,6 +39,9 @@ type Metrics struct {
 
 	webhookTries    *prometheus.CounterVec
 	webhookDuration prometheus.Histogram
+
+	importsRunning prometheus.Gauge
+	imports        *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -53,6 +56,7 @@ func New(version string) *Metrics {
 	m.describeTasks()
 	m.describeVideos()
 	m.describeWebhooks()
+	m.describeImports()
 	return m
 }
 
