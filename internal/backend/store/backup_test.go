@@ -139,10 +139,10 @@ func TestRowsGoFromEachDatabaseToEach(t *testing.T) {
 					t.Fatalf("exported %v:\n%s", counts, rows)
 				}
 				refused := errors.New("not verified")
-				if _, err := Import(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return refused }); !errors.Is(err, refused) {
+				if _, err := ImportRows(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return refused }); !errors.Is(err, refused) {
 					t.Fatalf("Import = %v; want what verify says", err)
 				}
-				stored, err := Import(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return nil })
+				stored, err := ImportRows(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return nil })
 				if err != nil || !maps.Equal(stored, counts) {
 					t.Fatalf("imported %v, %v; want %v", stored, err, counts)
 				}
@@ -168,8 +168,8 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 		`["a"]`: "instead of 0",
 		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n{\"table\":\"tenant\",\"columns\":[\"name\"]}": "comes twice",
 	} {
-		if _, err := Import(t.Context(), s, strings.NewReader(text), func(map[string]int64) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Import(%s) = %v; want %q", text, err, want)
+		if _, err := ImportRows(t.Context(), s, strings.NewReader(text), func(map[string]int64) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ImportRows(%s) = %v; want %q", text, err, want)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestOlderRowsAreMigrated(t *testing.T) {
 	old := slices.DeleteFunc(KnownMigrations(), func(name string) bool { return strings.HasPrefix(name, "0081") })
 	s := opened(OpenSQLiteAt(t.Context(), path, old))(t)
 	const rows = `{"table":"api_key","columns":["id","name","tenant","scopes","hash","created_at"]}` + "\n" + `["k","n","t","read,write,delete","h",1]`
-	if _, err := Import(t.Context(), s, strings.NewReader(rows), func(map[string]int64) error { return nil }); err != nil {
+	if _, err := ImportRows(t.Context(), s, strings.NewReader(rows), func(map[string]int64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()

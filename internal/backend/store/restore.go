@@ -133,13 +133,13 @@ func DropTables(ctx context.Context, s *Store) error {
 const (
 	// maxLine is the longest row that is read. Plans of long videos have megabytes.
 	maxLine = 256 << 20
-	// importRows and importValues bound one INSERT.
-	importRows, importValues = 200, 20_000
+	// insertRows and insertValues bound one INSERT.
+	insertRows, insertValues = 200, 20_000
 )
 
-// Import stores what Export has written, in one transaction, which commits only if verify agrees with
+// ImportRows stores what Export has written, in one transaction, which commits only if verify agrees with
 // how many rows each table got.
-func Import(ctx context.Context, s *Store, r io.Reader, verify func(rows map[string]int64) error) (map[string]int64, error) {
+func ImportRows(ctx context.Context, s *Store, r io.Reader, verify func(rows map[string]int64) error) (map[string]int64, error) {
 	var counts map[string]int64
 	err := s.InTx(ctx, func(tx *Tx) error {
 		if counts != nil {
@@ -203,7 +203,7 @@ func (in *importer) line(ctx context.Context, line []byte) error {
 		in.batch = append(in.batch, stored)
 	}
 	in.counts[in.table]++
-	if in.rows++; in.rows == importRows || len(in.batch)+len(in.columns) > importValues {
+	if in.rows++; in.rows == insertRows || len(in.batch)+len(in.columns) > insertValues {
 		return in.flush(ctx)
 	}
 	return nil

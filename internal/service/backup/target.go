@@ -100,7 +100,7 @@ func checkKey(key string) error {
 
 // importRows stores the rows in one transaction, if verify agrees.
 func importRows(ctx context.Context, st *store.Store, rows io.Reader, verify func() (*Summary, error)) (summary *Summary, err error) {
-	_, err = store.Import(ctx, st, rows, func(stored map[string]int64) error {
+	_, err = store.ImportRows(ctx, st, rows, func(stored map[string]int64) error {
 		if summary, err = verify(); err != nil {
 			return err
 		}
