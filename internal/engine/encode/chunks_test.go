@@ -82,7 +82,7 @@ func TestTheFirstChunksMayBeginAtAnyFrame(t *testing.T) {
 		}
 		sameTimes(t, many.times, since(probeFile(t, source, "v:0").times(t)))
 		checkGrid(t, one.keys, many.keys)
-		checkLikeness(t, chunkFilePath(job, 0), source, "0.95") // the last chunk file
+		checkLikeness(t, many, chunkFilePath(job, 0), source, "0.95") // the last chunk file
 	}
 }
 
