@@ -76,6 +76,7 @@ type Config struct {
 	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
 	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg stands back for other processes, Spool's server among them, when all cores are busy: 0 (not at all) to 19."`
 	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
 	FFmpeg             string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe            string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
@@ -218,6 +219,7 @@ func (c *Config) rangeFaults() []string {
 	duration("drain", c.Drain, 0, c.Grace/2)
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
+	number("ffmpeg_nice", c.FFmpegNice, 19)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
 	number("max_imports", c.MaxImports, 1000)
 	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {

@@ -155,7 +155,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		return worker.Engine{}, err
 	}
 	return worker.OpenEngine(ctx,
-		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Sandbox: box},
+		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box},
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
 			Accelerator: encode.Accelerator(c.Encoder), Log: log,

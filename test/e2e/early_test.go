@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The early clip is made in chunks that begin at second 0, 9.4, 14, 22, 34, 50 and 60. lastChunkRun is
+// The early clip is made in chunks that begin at second 0, 9.4, 14, 22, 26, 30, 38, 46 and 58. lastChunkRun is
 // the last one, of either set of renditions.
-const lastChunkRun = "trim=start_pts=614400"
+const lastChunkRun = "trim=start_pts=593920"
 
 // TestAFilmIsWatchedWhileItIsEncoded holds the last chunk of a film back, watches what is there, kills
 // the server, and wants the finished film to be the same to the byte.

@@ -111,6 +111,8 @@ func prepare(t testing.TB, options ...option) *server {
 		"SPOOL_MEASURE_QUALITY": "false",
 		"SPOOL_PICTURES":        "false",
 		"SPOOL_QUALITY":         "fast",
+		// All tests run side by side: an ffmpeg that stands back for the others would not get far.
+		"SPOOL_FFMPEG_NICE": "0",
 	}}
 	for _, o := range options {
 		o(s)

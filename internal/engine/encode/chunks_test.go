@@ -70,7 +70,7 @@ func TestTheFirstChunksMayBeginAtAnyFrame(t *testing.T) {
 	t.Parallel()
 	whole := newEngine(t)
 	early := plan.Chunking{Length: 20 * time.Second, Parts: 1, Min: 2 * time.Second, Whole: 3 * time.Second, MinLast: time.Second, Early: time.Second}
-	early.Head = [...]time.Duration{1100 * time.Millisecond, 2 * time.Second, 4 * time.Second, 5500 * time.Millisecond, 0}
+	early.Head = [...]time.Duration{1100 * time.Millisecond, 2 * time.Second, 4 * time.Second, 5500 * time.Millisecond, 0, 0, 0, 0, 0}
 	cut := *whole
 	cut.Inspector = plan.NewInspector(probe.New(whole.run, probe.Config{}), plan.Config{Chunking: early})
 	for _, group := range []string{"keyint=75:bframes=3", "keyint=75:bframes=3:open-gop=1:scenecut=0"} {

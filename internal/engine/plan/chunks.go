@@ -22,13 +22,16 @@ type Chunking struct {
 }
 
 // headBorders are times since the beginning of a video. The first chunk is the
-// shortest of which players get two segments; each further one is there before
-// a viewer has seen the ones before, on a machine that is not much faster than
-// people watch. Most end two seconds into a segment, at a keyframe that the
+// shortest of which players get two segments; further ones are there before a
+// viewer has seen those before them, on a machine that is not much faster than
+// people watch and makes two at a time. Most end two seconds into a segment, at a keyframe that the
 // outputs have anyway.
-type headBorders [5]time.Duration
+type headBorders [9]time.Duration
 
-var defaultHead = headBorders{9250 * time.Millisecond, 14 * time.Second, 22 * time.Second, 34 * time.Second, 50 * time.Second}
+var defaultHead = headBorders{
+	9250 * time.Millisecond, 14 * time.Second, 22 * time.Second, 26 * time.Second, 30 * time.Second, 38 * time.Second,
+	46 * time.Second, 58 * time.Second, 70 * time.Second,
+}
 
 // DefaultChunking is what workers use.
 var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second,

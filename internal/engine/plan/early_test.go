@@ -52,10 +52,10 @@ func TestTheFirstChunksAreShort(t *testing.T) {
 		starts []int64
 		seeks  []int64
 	}{
-		{"at keyframes", packets(400, false), DefaultChunking, atKeyframes, []int64{0, 10_000, 14_000, 22_000, 34_000, 50_000, 70_000}, []int64{none, 10_000, 14_000, 22_000, 34_000, 50_000, 70_000}},
-		{"at any frame", sparse, DefaultChunking, atFrames, []int64{0, 9280, 14_000, 22_000, 34_000, 50_000, 80_000}, []int64{none, none, none, 20_000, 20_000, 40_000, 80_000}},
+		{"at keyframes", packets(400, false), DefaultChunking, atKeyframes, []int64{0, 10_000, 14_000, 22_000, 26_000, 30_000, 38_000}, []int64{none, 10_000, 14_000, 22_000, 26_000, 30_000, 38_000}},
+		{"at any frame", sparse, DefaultChunking, atFrames, []int64{0, 9280, 14_000, 22_000, 26_000, 30_000, 38_000, 46_000, 58_000, 70_000, 100_000}, []int64{none, none, none, 20_000, 20_000, 20_000, 20_000, 40_000, 40_000, 60_000, 100_000}},
 		{"at few keyframes", sparse, DefaultChunking, atKeyframes, []int64{0, 20_000, 40_000, 60_000}, []int64{none, 20_000, 40_000, 60_000}},
-		{"of a very large film", sparse, DefaultChunking.forPixels(1e12), atFrames, []int64{0, 5000, 9280, 14_000, 19_000, 22_000, 27_000}, []int64{none, none, none, none, none, 20_000, 20_000}},
+		{"of a very large film", sparse, DefaultChunking.forPixels(1e12), atFrames, []int64{0, 5000, 9280, 14_000, 19_000, 22_000, 26_000}, []int64{none, none, none, none, none, 20_000, 20_000}},
 	} {
 		chunks := tt.cut.chunks(tt.line, ms, true, tt.head, frameLimit{})
 		for i, c := range chunks[:len(tt.starts)] {

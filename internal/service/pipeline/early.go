@@ -103,7 +103,7 @@ const (
 	// for a viewer who begins now and never has to wait.
 	spare = 0.9
 	// playlistAge is how old the playlist may be by which a player knows what is there.
-	playlistAge = 3 * time.Second
+	playlistAge = 2 * time.Second
 )
 
 // notePlayable records that a video can be played while it is encoded, as soon as that is so. The

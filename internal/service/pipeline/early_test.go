@@ -160,7 +160,7 @@ func tenMinutes() *video.Plan {
 	p := earlyPlan()
 	p.Duration, p.Chunks = 10*time.Minute, nil
 	start := int64(0)
-	for _, end := range []int64{9250, 14_000, 22_000, 34_000, 50_000, 70_000, 90_000, video.Forever} {
+	for _, end := range []int64{9250, 14_000, 22_000, 26_000, 30_000, 38_000, 46_000, 58_000, 70_000, video.Forever} {
 		p.Chunks = append(p.Chunks, video.Chunk{Start: start, End: end, Seek: video.NoSeek, Frames: 5})
 		start = end
 	}
@@ -175,13 +175,13 @@ func TestWhenAFilmIsPlayable(t *testing.T) {
 		each   time.Duration // for a second of the film
 		chunks int           // that have to be there
 	}{
-		{500 * time.Millisecond, 1}, {680 * time.Millisecond, 1}, {700 * time.Millisecond, 2}, {900 * time.Millisecond, 3}, {1200 * time.Millisecond, 10},
+		{500 * time.Millisecond, 1}, {770 * time.Millisecond, 1}, {800 * time.Millisecond, 2}, {900 * time.Millisecond, 3}, {1200 * time.Millisecond, 13},
 	} {
 		b := servicetest.New(t)
 		v := b.Processing(video.Draft{IsPublic: true})
 		film := tenMinutes()
-		film.Chunks[7].End = 110_000
-		for at := int64(110_000); at < 600_000; at += 20_000 {
+		film.Chunks[9].End = 90_000
+		for at := int64(90_000); at < 600_000; at += 20_000 {
 			film.Chunks = append(film.Chunks, video.Chunk{Start: at, End: at + 20_000, Frames: 5})
 		}
 		film.Chunks[len(film.Chunks)-1].End = video.Forever

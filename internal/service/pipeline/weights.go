@@ -56,8 +56,8 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 		return 0, false
 	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
 		return headPriority, true
-	case t.Kind == queue.Encode && t.Number == 1: // after the pictures, which take no time
-		return audioPriority, true
+	case t.Kind == queue.Encode && t.Number == 1: // before the thumbnails, which come later in the table
+		return thumbnailPriority, true
 	}
 	return 0, false
 }
@@ -65,7 +65,7 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 // yields are those of the first chunks of a video that is played while it is encoded. Those that follow
 // have started when the first one runs: on a machine with few cores, half of its speed would be lost to
 // them.
-var yields = []float64{0, 0.7, 0.8, 0.9}
+var yields = []float64{0, 0.8, 0.9}
 
 // Yield says how far the processes of a task stand back for others, from 0 (not at all) to 1: a task that
 // others wait for is 0, and so is what a video needs before anybody can watch it.
@@ -73,20 +73,23 @@ func Yield(p *video.Plan, t queue.Task) float64 {
 	switch {
 	case KindOf(t.Kind).StartsPass:
 		return 0
-	case p != nil && p.Early != nil && (t.Kind == queue.Encode || t.Kind == queue.Audio) && t.Number < len(yields):
+	case p == nil || p.Early == nil:
+	case t.Kind == queue.Encode && t.Number < len(yields):
 		return yields[t.Number]
+	case t.Kind == queue.Audio && t.Number == 0:
+		return 0
 	}
 	return 1
 }
 
-// audioPriorities are those of the pieces of the audio. The second is needed soon after the first; the
-// others take long, and are needed later than the first chunks.
+// audioPriorities are those of the pieces of the audio. The first lasts longer than the first chunks; the
+// second is short, too, but those after it are not, and are needed later.
 func audioPriorities(n int) int {
 	switch n {
 	case 0:
 		return audioPriority
 	case 1:
-		return encodePriority + 1
+		return encodePriority + 2
 	}
 	return encodePriority + n + 2
 }
