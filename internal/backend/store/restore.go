@@ -202,7 +202,6 @@ func (in *importer) line(ctx context.Context, line []byte) error {
 		}
 		in.batch = append(in.batch, stored)
 	}
-	in.counts[in.table]++
 	if in.rows++; in.rows == insertRows || len(in.batch)+len(in.columns) > insertValues {
 		return in.flush(ctx)
 	}
@@ -256,9 +255,10 @@ func (in *importer) flush(ctx context.Context) error {
 		text.WriteString("$" + strconv.Itoa(n+1))
 	}
 	text.WriteString(")")
-	_, err := in.tx.db.ExecContext(ctx, text.String(), in.batch...)
+	stored, err := in.tx.affected(ctx, "store rows of "+in.table, text.String(), in.batch...)
+	in.counts[in.table] += stored
 	in.batch, in.rows = in.batch[:0], 0
-	return wrap("store rows of "+in.table, err)
+	return err
 }
 
 // parse returns what is stored for a value of JSON.
@@ -291,19 +291,6 @@ func (c column) parse(value any) (any, error) {
 		}
 	}
 	return nil, fmt.Errorf("%.40v is of the wrong type", value)
-}
-
-// CountRows returns how many rows each table of BackedUp has.
-func (t *Tx) CountRows(ctx context.Context) (map[string]int64, error) {
-	counts := map[string]int64{}
-	for _, table := range BackedUp {
-		var n int64
-		if err := t.db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err != nil {
-			return nil, wrap("count rows", err)
-		}
-		counts[table] = n
-	}
-	return counts, nil
 }
 
 // Restored adapts the rows of a backup to their new place. Uploads that were not completed have to be

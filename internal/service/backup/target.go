@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -229,6 +230,9 @@ func Restore(ctx context.Context, path, snapshot string, t *Target, scratch stri
 		return Header{}, nil, err
 	}
 	defer r.close()
+	if err := t.checkSpace(file); err != nil {
+		return r.header, nil, err
+	}
 	st, err := t.begin(ctx, r.header)
 	if err != nil {
 		return r.header, nil, err
@@ -254,6 +258,22 @@ func Restore(ctx context.Context, path, snapshot string, t *Target, scratch stri
 		return r.header, nil, err
 	}
 	return r.header, summary, t.finish(ctx, lines, summary)
+}
+
+// checkSpace refuses a file that does not fit. The objects of a folder are counted as they come.
+func (t *Target) checkSpace(file string) error {
+	free := t.Blobs.Capabilities().Free
+	if free == nil {
+		return nil
+	}
+	fi, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if n, err := free(); err != nil || n < uint64(fi.Size()) {
+		return errors.Join(err, fmt.Errorf("the disk has %s free, and the backup has %s: make space, or restore elsewhere", FormatBytes(int64(n)), FormatBytes(fi.Size())))
+	}
+	return nil
 }
 
 // filler puts the parts of a backup where they belong.
