@@ -169,6 +169,11 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
 	everyWebhookStatement(ctx, s, tx, now)
+	_ = InsertPurge(ctx, tx, Purge{ID: "p", Video: "a", CreatedAt: now})
+	_, _ = tx.claimPurges(ctx, 10, "lease", now, now)
+	_ = tx.removePurge(ctx, Purge{ID: "p", Lease: "lease"})
+	_ = tx.returnPurge(ctx, Purge{ID: "p", Lease: "lease"}, now)
+	_ = tx.releasePurges(ctx, now)
 }
 
 func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {

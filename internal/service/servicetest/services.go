@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -36,6 +37,7 @@ type Config struct {
 	Upscale        bool
 	Redirect       bool
 	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
+	Purges         *cdn.Recorder // nil: there is no CDN
 }
 
 // Observer ignores what an operator wants to count.
@@ -112,7 +114,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
-	s.Captions = captions.New(p.Store, p.Blobs, func() error { return s.Reserve.Check(captions.MaxSize) })
+	s.Captions = captions.New(p.Store, p.Blobs, c.Purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
@@ -121,6 +123,6 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if p.Release == nil {
 		p.Release = func() bool { return false }
 	}
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, p.Release)
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }

@@ -36,6 +36,7 @@ type Metrics struct {
 	videos   *prometheus.CounterVec
 
 	webhookTries *prometheus.CounterVec
+	cdnPurges    *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -50,6 +51,7 @@ func New(version string) *Metrics {
 	m.describeTasks()
 	m.describeVideos()
 	m.describeWebhooks()
+	m.describeCDN()
 	return m
 }
 

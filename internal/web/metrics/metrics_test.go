@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -35,6 +36,7 @@ func used(t *testing.T) *Metrics {
 	m.VideoFinished(video.Fail, video.Failf(video.Corrupt, "Broken."))
 	m.WatchStreams(func() int { return 5 })
 	m.WebhookTried(webhook.OutcomeRetry)
+	m.CDNPurged(cdn.OutcomeRetry)
 	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { return time.Minute, nil })
 	m.WatchQueue(t.Context(), []queue.Kind{queue.Encode, queue.Purge}, func(context.Context) (map[queue.Kind]queue.Stat, error) {
 		return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"events", eventTests()},
 		{"webhooks", webhookTests()},
 		{"deliveries", deliveryTests()},
+		{"purges", purgeTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}
