@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // cdnFaults finds what is wrong with the settings of a CDN.
@@ -54,3 +59,24 @@ func isBase(base string) bool {
 // redirects reports whether players are sent to the bucket. Behind a CDN they are not: it is there to
 // serve the files.
 func (c *Config) redirects() bool { return c.Playback == "redirect" && c.CDNURL == "" }
+
+// buildPurges builds what tells a CDN of deletions. A worker deletes nothing that a CDN has.
+func (p *parts) buildPurges(c *Config, log *slog.Logger, o observer) error {
+	if c.CDNPurgeURL == "" || !c.servesRequests() {
+		return nil
+	}
+	token, err := c.cdnPurgeToken()
+	if err != nil {
+		return fmt.Errorf("read cdn_purge_token_file: %w", err)
+	}
+	p.purges = cdn.NewRecorder(p.clock.Now)
+	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: token}, p.store, p.blobs, p.purges, log, o)
+	return nil
+}
+
+// purge tells the CDN of deletions until ctx ends.
+func (p *parts) purge(ctx context.Context) {
+	if p.purger != nil {
+		panics.Log(ctx, p.log, "purging the CDN panicked", func() { p.purger.Run(ctx) })
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,9 +27,14 @@ type nginx struct {
 // in both is the folder.
 func startNginx(t testing.TB, http, locations string) *nginx {
 	t.Helper()
+	return startNginxOn(t, freeAddress(t), http, locations)
+}
+
+// startNginxOn is startNginx with an address to listen on: HOST:PORT, or unix:PATH.
+func startNginxOn(t testing.TB, address, http, locations string) *nginx {
+	t.Helper()
 	program := need.Program(t, "nginx", "/usr/sbin/nginx")
 	dir := t.TempDir()
-	address := freeAddress(t)
 	user := ""
 	if os.Getuid() == 0 {
 		user = "user root;" // its workers could not read the files of the test
@@ -94,7 +100,12 @@ func freeAddress(t testing.TB) string {
 func waitListening(t testing.TB, address string, exited <-chan struct{}) {
 	t.Helper()
 	for end := time.Now().Add(startTimeout * 2); ; {
-		conn, err := net.Dial("tcp", address)
+		network := "tcp"
+		path, isPath := strings.CutPrefix(address, "unix:")
+		if isPath {
+			network = "unix"
+		}
+		conn, err := net.Dial(network, path)
 		if err == nil {
 			conn.Close()
 			return

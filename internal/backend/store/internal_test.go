@@ -170,6 +170,11 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.revokeKey(ctx, "key", now)
 	everyWebhookStatement(ctx, s, tx, now)
 	everyImportStatement(ctx, s, tx, now)
+	_ = InsertPurge(ctx, tx, Purge{ID: "p", Video: "a", CreatedAt: now})
+	_, _ = tx.claimPurges(ctx, 10, "lease", now, now)
+	_ = tx.removePurge(ctx, Purge{ID: "p", Lease: "lease"})
+	_ = tx.returnPurge(ctx, Purge{ID: "p", Lease: "lease"}, now)
+	_ = tx.releasePurges(ctx, now)
 }
 
 func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {

@@ -124,6 +124,11 @@ func numbered(k Kind, track, number string) (File, bool) {
 	return File{Kind: k, Track: track, Number: n}, err == nil && strconv.Itoa(n) == number
 }
 
+// TrackFiles returns the names of the files of a track, but for segments: their number is not known here.
+func TrackFiles(track string) []string {
+	return []string{playlistFile(track), initFile(track), playlistFile(track + framesSuffix)}
+}
+
 func playlistFile(track string) string { return track + ".m3u8" }
 
 func initFile(track string) string { return track + initSuffix }

@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
@@ -41,6 +42,7 @@ type Config struct {
 	MaxImports     int           // 0: nothing is fetched
 	ImportPace     imports.Pace
 	OutboundAllow  []string
+	Purges         *cdn.Recorder // nil: there is no CDN
 }
 
 // Observer ignores what an operator wants to count.
@@ -131,7 +133,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: importObserver{p.Observer},
 	})
 	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Imports, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
-	s.Captions = captions.New(p.Store, p.Blobs, func() error { return s.Reserve.Check(captions.MaxSize) })
+	s.Captions = captions.New(p.Store, p.Blobs, c.Purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
@@ -140,6 +142,6 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if p.Release == nil {
 		p.Release = func() bool { return false }
 	}
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, p.Release)
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }

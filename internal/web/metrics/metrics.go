@@ -42,6 +42,7 @@ type Metrics struct {
 
 	importsRunning prometheus.Gauge
 	imports        *prometheus.CounterVec
+	cdnPurges      *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -57,6 +58,7 @@ func New(version string) *Metrics {
 	m.describeVideos()
 	m.describeWebhooks()
 	m.describeImports()
+	m.describeCDN()
 	return m
 }
 

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"deliveries", deliveryTests()},
 		{"imports", importTests()},
 		{"stored", storedTests()},
+		{"purges", purgeTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}
