@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
@@ -38,16 +40,42 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 	}
 	client := outbound.NewClient(guard, outbound.Options{Timeout: webhookPatience, MaxBody: 1 << 16})
 	defer client.CloseIdle()
-	seen := map[string]bool{}
-	for _, address := range all {
-		host := address
-		if u, err := url.Parse(address); err == nil && u.Host != "" {
-			host = u.Scheme + "://" + u.Host // paths may have secrets in them
+	d.tryWebhooks(ctx, client, hosts(all))
+}
+
+// hosts returns the servers of addresses, each once. Paths may have secrets in them.
+func hosts(addresses []string) []string {
+	var all []string
+	for _, host := range addresses {
+		if u, err := url.Parse(host); err == nil && u.Host != "" {
+			host = u.Scheme + "://" + u.Host
 		}
-		if !seen[host] {
-			seen[host] = true
-			d.tryWebhook(ctx, client, host)
+		if !slices.Contains(all, host) {
+			all = append(all, host)
 		}
+	}
+	return all
+}
+
+// tryWebhooks tries all hosts at once: those that do not answer take long.
+func (d *doctor) tryWebhooks(ctx context.Context, client *outbound.Client, hosts []string) {
+	outcomes := make([]error, len(hosts))
+	var tries sync.WaitGroup
+	for i, host := range hosts {
+		tries.Go(func() { outcomes[i] = reach(ctx, client, host) })
+	}
+	tries.Wait()
+	for i, err := range outcomes {
+		if err == nil {
+			d.ok("%s is reached", hosts[i])
+			continue
+		}
+		cause := outbound.CauseOf(err)
+		fix := webhookFixes[cause]
+		if fix == "" {
+			fix = "look at the server, and at what lies between"
+		}
+		d.warn(fix, "%s is not reached: %s", hosts[i], cause.Sentence())
 	}
 }
 
@@ -61,24 +89,17 @@ var webhookFixes = map[outbound.Cause]string{
 	outbound.Refused:        "start the server, or look at the port",
 }
 
-func (d *doctor) tryWebhook(ctx context.Context, client *outbound.Client, host string) {
+// reach wants any answer of a host.
+func reach(ctx context.Context, client *outbound.Client, host string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, host, nil)
 	if err != nil {
-		d.fail(webhookFixes[outbound.NotAllowed], "%s is no address: %v", host, err)
-		return
+		return err
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		cause := outbound.CauseOf(err)
-		fix := webhookFixes[cause]
-		if fix == "" {
-			fix = "look at the server, and at what lies between"
-		}
-		d.warn(fix, "%s is not reached: %s", host, cause.Sentence())
-		return
+		return err
 	}
-	res.Body.Close()
-	d.ok("%s is reached", host)
+	return res.Body.Close()
 }
 
 // registeredWebhooks reads where events are sent, of the first webhooks.

@@ -52,6 +52,7 @@ type reader struct {
 	t      testing.TB
 	server *server
 	hooks  *hookReceiver
+	films  *httptest.Server // has films to import
 	tab    func() *tab
 	key    string // what the first start printed
 	tools  string // a folder with what the pages call spool and curl
@@ -70,6 +71,10 @@ func newReader(t testing.TB) *reader {
 		t.Fatalf("the first start printed no key: %s", s.out)
 	}
 	s.key = r.key
+	r.films = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		http.ServeFile(w, req, clip(t, miniClip))
+	}))
+	t.Cleanup(r.films.Close)
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +128,7 @@ const prologue = `field() { value=$(grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | 
 post() { path=$1; shift; curl "$SPOOL$path" -H "X-API-KEY: $KEY" -H 'Content-Type: application/json' -d "$@"; }
 create() { post /api/video '{"filename":"'"${1-holiday.mov}"'","resolutions":["144p"],"isPublic":true}'; }
 ready() { spool upload sample.mp4 --resolutions 144p --wait --json "$@" 2>/dev/null | field id; }
-until_true() { tries=0; until "$@"; do tries=$((tries + 1)); [ "$tries" -lt 600 ] || { echo "waited in vain for: $*"; return 1; }; sleep 0.1; done; }
+until_true() { tries=0; until "$@"; do tries=$((tries + 1)); [ "$tries" -lt 2000 ] || { echo "waited in vain for: $*"; return 1; }; sleep 0.1; done; }
 `
 
 // here replaces what every reader has to replace: names of servers, keys.
@@ -131,6 +136,7 @@ func (r *reader) here(text string) string {
 	return strings.NewReplacer(
 		"https://video.example.com", r.server.url, "http://127.0.0.1:8080", r.server.url, "http://localhost:8080", r.server.url,
 		"https://example.com/hooks/spool", r.hooks.URL+"/hooks/spool", "http://localhost:3000", r.hooks.URL,
+		"https://example.com/films/", r.films.URL+"/films/",
 		"spool_…", r.key, "bin/spool ", "spool ",
 	).Replace(text)
 }

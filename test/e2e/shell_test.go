@@ -64,7 +64,7 @@ func (s *shell) run(lines string) (string, error) {
 	if _, err := fmt.Fprintf(s.in, ". ./%s </dev/null\nprintf %%s %s\n", file, mark); err != nil {
 		return s.out.String()[before:], err
 	}
-	limit := time.After(readyTimeout)
+	limit := time.After(5 * time.Minute) // a film is encoded, beside all other tests
 	for {
 		if out, done := strings.CutSuffix(s.out.String()[before:], mark); done {
 			return out, nil

@@ -55,14 +55,15 @@ func olderVersion(t *testing.T) string {
 
 // legacy is what an older version was given, and what it answered.
 type legacy struct {
-	public, private     watch
-	files               map[string][]byte // by the path of their address
-	streams             []string          // paths of playlists and segments
-	processing, failing upload
-	pending, uploaded   upload
-	half                *resumable
-	repeated            upload // made with an Idempotency-Key
-	reader, revoked     key
+	public, private   watch
+	files             map[string][]byte // by the path of their address
+	streams           []string          // paths of playlists and segments
+	processing        []upload          // one is being encoded, one waits
+	failing           upload
+	pending, uploaded upload
+	half              *resumable
+	repeated          upload // made with an Idempotency-Key
+	reader, revoked   key
 }
 
 // fill leaves a server with data of every kind.
@@ -94,7 +95,14 @@ func (s *server) fill() legacy {
 	l.reader, l.revoked = s.newKey("--scopes=read"), s.newKey()
 	s.cli("keys", "revoke", l.revoked.ID)
 	s.cli("tenants", "set", "acme", "--max-videos=7")
-	l.processing = s.submit(newVideo{Filename: "long.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{3}}, clip(s.t, longClip))
+	for range 2 {
+		l.processing = append(l.processing, s.submit(newVideo{Filename: "long.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true,
+			Thumbnails: []float64{3}}, clip(s.t, longClip)))
+	}
+	s.until("the encode to begin", readyTimeout, func() bool { return s.read(l.processing[0]).Progress > 0 })
+	if status := s.read(l.processing[1]).Status; status != "processing" {
+		s.t.Errorf("all videos are %s before the upgrade: nothing is left to do", status)
+	}
 	return l
 }
 
@@ -169,7 +177,7 @@ func (s *server) wantFinished(l legacy) {
 		s.t.Errorf("the video that had failed is %s, %+v", w.Status, w.Failure)
 	}
 	list := string(s.call("GET", "/api/video?limit=100", nil).body)
-	for _, id := range []string{l.public.ID, l.private.ID, l.processing.ID, l.failing.ID, l.pending.ID, l.uploaded.ID, l.half.u.ID, l.repeated.ID} {
+	for _, id := range []string{l.public.ID, l.private.ID, l.processing[0].ID, l.processing[1].ID, l.failing.ID, l.pending.ID, l.uploaded.ID, l.half.u.ID, l.repeated.ID} {
 		if !strings.Contains(list, id) {
 			s.t.Errorf("the list does not have %s", id)
 		}
@@ -187,9 +195,11 @@ func (s *server) wantFinished(l legacy) {
 func (s *server) wantContinued(l legacy) {
 	s.t.Helper()
 	film := clip(s.t, tinyClip)
-	w := s.waitReady(l.processing)
-	if w.DurationSeconds < 64 || len(w.Resolutions) != 2 || len(w.Resolutions["144p"].ThumbnailImageURLs) != 1 {
-		s.t.Errorf("the video that was in work is %+v", w)
+	for _, u := range l.processing {
+		w := s.waitReady(u)
+		if w.DurationSeconds < 64 || len(w.Resolutions) != 2 || len(w.Resolutions["144p"].ThumbnailImageURLs) != 1 {
+			s.t.Errorf("a video that was in work is %+v", w)
+		}
 	}
 	later := l.pending
 	if !onFleet() { // the bucket has not moved
