@@ -51,6 +51,7 @@ func TestConsoleFindsVideos(t *testing.T) {
 	c.wantEditing()
 	c.wantBulk()
 	c.wantNewTab()
+	c.wantSystem()
 	c.wantReader()
 	c.wantHarmless()
 }
@@ -85,6 +86,17 @@ func (c *console) wantNewTab() {
 	}
 }
 
+// wantSystem looks at workers and queue.
+func (c *console) wantSystem() {
+	c.t.Helper()
+	eval[any](c.tab, `document.querySelector("[data-route=system]").click()`)
+	c.waitText(".worker .badge", "alive")
+	c.waitText(".worker .meta", "sandbox: ")
+	c.waitText(".usage", "Free disk space")
+	c.waitText("main th", "Uploaded files")
+	c.look("system")
+}
+
 // wantReader enters with a key that may only read.
 func (c *console) wantReader() {
 	c.t.Helper()
@@ -94,6 +106,9 @@ func (c *console) wantReader() {
 	c.wait("the list", rows(1))
 	if eval[bool](c.tab, `[...document.querySelectorAll("#open-upload, .pick, .bulk")].some((e) => e.checkVisibility())`) {
 		c.t.Error("a key that may only read is offered to upload or select")
+	}
+	if eval[bool](c.tab, `document.querySelector("[data-route=system]").checkVisibility()`) {
+		c.t.Error("a key without the scope admin is offered to see the system")
 	}
 	eval[any](c.tab, `document.querySelector(".video .name").click()`)
 	c.waitText(".title .badge", "waiting for upload")

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
@@ -75,6 +76,33 @@ func TestMetricsAfterOneVideo(t *testing.T) {
 		}
 	}
 	comparesWithDocs(t, got)
+	s.wantSystem()
+}
+
+// wantSystem wants a server that has made one video to tell of its worker, its queue and its disk.
+func (s *server) wantSystem() {
+	s.t.Helper()
+	var system struct {
+		Version string
+		Workers []struct {
+			Host, Version, Sandbox string
+			Cores, Slots, Done     int
+			SilentSeconds          float64
+		}
+		Queue []struct{ Kind string }
+		Disk  struct{ FreeBytes, SizeBytes int64 }
+	}
+	answer := s.call("GET", "/api/system", nil)
+	if err := json.Unmarshal(answer.body, &system); err != nil || answer.status != http.StatusOK {
+		s.t.Fatalf("GET /api/system: %d %s %v", answer.status, answer.body, err)
+	}
+	if len(system.Workers) != 1 || len(system.Queue) < 10 || system.Disk.FreeBytes <= 0 || system.Disk.FreeBytes > system.Disk.SizeBytes {
+		s.t.Fatalf("the system is %s", answer.body)
+	}
+	w := system.Workers[0]
+	if w.Host == "" || w.Version == "" || w.Version != system.Version || w.Sandbox == "" || w.Cores < 1 || w.Slots < 1 || w.SilentSeconds > 60 {
+		s.t.Errorf("the worker is %+v", w)
+	}
 }
 
 // comparesWithDocs wants docs/monitoring.md to explain every metric of ours that is shown, and no other.

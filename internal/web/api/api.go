@@ -40,6 +40,7 @@ type Services struct {
 	Webhooks Webhooks
 	Tokens   Tokens
 	Captions Captions
+	System   System
 }
 
 // Keys authenticates requests.

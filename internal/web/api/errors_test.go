@@ -77,6 +77,7 @@ var everyOperation = []struct{ name, method, path, body string }{
 	{"put captions", "PUT", "/api/video/" + testID + "/captions/en", ""},
 	{"delete captions", "DELETE", "/api/video/" + testID + "/captions/en", ""},
 	{"usage", "GET", "/api/usage", ""},
+	{"system", "GET", "/api/system", ""},
 	{"create webhook", "POST", "/api/webhook", `{"url":"https://example.com"}`},
 	{"list webhooks", "GET", "/api/webhook", ""},
 	{"get webhook", "GET", "/api/webhook/" + testID, ""},

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -37,6 +38,7 @@ type fakeService struct {
 	state    catalog.State
 	next     video.Cursor
 	usage    video.Usage
+	system   system.Status
 
 	actor      auth.Actor
 	draft      video.Draft
@@ -57,7 +59,7 @@ type fakeService struct {
 
 // services returns the fake as every service.
 func (f *fakeService) services() Services {
-	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}, Tokens: (*fakeTokens)(f), Captions: f}
+	return Services{Keys: f, Catalog: f, Uploads: f, Deleter: f, Tenants: f, Webhooks: &fakeWebhooks{service: f}, Tokens: (*fakeTokens)(f), Captions: f, System: f}
 }
 
 func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor, error) {
@@ -73,6 +75,12 @@ func (f *fakeService) Authenticate(_ context.Context, secret string) (auth.Actor
 	default:
 		return auth.Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This key is not valid."}
 	}
+}
+
+func (f *fakeService) Status(_ context.Context, by auth.Actor) (system.Status, error) {
+	f.actor = by
+	f.calls++
+	return f.system, f.err
 }
 
 // fakeTokens are the tokens of a fakeService.

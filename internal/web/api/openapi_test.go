@@ -117,6 +117,7 @@ var operations = map[string]struct {
 	"put captions":      {"/api/video/{id}/captions/{language}", 201},
 	"delete captions":   {"/api/video/{id}/captions/{language}", 200},
 	"usage":             {"/api/usage", 200},
+	"system":            {"/api/system", 200},
 	"create webhook":    {"/api/webhook", 201},
 	"list webhooks":     {"/api/webhook", 200},
 	"get webhook":       {"/api/webhook/{id}", 200},
@@ -141,7 +142,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range []*fakeService{
-				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true},
+				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true, system: busySystem()},
 				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}},
 			} {
 				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))

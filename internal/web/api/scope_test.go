@@ -35,6 +35,7 @@ func TestScopeComesBeforeTheRequest(t *testing.T) {
 		{"GET", "/api/video/" + testID + "/report", []string{writeKey}},
 		{"POST", "/api/video/" + testID + "/token", []string{writeKey}},
 		{"GET", "/api/usage", []string{writeKey}},
+		{"GET", "/api/system", []string{readKey, writeKey}},
 		{"POST", "/api/webhook", []string{readKey, writeKey}},
 		{"GET", "/api/webhook", []string{readKey, writeKey}},
 		{"GET", "/api/webhook/x", []string{readKey, writeKey}},

@@ -6,6 +6,7 @@ import { button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
 import { Library } from "./list.js";
 import { SettingsPage } from "./settings.js";
+import { SystemPage } from "./system.js";
 import { UploadForm } from "./upload.js";
 import { VideoPage } from "./video.js";
 
@@ -60,7 +61,7 @@ function parse() {
   const given = new URLSearchParams(search);
   const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: given.get("sort") === "oldest" ? "oldest" : "" };
   const [, id] = /^\/video\/([0-9A-Za-z-]+)$/.exec(path) ?? [];
-  return { page: id ? "video" : path === "/settings" ? "settings" : "library", id, query };
+  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, query };
 }
 
 let routes = 0;
@@ -80,7 +81,7 @@ async function route() {
   nav.classList.remove("waiting");
   const to = parse();
   for (const link of links) {
-    link.hidden = false;
+    link.hidden = Boolean(link.dataset.needs) && !may(link.dataset.needs);
     link.toggleAttribute("aria-current", link.dataset.route === to.page);
     if (link.dataset.route === to.page) link.setAttribute("aria-current", "page");
   }
@@ -104,10 +105,10 @@ function show(to) {
   page?.stop();
   page = null;
   showOutdated(null);
-  if (to.page === "library") return showLibrary(to.query, previous);
+  if (to.page === "library" || to.page === "system" && !may("admin")) return showLibrary(to.query, previous);
   home.library.stop();
   home.shown = false;
-  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : new VideoPage(to.id, {
+  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
     showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);

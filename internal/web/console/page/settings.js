@@ -10,7 +10,7 @@ const scopes = {
   read: "see and watch videos",
   write: "upload and change videos",
   delete: "delete videos",
-  admin: "manage webhooks",
+  admin: "manage webhooks and see the whole system",
 };
 
 // SettingsPage shows what the key may see.
@@ -31,7 +31,7 @@ export class SettingsPage {
         el("h3", {}, "What it may do"),
         el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
           el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
-        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs")),
+        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), may("admin") && el("a", { href: "#/system" }, "Workers and queue")),
         el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
       may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
       this.#webhooks?.node);
