@@ -33,7 +33,7 @@ test: deps-test ## Check and test everything, as the continuous integration does
 test-quick: ## Run the tests that take seconds, for the inner loop
 	$(RUN) quick
 
-test-long: deps-test ## Run what takes long beside that: every fault of a fleet, large frames, slow bombs, a simulated fleet, MinIO
+test-long: deps-test ## Run what takes long beside that: every fault of a fleet, all end-to-end tests on both back ends, large frames, slow bombs, a simulated fleet, MinIO
 	@scripts/install-s3.sh minio
 	$(RUN) long
 
