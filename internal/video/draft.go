@@ -20,6 +20,7 @@ const (
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
 	MaxKey           = 255      // characters
+	MaxCodecs        = 10       // names, duplicates included
 )
 
 // Draft is a request for a new video.
@@ -34,6 +35,8 @@ type Draft struct {
 	// Title may be empty. Idempotency records hold a digest of the draft, so a field that is new
 	// leaves no trace where it is not used.
 	Title string `json:",omitempty"`
+	// Codecs may be nil: the server's default.
+	Codecs []Codec `json:",omitempty"`
 }
 
 // CheckFilename returns what is wrong with a file name.
@@ -165,7 +168,7 @@ func CheckKey(s string) []Fault {
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title))
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title), CheckCodecs(d.Codecs))
 }
 
 // Edit is a change of what a client says about its video. What is nil stays as it is.
