@@ -33,7 +33,7 @@ func (x Variants) FinishChunk(ctx context.Context, task queue.Task, v video.Vide
 		}
 		frames = int64(f.Frames)
 	}
-	x.tasks.hook.Reach(failpoint.PartStored)
+	x.tasks.hook.Reach(failpoint.VariantStored)
 	return x.tasks.finish(ctx, task, result{frames: frames, run: run, pass: &v.Plan.First})
 }
 
@@ -58,7 +58,7 @@ func (x Variants) Publish(ctx context.Context, task queue.Task, f RenditionFile)
 			}
 		}
 	}
-	t.hook.Reach(failpoint.RenditionStaged)
+	t.hook.Reach(failpoint.VariantStaged)
 	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
 		return x.publish(ctx, tx, v, lacking(v, task), made, staged, c)
@@ -79,7 +79,7 @@ func (x Variants) publish(ctx context.Context, tx *store.Tx, v video.Video, all 
 		}
 		files = append(files, video.File{Name: name, Kind: video.VariantKind, ContentType: blob.ContentType(name), Size: staged.Size})
 	}
-	x.tasks.hook.Reach(failpoint.RenditionLinked)
+	x.tasks.hook.Reach(failpoint.VariantLinked)
 	if len(files) == 0 {
 		return nil
 	}
