@@ -183,13 +183,15 @@ type Resolution struct {
 	Variants      []Variant `json:"variants,omitempty"`
 }
 
-// Variant is a resolution in another codec than H.264.
+// Variant is a resolution in one codec. Of a video that is made in H.264 alone, there are none.
 type Variant struct {
-	Codec     string `json:"codec"`
-	Status    Status `json:"status"`
-	VideoURL  string `json:"videoUrl,omitempty"`
-	SizeBytes int64  `json:"sizeBytes,omitempty"`
-	Bitrate   int64  `json:"bitrate,omitempty"`
+	Codec     string   `json:"codec"` // "h264" is the resolution itself
+	Status    Status   `json:"status"`
+	VideoURL  string   `json:"videoUrl,omitempty"`
+	SizeBytes int64    `json:"sizeBytes,omitempty"`
+	Bitrate   int64    `json:"bitrate,omitempty"` // in bits per second
+	Progress  float64  `json:"progress"`          // 0 to 1
+	Failure   *Failure `json:"failure,omitempty"`
 }
 
 // Failure says what went wrong with a file: a stable word for programs and a sentence for people.

@@ -70,6 +70,7 @@ type Config struct {
 	MaxUpscale         float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
 	Quality            string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	Codec              string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
+	Codecs             []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 follows when there is nothing else to do."`
 	Encoder            string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures           bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
 	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
@@ -165,10 +166,35 @@ func (c *Config) choiceFaults() []string {
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
 		oneOf("codec", c.Codec, video.Codecs),
+		c.codecFaults(),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
 	)
+}
+
+// codecFaults finds what is wrong with the codecs beside H.264.
+func (c *Config) codecFaults() []string {
+	if len(c.Codecs) == 0 {
+		return []string{`codecs is empty: it must have at least "h264".`}
+	}
+	var faults []string
+	for _, name := range c.Codecs {
+		faults = append(faults, oneOf("codecs", name, append([]video.Codec{video.H264}, video.ExtraCodecs...))...)
+	}
+	if c.Codec != string(video.H264) && len(c.codecsBeside()) > 0 {
+		faults = append(faults, fmt.Sprintf("codecs asks for %s beside H.264, but codec is %q: set codec to h264, or codecs to [\"h264\"].", c.codecsBeside()[0], c.Codec))
+	}
+	return faults
+}
+
+// codecsBeside returns the codecs that are made beside H.264 unless a client says otherwise.
+func (c *Config) codecsBeside() []video.Codec {
+	var all []video.Codec
+	for _, name := range c.Codecs {
+		all = append(all, video.Codec(name))
+	}
+	return video.WithoutH264(all)
 }
 
 // oneOf returns what is wrong with a setting that names one of some choices.

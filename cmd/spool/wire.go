@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -46,6 +47,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			err = errors.Join(err, p.Close())
 		}
 	}()
+	c.chooseCodecs(p, bench)
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
 	if c.servesRequests() {
 		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
@@ -64,6 +66,21 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	}
 	svc.start, svc.stop = work.start, work.stop
 	return svc, nil
+}
+
+// chooseCodecs says which codecs clients get. A process that runs no tasks leaves it to the workers
+// whether they can make what a client asks for.
+func (c *Config) chooseCodecs(p *parts, bench *workbench) {
+	codecs := catalog.Codecs{Default: c.codecsBeside(), Refused: map[video.Codec]string{}}
+	for _, codec := range video.ExtraCodecs {
+		switch {
+		case c.Codec != string(video.H264):
+			codecs.Refused[codec] = fmt.Sprintf("is not made by this server, whose videos are %s", video.Codec(c.Codec).Title())
+		case bench != nil && !bench.engine.Encodes(codec):
+			codecs.Refused[codec] = fmt.Sprintf("is not available: the ffmpeg of this server cannot encode %s", codec.Title())
+		}
+	}
+	p.catalog.SetCodecs(codecs)
 }
 
 // noTasks is the work of a process that only answers requests.
@@ -158,7 +175,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box},
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
-			Accelerator: encode.Accelerator(c.Encoder), Log: log,
+			Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside(),
 		},
 		plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale})
 }

@@ -18,6 +18,7 @@ type Upload struct {
 	Connection
 	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
 	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"What to make of each file. Default: 1080p,720p,480p."`
+	Codecs      []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
 	Title       string        `help:"The title that people see. Default: the name of the file."`
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
@@ -196,7 +197,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 		return client.Video{}, errors.New("is not a file with a film in it")
 	}
 	v := client.NewVideo{
-		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata,
+		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
 	}
 	m, err := u.remember(file, info, v, r)
 	if err != nil {

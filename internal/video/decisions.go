@@ -147,11 +147,11 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	case "", H264:
 		add("The outputs are H.264 in MP4, with the index at the start of the file.", "Every browser, phone and television plays that, and can start before the file is loaded.")
 	default:
-		add(fmt.Sprintf("The outputs are %s in MP4, with the index at the start of the file.", codecName(p.Codec)), "This server is configured for it. Not every player can decode it.")
+		add(fmt.Sprintf("The outputs are %s in MP4, with the index at the start of the file.", p.Codec.Title()), "This server is configured for it. Not every player can decode it.")
 	}
 	for _, r := range p.Renditions {
 		if len(r.Names) > 0 && r.Codec != "" && r.Codec != cmp.Or(p.Codec, H264) {
-			add(fmt.Sprintf("%s, made earlier, stays %s.", join(r.Names), codecName(r.Codec)), "This server was configured for that at the time.")
+			add(fmt.Sprintf("%s, made earlier, stays %s.", join(r.Names), r.Codec.Title()), "This server was configured for that at the time.")
 		}
 	}
 	if len(p.Chunks) == 1 {
@@ -173,8 +173,8 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 		"Chunks are encoded in parallel, and a crash costs at most one of them. They start at keyframes of the source.")
 }
 
-// codecName returns the usual spelling of a codec.
-func codecName(c Codec) string {
+// Title returns the usual spelling of a codec.
+func (c Codec) Title() string {
 	if c == H264 {
 		return "H.264"
 	}

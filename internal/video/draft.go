@@ -20,6 +20,7 @@ const (
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
 	MaxKey           = 255      // characters
+	MaxCodecs        = 10       // names, duplicates included
 )
 
 // Draft is a request for a new video.
@@ -36,6 +37,8 @@ type Draft struct {
 	Title string `json:",omitempty"`
 	// SourceURL is where the file is fetched from; nil: a client uploads it.
 	SourceURL *string `json:",omitempty"`
+	// Codecs may be nil: the server's default.
+	Codecs []Codec `json:",omitempty"`
 }
 
 // CheckFilename returns what is wrong with a file name.
@@ -167,7 +170,7 @@ func CheckKey(s string) []Fault {
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title))
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title), CheckCodecs(d.Codecs))
 }
 
 // Edit is a change of what a client says about its video. What is nil stays as it is.

@@ -22,5 +22,9 @@ const (
 	Small    Quality = "small"
 )
 
+// Second is the quality of what is made in another codec beside H.264: it costs
+// about as much, and aims at the same visual quality. Nobody can choose it.
+const Second Quality = "second"
+
 // Qualities lists every quality, the cheapest first.
 var Qualities = []Quality{Fast, Balanced, Small}

@@ -59,6 +59,7 @@ type Video struct {
 	Upscale     bool            // enlarge small sources to the requested size
 	Metadata    json.RawMessage // nil when the client gave none
 	Thumbnails  []float64       // seconds, in the order given
+	Codecs      []Codec         // in which it is made beside H.264
 
 	Status  Status
 	Failure *Failure // set when Status is Fail
@@ -107,6 +108,8 @@ type Resolution struct {
 	Bitrate       int64 // bits per second
 
 	Quality *QualityScore // compared with the source; nil until measured
+
+	Variants []Variant // in other codecs, as far as they are made; see Video.Variants
 }
 
 // Resolution returns the resolution with this name, if the video has one.

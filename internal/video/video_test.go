@@ -103,7 +103,7 @@ func TestResolutionOf(t *testing.T) {
 	if r, ok := v.Resolution("240p"); !ok || r.Status != video.Fail {
 		t.Errorf(`Resolution("240p") = %+v, %t`, r, ok)
 	}
-	if r, ok := v.Resolution("360p"); ok || r != (video.Resolution{}) {
+	if r, ok := v.Resolution("360p"); ok || r.ID != "" {
 		t.Errorf(`Resolution("360p") = %+v, %t; want none`, r, ok)
 	}
 }

@@ -33,6 +33,8 @@ var handlers = map[queue.Kind]handler{
 	queue.Captions:   (*Worker).makeCaptions,
 	queue.Assemble:   (*Worker).assemble,
 	queue.Pictures:   (*Worker).makePictures,
+	queue.AV1:        (*Worker).encodeVariants,
+	queue.AV1Join:    (*Worker).joinVariant,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,
 }

@@ -157,7 +157,10 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 		failure = explain(err)
 	}
 	w.log.InfoContext(ctx, "task given up", "task", t.String(), "code", failure.Code, "err", err)
-	if pipeline.KindOf(t.Kind).Optional {
+	switch kind := pipeline.KindOf(t.Kind); {
+	case kind.Codec != "":
+		return queue.OutcomeGivenUp, pipeline.NewVariants(w.Tasks).GiveUp(ctx, t, failure)
+	case kind.Optional:
 		return queue.OutcomeGivenUp, w.Tasks.Skip(ctx, t)
 	}
 	return queue.OutcomeGivenUp, w.Tasks.GiveUp(ctx, t, failure)

@@ -26,7 +26,9 @@ type crossing struct {
 	meet func(s *server, u upload)
 	// after does on the next server what a client would do that had no answer.
 	after func(s *server, u upload)
-	want  string // "ready", "gone", or the name of the resolution that is left
+	// codecs, if any, are those of the video beside H.264.
+	codecs []string
+	want   string // "ready", "gone", or the name of the resolution that is left
 }
 
 var crossings = map[failpoint.Point]crossing{
@@ -45,6 +47,9 @@ var crossings = map[failpoint.Point]crossing{
 	failpoint.RenditionLinked:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.FilesStaged:      {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantStored:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantStaged:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantLinked:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.VideoDeleted:     {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
 	failpoint.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
 	failpoint.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {
@@ -84,7 +89,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 
 func (c crossing) run(t testing.TB, point failpoint.Point) {
 	s := start(t, withEnv("SPOOL_CRASH_AT", string(point)))
-	u := s.create(tinyVideo)
+	asked := tinyVideo
+	asked.Codecs = c.codecs
+	u := s.create(asked)
 	if c.before != nil {
 		c.before(s, u)
 	}
@@ -105,6 +112,9 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 	case "ready":
 		w := s.waitReady(u)
 		s.wantVideo(w, tinyFrames)
+		if len(c.codecs) > 0 {
+			s.wantVariants(u, tinyFrames)
+		}
 		s.wantTidy(u)
 	default:
 		s.wantTidy(u)

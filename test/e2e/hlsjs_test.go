@@ -44,6 +44,9 @@ const watchWithHLS = `async (library, master) => {
   hls.loadSource(master);
   hls.attachMedia(video);
   const m = await parsed;
+  found.codecs = [...new Set(m.levels.map(l => l.videoCodec))];
+  const played = new Set();
+  hls.on(Hls.Events.FRAG_BUFFERED, (_, e) => { if (e.frag.type == "main") played.add(hls.levels[e.frag.level].videoCodec); });
   found.heights = m.levels.map(l => l.height);
   found.first = m.levels[m.firstLevel].height;
   found.audio = m.audioTracks.length;
@@ -63,6 +66,7 @@ const watchWithHLS = `async (library, master) => {
   found.frames = video.getVideoPlaybackQuality().totalVideoFrames;
   found.time = video.currentTime;
   found.targets = [...targets];
+  found.played = [...played];
   hls.destroy();
   return found;
 }`
@@ -76,6 +80,8 @@ type watched struct {
 	Subtitles []string
 	Cues      []string // that are shown in the first second
 	Targets   []int    // the target durations of all playlists
+	Codecs    []string // of the levels
+	Played    []string // codecs
 	Frames    int
 	Time      float64
 }

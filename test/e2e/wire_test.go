@@ -13,6 +13,7 @@ type newVideo struct {
 	Thumbnails     []float64       `json:"thumbnailTimestampsSeconds,omitempty"`
 	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
 	Upscale        bool            `json:"upscale,omitempty"`
+	Codecs         []string        `json:"codecs,omitempty"`
 }
 
 // statuses is what create and complete tell about the resolutions.
@@ -71,6 +72,18 @@ type resolution struct {
 	Bitrate            int64    `json:"bitrate"`
 	Progress           float64  `json:"progress"`
 	Failure            *failure `json:"failure"`
+
+	Variants []codecVariant `json:"variants"`
+}
+
+// codecVariant is a resolution in one codec.
+type codecVariant struct {
+	Codec     string   `json:"codec"`
+	Status    string   `json:"status"`
+	VideoURL  string   `json:"videoUrl"`
+	SizeBytes int64    `json:"sizeBytes"`
+	Bitrate   int64    `json:"bitrate"`
+	Failure   *failure `json:"failure"`
 }
 
 type failure struct {

@@ -450,6 +450,16 @@ export interface components {
         CaptionsKind: "subtitles" | "captions";
         /** @enum {string} */
         CaptionsSource: "uploaded" | "embedded";
+        CodecCost: {
+            codec: components["schemas"]["VideoCodec"];
+            /** Format: double */
+            cpuSeconds: number;
+            /**
+             * Format: int64
+             * @description Of those that are listed.
+             */
+            runs: number;
+        };
         CompletedUpload: {
             /** Format: uuid */
             id: string;
@@ -726,6 +736,8 @@ export interface components {
             expiresIn: number;
         };
         NewVideo: {
+            /** @description In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone. */
+            codecs?: components["schemas"]["VideoCodec"][] | null;
             /** @description Anything, up to 16 KiB of JSON; returned on reads. */
             customMetadata?: {
                 [key: string]: unknown;
@@ -785,8 +797,23 @@ export interface components {
              * @description Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it.
              */
             ssim?: number;
+            /** @description What became of it in each codec beside H.264. Absent if there is none. */
+            variants?: components["schemas"]["OutputVariant"][];
             /** Format: int64 */
             width: number;
+        };
+        OutputVariant: {
+            /**
+             * Format: int64
+             * @description In bits per second.
+             */
+            bitrate?: number;
+            codec: components["schemas"]["VideoCodec"];
+            /** @description Why status is fail. */
+            failure?: components["schemas"]["Failure"];
+            /** Format: int64 */
+            sizeBytes?: number;
+            status: components["schemas"]["VideoStatus"];
         };
         Problem: {
             /**
@@ -883,6 +910,8 @@ export interface components {
             status: components["schemas"]["VideoStatus"];
             /** @description One for each timestamp, in the order given. */
             thumbnailImageUrls: string[];
+            /** @description The resolution in each codec, H.264 first. Absent if it is made in H.264 alone. */
+            variants?: components["schemas"]["Variant"][];
             /**
              * Format: uri
              * @description Answers 404 not_ready until status is ready.
@@ -916,6 +945,8 @@ export interface components {
             /** Format: int64 */
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];
+            /** @description The resolution in each codec, H.264 first. Absent if it is made in H.264 alone. */
+            variants?: components["schemas"]["Variant"][];
             /**
              * Format: int64
              * @description In pixels; known once status is ready.
@@ -995,6 +1026,8 @@ export interface components {
             type?: string;
         };
         Totals: {
+            /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if there is none. */
+            codecs?: components["schemas"]["CodecCost"][];
             /** Format: double */
             cpuSeconds: number;
             /**
@@ -1067,6 +1100,27 @@ export interface components {
              */
             videos: number;
         };
+        Variant: {
+            /**
+             * Format: int64
+             * @description In bits per second.
+             */
+            bitrate?: number;
+            codec: components["schemas"]["VideoCodec"];
+            /** @description Why status is fail. */
+            failure?: components["schemas"]["Failure"];
+            /** Format: double */
+            progress: number;
+            /** Format: int64 */
+            sizeBytes?: number;
+            /** @description Neither the status of the resolution nor that of the video depends on codecs other than h264. */
+            status: components["schemas"]["VideoStatus"];
+            /**
+             * Format: uri
+             * @description Answers 404 not_ready until status is ready. Absent where the video is shown without URLs.
+             */
+            videoUrl?: string;
+        };
         Video: {
             /** @description The captions of the video, one for each language. */
             captions: components["schemas"]["Captions"][];
@@ -1138,6 +1192,8 @@ export interface components {
              */
             watchUrl?: string;
         };
+        /** @enum {string} */
+        VideoCodec: "h264" | "av1";
         VideoEdit: {
             /** @description Replaces all metadata. null removes it. */
             customMetadata?: {

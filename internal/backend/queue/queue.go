@@ -33,6 +33,14 @@
 // stopped. That happens to a task once, so that everything gets done. A tenant's
 // only running task is never interrupted. Background tasks are patient: nothing is
 // interrupted for them, nor for tasks of no tenant.
+//
+// # Spare time
+//
+// Tasks with a Priority of Spare or more run when no other task is due, whoever they
+// belong to. They have slots of their own: whoever enqueues them names SpareTenant as
+// their tenant, so that a tenant with thousands of them is no later with the others.
+// While another tenant has waited for Patience and runs nothing, one of them is put
+// back, even a tenant's only one.
 package queue
 
 import (
@@ -60,6 +68,8 @@ const (
 	Captions   Kind = "captions"   // the text tracks of the uploaded file
 	Pictures   Kind = "pictures"   // the storyboard and the preview of a finished video
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
+	AV1        Kind = "av1"        // one chunk of a ready video, all renditions in AV1
+	AV1Join    Kind = "av1join"    // one rendition file in AV1, from its chunk files
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
 )
@@ -110,7 +120,14 @@ const (
 
 	// Background is the smallest Priority of tasks that nobody waits for.
 	Background = 100
+
+	// Spare is the smallest Priority of tasks that run when there are no others.
+	Spare = 1000
 )
+
+// SpareTenant is the tenant whose slots the tasks of t take that run in spare time. No
+// tenant has a name with a control character.
+func SpareTenant(t video.Tenant) video.Tenant { return "\x01" + t }
 
 // Handler does the work of a task. A nil error ends the task. After any other error
 // the task runs again, after a pause that grows with the attempts. A handler that

@@ -20,13 +20,17 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	if err != nil {
 		return fmt.Errorf("insert video %s: %w", v.ID, err)
 	}
+	codecs, err := listOrNull(v.Codecs)
+	if err != nil {
+		return fmt.Errorf("insert video %s: %w", v.ID, err)
+	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, labelled, key_id, title, import_progress)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+		                   status, created_at, upload_expires_at, labelled, key_id, title, import_progress, codecs)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 	labels, indexed := labelsOf(v)
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title), importProgress(v)); err != nil {
+		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title), importProgress(v), codecs); err != nil {
 		return err
 	}
 	if len(labels) > 0 {
@@ -107,7 +111,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 // videoColumns are, with the plan, what scanVideo reads.
 const videoColumns = `id, tenant, key_id, filename, title, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-	source_key, source_size, source_etag, duration_us, playable_at, warnings, files, import_progress`
+	source_key, source_size, source_etag, duration_us, playable_at, warnings, files, import_progress, codecs`
 
 // fullColumns are what scanVideo reads, with the plan in every status; see also
 // listColumns.
@@ -117,11 +121,11 @@ const fullColumns = videoColumns + `, plan`
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
-	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
+	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files, codecs sql.NullString
 	var created, expires, completed, deleted, size, duration, playable, imported sql.NullInt64
 	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &title, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &plan)
+		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &codecs, &plan)
 	if err != nil {
 		return video.Video{}, wrap("read video", err)
 	}
@@ -147,6 +151,7 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 		{"plan", plan, &v.Plan},
 		{"warnings", warnings, &v.Warnings},
 		{"files", files, &v.Files},
+		{"codecs", codecs, &v.Codecs},
 	} {
 		if !part.text.Valid {
 			continue
@@ -169,7 +174,7 @@ func failure(code, message sql.NullString) *video.Failure {
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
 	in, arg := anyOf(1, ids)
 	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
-		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr
+		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, variants
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
 	all := make(map[video.ID][]video.Resolution, len(ids))
 	for _, r := range rows {
@@ -180,14 +185,17 @@ func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID]
 
 func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	var r video.Resolution
-	var code, message sql.NullString
+	var code, message, variants sql.NullString
 	var width, height, size, bitrate sql.NullInt64
 	var ssim, psnr sql.NullFloat64
-	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr)
+	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr, &variants)
 	r.Failure = failure(code, message)
 	r.Width, r.Height = int(width.Int64), int(height.Int64)
 	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
 	r.Quality = qualityScore(ssim, psnr)
+	if err == nil && variants.Valid {
+		err = json.Unmarshal([]byte(variants.String), &r.Variants)
+	}
 	return r, err
 }
 
@@ -249,12 +257,25 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	return err
 }
 
-// SetOutput stores the properties of a resolution's file.
+// SetOutput stores the properties of a resolution's file, and those of its variants.
 func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
-	_, err := t.affected(ctx, "store output",
-		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4 WHERE id = $5`,
-		r.Width, r.Height, r.SizeBytes, r.Bitrate, r.ID)
+	variants, err := listOrNull(r.Variants)
+	if err != nil {
+		return fmt.Errorf("store output of %s: %w", r.ID, err)
+	}
+	_, err = t.affected(ctx, "store output",
+		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5 WHERE id = $6`,
+		r.Width, r.Height, r.SizeBytes, r.Bitrate, variants, r.ID)
 	return err
+}
+
+// listOrNull writes a list as JSON, and an empty one as NULL.
+func listOrNull[T any](all []T) (any, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(all)
+	return string(text), err
 }
 
 // InsertResolution adds a resolution to a video, after the existing ones.

@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 type Config struct {
 	Threads     int           // of the decoder and of each encoder; 0 lets ffmpeg choose
 	Codec       video.Codec   // default H264
+	Beside      []video.Codec // that must work as well, in software
 	Quality     video.Quality // default Balanced; only logged here, because plans carry theirs
 	Accelerator Accelerator   // default Software
 	Log         *slog.Logger  // which encoder is used, and why another one is not; nil means no log
@@ -55,7 +57,22 @@ func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) 
 	if e.encoder, err = e.choose(ctx, cmp.Or(cfg.Codec, video.H264), cmp.Or(cfg.Accelerator, Software)); err != nil {
 		return nil, err
 	}
+	for _, codec := range cfg.Beside {
+		if !e.Encodes(codec) {
+			return nil, fmt.Errorf("%s cannot be made beside H.264, as the setting codecs asks for: this ffmpeg (%s) has no encoder %s. Install one that has it (Debian's and Ubuntu's package ffmpeg is one), or take %s out of codecs",
+				codec.Title(), run.Version(), encodersFor(codec, Software)[0].name, codec)
+		}
+		if _, err := e.choose(ctx, codec, Software); err != nil {
+			return nil, err
+		}
+	}
 	return e, nil
+}
+
+// Encodes reports whether ffmpeg has the software encoder of a codec.
+func (enc *Encoder) Encodes(codec video.Codec) bool {
+	all := encodersFor(codec, Software)
+	return len(all) > 0 && enc.run.HasEncoder(all[0].name)
 }
 
 // Output is a file that a run made.

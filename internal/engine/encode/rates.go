@@ -76,6 +76,7 @@ var efforts = map[video.Codec]map[video.Quality][]effort{
 		video.Fast:     {{largest, "10", 37}},
 		video.Balanced: {{largest, "8", 40}},
 		video.Small:    {{1080, "6", 43}, {largest, "8", 40}},
+		video.Second:   {{480, "12", 36}, {largest, "12", 35}},
 	},
 }
 

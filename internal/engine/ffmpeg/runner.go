@@ -43,6 +43,7 @@ type Config struct {
 type Runner struct {
 	ffmpeg, ffprobe string
 	version         string
+	encoders        []byte // as ffmpeg lists them
 	sandbox         *sandbox.Sandbox
 	stall           time.Duration
 	nice            int
@@ -74,6 +75,11 @@ func New(ctx context.Context, cfg Config) (*Runner, error) {
 // Version returns what ffmpeg calls its version, such as "5.1.9-0+deb12u1".
 func (r *Runner) Version() string { return r.version }
 
+// HasEncoder reports whether ffmpeg lists an encoder. One that is listed may still not work here.
+func (r *Runner) HasEncoder(name string) bool {
+	return bytes.Contains(r.encoders, []byte(" "+name+" "))
+}
+
 // StallTimeout returns how long a run may make no progress.
 func (r *Runner) StallTimeout() time.Duration { return r.stall }
 
@@ -94,12 +100,13 @@ func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
 	const longest = 5 * time.Minute // a cold start from a slow disk
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, ErrTimeLimit)
 	defer cancel()
-	encoders, banner, err := r.Output(ctx, sandbox.Policy{Threads: MaxThreads(0, 0)}, []string{"-encoders"})
+	var banner string
+	r.encoders, banner, err = r.Output(ctx, sandbox.Policy{Threads: MaxThreads(0, 0)}, []string{"-encoders"})
 	if err != nil {
 		return "", fmt.Errorf("run %s: %w", r.ffmpeg, err)
 	}
 	for _, name := range []string{"libx264", "aac", "mjpeg"} {
-		if !bytes.Contains(encoders, []byte(" "+name+" ")) {
+		if !r.HasEncoder(name) {
 			return "", fmt.Errorf("%s has no %s encoder: install a complete build of ffmpeg (Debian's and Ubuntu's package ffmpeg is one)", r.ffmpeg, name)
 		}
 	}

@@ -50,7 +50,7 @@ func newAudioTrack(pieces []Input) (*trackBuilder, error) {
 	read := make([]*Piece, len(pieces))
 	for i, p := range pieces {
 		var err error
-		if read[i], err = ReadPiece(p); err != nil {
+		if read[i], err = readAudio(p); err != nil {
 			return nil, err
 		}
 	}

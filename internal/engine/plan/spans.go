@@ -138,6 +138,12 @@ func ChunkSpans(p *video.Plan, n int) []video.Span {
 	return needed(p, p.Chunks[n:n+1], func(c video.Chunk) []video.Span { return c.Spans })
 }
 
+// LaterChunkSpans is ChunkSpans of a chunk whose borders were moved back by less
+// than the length of the next one.
+func LaterChunkSpans(p *video.Plan, n int) []video.Span {
+	return needed(p, p.Chunks[n:min(n+2, len(p.Chunks))], func(c video.Chunk) []video.Span { return c.Spans })
+}
+
 // SampleSpans returns the bytes of the source that measuring quality reads; nil
 // means all of them.
 func SampleSpans(p *video.Plan) []video.Span {

@@ -61,6 +61,7 @@ type adaptationSet struct {
 	Language        string           `xml:"lang,attr,omitempty"`
 	Aligned         bool             `xml:"segmentAlignment,attr,omitempty"`
 	StartWithSAP    int              `xml:"startWithSAP,attr,omitempty"`
+	Priority        int              `xml:"selectionPriority,attr,omitempty"`
 	Label           string           `xml:"Label,omitempty"`
 	Role            *property        `xml:"Role"`
 	Representations []representation `xml:"Representation"`
@@ -109,7 +110,7 @@ func DASHManifest(p Presentation) ([]byte, error) {
 		set, there := codecs[t.codec()]
 		if !there {
 			set, codecs[t.codec()] = len(m.Period.Sets), len(m.Period.Sets)
-			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1})
+			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1, Priority: priority(p, t)})
 		}
 		s := t.stats()
 		r := represent(t, s)
@@ -136,6 +137,15 @@ func DASHManifest(p Presentation) ([]byte, error) {
 		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
+}
+
+// priority has players that can decode a better codec choose it, although its bitrates
+// are lower. The default is 1.
+func priority(p Presentation, t Track) int {
+	if p.severalCodecs() && t.codec() != h264 {
+		return 2
+	}
+	return 0 // not written
 }
 
 func represent(t Track, s stats) representation {

@@ -26,6 +26,10 @@ const (
 // their resolutions, such as "720p".
 const AudioTrack = "audio"
 
+// videoTrack is the form of the names of the others. Those in another codec than
+// H.264 begin with it, such as "av1-720p".
+const videoTrack = `(?:[a-z][a-z0-9]*-)?[0-9]+[pk]`
+
 // MasterFile is where an HLS player begins, ManifestFile a DASH player.
 const (
 	MasterFile   = "master.m3u8"
@@ -50,8 +54,8 @@ const wholeSuffix = "-all"
 
 var (
 	textFile  = regexp.MustCompile(`^(captions-[a-z0-9-]{1,50}-[0-9a-f]{12})(?:(\.m3u8)|(` + wholeSuffix + `\.vtt)|-([0-9]{1,6})\.vtt)$`)
-	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|[0-9]+[pk])(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
-	frameFile = regexp.MustCompile(`^([0-9]+[pk])` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
+	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|` + videoTrack + `)(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+	frameFile = regexp.MustCompile(`^(` + videoTrack + `)` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
 )
 
 // Parse parses a file's name. It reports whether a stream can have such a file.

@@ -30,18 +30,33 @@ func MasterPlaylist(p Presentation) []byte {
 	groups += ",CLOSED-CAPTIONS=NONE"
 	for _, t := range p.Video {
 		m := t.stats()
-		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
-			m.peak+sound.peak, m.average+sound.average, codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, playlistFile(t.Name))
+		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
+			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, playlistFile(t.Name))
 	}
 	if p.Audio != nil {
-		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q%s\n%s\n",
-			sound.peak, sound.average, codecList(soundCodecs), groups, playlistFile(AudioTrack))
+		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q%s\n%s\n",
+			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, playlistFile(AudioTrack))
 	}
 	for _, t := range p.Video {
 		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,URI=%q\n",
 			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, playlistFile(t.Name+framesSuffix))
 	}
 	return b.Bytes()
+}
+
+// score ranks a variant, where a video has several codecs: the larger size first, and
+// of the same size the one that is not H.264, because it looks alike with fewer bytes.
+// If one variant has a score, all should have one (RFC 8216bis, section 4.4.6.2); the
+// audio alone, which has no size, comes last.
+func score(p Presentation, t Track) string {
+	if !p.severalCodecs() {
+		return ""
+	}
+	rank := float64(min(t.Width, t.Height))
+	if rank > 0 && t.codec() != h264 {
+		rank += 0.5
+	}
+	return fmt.Sprintf("SCORE=%.1f,", rank)
 }
 
 func codecList(codecs ...[]string) string { return strings.Join(slices.Concat(codecs...), ",") }

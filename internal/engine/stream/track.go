@@ -71,7 +71,8 @@ func Present(renditions []Rendition) Presentation {
 // and count once.
 //
 // The first track is the one that a player should begin with, because most begin with
-// the first; the others follow, those that need the least before.
+// the first; the others follow, those that need the least before. Tracks of H.264 come
+// before those of other codecs, among which the order is the same.
 func NewPresentation(tracks []Track, audio *Track) Presentation {
 	type kind struct {
 		width, height int
@@ -87,6 +88,19 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 		seen[k] = true
 	}
 	slices.SortStableFunc(all, func(a, b Track) int { return cmp.Compare(a.stats().peak, b.stats().peak) })
+	p := Presentation{Audio: audio}
+	for _, others := range []bool{false, true} {
+		group := slices.DeleteFunc(slices.Clone(all), func(t Track) bool { return (t.codec() != h264) != others })
+		p.Video = append(p.Video, beginWell(group)...)
+	}
+	return p
+}
+
+// beginWell moves the track to the front that a player should begin with.
+func beginWell(all []Track) []Track {
+	if len(all) == 0 {
+		return nil
+	}
 	first := 0
 	for i, t := range all {
 		if t.distance() < all[first].distance() {
@@ -94,8 +108,12 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 		}
 	}
 	begin := all[first]
-	return Presentation{Video: slices.Insert(slices.Delete(all, first, first+1), 0, begin), Audio: audio}
+	return slices.Insert(slices.Delete(all, first, first+1), 0, begin)
 }
+
+// h264 is the codec that everything plays. Its tracks come before all others: what
+// takes the first without asking must be able to play it.
+const h264 = "avc1"
 
 // Players begin with a picture of about this size: it is there soon on a slow
 // connection, and good enough on a large screen until the player has measured.
@@ -104,15 +122,10 @@ const (
 	firstTo   = 720
 )
 
-// distance says how far a track is from what a player should begin with. H.264 is
-// nearer than the others, because everything plays it.
+// distance says how far a track is from what a player should begin with.
 func (t Track) distance() float64 {
 	side := float64(min(t.Width, t.Height))
-	d := max(1, firstFrom/side, side/firstTo)
-	if t.codec() != "avc1" {
-		d += 0.1
-	}
-	return d
+	return max(1, firstFrom/side, side/firstTo)
 }
 
 // codec returns the codec of a track without its profile, such as "avc1". It differs
@@ -120,6 +133,11 @@ func (t Track) distance() float64 {
 func (t Track) codec() string {
 	codec, _, _ := strings.Cut(t.Codecs[0], ".")
 	return codec
+}
+
+// severalCodecs reports whether the video tracks are of more than one codec.
+func (p Presentation) severalCodecs() bool {
+	return slices.ContainsFunc(p.Video, func(t Track) bool { return t.codec() != p.Video[0].codec() })
 }
 
 // Target returns the EXT-X-TARGETDURATION of all playlists of the video.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,17 +59,42 @@ func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 		for _, s := range tt.sizes {
 			tracks = append(tracks, track(strconv.Itoa(s)+"p", s, "avc1.640028"), track(strconv.Itoa(s)+"p", s, "av01.0.08M.08"))
 		}
-		var got []int
-		for i, v := range NewPresentation(tracks, nil).Video {
-			if i == 0 && v.codec() != "avc1" {
-				t.Errorf("%v: a player begins with %s", tt.sizes, v.Codecs)
-			}
-			if v.codec() == "avc1" {
-				got = append(got, v.Height)
+		show := NewPresentation(tracks, nil)
+		var got []string
+		for _, v := range show.Video {
+			got = append(got, fmt.Sprint(v.codec(), " ", v.Height))
+		}
+		var want []string // H.264 first: what takes the first without asking must be able to play it
+		for _, codec := range []string{"avc1", "av01"} {
+			for _, height := range tt.want {
+				want = append(want, fmt.Sprint(codec, " ", height))
 			}
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("the order of %v is %v, want %v", tt.sizes, got, tt.want)
+		if !slices.Equal(got, want) {
+			t.Errorf("the order of %v is %v, want %v", tt.sizes, got, want)
 		}
+		checkScores(t, show)
+	}
+}
+
+// checkScores checks that a player which goes by scores prefers larger pictures, and AV1 where it can.
+func checkScores(t *testing.T, p Presentation) {
+	t.Helper()
+	text := string(MasterPlaylist(p))
+	if n := strings.Count(text, ",SCORE="); n != len(p.Video) {
+		t.Errorf("%d of %d variants have a score:\n%s", n, len(p.Video), text)
+	}
+	for _, v := range p.Video {
+		want := fmt.Sprintf("SCORE=%d.0,CODECS=%q", v.Height, v.Codecs[0])
+		if v.codec() == "av01" {
+			want = fmt.Sprintf("SCORE=%d.5,CODECS=%q", v.Height, v.Codecs[0])
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("the playlist lacks %s:\n%s", want, text)
+		}
+	}
+	p.Video = p.Video[:1]
+	if strings.Contains(string(MasterPlaylist(p)), "SCORE") {
+		t.Error("variants of one codec need no score")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err := by.Require(auth.Write); err != nil {
 		return Upload{}, err
 	}
-	if faults := d.Check(); faults != nil {
+	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs)); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
 	if d.SourceURL != nil {
@@ -80,7 +81,10 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	v := video.Video{
 		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
 		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
-		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl),
+		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl), Codecs: video.WithoutH264(c.codecs.Default),
+	}
+	if d.Codecs != nil {
+		v.Codecs = video.WithoutH264(d.Codecs)
 	}
 	if d.SourceURL != nil {
 		v.Imported, v.UploadExpiresAt = true, store.ImportForever

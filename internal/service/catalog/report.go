@@ -3,7 +3,9 @@ package catalog
 import (
 	"context"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -32,3 +34,6 @@ func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Repor
 	r.Executions, err = c.store.Executions(ctx, id)
 	return r, err
 }
+
+// CodecOf returns the codec beside H.264 that a run belongs to; "" if it belongs to none.
+func CodecOf(run video.Execution) video.Codec { return pipeline.KindOf(queue.Kind(run.Task)).Codec }

@@ -22,6 +22,7 @@ type State struct {
 type ResolutionState struct {
 	video.Resolution
 	Progress float64
+	Variants []video.Variant // in other codecs than H.264, with those that are still to be made
 }
 
 // State returns a video, public or private, without any address.
@@ -105,9 +106,24 @@ func StateOf(v video.Video, steps []store.Step, now time.Time) State {
 		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
 			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(v.Plan, s, rendition) }),
+			Variants: variantsOf(v, r, steps),
 		})
 	}
 	return s
+}
+
+// variantsOf returns the variants of a resolution and how far they have come.
+func variantsOf(v video.Video, r video.Resolution, steps []store.Step) []video.Variant {
+	all := v.Variants(r)
+	for i, x := range all {
+		switch {
+		case x.Status == video.Ready:
+			all[i].Progress = 1
+		case v.Lacks(r, x.Codec):
+			all[i].Progress = pipeline.VariantProgress(x.Codec, steps)
+		}
+	}
+	return all
 }
 
 // progress is how much of the work of the chosen steps is done. Anything less than all of it is less

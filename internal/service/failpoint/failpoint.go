@@ -14,6 +14,9 @@ const (
 	RenditionLinked  Point = "rendition-linked"  // playable, the transaction not yet committed
 	ThumbnailsStaged Point = "thumbnails-staged" // thumbnails are stored, not yet published
 	FilesStaged      Point = "files-staged"      // other files of the video are stored, not yet published
+	VariantStored    Point = "variant-stored"    // chunk files of another codec are stored, their step not yet done
+	VariantStaged    Point = "variant-staged"    // the file in another codec is stored, not yet published
+	VariantLinked    Point = "variant-linked"    // it is playable, the transaction not yet committed
 	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
 	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
@@ -28,7 +31,7 @@ const (
 
 // All lists every point of a server.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
-	ThumbnailsStaged, FilesStaged, VideoDeleted, ObjectsRemoved, ResolutionGone}
+	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, VideoDeleted, ObjectsRemoved, ResolutionGone}
 
 // Hook is called at each point that the process reaches. A nil Hook does nothing.
 type Hook func(Point)

@@ -81,7 +81,7 @@ func (r rules) keeps(o owner, key string) bool {
 		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
 			key == v.Source.Key && (working || o.needs.Source || r.config.KeepSource)
 	case objects.Work:
-		return working || o.needs.Staged && objects.IsStagedFile(key)
+		return working || o.needs.Staged && objects.IsStagedFile(key) || o.needs.Variants && objects.IsVariantWork(key)
 	}
 	file, ok := objects.ParseFile(rest)
 	return ok && file.Kept(v) && objects.PlaybackArea(v) == area

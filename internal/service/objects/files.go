@@ -97,6 +97,9 @@ func (f File) resolution(v video.Video) (video.Resolution, bool) {
 // PlaybackKeys are the keys of all files that people play of a resolution.
 func PlaybackKeys(v video.Video, name video.Name) []string {
 	keys := []string{Playback(v, RenditionFile(name))}
+	for _, c := range v.Codecs {
+		keys = append(keys, Playback(v, video.VariantFile(c, name)))
+	}
 	for i := range v.Thumbnails {
 		keys = append(keys, Playback(v, ThumbnailFile(name, i)))
 	}

@@ -125,6 +125,31 @@ func StagedRendition(id video.ID, rendition int) string {
 	return fmt.Sprintf("%sfilm-%d.mp4", Work.Prefix(id), rendition)
 }
 
+// VariantChunk is the key of the file of one chunk at one rendition in another codec than H.264.
+func VariantChunk(id video.ID, c video.Codec, chunk, rendition int, run string) string {
+	return fmt.Sprintf("%s%s-chunk-%d-%d-%s.mp4", Work.Prefix(id), c, chunk, rendition, run)
+}
+
+// StagedVariant is StagedRendition of a file in another codec.
+func StagedVariant(id video.ID, c video.Codec, rendition int) string {
+	return fmt.Sprintf("%s%s-film-%d.mp4", Work.Prefix(id), c, rendition)
+}
+
+var variantPart = regexp.MustCompile(`^([a-z0-9]+)-(?:chunk-[0-9]+-([0-9]+)-[0-9a-f]+|film-[0-9]+)\.mp4$`)
+
+// IsVariantWork reports whether an object is made in another codec and waits to be published.
+func IsVariantWork(key string) bool {
+	area, _, rest, _ := Parse(key)
+	return area == Work && variantPart.MatchString(rest)
+}
+
+// IsVariantPartOf reports whether an object is a chunk file of a rendition in another codec.
+func IsVariantPartOf(key string, c video.Codec, rendition int) bool {
+	area, _, rest, _ := Parse(key)
+	m := variantPart.FindStringSubmatch(rest)
+	return area == Work && m != nil && m[1] == string(c) && m[2] == strconv.Itoa(rendition)
+}
+
 // StagedThumbnail is the same for a thumbnail.
 func StagedThumbnail(id video.ID, rendition, thumbnail int) string {
 	return fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)

@@ -14,6 +14,7 @@ import (
 // task that was skipped.
 type result struct {
 	frames int64
+	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
 	run    string // tells the files that it has stored from those of another execution; "": there are none
 	made   []int  // the renditions that it was made for; none: it serves every pass
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
@@ -74,6 +75,9 @@ func (p *Passes) afterPass(ctx context.Context, tx *store.Tx, id video.ID) error
 // what was kept for them purged.
 func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
 	id := task.Video
+	if stale, err := r.isStale(ctx, tx, id); err != nil || stale {
+		return err
+	}
 	if done, err := tx.FinishStep(ctx, id, r.step(task), t.clock.Now()); err != nil || !done {
 		return err
 	}
@@ -81,13 +85,58 @@ func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Ta
 		return err
 	}
 	steps, err := tx.Steps(ctx, id)
-	if err != nil || slices.ContainsFunc(steps, func(s store.Step) bool { return !s.Done }) {
+	if err != nil {
 		return err
+	}
+	if err := t.enqueueNext(ctx, tx, task, steps); err != nil {
+		return err
+	}
+	return t.endAfterPass(ctx, tx, id, steps)
+}
+
+// isStale reports whether a result was made for an earlier pass: its worker slept through the end of
+// that one.
+func (r result) isStale(ctx context.Context, tx *store.Tx, id video.ID) (bool, error) {
+	if r.pass == nil {
+		return false, nil
+	}
+	v, err := tx.Video(ctx, id)
+	return err != nil || v.Plan == nil || v.Plan.First != *r.pass, err
+}
+
+// enqueueNext enqueues what waits for all tasks of a kind, when the last one is done.
+func (t *Tasks) enqueueNext(ctx context.Context, tx *store.Tx, task queue.Task, steps []store.Step) error {
+	then := KindOf(task.Kind).Then
+	open := func(k queue.Kind) func(store.Step) bool {
+		return func(s store.Step) bool { return s.Kind == string(k) && !s.Done }
+	}
+	if then == "" || slices.ContainsFunc(steps, open(task.Kind)) {
+		return nil
+	}
+	v, err := tx.Video(ctx, task.Video)
+	if err != nil {
+		return err
+	}
+	var next []queue.Task
+	for _, s := range steps {
+		if open(then)(s) {
+			next = append(next, newTask(then, v.ID, v.Tenant, s.Number))
+		}
+	}
+	return t.passes.queue.Enqueue(ctx, tx, next...)
+}
+
+// endAfterPass has what was kept for the tasks after a pass purged, if all of them are done.
+func (t *Tasks) endAfterPass(ctx context.Context, tx *store.Tx, id video.ID, steps []store.Step) error {
+	if slices.ContainsFunc(steps, func(s store.Step) bool { return !s.Done }) {
+		return nil
 	}
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
 	}
-	staged := slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).KeepsWork || stepKind(s).KeepsStaged })
+	staged := slices.ContainsFunc(steps, func(s store.Step) bool {
+		return stepKind(s).KeepsWork || stepKind(s).KeepsStaged || stepKind(s).KeepsVariants
+	})
 	if t.passes.config.KeepSource && !staged {
 		return nil
 	}

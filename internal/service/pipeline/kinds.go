@@ -21,6 +21,8 @@ type Kind struct {
 	// Numbers are the tasks of this kind that a video with a plan needs: from (included) to to
 	// (excluded). nil: a plan asks for none.
 	Numbers func(video.Video) (from, to int)
+	// Wants reports whether a video needs one of these; nil: it needs all.
+	Wants func(v video.Video, n int) bool
 	// Enabled reports whether the operator wants tasks of this kind; nil: always.
 	Enabled func(Config) bool
 	// Makes reports whether a rendition is made from what tasks of this kind write; nil: every one is.
@@ -36,6 +38,12 @@ type Kind struct {
 	// addresses are known from the start. Files whose names depend on the video are not among them.
 	Publishes []string
 
+	// Then is a kind whose tasks are enqueued when the last task of this one is done.
+	Then queue.Kind
+	// Codec is that of a kind whose tasks make a ready video in another codec than H.264.
+	Codec video.Codec
+
+	Waits          bool // its tasks are enqueued by others, which they need
 	StartsPass     bool // inspects the source: wanted while resolutions wait for a plan
 	Blocks         bool // the renditions of a pass are assembled after all tasks of this kind
 	PerRendition   bool // assembles rendition number n; the last one ends the pass
@@ -46,6 +54,7 @@ type Kind struct {
 	KeepsWork      bool // while a step is open, chunk files and the source are kept
 	KeepsStaged    bool // while a step is open, files are kept that wait to be published (see PublishFiles)
 	KeepsSource    bool // while a step is open, the source is kept
+	KeepsVariants  bool // while a step is open, chunk files of other codecs are kept
 	DelaysPurge    bool // a purge waits while a task of this kind runs, which may still write objects
 	Notable        bool // its executions are reported even where many others are left out
 }
@@ -63,6 +72,8 @@ const (
 	headPriority      = 1                          // what a video needs before it can be played while it is encoded
 	largePriority     = encodePriority + lateChunk // after the small renditions of the same video
 	measurePriority   = queue.Background           // after everything that somebody waits for
+	variantPriority   = queue.Spare + 1            // when there is nothing else to do
+	joinPriority      = queue.Spare
 )
 
 // kinds is the table. The tasks of a plan are enqueued in its order.
@@ -131,7 +142,7 @@ var kinds = []Kind{
 		Numbers:      func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
 		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
 		Writes:       renditionBytes,
-		PerRendition: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		PerRendition: true, Waits: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file
 		Name: queue.Pictures, Priority: always(thumbnailPriority), Publishes: []string{video.StoryboardFile, video.PreviewFile},
@@ -142,6 +153,22 @@ var kinds = []Kind{
 		Enabled: func(c Config) bool { return c.Pictures },
 		Reads:   smallRendition, Writes: estimated(func(video.Video, int) int64 { return picturesSize }),
 		Optional: true, AfterPass: true, KeepsStaged: true, DelaysPurge: true,
+	},
+	{ // makes chunk n of a ready video in AV1, at every rendition, with one decode
+		Name: queue.AV1, Priority: always(variantPriority), Codec: video.AV1, Then: queue.AV1Join,
+		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
+		Wants:   func(v video.Video, _ int) bool { return len(v.Wanted(video.AV1)) > 0 },
+		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
+		Reads:   variantSource, Writes: estimated(variantBytes(video.AV1)),
+		Optional: true, AfterPass: true, KeepsSource: true, KeepsVariants: true, DelaysPurge: true,
+	},
+	{ // joins the chunk files of rendition n in AV1 and the audio of its H.264 file, and publishes the result
+		Name: queue.AV1Join, Priority: always(joinPriority), Codec: video.AV1,
+		Numbers:  func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
+		Wants:    func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
+		Weight:   func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
+		Writes:   variantFileBytes(video.AV1),
+		Optional: true, Waits: true, AfterPass: true, KeepsVariants: true, DelaysPurge: true,
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
@@ -193,6 +220,8 @@ type Kept struct {
 	Work   bool // chunk files and everything else of a pass
 	Staged bool // files that wait to be published
 	Source bool
+	// Variants are chunk files of other codecs than H.264, and what is made of them.
+	Variants bool
 }
 
 // Keeps reports which files the open steps of a video need.
@@ -203,6 +232,7 @@ func Keeps(steps []store.Step) Kept {
 			kept.Work = kept.Work || k.KeepsWork
 			kept.Staged = kept.Staged || k.KeepsStaged
 			kept.Source = kept.Source || k.KeepsSource
+			kept.Variants = kept.Variants || k.KeepsVariants
 		}
 	}
 	return kept
@@ -227,7 +257,11 @@ func stepKind(s store.Step) Kind { return KindOf(queue.Kind(s.Kind)) }
 
 // newTask returns task number n of a kind.
 func newTask(name queue.Kind, id video.ID, tenant video.Tenant, n int) queue.Task {
-	return queue.Task{Kind: name, Video: id, Tenant: tenant, Number: n, Priority: KindOf(name).Priority(n)}
+	t := queue.Task{Kind: name, Video: id, Tenant: tenant, Number: n, Priority: KindOf(name).Priority(n)}
+	if t.Priority >= queue.Spare {
+		t.Tenant = queue.SpareTenant(tenant)
+	}
+	return t
 }
 
 // passOpen reports whether a pass is between its inspection and its end, which is when the last

@@ -25,8 +25,11 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if k.Priority == nil {
 			t.Errorf("%s has no priority", k.Name)
 		}
-		if inPass := k.Blocks || k.PerRendition; (k.Numbers != nil) != (inPass || k.AfterPass) || (k.Weight != nil) != inPass || inPass && k.AfterPass {
+		if inPass := k.Blocks || k.PerRendition; (k.Numbers != nil) != (inPass || k.AfterPass) || (k.Weight != nil) != (inPass || k.Codec != "") || inPass && k.AfterPass {
 			t.Errorf("%s: the tasks of a plan have numbers, and a place in the pass with a weight, or one after it", k.Name)
+		}
+		if k.Codec != "" && (!k.AfterPass || !k.Optional || !k.KeepsVariants || k.Priority(0) < queue.Spare) {
+			t.Errorf("%s makes another codec than H.264, but others wait for it", k.Name)
 		}
 		for _, name := range k.Publishes {
 			if f, ok := objects.ParseFile(name); !ok || f.Listed == "" {
@@ -75,6 +78,7 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	for kind, want := range map[queue.Kind]Kept{
 		queue.Inspect: ofAPass, queue.Encode: ofAPass, queue.Assemble: ofAPass, "of a newer version": ofAPass,
 		queue.Measure: {Source: true}, queue.Pictures: {Staged: true}, queue.Purge: {},
+		queue.AV1: {Variants: true, Source: true}, queue.AV1Join: {Variants: true},
 	} {
 		if got := Keeps([]store.Step{{Kind: string(kind)}, {Kind: string(queue.Encode), Done: true}}); got != want {
 			t.Errorf("an open step %s keeps %+v; want %+v", kind, got, want)

@@ -136,6 +136,11 @@ func (p *Passes) ResolutionDeleted(ctx context.Context, tx *store.Tx, id video.I
 	if err != nil {
 		return err
 	}
+	if files, stray := v.WithoutStrayVariants(); stray {
+		if err := tx.SetFindings(ctx, id, store.Findings{Files: files}); err != nil {
+			return err
+		}
+	}
 	ended := false
 	if v.Status == video.Processing {
 		if ended, err = p.updateStatus(ctx, tx, v, firstFailure(v.Resolutions)); err != nil {

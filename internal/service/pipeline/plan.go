@@ -75,12 +75,15 @@ func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []qu
 		}
 		from, to := k.Numbers(v)
 		for n := from; n < to; n++ {
+			if k.Wants != nil && !k.Wants(v, n) {
+				continue
+			}
 			s := store.Step{Kind: string(k.Name), Number: n}
 			if k.Weight != nil {
 				s.Weight = k.Weight(v.Plan, n)
 			}
 			steps = append(steps, s)
-			if !k.PerRendition { // the last part of the pass enqueues the assembly
+			if !k.Waits { // the last part of the pass enqueues the assembly
 				t := newTask(k.Name, v.ID, v.Tenant, n)
 				if first, ok := headPriorityOf(v.Plan, t); ok {
 					t.Priority = first

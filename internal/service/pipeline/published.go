@@ -114,14 +114,16 @@ func Awaited(v video.Video, steps []store.Step, name string) bool {
 const newVideo = 24 * time.Hour
 
 // LacksFiles returns the ids of new videos that are ready and do not list all files that every video
-// gets: these are being made, or could not be made.
+// gets: these are being made, or could not be made. Videos that lack a codec are among them, however
+// old.
 func LacksFiles(videos []video.Video, now time.Time) []video.ID {
 	unlisted := func(v video.Video) bool {
 		return slices.ContainsFunc(Published(), func(name string) bool { _, listed := v.File(name); return !listed })
 	}
 	var ids []video.ID
 	for _, v := range videos {
-		if v.Status == video.Ready && now.Sub(v.CompletedAt) < newVideo && unlisted(v) {
+		lacks := slices.ContainsFunc(v.Codecs, v.LacksAny)
+		if v.Status == video.Ready && (lacks || now.Sub(v.CompletedAt) < newVideo && unlisted(v)) {
 			ids = append(ids, v.ID)
 		}
 	}

@@ -57,6 +57,25 @@ const (
 	picturesSize = 4 << 20
 )
 
+// variantSource is what encoding a chunk in another codec reads: its borders are a little later.
+func variantSource(v video.Video, n int) int64 {
+	size := chunkSource(v, n)
+	if n+1 < len(v.Plan.Chunks) {
+		size += chunkSource(v, n+1)
+	}
+	return min(size, v.Source.Size)
+}
+
+// variantBytes is roughly how large the files of a chunk are in another codec: it needs no more than
+// H.264 does.
+func variantBytes(c video.Codec) func(video.Video, int) int64 {
+	return func(v video.Video, n int) int64 {
+		other := v
+		other.Plan = v.Plan.Beside(c, v.Wanted(c))
+		return chunkBytes(video.FirstSet)(other, n)
+	}
+}
+
 // chunkBytes is roughly how large the files of a chunk are, at one set of renditions.
 func chunkBytes(s video.Set) func(video.Video, int) int64 {
 	return func(v video.Video, n int) int64 {
@@ -91,12 +110,27 @@ func estimated(size func(video.Video, int) int64) func(context.Context, blob.Sto
 
 // renditionBytes is how large a rendition file will be: as large as its chunk files and the audio.
 func renditionBytes(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
-	var sum int64
+	return workBytes(ctx, blobs, v, func(key string) bool { return objects.IsPartOf(key, rendition) })
+}
+
+// variantFileBytes is the same for another codec. The audio is that of the H.264 file, and smaller.
+func variantFileBytes(c video.Codec) func(context.Context, blob.Store, video.Video, int) (int64, error) {
+	return func(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
+		size, err := workBytes(ctx, blobs, v, func(key string) bool { return objects.IsVariantPartOf(key, c, rendition) })
+		if v.Plan.Audio != nil {
+			size += audioBytes(v, 0)
+		}
+		return size, err
+	}
+}
+
+// workBytes adds up the sizes of objects of a pass.
+func workBytes(ctx context.Context, blobs blob.Store, v video.Video, counts func(key string) bool) (sum int64, err error) {
 	for info, err := range blobs.List(ctx, objects.Work.Prefix(v.ID)) {
 		if err != nil {
 			return 0, blob.ServiceError("list chunk files", err)
 		}
-		if objects.IsPartOf(info.Key, rendition) {
+		if counts(info.Key) {
 			sum += info.Size
 		}
 	}

@@ -17,7 +17,8 @@ const inline = "inline"
 // a resolution is saved under the name of the film, everything else is shown. It asks the database
 // and checks no permission: call it for a file that was opened.
 func (p *Player) Disposition(ctx context.Context, id video.ID, file string) (string, error) {
-	if f, ok := objects.ParseFile(file); !ok || !f.IsRendition() {
+	f, ok := objects.ParseFile(file)
+	if _, _, isVariant := variantTrack(file); !ok || !f.IsRendition() && !isVariant {
 		return inline, nil
 	}
 	v, err := p.store.Video(ctx, id)

@@ -201,7 +201,7 @@ func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID,
 		if err != nil {
 			return err
 		}
-		pending = pipeline.Awaited(v, steps, file.Listed)
+		pending = pipeline.Awaited(v, steps, file.Listed) || v.AwaitsVariant(file.Listed)
 	}
 	if pending {
 		return notReady()

@@ -62,6 +62,9 @@ func (p *Player) presentGrowing(ctx context.Context, g *growingVideo, files []st
 	var audio *stream.Track
 	have := map[string]bool{}
 	for _, f := range files {
+		if !video.Name(f.Name).Valid() {
+			continue // made in an earlier pass; what grows is H.264 alone
+		}
 		tracks, have[f.Name] = append(tracks, stream.TrackOf(f.Name, f.Index.Video)), true
 		if audio == nil && f.Index.Audio != nil {
 			t := stream.TrackOf(stream.AudioTrack, f.Index.Audio)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/mp4"
@@ -19,12 +20,13 @@ import (
 
 // listedRendition is a rendition file in the storage.
 type listedRendition struct {
-	name video.Name
-	info blob.Info
+	name  video.Name
+	track string // the name of its track, which tells its codec, too
+	info  blob.Info
 }
 
-// listRenditions lists the rendition files of a video, smallest first. If there is none, the error
-// says why.
+// listRenditions lists the rendition files of a video, smallest first. If there is none in H.264, the
+// error says why.
 func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video.ID) ([]listedRendition, error) {
 	var found []listedRendition
 	for info, err := range p.blobs.List(ctx, area.Prefix(id)) {
@@ -33,14 +35,24 @@ func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video
 		}
 		_, _, rest, _ := objects.Parse(info.Key)
 		if file, ok := objects.ParseFile(rest); ok && file.IsRendition() {
-			found = append(found, listedRendition{file.Resolution, info})
+			found = append(found, listedRendition{file.Resolution, string(file.Resolution), info})
+		} else if track, name, ok := variantTrack(rest); ok {
+			found = append(found, listedRendition{name, track, info})
 		}
 	}
-	if len(found) == 0 {
+	if !slices.ContainsFunc(found, func(f listedRendition) bool { return f.track == string(f.name) }) {
 		return nil, p.whyNoStream(ctx, area, id)
 	}
 	slices.SortFunc(found, func(a, b listedRendition) int { return cmp.Compare(a.name.ShortSide(), b.name.ShortSide()) })
 	return found, nil
+}
+
+// variantTrack returns the track of a file in another codec than H.264, and its resolution.
+func variantTrack(file string) (track string, name video.Name, ok bool) {
+	track, isFile := strings.CutSuffix(file, ".mp4")
+	codec, resolution, found := strings.Cut(track, "-")
+	name = video.Name(resolution)
+	return track, name, isFile && found && name.Valid() && slices.Contains(video.ExtraCodecs, video.Codec(codec))
 }
 
 // renditions returns the rendition files of a video with their indexes, smallest first.
@@ -62,7 +74,7 @@ func (p *Player) readAll(ctx context.Context, found []listedRendition) ([]stream
 	var reading panics.Group
 	for i, f := range found {
 		reading.Go(func() {
-			all[i].Name = string(f.name)
+			all[i].Name = f.track
 			all[i].Index, errs[i] = p.indexOf(ctx, f.info)
 		})
 	}

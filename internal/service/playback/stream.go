@@ -161,11 +161,7 @@ func (p *Player) openFileTrack(ctx context.Context, area objects.Area, id video.
 	if name == stream.AudioTrack {
 		return p.openAudio(ctx, area, id)
 	}
-	n := video.Name(name)
-	if !n.Valid() {
-		return nil, nil, noSuchFile()
-	}
-	file, err := p.openRendition(ctx, area, id, n)
+	file, err := p.openRendition(ctx, area, id, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,7 +190,7 @@ func (p *Player) openAudio(ctx context.Context, area objects.Area, id video.ID) 
 	}
 	var others []video.Name
 	for _, f := range found {
-		if !slices.Contains(known, f.name) {
+		if f.track == string(f.name) && !slices.Contains(known, f.name) {
 			others = append(others, f.name)
 		}
 	}
@@ -223,10 +219,16 @@ func (p *Player) openFirstAudio(ctx context.Context, area objects.Area, id video
 	return nil, nil, noSuchFile()
 }
 
-func (p *Player) openRendition(ctx context.Context, area objects.Area, id video.ID, n video.Name) (blob.Object, error) {
-	file, err := p.blobs.Open(ctx, area.Prefix(id)+objects.RenditionFile(n))
+// openRendition opens the rendition file of a track.
+func (p *Player) openRendition(ctx context.Context, area objects.Area, id video.ID, track string) (blob.Object, error) {
+	name := track + ".mp4"
+	parsed, ok := objects.ParseFile(name)
+	if _, _, isVariant := variantTrack(name); !ok || !parsed.IsRendition() && !isVariant {
+		return nil, noSuchFile()
+	}
+	file, err := p.blobs.Open(ctx, area.Prefix(id)+name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.whyMissing(ctx, area, id, objects.File{Resolution: n, Thumbnail: -1})
+		return nil, p.whyMissing(ctx, area, id, parsed)
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open rendition file", err)

@@ -33,6 +33,7 @@ type FileURL struct {
 type ResolutionURLs struct {
 	Rendition  string   // the MP4 file
 	Thumbnails []string // one for each timestamp, in the order given
+	Variants   map[video.Codec]string
 }
 
 // Signer signs addresses.
@@ -89,6 +90,12 @@ func urls(v video.Video, address addressOf) URLs {
 	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}, Files: fileURLs(v, address)}
 	for _, r := range v.Resolutions {
 		one := ResolutionURLs{Rendition: address(objects.RenditionFile(r.Name))}
+		for _, c := range v.Codecs {
+			if one.Variants == nil {
+				one.Variants = map[video.Codec]string{}
+			}
+			one.Variants[c] = address(video.VariantFile(c, r.Name))
+		}
 		for i := range v.Thumbnails {
 			one.Thumbnails = append(one.Thumbnails, address(objects.ThumbnailFile(r.Name, i)))
 		}

@@ -16,7 +16,7 @@ import (
 // decodeDraft decodes the body of a create request. It reports all faults at once.
 // Unknown fields are ignored.
 func decodeDraft(body []byte, key string) (video.Draft, error) {
-	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale", "sourceUrl")
+	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale", "sourceUrl", "codecs")
 	if err != nil {
 		return video.Draft{}, err
 	}
@@ -30,6 +30,7 @@ func decodeDraft(body []byte, key string) (video.Draft, error) {
 		decodeMetadata(f, &d.Metadata),
 		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
 		decodeField(f, "sourceUrl", false, "must be a string", asOptionalString, &d.SourceURL),
+		decodeCodecs(f, &d),
 		video.CheckKey(key),
 	)
 	if len(faults) > 0 {
@@ -66,6 +67,20 @@ func decodeResolutions(f fields, d *video.Draft) []video.Fault {
 		d.Resolutions = append(d.Resolutions, video.Name(n))
 	}
 	return mergeFaults(faults, video.CheckResolutions(d.Resolutions))
+}
+
+func decodeCodecs(f fields, d *video.Draft) []video.Fault {
+	const name = "codecs"
+	var array json.RawMessage
+	if faults := decodeField(f, name, false, "must be an array of strings", asArray, &array); faults != nil || array == nil {
+		return faults
+	}
+	names, faults := decodeItems(array, name, video.MaxCodecs, "must be a string", asString)
+	d.Codecs = []video.Codec{}
+	for _, n := range names {
+		d.Codecs = append(d.Codecs, video.Codec(n))
+	}
+	return mergeFaults(faults, video.CheckCodecs(d.Codecs))
 }
 
 func decodeThumbnails(f fields, d *video.Draft) []video.Fault {

@@ -18,6 +18,7 @@ const schemaPrefix = "#/components/schemas/"
 const (
 	statusSchema = "VideoStatus"
 	nameSchema   = "ResolutionName"
+	codecSchema  = "VideoCodec"
 )
 
 // enums moves the enumerations of a description to its components, each once. Generators of
@@ -33,6 +34,7 @@ func nameEnums(doc *huma.OpenAPI) {
 	e := enums{schemas: doc.Components.Schemas.Map(), names: map[string]string{}}
 	e.add(statusSchema, &huma.Schema{Type: huma.TypeString, Enum: enum(video.Statuses)})
 	e.add(nameSchema, &huma.Schema{Type: huma.TypeString, Enum: enum(video.Names)})
+	e.add(codecSchema, &huma.Schema{Type: huma.TypeString, Enum: enum(append([]video.Codec{video.H264}, video.ExtraCodecs...))})
 	for _, name := range slices.Sorted(maps.Keys(e.schemas)) {
 		if s := e.schemas[name]; len(s.Enum) == 0 {
 			e.inside(name, s)

@@ -48,7 +48,7 @@ func viewState(s catalog.State) videoStateView {
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
-			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r),
+			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r, "", nil),
 		}})
 	}
 	return out

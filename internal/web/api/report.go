@@ -103,6 +103,14 @@ type totalsView struct {
 	CPUSeconds   float64  `json:"cpuSeconds"`
 	QueueSeconds *float64 `json:"queueSeconds,omitempty" doc:"From the completed upload to the first run."`
 	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if resolutions were added later, until those were."`
+
+	Codecs []codecCostView `json:"codecs,omitempty" nullable:"false" doc:"What each codec beside H.264 cost, which is a part of the totals. Absent if there is none."`
+}
+
+type codecCostView struct {
+	Codec      video.Codec `json:"codec" enum:"h264,av1"`
+	Runs       int         `json:"runs" doc:"Of those that are listed."`
+	CPUSeconds float64     `json:"cpuSeconds"`
 }
 
 type outputView struct {
@@ -112,6 +120,16 @@ type outputView struct {
 	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
 	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
+
+	Variants []outputVariantView `json:"variants,omitempty" nullable:"false" doc:"What became of it in each codec beside H.264. Absent if there is none."`
+}
+
+type outputVariantView struct {
+	Codec     video.Codec  `json:"codec" enum:"h264,av1"`
+	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
+	SizeBytes int64        `json:"sizeBytes,omitempty"`
+	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
+	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
 func (a *API) report(ctx context.Context, c *call, id video.ID) (*answer[reportView], error) {
@@ -142,9 +160,10 @@ func viewReport(r catalog.Report) reportView {
 	for _, run := range r.Executions {
 		out.Runs = append(out.Runs, viewRun(run))
 	}
+	out.Totals.Codecs = viewCodecCosts(v, r.Executions)
 	for _, res := range v.Resolutions {
 		if res.Status == video.Ready {
-			out.Outputs = append(out.Outputs, named[outputView]{res.Name, viewOutput(res)})
+			out.Outputs = append(out.Outputs, named[outputView]{res.Name, viewOutput(v, res)})
 		}
 	}
 	return out
@@ -194,8 +213,26 @@ func viewTotals(v video.Video, e video.Cost) totalsView {
 	}
 }
 
-func viewOutput(r video.Resolution) outputView {
+// viewCodecCosts adds up what each codec beside H.264 cost, of the runs that are listed.
+func viewCodecCosts(v video.Video, runs []video.Execution) []codecCostView {
+	var all []codecCostView
+	for _, c := range v.Codecs {
+		cost := codecCostView{Codec: c}
+		for _, run := range runs {
+			if catalog.CodecOf(run) == c {
+				cost.Runs, cost.CPUSeconds = cost.Runs+1, cost.CPUSeconds+seconds(run.CPU)
+			}
+		}
+		all = append(all, cost)
+	}
+	return all
+}
+
+func viewOutput(v video.Video, r video.Resolution) outputView {
 	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate}
+	for _, x := range v.Variants(r) {
+		o.Variants = append(o.Variants, outputVariantView{Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, Failure: viewFailure(x.Failure)})
+	}
 	if l := r.Quality; l != nil {
 		o.SSIM, o.PSNR = new(math.Round(l.SSIM*1e4)/1e4), new(math.Round(l.PSNR*100)/100)
 	}

@@ -21,6 +21,7 @@ type newVideo struct {
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
 	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
+	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
 }
 
@@ -130,6 +131,36 @@ type ResolutionDetails struct {
 	Bitrate   int64    `json:"bitrate,omitempty" doc:"In bits per second."`
 	Progress  float64  `json:"progress" minimum:"0" maximum:"1"`
 	Failure   *failure `json:"failure,omitempty" doc:"Why status is fail."`
+	// Variants come last: older clients do not look for them.
+	Variants []variantView `json:"variants,omitempty" nullable:"false" doc:"The resolution in each codec, H.264 first. Absent if it is made in H.264 alone."`
+}
+
+// variantView is a resolution in one codec.
+type variantView struct {
+	Codec     video.Codec  `json:"codec" enum:"h264,av1"`
+	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail" doc:"Neither the status of the resolution nor that of the video depends on codecs other than h264."`
+	VideoURL  string       `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
+	SizeBytes int64        `json:"sizeBytes,omitempty"`
+	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
+	Progress  float64      `json:"progress" minimum:"0" maximum:"1"`
+	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
+}
+
+// viewVariants views a resolution in all of its codecs; none if that is H.264 alone. h264 is the URL of
+// its H.264 file, and others are those of the other codecs.
+func viewVariants(r catalog.ResolutionState, h264 string, others map[video.Codec]string) []variantView {
+	if len(r.Variants) == 0 {
+		return nil
+	}
+	all := []variantView{{
+		Codec: video.H264, Status: r.Status, VideoURL: h264, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Progress: r.Progress, Failure: viewFailure(r.Failure),
+	}}
+	for _, v := range r.Variants {
+		all = append(all, variantView{
+			Codec: v.Codec, Status: v.Status, VideoURL: others[v.Codec], SizeBytes: v.SizeBytes, Bitrate: v.Bitrate, Progress: v.Progress, Failure: viewFailure(v.Failure),
+		})
+	}
+	return all
 }
 
 type failure struct {
@@ -166,7 +197,7 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
 			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
 			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
-			ResolutionDetails:  viewResolutionDetails(r),
+			ResolutionDetails:  viewResolutionDetails(r, to.Rendition, to.Variants),
 		}})
 	}
 	return out
@@ -184,10 +215,11 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	return out
 }
 
-func viewResolutionDetails(r catalog.ResolutionState) ResolutionDetails {
+// viewResolutionDetails takes the URLs of the variants, of which a view without URLs has none.
+func viewResolutionDetails(r catalog.ResolutionState, h264 string, others map[video.Codec]string) ResolutionDetails {
 	return ResolutionDetails{
 		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
-		Progress: r.Progress, Failure: viewFailure(r.Failure),
+		Progress: r.Progress, Failure: viewFailure(r.Failure), Variants: viewVariants(r, h264, others),
 	}
 }
 

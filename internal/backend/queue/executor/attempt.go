@@ -65,7 +65,7 @@ func (e *Executor) Yield(id int64) {
 }
 
 // Youngest returns the id of the youngest attempt of the tenant that runs most tasks here, if these are
-// at least two. It leaves out attempts that spare refuses. It reports false as well while an attempt is
+// at least two. An attempt of a task of spare time comes first, even a tenant's only one. It leaves out attempts that spare refuses. It reports false as well while an attempt is
 // just being interrupted.
 func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
 	e.mu.Lock()
@@ -80,10 +80,11 @@ func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
 	var best *Attempt
 	for _, a := range e.attempts {
 		n := running[a.Task.Tenant]
-		if n < 2 || spare(a.ID) {
+		if n < 2 && !a.inSpareTime() || spare(a.ID) {
 			continue
 		}
-		if best == nil || cmp.Or(cmp.Compare(n, running[best.Task.Tenant]), cmp.Compare(a.order, best.order)) > 0 {
+		if best == nil || a.inSpareTime() && !best.inSpareTime() || a.inSpareTime() == best.inSpareTime() &&
+			cmp.Or(cmp.Compare(n, running[best.Task.Tenant]), cmp.Compare(a.order, best.order)) > 0 {
 			best = a
 		}
 	}
@@ -92,6 +93,8 @@ func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
 	}
 	return best.ID, true
 }
+
+func (a *Attempt) inSpareTime() bool { return a.Task.Priority >= queue.Spare }
 
 // SetTask replaces the task of an attempt. Only the goroutine that executes the
 // attempt may call it.

@@ -154,7 +154,7 @@ func TestClockSetBackDelaysNoNewTask(t *testing.T) {
 func TestClaimUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	rows, err := r.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+claimSQL, 0, "[]")
+	rows, err := r.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+claimSQL, 0, "[]", queue.Spare)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,8 @@ const tenantsSQL = `
 	       FROM waiting WHERE waiting.tenant IS NOT NULL
 	)`
 
-// claimSQL takes the next slot of the tenants that run the fewest tasks, and claims
+// claimSQL takes the next slot of the tenants that run the fewest tasks, those of spare
+// time last, and claims
 // the most urgent task of the slot's tenant. If the slot belonged to another task of
 // the tenant, the two tasks swap slots. Only tasks take part that are due and whose
 // name is not running. A name can be running and ready at once if its running task
@@ -54,7 +55,7 @@ const claimSQL = tenantsSQL + `, busy AS (
 	             WHERE state = 'ready' AND own.tenant = waiting.tenant AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
 	             ORDER BY turn, id LIMIT 1)
 	       LEFT JOIN held ON held.tenant = waiting.tenant
-	      ORDER BY coalesce(held.tasks, 0), task.turn, task.id LIMIT 1
+	      ORDER BY task.priority >= $3, coalesce(held.tasks, 0), task.turn, task.id LIMIT 1
 	), urgent AS (
 	     SELECT id, turn FROM task
 	      WHERE state = 'ready' AND run_at <= $1 AND (kind, video_id, number) NOT IN busy
@@ -77,7 +78,7 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c 
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 	}
-	rows, err := q.db.QueryContext(ctx, claimSQL, now.UnixMilli(), list)
+	rows, err := q.db.QueryContext(ctx, claimSQL, now.UnixMilli(), list, queue.Spare)
 	if err != nil {
 		return claimed{}, false, fmt.Errorf("claim a task: %w", err)
 	}

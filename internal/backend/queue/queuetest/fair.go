@@ -25,6 +25,9 @@ func fairCases() []testCase {
 		{"workers that become free at once are shared evenly", testFairAtOnce},
 		{"a tenant alone gets every worker", testFairAlone},
 		{"a tenant that has every worker gives one up when another waits for long", testFairYield},
+		{"tasks of spare time run after everybody's others", testSpare},
+		{"tasks of spare time do not take the place of a tenant that runs more", testSparePlace},
+		{"a task of spare time gives its worker up when another tenant waits for long", testSpareYields},
 		{"two transactions enqueue the same names in opposite order", testOpposite},
 	}
 }
@@ -272,4 +275,50 @@ func testOpposite(l *lab) {
 		}
 	}
 	l.counts(n, 0)
+}
+
+// spareOf returns a task of a tenant that runs in spare time.
+func spareOf(tenant video.Tenant, number int) queue.Task {
+	return of(queue.SpareTenant(tenant), number, queue.Spare)
+}
+
+// testSpare has an order in which slots alone would let the tasks of spare time run first.
+func testSpare(l *lab) {
+	l.enqueue(spareOf("a", 0), spareOf("a", 1), spareOf("b", 0))
+	l.enqueue(batchOf("a", 2, 99)...)
+	l.enqueue(batchOf("c", 3, 0)...)
+	l.start(1)
+	l.runs(of("a", 0, 99), of("c", 0, 0), of("a", 1, 99), of("c", 1, 0), of("c", 2, 0))
+	l.runs(spareOf("a", 0), spareOf("b", 0), spareOf("a", 1))
+	l.counts(0, 0)
+}
+
+// testSparePlace has a tenant run more tasks than another one, whose task runs in spare time.
+func testSparePlace(l *lab) {
+	l.enqueue(batchOf("a", 4, 0)...)
+	l.enqueue(spareOf("b", 0))
+	l.start(2)
+	both := l.together(of("a", 0, 0), of("a", 1, 0))
+	both[0].end <- nil
+	l.next(of("a", 2, 0)).end <- nil
+	l.next(of("a", 3, 0)).end <- nil
+	l.next(spareOf("b", 0)).end <- nil
+	both[1].end <- nil
+}
+
+func testSpareYields(l *lab) {
+	l.Harness = l.Impatient(l.TB)
+	l.start(2)
+	l.enqueue(spareOf("a", 0))
+	only := l.next(spareOf("a", 0))
+	l.enqueue(of("b", 0, 0))
+	another := l.next(of("b", 0, 0))
+	l.enqueue(of("c", 0, 0))
+	l.ended(only)
+	l.goesOn(another)
+	only.end <- nil
+	l.next(of("c", 0, 0)).end <- nil
+	l.nextAttempt(spareOf("a", 0), 1).end <- nil
+	another.end <- nil
+	l.counts(0, 0)
 }

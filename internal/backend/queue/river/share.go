@@ -34,20 +34,20 @@ func waitingSQL(begin string) string {
 const runningSQL = `SELECT count(*) FROM river_job WHERE state = 'running' AND queue = '` + queueName + `' AND args->>'tenant' = `
 
 // poorerSQL finds the next slot of a tenant that runs fewer tasks than the tenant of
-// a running job runs beside that job.
+// a running job runs beside that job. Tasks of spare time take no other task's place.
 var poorerSQL = `
 	WITH RECURSIVE ours AS (
-	     SELECT args->>'tenant' AS tenant, (` + runningSQL + `job.args->>'tenant') - 1 AS others
+	     SELECT args->>'tenant' AS tenant, priority, (` + runningSQL + `job.args->>'tenant') - 1 AS others
 	       FROM river_job AS job WHERE id = $1 AND state = 'running'
 	), ` + waitingSQL(`FROM ours WHERE others > 0`) + `
 	SELECT first.id
 	  FROM ours, waiting,
 	       LATERAL (` + runningSQL + `waiting.tenant) AS theirs (tasks),
-	       LATERAL (SELECT id, scheduled_at FROM river_job
+	       LATERAL (SELECT id, scheduled_at, priority FROM river_job
 	                 WHERE state = 'available' AND queue = '` + queueName + `' AND args->>'tenant' = waiting.tenant
 	                   AND scheduled_at < '` + realTime + `'
 	                 ORDER BY scheduled_at LIMIT 1) AS first
-	 WHERE waiting.tenant <> ours.tenant AND theirs.tasks < ours.others
+	 WHERE waiting.tenant <> ours.tenant AND theirs.tasks < ours.others AND first.priority <= ours.priority
 	 ORDER BY theirs.tasks, first.scheduled_at, first.id LIMIT 1`
 
 // maxShareTries is how often a worker looks for another tenant whose task it may run,
@@ -84,7 +84,7 @@ func (q *Queue) takePoorer(ctx context.Context, tx pgx.Tx, a *executor.Attempt) 
 
 // yieldSQL puts the youngest task of the tenant that runs most tasks back into the
 // queue, if that tenant runs several and another one has waited for long and runs
-// none. The new id fences off the attempt: its worker finds with its next heartbeat
+// none. Tasks of spare time come first, even a tenant's only one. The new id fences off the attempt: its worker finds with its next heartbeat
 // that it is not wanted any more. Until then, and until its place is taken, no other
 // task is interrupted. A job that was fetched a moment ago does not count: its worker
 // may be about to run another tenant's instead. It looks at the first few tasks of
@@ -93,7 +93,7 @@ var yieldSQL = `
 	WITH RECURSIVE rich AS (
 	     SELECT args->>'tenant' AS tenant, count(*) AS tasks FROM river_job
 	      WHERE state = 'running' AND queue = '` + queueName + `' AND attempted_at < now() - $4::interval
-	      GROUP BY 1 HAVING count(*) > 1
+	      GROUP BY 1 HAVING count(*) > 1 OR max(priority) > 1
 	), ` + waitingSQL(`WHERE EXISTS (SELECT 1 FROM rich)`) + `, victim AS (
 	     SELECT job.id FROM river_job AS job JOIN rich ON rich.tenant = job.args->>'tenant'
 	      WHERE job.state = 'running' AND job.queue = '` + queueName + `' AND job.attempted_at < now() - $4::interval
@@ -107,7 +107,7 @@ var yieldSQL = `
 	             WHERE waiting.tenant > '' AND (` + runningSQL + `waiting.tenant) = 0
 	               AND (task.args->>'priority')::bigint < $1
 	               AND coalesce(to_timestamp((task.metadata->>'due')::float8), task.created_at) <= now() - $2::interval)
-	      ORDER BY rich.tasks DESC, job.attempted_at DESC, job.id DESC LIMIT 1
+	      ORDER BY job.priority DESC, rich.tasks DESC, job.attempted_at DESC, job.id DESC LIMIT 1
 	        FOR UPDATE OF job SKIP LOCKED
 	), allowed AS (
 	     UPDATE queue_yield SET at = now() FROM victim WHERE at < now() - $3::interval RETURNING victim.id AS job

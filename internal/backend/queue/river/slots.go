@@ -24,6 +24,10 @@ const (
 	// slotStep is the distance between two slots. It is large enough for a
 	// requeued task to stand just before its slot.
 	slotStep = time.Millisecond
+
+	// River fetches all jobs of a smaller priority first: ordinary tasks, then those
+	// of spare time.
+	ordinary, spare = 1, 4
 )
 
 // allocator gives fair-share slots to the tasks of one Enqueue.
@@ -107,8 +111,12 @@ func (l *allocator) job(t queue.Task, at time.Time, seq int64, busy bool) river.
 			at = due
 		}
 	}
+	priority := ordinary
+	if t.Priority >= queue.Spare {
+		priority = spare
+	}
 	return river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
-		Queue: queueName, MaxAttempts: endless, ScheduledAt: at, Metadata: metadata, Pending: busy,
+		Queue: queueName, MaxAttempts: endless, Priority: priority, ScheduledAt: at, Metadata: metadata, Pending: busy,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
 	}}
 }

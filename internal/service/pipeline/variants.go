@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Variants records what is made of ready videos in other codecs than H.264. All of it happens after
+// the pass that made them ready, in spare time: no status waits for it, and its failure is none of the
+// video. A pass that begins meanwhile cancels it, and its end starts it again for everything that is
+// lacking then.
+type Variants struct{ tasks *Tasks }
+
+// NewVariants returns what records variants for the workers that call t.
+func NewVariants(t *Tasks) Variants { return Variants{t} }
+
+// FinishChunk stores the files of a chunk. v is the video as it was when the task began. Whoever
+// finishes the last chunk enqueues what joins them.
+func (x Variants) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
+	run, codec, frames := newRun(), KindOf(task.Kind).Codec, int64(0)
+	for _, f := range files {
+		if _, err := x.tasks.blobs.PutFile(ctx, objects.VariantChunk(v.ID, codec, task.Number, f.Rendition, run), f.Path); err != nil {
+			return fmt.Errorf("store chunk file: %w", err)
+		}
+		frames = int64(f.Frames)
+	}
+	x.tasks.hook.Reach(failpoint.VariantStored)
+	return x.tasks.finish(ctx, task, result{frames: frames, run: run, pass: &v.Plan.First})
+}
+
+// Publish makes a rendition playable in another codec, under each name that it serves. What
+// PublishRendition says of deletions holds for it, too.
+func (x Variants) Publish(ctx context.Context, task queue.Task, f RenditionFile) error {
+	t, codec := x.tasks, KindOf(task.Kind).Codec
+	staged, err := t.blobs.PutFile(ctx, objects.StagedVariant(task.Video, codec, task.Number), f.Path)
+	if err != nil {
+		return fmt.Errorf("store rendition file: %w", err)
+	}
+	c := newCopies(t.blobs)
+	defer c.discard()
+	if t.preparesCopy(staged.Size) {
+		v, err := t.store.VideoWithPlan(ctx, task.Video)
+		if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is staged is removed again
+			return err
+		}
+		for _, r := range lacking(v, task) {
+			if err := c.prepare(ctx, staged.Key, objects.Playback(v, video.VariantFile(codec, r.Name))); err != nil {
+				return fmt.Errorf("publish %s in %s: %w", r.Name, codec, err)
+			}
+		}
+	}
+	t.hook.Reach(failpoint.VariantStaged)
+	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
+		return x.publish(ctx, tx, v, lacking(v, task), made, staged, c)
+	}})
+}
+
+func (x Variants) publish(ctx context.Context, tx *store.Tx, v video.Video, all []video.Resolution, made video.Variant, staged blob.Info, c *copies) error {
+	var files []video.File
+	for _, r := range all {
+		name := video.VariantFile(made.Codec, r.Name)
+		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error { return c.publish(ctx, staged.Key, objects.Playback(v, name)) })
+		if err != nil {
+			return fmt.Errorf("publish %s: %w", name, err)
+		}
+		r.Variants = r.WithVariant(made)
+		if err := tx.SetOutput(ctx, r); err != nil {
+			return err
+		}
+		files = append(files, video.File{Name: name, Kind: video.VariantKind, ContentType: blob.ContentType(name), Size: staged.Size})
+	}
+	x.tasks.hook.Reach(failpoint.VariantLinked)
+	if len(files) == 0 {
+		return nil
+	}
+	return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(files...)})
+}
+
+// lacking returns the resolutions that a task makes in its codec: of the rendition that it joins, or
+// of all.
+func lacking(v video.Video, task queue.Task) []video.Resolution {
+	k := KindOf(task.Kind)
+	return slices.DeleteFunc(slices.Clone(v.Resolutions), func(r video.Resolution) bool {
+		return v.Plan == nil || !v.Lacks(r, k.Codec) || k.Then == "" && v.Plan.RenditionOf(r.Name) != task.Number
+	})
+}
+
+// GiveUp records that what a task makes cannot be made: a rendition or, if a chunk is missing, all of
+// them. The video stays as it is.
+func (x Variants) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) error {
+	t := x.tasks
+	return t.store.WithVideoLock(ctx, task.Video, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, task.Video)
+		if err != nil {
+			return err
+		}
+		steps, err := tx.Steps(ctx, task.Video)
+		if err != nil || !taskOpen(task, v, steps) { // another worker did the task meanwhile
+			return err
+		}
+		for _, r := range lacking(v, task) {
+			r.Variants = r.WithVariant(video.Variant{Codec: KindOf(task.Kind).Codec, Status: video.Fail, Failure: f})
+			if err := tx.SetOutput(ctx, r); err != nil {
+				return err
+			}
+		}
+		return x.drop(ctx, tx, task, steps)
+	})
+}
+
+// drop ends a task that was given up and, if others need its result, all of them.
+func (x Variants) drop(ctx context.Context, tx *store.Tx, task queue.Task, steps []store.Step) error {
+	t, given := x.tasks, KindOf(task.Kind)
+	dropped := func(k Kind) bool { return given.Then != "" && k.Codec == given.Codec }
+	if given.Then != "" {
+		keep := kindsThat(func(k Kind) bool { return !dropped(k) })
+		if err := t.passes.queue.Cancel(ctx, tx, task.Video, keep...); err != nil {
+			return err
+		}
+	}
+	for i, s := range steps {
+		if s.Done || !dropped(stepKind(s)) && !isStepOf(s, task) {
+			continue
+		}
+		if _, err := tx.FinishStep(ctx, task.Video, store.Step{Kind: s.Kind, Number: s.Number}, t.clock.Now()); err != nil {
+			return err
+		}
+		steps[i].Done = true
+	}
+	return t.endAfterPass(ctx, tx, task.Video, steps)
+}
+
+// OpenVariantFiles opens what a rendition in another codec is joined from: its chunk files and, for the
+// audio, its H.264 file. Without the latter, because it was deleted, it is fs.ErrNotExist.
+func (f *Files) OpenVariantFiles(ctx context.Context, v video.Video, task queue.Task) (*ChunkFiles, error) {
+	steps, err := f.store.Steps(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	c := &ChunkFiles{}
+	codec := KindOf(task.Kind).Codec
+	for n, s := range stepsOf(chunksBefore(task.Kind), steps, len(v.Plan.Chunks)) {
+		if s.Frames > 0 {
+			keys = append(keys, objects.VariantChunk(v.ID, codec, n, task.Number, s.Run))
+			c.Frames += s.Frames
+		}
+	}
+	all := lacking(v, task)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("open the H.264 file of rendition %d: %w", task.Number, fs.ErrNotExist)
+	}
+	if c.Chunks, err = f.openAll(ctx, keys); err != nil {
+		return nil, fmt.Errorf("open chunk file: %w", err)
+	}
+	if c.Audio, err = f.openAll(ctx, []string{objects.Playback(v, objects.RenditionFile(all[0].Name))}); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("open the H.264 file: %w", err)
+	}
+	return c, nil
+}
+
+// chunksBefore returns the kind whose tasks make what those of a kind join.
+func chunksBefore(join queue.Kind) queue.Kind {
+	return kindsThat(func(k Kind) bool { return k.Then == join })[0]
+}
+
+// VariantProgress is how much is done of a codec, by the totals of the steps of a video.
+func VariantProgress(c video.Codec, steps []store.Step) float64 {
+	var done, all float64
+	for _, s := range steps {
+		if stepKind(s).Codec == c {
+			done += s.Weight * s.Progress
+			all += s.Weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(done/all, 0.999)
+}

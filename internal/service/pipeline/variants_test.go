@@ -1,0 +1,170 @@
+package pipeline_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// inTwoCodecs makes a video that is ready and lacks AV1.
+func inTwoCodecs(b *servicetest.Rig, names ...video.Name) video.Video {
+	b.T.Helper()
+	v := b.Processing(video.Draft{IsPublic: true, Resolutions: names, Codecs: []video.Codec{video.AV1}})
+	b.Transcode(v.ID, servicetest.Plan(names...))
+	for n := range names {
+		b.Publish(v.ID, n)
+	}
+	return b.Video(v.ID)
+}
+
+// finishVariantChunks plays the part of the workers up to the joining.
+func finishVariantChunks(b *servicetest.Rig, v video.Video) {
+	b.T.Helper()
+	for n := range v.Plan.Chunks {
+		var files []pipeline.ChunkFile
+		for _, r := range v.Wanted(video.AV1) {
+			files = append(files, pipeline.ChunkFile{Rendition: r, Path: b.File("chunk"), Frames: 5})
+		}
+		b.Must(variants(b).FinishChunk(b.T.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: n}, v, files))
+	}
+}
+
+func joined(b *servicetest.Rig, id video.ID, rendition int) {
+	b.T.Helper()
+	task := queue.Task{Kind: queue.AV1Join, Video: id, Number: rendition}
+	b.Must(variants(b).Publish(b.T.Context(), task, pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
+}
+
+func variants(b *servicetest.Rig) pipeline.Variants { return pipeline.NewVariants(b.Tasks) }
+
+// wantVariants compares the statuses of a video in AV1, in the order of its resolutions.
+func wantVariants(b *servicetest.Rig, id video.ID, want string) {
+	b.T.Helper()
+	v := b.Video(id)
+	var got []string
+	for _, r := range v.Resolutions {
+		for _, x := range v.Variants(r) {
+			got = append(got, string(x.Status))
+		}
+	}
+	if all := strings.Join(got, " "); all != want || v.Status != video.Ready {
+		b.T.Errorf("the video is %s, and in AV1 %s; want it ready, and %s", v.Status, all, want)
+	}
+}
+
+func countAV1(objects []string) (n int) {
+	for _, key := range objects {
+		if strings.Contains(key, "av1-") {
+			n++
+		}
+	}
+	return n
+}
+
+// AV1 begins when a video is ready, is joined after its last chunk, and leaves nothing but its files.
+func TestAnotherCodecFollowsTheVideo(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecs(b, "720p", "240p")
+	wantVariants(b, v.ID, "processing processing")
+	if w := b.Waiting(); w[queue.AV1] != len(v.Plan.Chunks) || w[queue.AV1Join] != 0 {
+		t.Errorf("waiting are %v; want the chunks alone", w)
+	}
+	finishVariantChunks(b, v)
+	if w := b.Waiting(); w[queue.AV1Join] != 2 {
+		t.Errorf("waiting are %v; want two files to be joined", w)
+	}
+	joined(b, v.ID, 0)
+	wantVariants(b, v.ID, "ready processing")
+	joined(b, v.ID, 1)
+	joined(b, v.ID, 1) // by a worker that was late
+	wantVariants(b, v.ID, "ready ready")
+	b.Must(b.Purge(t.Context(), v.ID))
+	if n := countAV1(b.Objects()); n != 2 {
+		t.Errorf("left are %v; want two files in AV1", b.Objects())
+	}
+	if got := b.Video(v.ID).Files; len(got) != 2 || got[0].Name != "av1-720p.mp4" {
+		t.Errorf("listed are %+v", got)
+	}
+
+	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[0].ID))
+	wantVariants(b, v.ID, "ready")
+	if slices.Contains(b.Objects(), "public/"+string(v.ID)+"/av1-720p.mp4") || len(b.Video(v.ID).Files) != 1 {
+		t.Errorf("after the deletion of 720p there are %v", b.Objects())
+	}
+}
+
+// What cannot be encoded in AV1 is told with the variant, and nowhere else.
+func TestTheFailureOfAnotherCodecIsNoFailureOfTheVideo(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecs(b, "720p", "240p")
+	f := video.Failf(video.LimitMemory, "Too much.")
+	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: 1}, f))
+	wantVariants(b, v.ID, "fail fail")
+	if w := b.Waiting(); w[queue.AV1]+w[queue.AV1Join] != 0 {
+		t.Errorf("waiting are %v; want nothing", w)
+	}
+	if got, _ := b.Video(v.ID).Resolutions[1].Variant(video.AV1); got.Failure == nil || got.Failure.Code != video.LimitMemory {
+		t.Errorf("240p in AV1 is %+v", got)
+	}
+	steps, err := b.Store.Steps(t.Context(), v.ID)
+	if err != nil || len(steps) != 0 {
+		t.Errorf("open are %v, %v", steps, err)
+	}
+
+	v = inTwoCodecs(b, "720p", "240p")
+	finishVariantChunks(b, v)
+	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, f))
+	joined(b, v.ID, 0)
+	wantVariants(b, v.ID, "ready fail")
+}
+
+// A resolution that is added meanwhile stops AV1, which then starts again for all that lack it. What a
+// worker made for the first start is not taken for a part of the second.
+func TestAPassStopsAnotherCodecAndStartsItAgain(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecs(b, "720p")
+	b.Add(v.ID, "240p")
+	if n := b.Waiting()[queue.AV1]; n != 0 {
+		t.Errorf("%d chunks wait although a pass has begun", n)
+	}
+	b.Finish(v.ID)
+	wantVariants(b, v.ID, "processing processing")
+	old := queue.Task{Kind: queue.AV1, Video: v.ID}
+	b.Must(variants(b).FinishChunk(t.Context(), old, v, []pipeline.ChunkFile{{Path: b.File("old"), Frames: 5}}))
+	if _, wanted, err := b.LoadTask(t.Context(), old); err != nil || !wanted {
+		t.Errorf("after a late result of the first start, the chunk is wanted: %t, %v", wanted, err)
+	}
+	now := b.Video(v.ID)
+	finishVariantChunks(b, now)
+	joined(b, v.ID, 0)
+	joined(b, v.ID, 1)
+	wantVariants(b, v.ID, "ready ready")
+}
+
+// The source is kept for AV1 even if it is not kept for ever.
+func TestTheSourceIsKeptForAnotherCodec(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t, func(c *servicetest.Config) { c.KeepSource = false })
+	v := inTwoCodecs(b, "720p")
+	has := func() bool {
+		b.Must(b.Purge(t.Context(), v.ID))
+		return slices.Contains(b.Objects(), v.Source.Key)
+	}
+	if !has() {
+		t.Fatal("the source is gone before AV1 was made")
+	}
+	finishVariantChunks(b, v)
+	joined(b, v.ID, 0)
+	if has() {
+		t.Error("the source is still there")
+	}
+}

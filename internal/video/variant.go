@@ -1,0 +1,192 @@
+package video
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Variant is a resolution in another codec than H.264. It is made after the video
+// is ready, and nothing waits for it.
+//
+// The variants of a resolution are stored as JSON with it, so fields may be added
+// but never change their meaning.
+type Variant struct {
+	Codec   Codec    `json:"codec"`
+	Status  Status   `json:"status"`            // Ready or Fail: one that is still to be made is not stored
+	Failure *Failure `json:"failure,omitempty"` // set when Status is Fail
+
+	// Known once Status is Ready.
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+	Bitrate   int64 `json:"bitrate,omitempty"` // bits per second
+
+	// Progress is 0 to 1. Those who look for open tasks set it; it is not stored.
+	Progress float64 `json:"-"`
+}
+
+// VariantKind is the kind of the file of a variant, of which a video has one for
+// each of its resolutions.
+const VariantKind FileKind = "variant"
+
+// VariantFile is the name of the file of a variant. It begins with a letter, as
+// the names of all files that a video lists.
+func VariantFile(c Codec, n Name) string { return string(c) + "-" + string(n) + ".mp4" }
+
+// ExtraCodecs are the codecs that a client may ask for beside H.264.
+var ExtraCodecs = []Codec{AV1}
+
+// CheckCodecs returns what is wrong with the codecs that a client asks for. None
+// at all, which is nil, is valid.
+func CheckCodecs(all []Codec) []Fault {
+	if all == nil {
+		return nil
+	}
+	if n := len(all); n < 1 || n > MaxCodecs {
+		return []Fault{{"codecs", "out_of_range", fmt.Sprintf("must have 1 to %d names, has %d", MaxCodecs, n)}}
+	}
+	var faults []Fault
+	for i, c := range all {
+		if c != H264 && !slices.Contains(ExtraCodecs, c) {
+			faults = append(faults, Fault{fmt.Sprintf("codecs[%d]", i), "not_allowed", "must be h264 or av1"})
+		}
+	}
+	return faults
+}
+
+// WithoutH264 returns the codecs of a list that are made beside H.264, each once.
+func WithoutH264(all []Codec) []Codec {
+	var extra []Codec
+	for _, c := range all {
+		if c != H264 && !slices.Contains(extra, c) {
+			extra = append(extra, c)
+		}
+	}
+	return extra
+}
+
+// Variants returns the variants of a resolution of v, in the order of v.Codecs,
+// with those that are still to be made. These have the status of the resolution
+// until it is ready, and are processing then. A failed resolution has failed in
+// every codec.
+func (v *Video) Variants(r Resolution) []Variant {
+	var all []Variant
+	for _, c := range v.Codecs {
+		made, ok := r.Variant(c)
+		switch {
+		case ok && r.Status == Ready:
+			all = append(all, made)
+		case r.Status == Ready:
+			all = append(all, Variant{Codec: c, Status: Processing})
+		default:
+			all = append(all, Variant{Codec: c, Status: r.Status, Failure: r.Failure})
+		}
+	}
+	return all
+}
+
+// Variant returns what became of a variant. It reports false for one that is
+// still to be made.
+func (r *Resolution) Variant(c Codec) (Variant, bool) {
+	for _, v := range r.Variants {
+		if v.Codec == c {
+			return v, true
+		}
+	}
+	return Variant{}, false
+}
+
+// WithVariant returns the list of r with a variant added or replaced.
+func (r *Resolution) WithVariant(v Variant) []Variant {
+	kept := slices.DeleteFunc(slices.Clone(r.Variants), func(old Variant) bool { return old.Codec == v.Codec })
+	return append(kept, v)
+}
+
+// Lacks reports whether a ready resolution is still to be made in a codec.
+func (v *Video) Lacks(r Resolution, c Codec) bool {
+	_, made := r.Variant(c)
+	return r.Status == Ready && !made && slices.Contains(v.Codecs, c)
+}
+
+// LacksAny reports whether a variant of v is still to be made.
+func (v *Video) LacksAny(c Codec) bool {
+	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool { return v.Lacks(r, c) })
+}
+
+// Wanted returns the renditions of a plan, by their numbers, that are still to be
+// made in a codec. The largest comes first, as the encoder wants them.
+func (v *Video) Wanted(c Codec) []int {
+	if v.Plan == nil {
+		return nil
+	}
+	var all []int
+	for _, r := range v.Resolutions {
+		n := v.Plan.RenditionOf(r.Name)
+		if n >= 0 && v.Lacks(r, c) && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	pixels := func(n int) int { return v.Plan.Renditions[n].Width * v.Plan.Renditions[n].Height }
+	slices.SortFunc(all, func(a, b int) int { return cmp.Or(cmp.Compare(pixels(b), pixels(a)), cmp.Compare(a, b)) })
+	return all
+}
+
+// Beside returns the plan of some renditions in another codec, as if there were
+// no others.
+func (p *Plan) Beside(c Codec, renditions []int) *Plan {
+	other := *p
+	other.Codec, other.Quality, other.Early, other.First = c, Second, nil, 0
+	other.Renditions = nil
+	for _, n := range renditions {
+		other.Renditions = append(other.Renditions, p.Renditions[n])
+	}
+	other.Chunks = p.keyChunks()
+	return &other
+}
+
+const (
+	// keySeconds is the distance of the keyframes of all outputs.
+	keySeconds = 2
+	// keySlack, of a distance, is what a keyframe may be too early.
+	keySlack = 1e-5
+)
+
+// keyChunks returns the chunks with borders where H.264 has keyframes on the grid of
+// all outputs. An encoder that puts a keyframe after so many frames, and nowhere
+// else, then puts them at the same frames. A chunk may become empty.
+func (p *Plan) keyChunks() []Chunk {
+	chunks := slices.Clone(p.Chunks)
+	for i := 1; i < len(chunks); i++ {
+		chunks[i].Start = p.nextKey(chunks[i].Start)
+		chunks[i-1].End = chunks[i].Start
+	}
+	for i := range chunks {
+		chunks[i].Frames = 0 // nobody has counted those
+	}
+	return chunks
+}
+
+// nextKey returns the time of the grid of keyframes at or after pts.
+func (p *Plan) nextKey(pts int64) int64 {
+	n := math.Ceil(p.Input.TimeBase.Seconds(pts-p.FirstPTS)/keySeconds - keySlack)
+	return p.FirstPTS + int64(math.Ceil(p.Input.TimeBase.Ticks((n-keySlack)*keySeconds)))
+}
+
+// WithoutStrayVariants returns the list of files of v without those of variants whose
+// resolution is gone, and whether there were any.
+func (v *Video) WithoutStrayVariants() ([]File, bool) {
+	has := func(f File) bool {
+		return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
+			return slices.ContainsFunc(r.Variants, func(x Variant) bool { return f.Name == VariantFile(x.Codec, r.Name) })
+		})
+	}
+	kept := slices.DeleteFunc(append([]File{}, v.Files...), func(f File) bool { return f.Kind == VariantKind && !has(f) })
+	return kept, len(kept) < len(v.Files)
+}
+
+// AwaitsVariant reports whether a file is that of a variant which is still to be made.
+func (v *Video) AwaitsVariant(file string) bool {
+	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
+		return slices.ContainsFunc(v.Variants(r), func(x Variant) bool { return file == VariantFile(x.Codec, r.Name) && !x.Status.Finished() })
+	})
+}

@@ -1,0 +1,48 @@
+package video_test
+
+import (
+	"testing"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Chunks in another codec begin on the grid of two seconds, and cover the same frames without a gap.
+func TestChunksBesideH264BeginOnTheGrid(t *testing.T) {
+	t.Parallel()
+	p := &video.Plan{
+		Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1000}}, FirstPTS: 500, Renditions: make([]video.Rendition, 2),
+		Chunks: []video.Chunk{
+			{Start: 500, End: 3580, Seek: video.NoSeek}, {Start: 3580, End: 3590, Seek: 3580}, {Start: 3590, End: 20500, Seek: 3590}, {Start: 20500, End: video.Forever, Seek: 20500},
+		},
+	}
+	other := p.Beside(video.AV1, []int{1})
+	want := [][2]int64{{500, 4500}, {4500, 4500}, {4500, 20500}, {20500, video.Forever}}
+	for i, c := range other.Chunks {
+		if c.Start != want[i][0] || c.End != want[i][1] || c.Seek != p.Chunks[i].Seek {
+			t.Errorf("chunk %d is from %d to %d, found from %d on; want %v", i, c.Start, c.End, c.Seek, want[i])
+		}
+	}
+	if other.Codec != video.AV1 || len(other.Renditions) != 1 || p.Chunks[1].Start != 3580 {
+		t.Errorf("the plan is %+v, that of H.264 %+v", other, p)
+	}
+}
+
+func TestWantedRenditionsAreTheLargestFirst(t *testing.T) {
+	t.Parallel()
+	ready := func(n video.Name, variants ...video.Variant) video.Resolution {
+		return video.Resolution{Name: n, Status: video.Ready, Variants: variants}
+	}
+	v := video.Video{
+		Codecs: []video.Codec{video.AV1},
+		Plan: &video.Plan{Renditions: []video.Rendition{
+			{Width: 4, Height: 2, Names: []video.Name{"240p"}}, {Width: 8, Height: 4, Names: []video.Name{"480p", "720p"}}, {Width: 6, Height: 3, Names: []video.Name{"360p"}}, {Width: 2, Height: 2, Names: []video.Name{"144p"}},
+		}},
+		Resolutions: []video.Resolution{ready("240p"), ready("480p"), ready("720p"), ready("360p", video.Variant{Codec: video.AV1, Status: video.Ready}), {Name: "144p", Status: video.Fail}},
+	}
+	if got := v.Wanted(video.AV1); len(got) != 2 || got[0] != 1 || got[1] != 0 {
+		t.Errorf("wanted are %v; want 480p and 240p", got)
+	}
+	if v.Codecs = nil; v.Wanted(video.AV1) != nil {
+		t.Error("a video of an older version is wanted in AV1")
+	}
+}

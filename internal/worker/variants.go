@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// encodeVariants encodes a chunk of a ready video in another codec, at every rendition that lacks it.
+func (w *Worker) encodeVariants(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	codec := pipeline.KindOf(t.Kind).Codec
+	if !w.engine.Encodes(codec) {
+		return video.Failf(video.UnsupportedCodec, "The ffmpeg of this server cannot encode %s.", codec.Title())
+	}
+	renditions := v.Wanted(codec)
+	part := v.Plan.Beside(codec, renditions)
+	var files []pipeline.ChunkFile
+	if c := part.Chunks[t.Number]; len(renditions) > 0 && c.Start < c.End {
+		var outputs []encode.Output
+		err := w.withSource(ctx, t, v, dir, plan.LaterChunkSpans(v.Plan, t.Number), func(job ffmpeg.Job) (err error) {
+			run, report, stop := w.heartbeat(ctx, t)
+			defer stop()
+			outputs, err = w.engine.EncodeChunk(run, job, part, t.Number, report)
+			return conversion(err)
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range outputs {
+			files = append(files, pipeline.ChunkFile{Rendition: renditions[o.Rendition], Path: o.Path, Frames: o.Frames})
+		}
+	}
+	return pipeline.NewVariants(w.Tasks).FinishChunk(ctx, t, v, files)
+}
+
+// joinVariant makes one file of the chunk files of a rendition in another codec. It has the frames and
+// the audio of the H.264 file.
+func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	parts, err := w.Files.OpenVariantFiles(ctx, v, t)
+	if errors.Is(err, fs.ErrNotExist) && !wantsVariant(v, t) { // its resolutions were deleted meanwhile
+		return w.Tasks.Skip(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	film, err := mp4.ReadFilm(inputs(parts.Audio)[0])
+	if err != nil {
+		return conversion(fmt.Errorf("read the H.264 file: %w", err))
+	}
+	if int64(film.Frames) != parts.Frames {
+		return conversion(fmt.Errorf("the chunk files have %d frames, the H.264 file %d", parts.Frames, film.Frames))
+	}
+	sound := parts.Audio
+	if !film.Audio {
+		sound = nil
+	}
+	path := filepath.Join(dir, "rendition.mp4")
+	sum, err := join(ctx, path, &pipeline.ChunkFiles{Chunks: parts.Chunks, Audio: sound}, mp4.Timing{Length: v.Plan.Duration})
+	if err != nil {
+		return conversion(err)
+	}
+	return pipeline.NewVariants(w.Tasks).Publish(ctx, t, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+}
+
+// wantsVariant reports whether somebody still wants what a task joins.
+func wantsVariant(v video.Video, t queue.Task) bool {
+	return slices.Contains(v.Wanted(pipeline.KindOf(t.Kind).Codec), t.Number)
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A video in two codecs is ready with its H.264. AV1 follows, with the same frames and the same audio,
+// players that know it play it, and it goes with its resolution.
+func TestAV1BesideH264(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	u := s.create(newVideo{Filename: "both.mp4", Resolutions: []string{"240p", "144p"}, IsPublic: true, Codecs: []string{"av1", "av1"}})
+	if v := s.read(u).Resolutions["144p"].Variants; len(v) != 2 || v[0].Codec != "h264" || v[1].Codec != "av1" || v[1].Status != "pending_upload" {
+		t.Fatalf("before the upload, the variants are %+v", v)
+	}
+	s.get(s.read(u).Resolutions["144p"].Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_ready")
+	s.put(u, clip(t, tinyClip))
+	s.complete(u.ID)
+	s.waitReady(u)
+	w := s.wantVariants(u, tinyFrames)
+	checkPlaylists(t, s, w)
+	t.Run("browser", func(t *testing.T) { playCodecs(t, w) })
+
+	gone := w.Resolutions["240p"]
+	s.deleteResolution(gone.ID)
+	s.get(gone.Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_found")
+	if master := string(s.fetch(w.HLSURL)); strings.Contains(master, "av1-240p") || !strings.Contains(master, "av1-144p") {
+		t.Errorf("after the deletion of 240p, the playlist is\n%s", master)
+	}
+	s.deleteVideo(u.ID)
+	s.get(w.Resolutions["144p"].Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_found")
+}
+
+// wantVariants waits until a video is there in AV1, at every resolution, and compares it with its H.264.
+func (s *server) wantVariants(u upload, frames int) watch {
+	s.t.Helper()
+	var w watch
+	s.until("AV1 is there", readyTimeout, func() bool {
+		w = s.read(u)
+		for _, r := range w.Resolutions {
+			if len(r.Variants) != 2 || r.Variants[1].Status == "processing" {
+				return false
+			}
+		}
+		return true
+	})
+	for name, r := range w.Resolutions {
+		h264, av1 := r.Variants[0], r.Variants[1]
+		if h264.VideoURL != r.VideoURL || h264.SizeBytes != r.SizeBytes || av1.Status != "ready" || av1.SizeBytes == 0 || av1.Bitrate == 0 {
+			s.t.Fatalf("the variants of %s are %+v", name, r.Variants)
+		}
+		a, b := s.look(h264.VideoURL), s.look(av1.VideoURL)
+		if a.codec != "h264" || b.codec != "av1" || b.frames != frames || !slices.Equal(a.times, b.times) || !slices.Equal(a.audio, b.audio) {
+			s.t.Errorf("%s is %d frames of %s, and %d frames of %s with other times or audio", name, a.frames, a.codec, b.frames, b.codec)
+		}
+		if b.pixels != "yuv420p" || b.size != a.size {
+			s.t.Errorf("%s in AV1 is %s of %s; want yuv420p of %s", name, b.pixels, b.size, a.size)
+		}
+	}
+	return w
+}
+
+// lookedAt is what ffprobe says of a file.
+type lookedAt struct {
+	codec, pixels, size string
+	frames              int
+	times, audio        []string
+}
+
+// look asks ffprobe about a published file.
+func (s *server) look(url string) lookedAt {
+	s.t.Helper()
+	path := s.download(url)
+	ask := func(what string, entries string) []string {
+		text, err := output("ffprobe", "-v", "error", "-select_streams", what, "-show_entries", entries, "-of", "csv=p=0", path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return strings.Fields(text)
+	}
+	var f lookedAt
+	about := strings.Split(ask("v", "stream=codec_name,width,height,pix_fmt")[0], ",")
+	f.codec, f.size, f.pixels = about[0], about[1]+" × "+about[2], about[3]
+	f.times = slices.Sorted(slices.Values(ask("v", "packet=pts")))
+	f.frames, f.audio = len(f.times), ask("a", "packet=pts,size")
+	return f
+}
+
+// checkPlaylists checks that both kinds of players find both codecs, H.264 first.
+func checkPlaylists(t testing.TB, s *server, w watch) {
+	t.Helper()
+	master := string(s.fetch(w.HLSURL))
+	h264, av1 := strings.Index(master, "\n240p.m3u8"), strings.Index(master, "\nav1-240p.m3u8")
+	if h264 < 0 || av1 < h264 || !strings.Contains(master, `CODECS="av01.0.`) || !strings.Contains(master, "av1-144p-iframes.m3u8") {
+		t.Errorf("the playlist is\n%s", master)
+	}
+	manifest := string(s.fetch(w.DASHURL))
+	if strings.Count(manifest, "<AdaptationSet") != 3 || !strings.Contains(manifest, `<Representation id="av1-144p"`) {
+		t.Errorf("the manifest is\n%s", manifest)
+	}
+}
+
+// withoutAV1 makes a browser one that cannot decode AV1.
+const withoutAV1 = `(() => {
+  const asked = MediaSource.isTypeSupported.bind(MediaSource);
+  MediaSource.isTypeSupported = type => !/av01/.test(type) && asked(type);
+  if (window.ManagedMediaSource) ManagedMediaSource.isTypeSupported = MediaSource.isTypeSupported;
+  return MediaSource.isTypeSupported('video/mp4; codecs="avc1.64001f"');
+})()`
+
+// playCodecs plays a video with hls.js in a browser that knows AV1, and in one that does not. Neither
+// changes the codec on its way.
+func playCodecs(t *testing.T, w watch) {
+	findBrowser(t)
+	for name, want := range map[string]string{"knows AV1": "av01", "knows H.264": "avc1"} {
+		b := openTab(t)
+		if want == "avc1" && !eval[bool](b, withoutAV1) {
+			t.Fatal("the browser plays no H.264")
+		}
+		got := b.watch(w.HLSURL)
+		if len(got.Errors) > 0 || !near(got.Time, 2, 0.1) || got.Frames < tinyFrames*9/10 {
+			t.Errorf("%s: hls.js played %d frames until %f s, with the errors %q", name, got.Frames, got.Time, got.Errors)
+		}
+		if slices.ContainsFunc(got.Played, func(codec string) bool { return !strings.HasPrefix(codec, want) }) || len(got.Played) == 0 {
+			t.Errorf("%s: hls.js played %q of %q", name, got.Played, got.Codecs)
+		}
+	}
+}
