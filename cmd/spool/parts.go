@@ -46,26 +46,21 @@ type parts struct {
 	fetched imports.Storage // where the files that are fetched are put together; nil in a worker
 }
 
-// openParts opens what the settings name and puts the service on it.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (*parts, error) {
-	return c.openPartsAs(ctx, log, o, queue.About{})
-}
-
-// openPartsAs is openParts for a process that may be a worker.
-func (c *Config) openPartsAs(ctx context.Context, log *slog.Logger, o observer, about queue.About) (_ *parts, err error) {
+// openParts opens what the settings name and puts the service on it. bench is nil where no tasks run.
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, bench *workbench) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.openDatabase(ctx, c, log, about); err != nil {
+	if err := p.openDatabase(ctx, c, log, c.about(bench)); err != nil {
 		return nil, err
 	}
 	if err := p.openStorage(ctx, c, log); err != nil {
 		return nil, err
 	}
-	return p, p.buildServices(ctx, c, log, o)
+	return p, p.buildServices(ctx, c, log, o, c.codecChoice(bench))
 }
 
 // openDatabase opens the store and the queue, which live in one database so

@@ -61,7 +61,7 @@ type services struct {
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
 // as that of this database.
-func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, o observer) (err error) {
+func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, o observer, codecs catalog.Codecs) (err error) {
 	hook := crashPoint()
 	if p.clock, err = clock.NewDatabase(ctx, p.store.Now); err != nil {
 		return err
@@ -88,8 +88,9 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildImports(c, log, o); err != nil {
 		return err
 	}
-	p.catalog = catalog.New(p.store, p.signing, p.uploads, p.imports, passes, now, p.createSpace(c), c.Upscale)
-	p.catalog.UseCDN(c.CDNURL)
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs}, catalog.Parts{
+		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
+	})
 	if err := p.buildPurges(c, log, o); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			return nil, err
 		}
 	}
-	p, err := c.openPartsAs(ctx, log, m, c.about(bench))
+	p, err := c.openParts(ctx, log, m, bench)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,6 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	c.chooseCodecs(p, bench)
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
 	if c.servesRequests() {
 		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
@@ -68,9 +67,9 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) 
 	return svc, nil
 }
 
-// chooseCodecs says which codecs clients get. A process that runs no tasks leaves it to the workers
+// codecChoice says which codecs clients get. A process that runs no tasks leaves it to the workers
 // whether they can make what a client asks for.
-func (c *Config) chooseCodecs(p *parts, bench *workbench) {
+func (c *Config) codecChoice(bench *workbench) catalog.Codecs {
 	codecs := catalog.Codecs{Default: c.codecsBeside(), Refused: map[video.Codec]string{}}
 	for _, codec := range video.ExtraCodecs {
 		switch {
@@ -80,7 +79,7 @@ func (c *Config) chooseCodecs(p *parts, bench *workbench) {
 			codecs.Refused[codec] = fmt.Sprintf("is not available: the ffmpeg of this server cannot encode %s", codec.Title())
 		}
 	}
-	p.catalog.SetCodecs(codecs)
+	return codecs
 }
 
 // noTasks is the work of a process that only answers requests.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -22,32 +23,44 @@ type Catalog struct {
 	passes  *pipeline.Passes
 	now     func() time.Time
 	space   func(context.Context) error
-	cdn     string // what the addresses of files start with; "": this server
-	upscale bool
-	codecs  Codecs
+	config  Config
+}
+
+// Config is what the operator decides.
+type Config struct {
+	CDN     string // what the addresses of everything that is played start with; "": this server
+	Upscale bool   // small sources are scaled up unless a client says otherwise
+	Codecs  Codecs
 }
 
 // Codecs says in which codecs videos are made.
 type Codecs struct {
-	Default []video.Codec          // unless a client says otherwise
+	Default []video.Codec          // beside H.264, unless a client says otherwise
 	Refused map[video.Codec]string // that cannot be made, and why: a sentence for people
 }
 
-// New returns a Catalog. Nothing is created while space returns an error. With upscale, small sources
-// are scaled up unless a client says otherwise. Without imports, no files are fetched.
-func New(s *store.Store, keys *auth.SigningKeys, u *uploads.Service, i *imports.Service, p *pipeline.Passes, now func() time.Time, space func(context.Context) error, upscale bool) *Catalog {
-	return &Catalog{store: s, keys: keys, uploads: u, imports: i, passes: p, now: now, space: space, upscale: upscale}
+// Parts are what a Catalog works with.
+type Parts struct {
+	Store   *store.Store
+	Keys    *auth.SigningKeys
+	Uploads *uploads.Service
+	Imports *imports.Service // nil: no files are fetched
+	Passes  *pipeline.Passes
+	Now     func() time.Time
+	Space   func(context.Context) error // nothing is created while it returns an error
 }
 
-// SetCodecs says in which codecs videos are made; without it, in H.264 alone. It is called before
-// anything is created.
-func (c *Catalog) SetCodecs(codecs Codecs) { c.codecs = codecs }
+// New returns a Catalog.
+func New(c Config, p Parts) *Catalog {
+	c.CDN = strings.TrimSuffix(c.CDN, "/")
+	return &Catalog{store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, passes: p.Passes, now: p.Now, space: p.Space, config: c}
+}
 
 // refusedCodecs returns a fault for each codec that a client asks for and this server cannot make.
 func (c *Catalog) refusedCodecs(all []video.Codec) []video.Fault {
 	var faults []video.Fault
 	for i, codec := range all {
-		if why, refused := c.codecs.Refused[codec]; refused {
+		if why, refused := c.config.Codecs.Refused[codec]; refused {
 			faults = append(faults, video.Fault{Field: fmt.Sprintf("codecs[%d]", i), Code: "not_available", Message: why})
 		}
 	}

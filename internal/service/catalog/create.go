@@ -80,8 +80,8 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	now := c.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
 		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
-		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
-		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl), Codecs: video.WithoutH264(c.codecs.Default),
+		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.config.Upscale, Thumbnails: d.Thumbnails,
+		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl), Codecs: video.WithoutH264(c.config.Codecs.Default),
 	}
 	if d.Codecs != nil {
 		v.Codecs = video.WithoutH264(d.Codecs)

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/auth"
@@ -20,11 +19,7 @@ type PlaybackInfo struct {
 // listedLife is how long the addresses of a list are valid at least, where they expire.
 const listedLife = time.Hour
 
-// UseCDN has the addresses of everything that is played start with url. Call it before the first
-// request.
-func (c *Catalog) UseCDN(url string) { c.cdn = strings.TrimSuffix(url, "/") }
-
-func (c *Catalog) base(server string) playback.Base { return playback.NewBase(server, c.cdn) }
+func (c *Catalog) base(server string) playback.Base { return playback.NewBase(server, c.config.CDN) }
 
 // FileURLs returns the addresses of the files that belong to no resolution, of a video that List
 // returned. Those of a private video stay the same for listedLife, so that a page that

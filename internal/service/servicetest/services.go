@@ -132,7 +132,10 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Pace: c.ImportPace}, imports.Parts{
 		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: importObserver{p.Observer},
 	})
-	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Imports, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
+	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{
+		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
+		Space: func(context.Context) error { return s.Reserve.Check(0) },
+	})
 	s.Captions = captions.New(p.Store, p.Blobs, c.Purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
