@@ -35,9 +35,9 @@ func maxAttempts(err error) int {
 	return maxFailures
 }
 
-// missing reports whether a source or a chunk file is gone.
+// missing reports whether a source or a chunk file is gone, or was never made.
 func missing(err error) bool {
-	return errors.Is(err, pipeline.ErrSourceGone) || errors.Is(err, fs.ErrNotExist)
+	return errors.Is(err, pipeline.ErrSourceGone) || errors.Is(err, pipeline.ErrPartsMissing) || errors.Is(err, fs.ErrNotExist)
 }
 
 // conversionError is an error of the engine: the file may be to blame.

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -262,6 +263,50 @@ func TestAVideoThatFailsIsNotPlayable(t *testing.T) {
 	b.playable(false)
 	b.Must(b.StorePlan(t.Context(), b.id, servicetest.Plan("240p")))
 	b.playable(false)
+}
+
+// The first piece of the audio is not the audio of the next pass, which is made as a whole.
+func TestAPieceOfAFailedPassIsNotTheAudio(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.Must(b.GiveUpVideo(t.Context(), b.id, video.Failf(video.Corrupt, "It is broken.")))
+	_, err := b.Catalog.RetryResolution(t.Context(), b.By, b.Video(b.id).Resolutions[1].ID)
+	b.Must(err)
+	b.Must(b.StorePlan(t.Context(), b.id, servicetest.Plan("240p")))
+	b.audio(0) // of a worker that slept
+	if parts := pipeline.AudioParts(b.Video(b.id), b.steps()); parts.Done != 0 {
+		t.Errorf("the audio has the parts %+v; want none", parts)
+	}
+}
+
+// An assembly that nobody should have queued does not cut a film short.
+func TestAnAssemblyWantsAllParts(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	files := pipeline.NewFiles(b.Store, b.Blobs)
+	refused := func(missing string) {
+		t.Helper()
+		if _, err := files.OpenChunkFiles(t.Context(), b.Video(b.id), 1); !errors.Is(err, pipeline.ErrPartsMissing) {
+			t.Errorf("without %s: %v", missing, err)
+		}
+	}
+	b.audio(0)
+	b.small(0)
+	b.small(1)
+	b.audio(1)
+	refused("the last chunk")
+	b.small(2)
+	open, err := files.OpenChunkFiles(t.Context(), b.Video(b.id), 1)
+	b.Must(err)
+	open.Close()
+
+	b = newEarly(t)
+	files = pipeline.NewFiles(b.Store, b.Blobs)
+	for chunk := range 3 {
+		b.small(chunk)
+	}
+	b.audio(0)
+	refused("the last piece of the audio")
 }
 
 func TestPiecesOfTheAudio(t *testing.T) {

@@ -28,6 +28,9 @@ func NewFiles(s *store.Store, blobs blob.Store) *Files { return &Files{store: s,
 // verified. It will not come back.
 var ErrSourceGone = errors.New("the uploaded file is gone")
 
+// ErrPartsMissing means that not all parts of a rendition are recorded as made.
+var ErrPartsMissing = errors.New("parts of it are missing")
+
 // FetchSource makes the source available as the local file path.
 //
 // Its key is random and nothing writes to it again, so the size is proof enough. The ETag is not
@@ -100,12 +103,15 @@ func (f *Files) OpenChunkFiles(ctx context.Context, v video.Video, rendition int
 	if err != nil {
 		return nil, err
 	}
-	parts := VideoParts(v, steps, rendition)
+	parts, audio := VideoParts(v, steps, rendition), AudioParts(v, steps)
+	if !parts.All || !audio.All { // nobody enqueues an assembly before, and a film must not end in the middle
+		return nil, fmt.Errorf("assemble rendition %d of %s with %d chunks and %d pieces of the audio: %w", rendition, v.ID, parts.Done, audio.Done, ErrPartsMissing)
+	}
 	c := &ChunkFiles{Frames: parts.Frames}
 	if c.Chunks, err = f.openAll(ctx, parts.Keys); err != nil {
 		return nil, fmt.Errorf("open chunk file: %w", err)
 	}
-	if c.Audio, err = f.openAll(ctx, AudioParts(v, steps).Keys); err != nil {
+	if c.Audio, err = f.openAll(ctx, audio.Keys); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("open audio: %w", err)
 	}

@@ -17,6 +17,9 @@ type result struct {
 	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
 	run    string // tells the files that it has stored from those of another execution; "": there are none
 	made   []int  // the renditions that it was made for; none: it serves every pass
+	// fits reports whether it is what a plan asks for: that of the pass may be another one than that which
+	// it was made for; nil: it fits every plan.
+	fits func(*video.Plan) bool
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
 	record func(ctx context.Context, tx *store.Tx, v video.Video) error
 }

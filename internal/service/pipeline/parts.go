@@ -57,7 +57,11 @@ func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int
 	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
 		return fmt.Errorf("store audio: %w", err)
 	}
-	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: int64(packets), run: run})
+	r := result{frames: int64(packets), run: run}
+	if run != "" { // a piece: the plan of a later pass asks for the whole
+		r.fits = func(p *video.Plan) bool { return p != nil && p.Early != nil && piece < p.AudioPieces() }
+	}
+	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, r)
 }
 
 const (
@@ -102,6 +106,11 @@ func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, task queue.Task, r
 	steps, err := tx.Steps(ctx, task.Video)
 	if err != nil {
 		return false, nil, err
+	}
+	if r.fits != nil {
+		if v, err := tx.Video(ctx, task.Video); err != nil || !r.fits(v.Plan) {
+			return false, nil, err
+		}
 	}
 	open := openRenditions(steps)
 	for _, n := range r.made {
