@@ -71,7 +71,7 @@ const secretsFix = "give workers a database user of their own, and repeat the RE
 
 // warnOfSecrets says which secrets somebody who takes over this worker could read.
 func (p *parts) warnOfSecrets(ctx context.Context, log *slog.Logger) {
-	tables, err := p.store.ReadableSecrets(ctx)
+	tables, err := store.ReadableSecrets(ctx, p.store)
 	if err != nil {
 		log.WarnContext(ctx, "could not ask which tables this worker may read", "err", err)
 	} else if len(tables) > 0 {

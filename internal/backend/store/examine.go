@@ -15,7 +15,7 @@ type Examination struct {
 	Encoding  string
 	MayCreate bool     // tables
 	ReadOnly  bool     // a standby
-	Secrets   []string // tables that the user may read and a worker need not; see Store.ReadableSecrets
+	Secrets   []string // tables that the user may read and a worker need not; see ReadableSecrets
 }
 
 // ExamineSQLite looks at a database file that exists. Nothing is changed.

@@ -13,7 +13,7 @@ const readableSecrets = `
 
 // ReadableSecrets lists the tables with secrets that the database user may read and a
 // worker need not. SQLite has no users.
-func (s *Store) ReadableSecrets(ctx context.Context) ([]string, error) {
+func ReadableSecrets(ctx context.Context, s *Store) ([]string, error) {
 	if s.pool == nil {
 		return nil, nil
 	}

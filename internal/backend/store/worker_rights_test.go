@@ -75,12 +75,12 @@ func TestAWorkerRecordsEvents(t *testing.T) {
 func checkReadableSecrets(t *testing.T, owner, worker *store.Store, address, ofWorker string) {
 	t.Helper()
 	all := []string{"api_key", "signing_key", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
-	got, err := owner.ReadableSecrets(t.Context())
+	got, err := store.ReadableSecrets(t.Context(), owner)
 	e, err2 := store.ExaminePostgres(t.Context(), address)
 	if err != nil || err2 != nil || !slices.Equal(got, all) || !slices.Equal(e.Secrets, all) {
 		t.Errorf("the owner can read %v and %v, %v, %v; want %v", got, e.Secrets, err, err2, all)
 	}
-	got, err = worker.ReadableSecrets(t.Context())
+	got, err = store.ReadableSecrets(t.Context(), worker)
 	e, err2 = store.ExaminePostgres(t.Context(), ofWorker)
 	if err != nil || err2 != nil || len(got)+len(e.Secrets) > 0 {
 		t.Errorf("a worker can read %v and %v, %v, %v; want nothing", got, e.Secrets, err, err2)
