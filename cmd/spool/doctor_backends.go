@@ -66,6 +66,9 @@ func (d *doctor) checkPostgres(ctx context.Context) {
 	default:
 		d.ok("PostgreSQL %s keeps our sessions", e.Version)
 	}
+	if !d.servesRequests() && len(e.Secrets) > 0 {
+		d.warn(secretsFix, "the database user of this worker can read %s", strings.Join(e.Secrets, ", "))
+	}
 	if skew := d.now().Sub(e.Now); skew.Abs() > databaseSkew {
 		d.warn("let both machines set their clocks by NTP", "the clock of this machine and that of the database differ by %s", skew.Abs().Round(time.Second))
 	}

@@ -60,7 +60,23 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, be
 	if err := p.openStorage(ctx, c, log); err != nil {
 		return nil, err
 	}
+	if !c.servesRequests() {
+		p.warnOfSecrets(ctx, log)
+	}
 	return p, p.buildServices(ctx, c, log, o, c.codecChoice(bench))
+}
+
+// secretsFix is what to do about a worker whose database user may read secrets.
+const secretsFix = "give workers a database user of their own, and repeat the REVOKE and GRANT statements of docs/database.md after an upgrade"
+
+// warnOfSecrets says which secrets somebody who takes over this worker could read.
+func (p *parts) warnOfSecrets(ctx context.Context, log *slog.Logger) {
+	tables, err := store.ReadableSecrets(ctx, p.store)
+	if err != nil {
+		log.WarnContext(ctx, "could not ask which tables this worker may read", "err", err)
+	} else if len(tables) > 0 {
+		log.WarnContext(ctx, "the database user of this worker can read secrets, which it does not need: "+secretsFix, "tables", tables)
+	}
 }
 
 // openDatabase opens the store and the queue, which live in one database so

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// origin is a web server with films. Those below /held/ stop in the middle, until somebody asks for the rest.
+// origin is a web server with films. Those below /held/ stop in the middle, and the rest comes when it is released.
 type origin struct {
 	*httptest.Server
-	mu     sync.Mutex
-	ranges []string // that were asked for
+	release chan struct{}
+	mu      sync.Mutex
+	ranges  []string // that were asked for
 }
 
 func newOrigin(t testing.TB, films map[string][]byte) *origin {
-	o := &origin{}
+	o := &origin{release: make(chan struct{})}
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		film, ok := films[r.URL.Path]
 		if !ok {
@@ -33,14 +34,21 @@ func newOrigin(t testing.TB, films map[string][]byte) *origin {
 		o.mu.Lock()
 		o.ranges = append(o.ranges, r.Header.Get("Range"))
 		o.mu.Unlock()
-		if !strings.HasPrefix(r.URL.Path, "/held/") || r.Header.Get("Range") != "" {
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
+		if strings.HasPrefix(r.URL.Path, "/held/") && r.Header.Get("Range") == "" {
+			w.Header().Set("Content-Length", strconv.Itoa(len(film)))
+			_, _ = w.Write(film[:len(film)*2/3])
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
 			return
 		}
-		w.Header().Set("Content-Length", strconv.Itoa(len(film)))
-		_, _ = w.Write(film[:len(film)*2/3])
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+		if strings.HasPrefix(r.URL.Path, "/held/") {
+			select {
+			case <-o.release:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
 	}))
 	t.Cleanup(func() { o.CloseClientConnections(); o.Close() })
 	return o
@@ -136,6 +144,7 @@ func TestAnImportSurvivesAKill(t *testing.T) {
 		return got.ImportProgress != nil && *got.ImportProgress > 0.6 && got.Status == "pending_upload"
 	})
 	s.kill()
+	close(o.release)
 	s.restart()
 	s.waitReady(u)
 	if from := o.last(); !strings.HasPrefix(from, "bytes=") || from == "bytes=0-" {

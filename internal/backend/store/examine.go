@@ -13,8 +13,9 @@ type Examination struct {
 	Version   string
 	Now       time.Time // of the database's clock; zero on SQLite, which has none
 	Encoding  string
-	MayCreate bool // tables
-	ReadOnly  bool // a standby
+	MayCreate bool     // tables
+	ReadOnly  bool     // a standby
+	Secrets   []string // tables that the user may read and a worker need not; see ReadableSecrets
 }
 
 // ExamineSQLite looks at a database file that exists. Nothing is changed.
@@ -47,6 +48,13 @@ func ExaminePostgres(ctx context.Context, address string) (Examination, error) {
 	err = conn.QueryRow(ctx, `SELECT current_setting('server_version'), clock_timestamp(), current_setting('server_encoding'),
 		coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), pg_is_in_recovery()`,
 	).Scan(&e.Version, &e.Now, &e.Encoding, &e.MayCreate, &e.ReadOnly)
+	if err != nil {
+		return Examination{}, diagnose(config.ConnConfig, err)
+	}
+	rows, err := conn.Query(ctx, readableSecrets)
+	if err == nil {
+		e.Secrets, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
 	if err != nil {
 		return Examination{}, diagnose(config.ConnConfig, err)
 	}

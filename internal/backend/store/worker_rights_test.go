@@ -3,6 +3,7 @@ package store_test
 import (
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,9 @@ func TestAWorkerRecordsEvents(t *testing.T) {
 	if _, err := store.WebhooksOf(owner).Insert(ctx, h, "whsec_secret", 20); err != nil {
 		t.Fatal(err)
 	}
-	worker := opened(t, store.OpenPostgres, workerAddress(t, address))
+	ofWorker := workerAddress(t, address)
+	worker := opened(t, store.OpenPostgres, ofWorker)
+	checkReadableSecrets(t, owner, worker, address, ofWorker)
 
 	v := video.Video{ID: "v", Tenant: "t", Status: video.Processing, CreatedAt: noon, UploadExpiresAt: noon}
 	err := worker.InTx(ctx, func(tx *store.Tx) error {
@@ -65,6 +68,22 @@ func TestAWorkerRecordsEvents(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %v; want that a worker may not", statement, err)
 		}
+	}
+}
+
+// checkReadableSecrets wants the owner to be told from a worker, by a process and by the doctor.
+func checkReadableSecrets(t *testing.T, owner, worker *store.Store, address, ofWorker string) {
+	t.Helper()
+	all := []string{"api_key", "signing_key", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
+	got, err := store.ReadableSecrets(t.Context(), owner)
+	e, err2 := store.ExaminePostgres(t.Context(), address)
+	if err != nil || err2 != nil || !slices.Equal(got, all) || !slices.Equal(e.Secrets, all) {
+		t.Errorf("the owner can read %v and %v, %v, %v; want %v", got, e.Secrets, err, err2, all)
+	}
+	got, err = store.ReadableSecrets(t.Context(), worker)
+	e, err2 = store.ExaminePostgres(t.Context(), ofWorker)
+	if err != nil || err2 != nil || len(got)+len(e.Secrets) > 0 {
+		t.Errorf("a worker can read %v and %v, %v, %v; want nothing", got, e.Secrets, err, err2)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestAStoppedFetchGoesOn(t *testing.T) {
 		stop := b.runImports()
 		u := b.fetch(t, o.URL+"/a")
 		wait(t, "the first request", h.begun)
-		v := u.until(t, "on its way", func(v video.Video) bool { return v.ImportProgress > 0.6 })
+		v := u.until(t, "on its way", func(v video.Video) bool { return v.ImportProgress > 0.666 })
 		if v.ImportProgress > 0.7 || v.Status != video.PendingUpload {
 			t.Errorf("two thirds were fetched: the video is %s at %g", v.Status, v.ImportProgress)
 		}

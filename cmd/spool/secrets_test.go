@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+)
+
+// A worker that runs as the owner of the database is told what it could read.
+func TestAWorkerThatCanReadSecrets(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Fresh(t)
+	db, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for role, warns := range map[string]bool{"worker": true, "api": false} {
+		d, found := patient(Config{Role: role, Location: Location{DatabaseURL: address}})
+		d.checkPostgres(t.Context())
+		last := (*found)[len(*found)-1]
+		if got := strings.Contains(last.Text, "webhook_secret") && last.Fix != ""; got != warns {
+			t.Errorf("of role %s, the doctor finds %+v", role, *found)
+		}
+	}
+	var said bytes.Buffer
+	(&parts{store: db}).warnOfSecrets(t.Context(), slog.New(slog.NewTextHandler(&said, nil)))
+	if !strings.Contains(said.String(), "webhook_secret") || !strings.Contains(said.String(), "docs/database.md") {
+		t.Errorf("a worker says %q at its start", said.String())
+	}
+}
