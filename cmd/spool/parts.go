@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -45,11 +46,11 @@ type parts struct {
 
 // openParts opens what the settings name and puts the service on it.
 func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer) (*parts, error) {
-	return c.openPartsAs(ctx, log, o, queue.About{})
+	return c.openPartsAs(ctx, log, o, queue.About{}, nil)
 }
 
-// openPartsAs is openParts for a process that may be a worker.
-func (c *Config) openPartsAs(ctx context.Context, log *slog.Logger, o observer, about queue.About) (_ *parts, err error) {
+// openPartsAs is openParts for a process that may be a worker, and may be traced.
+func (c *Config) openPartsAs(ctx context.Context, log *slog.Logger, o observer, about queue.About, traces *tracing.Tracing) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
@@ -59,6 +60,7 @@ func (c *Config) openPartsAs(ctx context.Context, log *slog.Logger, o observer, 
 	if err := p.openDatabase(ctx, c, log, about); err != nil {
 		return nil, err
 	}
+	p.queue = traces.Queue(p.queue)
 	if err := p.openStorage(ctx, c, log); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,9 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	unseen := slices.DeleteFunc(names, func(name string) bool { return seen[name] || strings.HasSuffix(name, "_info") || strings.HasSuffix(name, "_timestamp_seconds") })
+	unseen := slices.DeleteFunc(names, func(name string) bool {
+		return seen[name] || strings.HasSuffix(name, "_info") || strings.HasSuffix(name, "_timestamp_seconds")
+	})
 	if len(unseen) > 0 {
 		t.Errorf("the dashboard does not show %v", unseen)
 	}
