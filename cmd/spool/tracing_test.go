@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestTracingIsOffUnlessConfigured(t *testing.T) {
 				return map[string]string{otlpEndpoint: tt.variable}[name], true
 			}
 			traces, err := c.openTracing(t.Context(), environ, slog.New(slog.DiscardHandler), metrics.New("test"))
-			defer traces.Close(t.Context())
+			t.Cleanup(func() { traces.Close(context.Background()) }) // nil is fine
 			if (traces != nil) != tt.on || (err != nil) != tt.refused {
 				t.Errorf("tracing: %v, error: %v; want %v and %v", traces != nil, err, tt.on, tt.refused)
 			}
