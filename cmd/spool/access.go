@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -35,6 +36,7 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
 	route, status, took := routeOf(r), cmp.Or(out.status, http.StatusOK), a.now().Sub(start)
 	a.metrics.RequestEnded(route, r.Method, status, took)
+	tracing.Answered(r.Context(), r.Method, route, status)
 	if kind, sent := contentOf(route, r.PathValue("file")); sent {
 		var first time.Duration
 		if out.bytes > 0 && status < http.StatusMultipleChoices {

@@ -40,6 +40,7 @@ type Config struct {
 
 	Listen             string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	AdminListen        string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
+	OTLPEndpoint       string        `name:"otlp-endpoint" placeholder:"URL" help:"OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318. Empty: OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
 	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
 	CDNURL             string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
 	CDNPurgeURL        string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
@@ -125,7 +126,7 @@ func (l *Location) readDatabaseURL() error {
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.adminFaults(), c.tracingFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
 }
 
 func (c *Config) addressFaults() []string {

@@ -35,7 +35,7 @@ func runParts(t *testing.T, options ...func(*Config)) (*running, *parts) {
 	}
 	c.APIKey = edgeKey
 	m := metrics.New("test")
-	p, err := c.openParts(t.Context(), log, m, nil)
+	p, err := c.openParts(t.Context(), log, m, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

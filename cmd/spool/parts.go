@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
@@ -46,8 +47,9 @@ type parts struct {
 	fetched imports.Storage // where the files that are fetched are put together; nil in a worker
 }
 
-// openParts opens what the settings name and puts the service on it. bench is nil where no tasks run.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, bench *workbench) (_ *parts, err error) {
+// openParts opens what the settings name and puts the service on it. bench is nil where no tasks run,
+// traces where nothing is traced.
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, bench *workbench, traces *tracing.Tracing) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
@@ -57,6 +59,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, be
 	if err := p.openDatabase(ctx, c, log, c.about(bench)); err != nil {
 		return nil, err
 	}
+	p.queue = traces.Queue(p.queue)
 	if err := p.openStorage(ctx, c, log); err != nil {
 		return nil, err
 	}

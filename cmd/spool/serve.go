@@ -68,7 +68,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	// Starting may wait long for a database or a storage that does not respond. A signal
 	// ends the process at once then: there is nothing to drain yet.
 	started := context.AfterFunc(stop, func() { p.exit(exitOK) })
-	svc, err := wire(ctx, &c.Config, log, m)
+	svc, err := wireTraced(ctx, &c.Config, p.settings.environ, log, m)
 	started()
 	if err != nil {
 		return c.explainFullDisk(err)

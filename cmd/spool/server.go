@@ -18,15 +18,16 @@ import (
 
 // service is what wire returns: the parts of the program, ready to run.
 type service struct {
-	handler   http.Handler                // API, uploads and playback
-	ready     func(context.Context) error // whether the database and the storage respond
-	follow    func(context.Context)       // feeds event streams; nil: there are none
-	interrupt func()                      // interrupts requests that may take hours and can be resumed; nil: there are none
-	start     func(context.Context) error // begins to take tasks
-	stop      func(context.Context) error // returns running tasks to the queue
-	close     func() error                // after stop: nothing may be used afterwards
-	sandbox   string                      // how ffmpeg is confined
-	firstKey  string                      // the API key that this start made, or ""
+	handler   http.Handler                    // API, uploads and playback
+	ready     func(context.Context) error     // whether the database and the storage respond
+	trace     func(http.Handler) http.Handler // traces requests; nil: they are not traced
+	follow    func(context.Context)           // feeds event streams; nil: there are none
+	interrupt func()                          // interrupts requests that may take hours and can be resumed; nil: there are none
+	start     func(context.Context) error     // begins to take tasks
+	stop      func(context.Context) error     // returns running tasks to the queue
+	close     func() error                    // after stop: nothing may be used afterwards
+	sandbox   string                          // how ffmpeg is confined
+	firstKey  string                          // the API key that this start made, or ""
 }
 
 // server runs a service behind HTTP until it is told to stop.
@@ -54,10 +55,14 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 	probe.HandleFunc("GET /readyz", h.isReady)
 	probe.Handle("GET /metrics", m.Handler(log))
 	logged := &access{next: problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log: log, metrics: m, now: time.Now}
+	traced := http.Handler(logged)
+	if svc.trace != nil {
+		traced = svc.trace(traced)
+	}
 	return &server{
 		service: svc, health: h, probes: probe, log: log, stopTimeouts: t,
 		http: &http.Server{
-			Handler: delivery.Guard(problem.RequestID(log, logged), delivery.Timeouts{}),
+			Handler: delivery.Guard(problem.RequestID(log, traced), delivery.Timeouts{}),
 			// Headers must arrive quickly. There is no limit for a whole request or
 			// response, since videos are large; Guard ends those that make no progress.
 			ReadHeaderTimeout: 10 * time.Second,

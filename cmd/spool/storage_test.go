@@ -50,7 +50,7 @@ func TestETagsOutliveAProcess(t *testing.T) {
 	t.Parallel()
 	c := &Config{Location: Location{DataDir: t.TempDir()}}
 	etag := func(content string) string {
-		p, err := c.openParts(t.Context(), slog.New(slog.DiscardHandler), metrics.New("test"), nil)
+		p, err := c.openParts(t.Context(), slog.New(slog.DiscardHandler), metrics.New("test"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

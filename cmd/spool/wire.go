@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
@@ -29,16 +30,36 @@ import (
 	"github.com/spool-video/spool/internal/worker"
 )
 
+// wireTraced is wire, with traces if they are configured.
+func wireTraced(ctx context.Context, c *Config, environ func(string) (string, bool), log *slog.Logger, m *metrics.Metrics) (*service, error) {
+	traces, err := c.openTracing(ctx, environ, log, m)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := wire(ctx, c, log, m, traces)
+	if err != nil {
+		traces.Close(ctx)
+		return nil, err
+	}
+	closeParts := svc.close
+	svc.close = func() error {
+		traces.Close(context.WithoutCancel(ctx))
+		return closeParts()
+	}
+	svc.trace = traces.Requests
+	return svc, nil
+}
+
 // wire puts the parts together: store, storage, queue, services, and, by role, the HTTP handlers and
 // the worker with its engine.
-func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics) (_ *service, err error) {
+func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, traces *tracing.Tracing) (_ *service, err error) {
 	var bench *workbench // before anything is made: a machine that cannot work says so at once
 	if c.runsTasks() {
 		if bench, err = c.prepareWork(ctx, log, m); err != nil {
 			return nil, err
 		}
 	}
-	p, err := c.openParts(ctx, log, m, bench)
+	p, err := c.openParts(ctx, log, m, bench, traces)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
@@ -19,6 +20,7 @@ const recordTimeout = 10 * time.Second
 // stopped meanwhile: the record is there before the result, so the report of a ready video is
 // complete. A record that cannot be written is lost, and nothing else is.
 func (w *Worker) record(ctx context.Context, t queue.Task, e video.Execution) {
+	tracing.Ran(ctx, e)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := w.Tasks.RecordExecution(ctx, t, e); err != nil {

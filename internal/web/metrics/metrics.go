@@ -37,6 +37,8 @@ type Metrics struct {
 	served   *prometheus.CounterVec
 	videos   *prometheus.CounterVec
 
+	spansDropped prometheus.Counter
+
 	webhookTries    *prometheus.CounterVec
 	webhookDuration prometheus.Histogram
 
@@ -92,7 +94,10 @@ func (m *Metrics) describeRequests() {
 	for _, k := range Contents {
 		m.firstByte.WithLabelValues(string(k)) // shown also while there are none
 	}
-	m.registry.MustRegister(m.requests, m.requestDuration, m.firstByte, m.inFlight)
+	m.spansDropped = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "spool_trace_spans_dropped_total", Help: "Spans of traces that did not reach the collector.",
+	})
+	m.registry.MustRegister(m.requests, m.requestDuration, m.firstByte, m.inFlight, m.spansDropped)
 }
 
 func (m *Metrics) describeTasks() {
@@ -180,6 +185,9 @@ func (m *Metrics) Encoded(length, took time.Duration) {
 		m.encodeSpeed.Observe(length.Seconds() / took.Seconds())
 	}
 }
+
+// SpansDropped counts spans of traces that were not sent.
+func (m *Metrics) SpansDropped(n int) { m.spansDropped.Add(float64(n)) }
 
 // Uploaded counts bytes received at an upload URL.
 func (m *Metrics) Uploaded(bytes int64) { m.uploaded.Add(float64(bytes)) }
