@@ -116,6 +116,8 @@ func TestDeletionsAreTold(t *testing.T) {
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
 	e.wait(t, cdn.OutcomePurged, 3)
 
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	base := "https://cdn.test/v/" + string(v.ID) + "/"
 	for i, want := range []struct {
 		reason cdn.Reason
@@ -154,7 +156,10 @@ func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
 	other := b.Create(video.Draft{IsPublic: true}).Video
 	b.Must(b.DeleteVideo(t.Context(), b.By, other.ID))
 	e.wait(t, cdn.OutcomePurged, 1)
-	if got := e.messages[0].VideoID; got != string(other.ID) {
+	e.mu.Lock()
+	got := e.messages[0].VideoID
+	e.mu.Unlock()
+	if got != string(other.ID) {
 		t.Fatalf("the CDN was told of %s, whose file is there", got)
 	}
 	b.Must(b.Blobs.Delete(t.Context(), key))
@@ -164,7 +169,9 @@ func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
 func TestACDNThatIsDown(t *testing.T) {
 	t.Parallel()
 	b, e, c := newRig(t)
+	e.mu.Lock()
 	e.status = 503
+	e.mu.Unlock()
 	b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
 	e.wait(t, cdn.OutcomeRetry, 2)
 	c.turn(4 * 24 * time.Hour) // for as long it stays so
