@@ -118,7 +118,9 @@ func TestCDN(t *testing.T) {
 	t.Cleanup(api.Close)
 	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"))
 	client, cache := startCDN(t, s)
+	told.mu.Lock()
 	told.apply = forget(t, cache)
+	told.mu.Unlock()
 	v := cdnVideo(t, s)
 	files := []string{v.Resolutions["144p"].VideoURL, v.PosterURL, cdnOrigin + "/v/" + v.ID + "/144p-0.m4s", cdnOrigin + "/v/" + v.ID + "/144p-init.mp4"}
 	playViaCDN(t, client, files)

@@ -67,6 +67,7 @@ type Store struct {
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 
 	now      func() time.Time // of events; nil: this machine's
+	prepared *prepared        // the statements of read; nil on PostgreSQL
 	onEvents func()           // is told after a commit that has recorded events; nil: nobody
 }
 
@@ -133,7 +134,8 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
-	s := &Store{queries: queries{read}, write: write, read: read, searches: searches}
+	statements := newPrepared(read)
+	s := &Store{queries: queries{statements}, write: write, read: read, searches: searches, prepared: statements}
 	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
@@ -239,6 +241,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close closes the database.
 func (s *Store) Close() error {
+	if s.prepared != nil {
+		s.prepared.forget()
+	}
 	err := errors.Join(s.searches.Close(), s.read.Close(), s.write.Close())
 	if s.pool != nil {
 		s.pool.Close()

@@ -77,8 +77,11 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 	if err != nil {
 		return video.Video{}, err
 	}
-	defer tx.Rollback() // there is nothing to commit
-	return queries{tx}.video(ctx, id, columns)
+	reading := s.prepared.reading(tx)
+	v, err := queries{reading}.video(ctx, id, columns)
+	_ = tx.Rollback() // there is nothing to commit
+	reading.learn(ctx)
+	return v, err
 }
 
 // snapshotOptions are those of a read-only transaction that sees one moment of the database.

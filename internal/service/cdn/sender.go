@@ -132,17 +132,22 @@ func (s *Sender) handle(ctx context.Context, p store.Purge) error {
 	}
 	switch {
 	case err == nil:
-		s.count.CDNPurged(OutcomePurged)
-		return s.rows.Done(ctx, p)
+		return s.ended(ctx, p, OutcomePurged)
 	case age > giveUpAfter:
-		s.count.CDNPurged(OutcomeFailed)
 		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.Video, "reason", p.Reason, "tries", p.Tries, "err", err)
-		return s.rows.Done(ctx, p)
+		return s.ended(ctx, p, OutcomeFailed)
 	}
 	s.count.CDNPurged(OutcomeRetry)
 	pause := retryPause(p.Tries)
 	s.log.WarnContext(ctx, "the CDN could not be told what to forget; it is told again", "video", p.Video, "reason", p.Reason, "again", pause.String(), "err", err)
 	return s.rows.Again(ctx, p, s.now().Add(pause), true)
+}
+
+// ended removes a purge that needs no other try.
+func (s *Sender) ended(ctx context.Context, p store.Purge, o Outcome) error {
+	err := s.rows.Done(ctx, p)
+	s.count.CDNPurged(o)
+	return err
 }
 
 // retryPause is the pause after a number of tries: 2 s, 8 s, 32 s, and so on up to an hour.

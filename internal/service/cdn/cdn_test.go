@@ -1,0 +1,183 @@
+package cdn_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/captions"
+	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// edge is a CDN that counts what became of the requests to it.
+type edge struct {
+	mu       sync.Mutex
+	status   int
+	messages []cdn.Message
+	outcomes map[cdn.Outcome]int
+	changed  chan struct{}
+}
+
+func newEdge() *edge {
+	return &edge{status: 200, outcomes: map[cdn.Outcome]int{}, changed: make(chan struct{}, 1000)}
+}
+
+func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m cdn.Message
+	_ = json.NewDecoder(r.Body).Decode(&m) // what is missing is noticed
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.messages = append(e.messages, m)
+	w.WriteHeader(e.status)
+}
+
+func (e *edge) CDNPurged(o cdn.Outcome) {
+	e.mu.Lock()
+	e.outcomes[o]++
+	e.mu.Unlock()
+	e.changed <- struct{}{}
+}
+
+func (e *edge) wait(t *testing.T, o cdn.Outcome, n int) {
+	t.Helper()
+	for end := time.After(2 * time.Minute); ; {
+		e.mu.Lock()
+		got := e.outcomes[o]
+		e.mu.Unlock()
+		if got >= n {
+			return
+		}
+		select {
+		case <-e.changed:
+		case <-end:
+			t.Fatalf("%d times %s, want %d", got, o, n)
+		}
+	}
+}
+
+// clock can be turned.
+type clock struct {
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.by)
+}
+
+func (c *clock) turn(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.by += by
+}
+
+// newRig returns services whose deletions are told to an edge.
+func newRig(t *testing.T) (*servicetest.Rig, *edge, *clock) {
+	t.Helper()
+	e, c := newEdge(), &clock{}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	recorder := cdn.NewRecorder(c.now)
+	b := servicetest.New(t, func(config *servicetest.Config) { config.Purges = recorder })
+	sender := cdn.NewSender(cdn.Config{BaseURL: "https://cdn.test/", PurgeURL: server.URL}, b.Store, b.Blobs, recorder, slog.New(slog.DiscardHandler), e)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { sender.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return b, e, c
+}
+
+func TestDeletionsAreTold(t *testing.T) {
+	t.Parallel()
+	b, e, _ := newRig(t)
+	private := b.Create(video.Draft{}).Video
+	b.Must(b.DeleteVideo(t.Context(), b.By, private.ID)) // no CDN has anything of it
+
+	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p", "240p"}, Thumbnails: []float64{1}}).Video
+	for _, text := range []string{"one", "two"} {
+		_, _, _, err := b.Captions.Put(t.Context(), b.By, v.ID, captions.Upload{Language: "en", Text: []byte("WEBVTT\n\n00:00.000 --> 00:01.000\n" + text + "\n")})
+		b.Must(err)
+	}
+	e.wait(t, cdn.OutcomePurged, 1)
+	b.Must(b.DeleteResolution(t.Context(), b.By, v.Resolutions[0].ID))
+	e.wait(t, cdn.OutcomePurged, 2)
+	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
+	e.wait(t, cdn.OutcomePurged, 3)
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	base := "https://cdn.test/v/" + string(v.ID) + "/"
+	for i, want := range []struct {
+		reason cdn.Reason
+		with   []string
+	}{
+		{cdn.CaptionsRemoved, []string{"master.m3u8"}},
+		{cdn.ResolutionDeleted, []string{"720p.mp4", "720p-0.jpg", "720p.m3u8", "720p-init.mp4", "master.m3u8"}},
+		{cdn.VideoDeleted, []string{"240p.mp4", "240p-0.jpg", "master.m3u8", "manifest.mpd"}},
+	} {
+		m := e.messages[i]
+		if m.Reason != want.reason || m.VideoID != string(v.ID) || !slices.Equal(m.Prefixes, []string{base}) || !slices.Equal(m.Tags, []string{string(v.ID)}) {
+			t.Errorf("message %d is %+v", i, m)
+		}
+		for _, file := range want.with {
+			if !slices.Contains(m.URLs, base+file) {
+				t.Errorf("message %d lacks %s: %v", i, file, m.URLs)
+			}
+		}
+	}
+	if !slices.ContainsFunc(e.messages[0].URLs, func(u string) bool { return strings.HasPrefix(u, base+"captions-en-") }) {
+		t.Errorf("the replaced captions are not named: %v", e.messages[0].URLs)
+	}
+}
+
+// A CDN that is told too early fetches the file again.
+func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
+	t.Parallel()
+	b, e, c := newRig(t)
+	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p"}}).Video
+	key := "public/" + string(v.ID) + "/720p.mp4"
+	_, err := b.Blobs.Put(t.Context(), key, strings.NewReader("film"))
+	b.Must(err)
+	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		return cdn.NewRecorder(c.now).Video(t.Context(), tx, v.ID)
+	}))
+	other := b.Create(video.Draft{IsPublic: true}).Video
+	b.Must(b.DeleteVideo(t.Context(), b.By, other.ID))
+	e.wait(t, cdn.OutcomePurged, 1)
+	e.mu.Lock()
+	got := e.messages[0].VideoID
+	e.mu.Unlock()
+	if got != string(other.ID) {
+		t.Fatalf("the CDN was told of %s, whose file is there", got)
+	}
+	b.Must(b.Blobs.Delete(t.Context(), key))
+	e.wait(t, cdn.OutcomePurged, 2)
+}
+
+func TestACDNThatIsDown(t *testing.T) {
+	t.Parallel()
+	b, e, c := newRig(t)
+	e.mu.Lock()
+	e.status = 503
+	e.mu.Unlock()
+	b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
+	e.wait(t, cdn.OutcomeRetry, 2)
+	c.turn(4 * 24 * time.Hour) // for as long it stays so
+	e.wait(t, cdn.OutcomeFailed, 1)
+	left, err := store.PurgesOf(b.Store).Claim(t.Context(), 10, "test", c.now().Add(time.Hour), c.now())
+	if err != nil || len(left) != 0 {
+		t.Errorf("left after giving up: %+v, %v", left, err)
+	}
+}
