@@ -28,6 +28,25 @@ type growingVideo struct {
 // growing returns a video that can be played while it is encoded; nil if it is none. It asks the
 // database: what is there of a video, no name of an object tells.
 func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
+	growth, err := store.GrowthOf(ctx, p.store, id)
+	if video.KindOf(err) == video.NotFound || err == nil && growth.Deleted {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if g := p.pieces.known(id, growth, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
+		return g, nil
+	}
+	g, err := p.readGrowing(ctx, area, id)
+	if err == nil && g != nil {
+		g.cache.remember(g, growth, p.now())
+	}
+	return g, err
+}
+
+// readGrowing reads all that the database knows of such a video.
+func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
 	v, err := p.store.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound {
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -70,6 +71,40 @@ type growingCache struct {
 	pieces map[string]*pieceRead
 	tracks map[string]joined
 	size   int64
+
+	last   *growingVideo // as it was read at a time when the database told this growth
+	growth store.Growth
+	readAt time.Time
+}
+
+// maxKnown is how long what was read of a video is used while its growth is the same. A segment of a long
+// film would otherwise cost a plan of hundreds of chunks, and as many steps.
+const maxKnown = time.Second
+
+// remember keeps what was read of a video after its growth was.
+func (c *growingCache) remember(g *growingVideo, growth store.Growth, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.growth, c.readAt = g, growth, now
+}
+
+// known returns a video as it was read less than a moment ago, if nothing has changed since.
+func (c *pieceCaches) known(id video.ID, growth store.Growth, now time.Time) *growingVideo {
+	c.mu.Lock()
+	g := c.all[id]
+	if g != nil {
+		g.used = time.Now()
+	}
+	c.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.growth != growth || now.Sub(g.readAt).Abs() >= maxKnown {
+		return nil
+	}
+	return g.last
 }
 
 func newGrowingCache() *growingCache {

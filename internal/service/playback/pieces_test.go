@@ -13,9 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/video"
 )
 
 func manyKeys() []string {
@@ -136,4 +139,30 @@ func TestAnOlderRequestDoesNotShortenATrack(t *testing.T) {
 	join(false, "c") // of another pass
 	join(false, "c")
 	want(5)
+}
+
+// What was read of a video is used for a moment, and not at all once anything of it has changed.
+func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
+	t.Parallel()
+	var all pieceCaches
+	now, growth := time.Now(), store.Growth{Status: video.Processing, Done: 3}
+	if all.known("a", growth, now) != nil || len(all.all) != 0 {
+		t.Error("a video that nobody read is known")
+	}
+	g := &growingVideo{}
+	all.of("a").remember(g, growth, now)
+	later := growth
+	later.Done++
+	for _, tt := range []struct {
+		name   string
+		growth store.Growth
+		after  time.Duration
+		want   *growingVideo
+	}{
+		{"at once", growth, 0, g}, {"soon", growth, 900 * time.Millisecond, g}, {"later", growth, time.Second, nil}, {"with one more part", later, 0, nil},
+	} {
+		if got := all.known("a", tt.growth, now.Add(tt.after)); got != tt.want {
+			t.Errorf("%s: known is %v; want %v", tt.name, got, tt.want)
+		}
+	}
 }

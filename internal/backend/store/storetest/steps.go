@@ -20,6 +20,7 @@ func stepTests() []test {
 		{"faults are counted for each step", faultsAreCounted},
 		{"a step needs its video", stepNeedsItsVideo},
 		{"dropped steps are gone", stepsAreDropped},
+		{"growth changes with what is done and what is deleted", growthChanges},
 	}
 }
 
@@ -132,6 +133,39 @@ func progressIsWanted(t *testing.T, st *store.Store) {
 
 	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
 	progress(t, st, id, "encode", 1, 0.5, false)
+}
+
+func growthChanges(t *testing.T, st *store.Store) {
+	id := planned(t, st, encodeSteps(2)...)
+	read := func() store.Growth {
+		t.Helper()
+		g, err := store.GrowthOf(t.Context(), st, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	before := read()
+	progress(t, st, id, "encode", 0, 0.5, true)
+	if again := read(); again != before || before.Steps != 2 || before.Done != 0 || before.Resolutions == 0 {
+		t.Errorf("the growth is %+v, and was %+v", again, before)
+	}
+	finish(t, st, id, 0, 720, true)
+	if g := read(); g.Done != 1 {
+		t.Errorf("with a step done, the growth is %+v", g)
+	}
+	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(t.Context(), id, store.Findings{Playable: noon}) })
+	if g := read(); g.PlayableAt != noon.UnixMilli() {
+		t.Errorf("since it is playable, the growth is %+v", g)
+	}
+	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), id, noon) })
+	if g := read(); !g.Deleted {
+		t.Errorf("of a deleted video, the growth is %+v", g)
+	}
+	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
+	if _, err := store.GrowthOf(t.Context(), st, id); video.KindOf(err) != video.NotFound {
+		t.Errorf("of no video, the growth is %v", err)
+	}
 }
 
 func faultsAreCounted(t *testing.T, st *store.Store) {
