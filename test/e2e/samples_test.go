@@ -194,6 +194,8 @@ func (r *reader) run(s handbook.Sample) {
 		r.runHTML(s)
 		return
 	case "toml": // TestSettingsOfTheHandbook in cmd/spool
+	case "nginx", "yaml":
+		wantWhole(r.t, s)
 	default:
 		r.t.Errorf("%s is %q, which nobody runs. Say why with <!-- sample: skip: … -->", s, s.Language)
 	}
@@ -241,6 +243,17 @@ func wantJSON(t testing.TB, s handbook.Sample) {
 	var any any
 	if err := json.Unmarshal([]byte(text), &any); err != nil {
 		t.Errorf("%s is no JSON: %v", s, err)
+	}
+}
+
+// wantWhole wants settings of other programs, which need not be installed, to have no brace too many.
+func wantWhole(t testing.TB, s handbook.Sample) {
+	t.Helper()
+	for _, pair := range []string{"{}", "[]", `""`} {
+		opened, closed := strings.Count(s.Text, pair[:1]), strings.Count(s.Text, pair[1:])
+		if opened != closed || pair[0] == pair[1] && opened%2 != 0 {
+			t.Errorf("%s has %d %c and %d %c", s, opened, pair[0], closed, pair[1])
+		}
 	}
 }
 
