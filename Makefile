@@ -110,10 +110,11 @@ abuse: deps ## Attack the built program as hostile clients would, and measure wh
 
 bench: deps-test ## Measure the engine against the limit, delivery against nginx and searches in a million videos (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/encode -report $(CURDIR)/docs/benchmarks.md
+	$(GO) test -run '^$$' -bench Codecs -benchtime 1x -timeout 2h ./internal/engine/encode
 	$(GO) test -run '^$$' -bench ShortClip -benchtime 10x ./test/e2e -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench Delivery -benchtime 1x -timeout 1h ./test/e2e -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench Search -benchtime 1x -timeout 2h ./test/scale -report $(CURDIR)/docs/benchmarks.md
-	$(GO) test -run '^$$' -bench . -skip 'Engine|ShortClip|Delivery|Search' -benchmem ./...
+	$(GO) test -run '^$$' -bench . -skip 'Engine|Codecs|ShortClip|Delivery|Search' -benchmem ./...
 
 fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
 	GO='$(GO)' scripts/fuzz.sh

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,10 +42,10 @@ func (d *doctor) checkFFmpeg(ctx context.Context) {
 	}
 	// Opening the engine makes a trial of the encoder.
 	if _, err := d.openEngine(ctx, nil, d.log); err != nil {
-		d.fail("set codec and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
+		d.fail("set codec, codecs and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
 		return
 	}
-	d.ok("%s %s encodes %s", program, r.Version(), d.Codec)
+	d.ok("%s %s encodes %s", program, r.Version(), strings.Join(slices.Compact(append([]string{d.Codec}, d.Codecs...)), ", "))
 }
 
 func (d *doctor) checkSandbox(ctx context.Context) {

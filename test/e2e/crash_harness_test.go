@@ -82,6 +82,11 @@ func (s *server) wantedFiles(live []upload) []string {
 			for _, address := range append(r.ThumbnailImageURLs, r.VideoURL) {
 				all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(address))
 			}
+			for _, v := range r.Variants {
+				if v.Codec != "h264" && v.Status == "ready" {
+					all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(v.VideoURL))
+				}
+			}
 		}
 	}
 	slices.Sort(all)

@@ -84,7 +84,7 @@ func BenchmarkEngine(b *testing.B) {
 // median round counts. The two that lie closest together run twice, around the
 // others: a machine that slows down evenly does not favour either.
 func (r *report) measure(b *testing.B, name, source string) {
-	e := newBench(b, r.tools, source)
+	e := newBench(b, r.tools, source, sixNames)
 	var rounds []round
 	for n := range *benchRounds {
 		var t round
@@ -131,6 +131,7 @@ type bench struct {
 	*testing.B
 	tools  *engine
 	job    ffmpeg.Job
+	names  []video.Name
 	plan   *video.Plan
 	memory int64    // of the largest child of the way that runs
 	films  []string // what Spool made last
@@ -138,13 +139,13 @@ type bench struct {
 
 // newBench cuts the beginning off a video and stores its frames at each
 // resolution uncompressed, through the very filters of Spool.
-func newBench(b *testing.B, tools *engine, source string) *bench {
-	e := &bench{B: b, tools: tools}
+func newBench(b *testing.B, tools *engine, source string, names []video.Name) *bench {
+	e := &bench{B: b, tools: tools, names: names}
 	dir := b.TempDir()
 	e.job = ffmpeg.Job{Source: filepath.Join(dir, "source.mkv"), OutDir: dir, Ran: func(r video.Execution) { e.memory = max(e.memory, r.Memory) }}
 	e.ffmpeg("-i", source, "-t", strconv.Itoa(*benchSeconds), "-map", "0", "-c", "copy", e.job.Source)
 	var err error
-	e.plan, err = tools.Inspect(b.Context(), e.job, plan.Request{Names: sixNames})
+	e.plan, err = tools.Inspect(b.Context(), e.job, plan.Request{Names: e.names})
 	e.check(err)
 	args := []string{"-copyts", "-i", e.job.Source, "-filter_complex", graph(e.plan, chunkFilters(e.plan, 0), toVideo)}
 	for i := range e.plan.Renditions {
@@ -182,7 +183,7 @@ func processorTime(b *testing.B) time.Duration {
 // encodes frames and audio, and assembles the files that people play.
 func (e *bench) spool() {
 	ctx := e.Context()
-	plan, err := e.tools.Inspect(ctx, e.job, plan.Request{Names: sixNames})
+	plan, err := e.tools.Inspect(ctx, e.job, plan.Request{Names: e.names})
 	e.check(err)
 	pieces := make([][]string, len(plan.Renditions))
 	job := e.job

@@ -33,6 +33,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich := newVideo("4k", "144p")
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
+	rich.Codecs = []video.Codec{video.AV1}
 	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
 	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
 	hollow := newVideo()
@@ -73,6 +74,9 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		}
 		if err := tx.SetFindings(ctx, v.ID, store.Findings{Warnings: v.Warnings, Playable: noon}); err != nil {
 			return err
+		}
+		r.Variants = []video.Variant{
+			{Codec: video.AV1, Status: video.Ready, SizeBytes: 1 << 40, Bitrate: 7}, {Codec: "vvc", Status: video.Fail, Failure: video.Failf(video.LimitTime, "No.")},
 		}
 		return tx.SetOutput(ctx, *r)
 	})
