@@ -45,7 +45,7 @@ func (c *Client) sendBody(ctx context.Context, t *upload, offset int64, build fu
 			err = errStalled
 		}
 		cancel(nil)
-		return nil, plain(cmpError(body.failure(), err))
+		return nil, withoutURL(cmpError(body.failure(), err))
 	}
 	res.Body = &cancelling{res.Body, cancel}
 	return res, nil

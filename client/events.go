@@ -46,7 +46,7 @@ func (c *Client) readStream(ctx context.Context, id string, seen func(Video) boo
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return false, 0, causeOf(ctx, plain(err))
+		return false, 0, causeOf(ctx, withoutURL(err))
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -64,7 +64,7 @@ func (c *Client) readStream(ctx context.Context, id string, seen func(Video) boo
 		}
 		events++
 		kept.Stop()
-		if done, err := heed(kind, data, seen); done || err != nil {
+		if done, err := passEvent(kind, data, seen); done || err != nil {
 			return done, events, err
 		}
 	}
@@ -78,8 +78,8 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// heed passes an event on.
-func heed(kind string, data []byte, seen func(Video) bool) (done bool, err error) {
+// passEvent passes an event on.
+func passEvent(kind string, data []byte, seen func(Video) bool) (done bool, err error) {
 	switch kind {
 	case "deleted":
 		return false, errDeleted

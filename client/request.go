@@ -60,7 +60,7 @@ func (c *Client) try(ctx context.Context, in call, out any) (http.Header, error)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutURL(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
@@ -127,8 +127,8 @@ func send[T any](ctx context.Context, c *Client, request call, in any) (T, error
 	return out, err
 }
 
-// plain takes the URL out of an error of http.Client: those of uploads are secrets.
-func plain(err error) error {
+// withoutURL takes the URL out of an error of http.Client: those of uploads are secrets.
+func withoutURL(err error) error {
 	e, ok := errors.AsType[*url.Error](err)
 	if !ok {
 		return err

@@ -18,7 +18,7 @@ func (c *Client) sendResumable(ctx context.Context, t *upload) error {
 		offset, err := c.begin(ctx, t, begun)
 		if err == nil {
 			begun = true
-			t.told(offset)
+			t.reportProgress(offset)
 			if offset > best { // what failed before did not fail in vain
 				best = offset
 				r.progress()
@@ -44,8 +44,8 @@ func (c *Client) sendResumable(ctx context.Context, t *upload) error {
 	}
 }
 
-// told reports the progress that the server knows of.
-func (t *upload) told(offset int64) {
+// reportProgress reports the progress that the server knows of.
+func (t *upload) reportProgress(offset int64) {
 	if t.options.Progress != nil {
 		t.options.Progress(offset, t.size)
 	}
@@ -122,7 +122,7 @@ func (c *Client) tus(ctx context.Context, t *upload, method string, header http.
 	req.Header.Set("User-Agent", c.userAgent)
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutURL(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {

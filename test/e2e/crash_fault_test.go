@@ -124,6 +124,6 @@ func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
 	if n := g.runs(); n != tries {
 		t.Errorf("the encoder ran %d times; want %d", n, tries)
 	}
-	s.wantNoChildren(time.Second)
+	s.wantNoChildren(10 * time.Second)
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }

@@ -39,7 +39,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 				t.Fatal("the task has no process")
 			}
 			s.kill()
-			s.wantNoChildren(time.Second)
+			s.wantNoChildren(10 * time.Second)
 
 			g.open()
 			began := time.Now()
@@ -122,7 +122,7 @@ func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
 	if took > grace {
 		t.Errorf("the stop took %s, longer than the grace time of %s", took, grace)
 	}
-	s.wantNoChildren(time.Second)
+	s.wantNoChildren(10 * time.Second)
 	g.open()
 	s.restart()
 	s.wantVideo(s.waitReady(u), longFrames)

@@ -100,7 +100,7 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("the server ended with %v; want a death at %s", state, point)
 	}
-	s.wantNoChildren(time.Second)
+	s.wantNoChildren(10 * time.Second)
 
 	s.restart(withEnv("SPOOL_CRASH_AT", ""))
 	u = s.moved(u)

@@ -43,7 +43,7 @@ func TestRandomKills(t *testing.T) {
 		time.Sleep(shortestLife + time.Duration(chance.Int64N(int64(longestLife-shortestLife))))
 		s.kill()
 		served.Wait()
-		s.wantNoChildren(time.Second)
+		s.wantNoChildren(10 * time.Second)
 	}
 	s.launch()
 	s.waitReadyz()

@@ -231,7 +231,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 	s.waitReady(u)
 	s.until("measuring to begin", readyTimeout, func() bool { return g.runs() == 1 })
 	s.kill()
-	s.wantNoChildren(time.Second)
+	s.wantNoChildren(10 * time.Second)
 	g.open()
 	s.restart()
 	r := s.waitMeasured(u.ID)

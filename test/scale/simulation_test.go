@@ -106,8 +106,9 @@ func (w *world) check(death bool) {
 	}
 	w.Logf("%d tasks of the dead machine ran again, after %s", len(w.rerun), spread(w.rerun))
 	// The turns come back at once, after those of tenants that run less; which of its
-	// tasks a tenant runs in them is another matter.
-	if first, limit := slices.Min(w.rerun), foundAfter+10*time.Second; first > limit {
+	// tasks a tenant runs in them is another matter, and left to chance. At the end of
+	// its queue the first would wait for minutes.
+	if first, limit := slices.Min(w.rerun), foundAfter+40*time.Second; first > limit {
 		w.Errorf("the first of them waited %v for another worker, want at most %v", first, limit)
 	}
 }

@@ -83,6 +83,8 @@ func TestAudioStaysWithTheVideo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leaveToLong(t, tt.name, "in QuickTime without compression", "in a transport stream that begins a day late", "in Windows Media",
+				"in Ogg", "in MXF")
 			path := filepath.Join(t.TempDir(), tt.file)
 			args := []string{"-v", "error", "-nostdin"}
 			args = append(append(args, tt.video...), "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2")

@@ -15,7 +15,6 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/test/need"
 )
 
 // TestChunksMakeTheSameVideo cuts videos into chunk files and compares every frame
@@ -44,9 +43,7 @@ func TestChunksMakeTheSameVideo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if tt.name == "open groups in Matroska" {
-				need.TimeFor(t, "open groups in MP4 and an odd rate in Matroska stand for it")
-			}
+			leaveToLong(t, tt.name, "open groups in Matroska")
 			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)
 			one, _ := encodeClip(t, whole, source)
 			if len(one.pieces) != 1 {

@@ -15,7 +15,6 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/test/need"
 )
 
 const picture = "testsrc2=s=320x180:r=25:d=2"
@@ -54,11 +53,6 @@ var clipCases = []struct {
 	{"more than sixty frames a second are too many", "a.mp4", "testsrc2=s=320x180:r=120:d=2", nil, 320, 180, func(p *video.Plan) bool { return p.LimitRate == 60 }, ""},
 }
 
-// longClips are cases for which others stand in a usual run: a quarter turn, a profile with
-// ten bits, and HDR of the other kind.
-var longClips = []string{"turned by a half it is shown upright", "turned by three quarters it is shown upright",
-	"ten bits become eight", "HLG is tone-mapped"}
-
 func rotated(by int) func(*video.Plan) bool {
 	return func(p *video.Plan) bool { return p.Input.Rotation == by }
 }
@@ -70,9 +64,8 @@ func TestClips(t *testing.T) {
 	for _, tt := range clipCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if slices.Contains(longClips, tt.name) {
-				need.TimeFor(t, "another case stands for it")
-			}
+			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
+				"ten bits become eight", "HLG is tone-mapped")
 			args := append([]string{"-map", "0:v", "-map", "1:a", "-shortest"}, tt.args...)
 			source := enginetest.Clip(t, tt.file, tt.picture, args...)
 			job := enginetest.NewJob(t, source)

@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/need"
 )
 
 func newEngine(t testing.TB) *engine {
@@ -37,6 +38,14 @@ var proven struct {
 	sync.Mutex
 	run     *ffmpeg.Runner
 	encoder *Encoder
+}
+
+// leaveToLong skips a case in a usual run if it is one of those for which others stand.
+func leaveToLong(t *testing.T, name string, rare ...string) {
+	t.Helper()
+	if slices.Contains(rare, name) {
+		need.TimeFor(t, "other cases stand for it")
+	}
 }
 
 // probed is what ffprobe sees in a file that we made.

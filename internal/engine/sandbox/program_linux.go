@@ -24,7 +24,7 @@ func inspect(path string) (program, error) {
 	}
 	file, err := elf.Open(path)
 	if err != nil {
-		return program{}, unfit(path, err)
+		return program{}, unfitError(path, err)
 	}
 	defer file.Close()
 	p := program{Path: path}
@@ -42,9 +42,9 @@ func inspect(path string) (program, error) {
 	return p, nil
 }
 
-// unfit says why a program cannot run in the sandbox. One that starts another is of no use there: starting
+// unfitError says why a program cannot run in the sandbox. One that starts another is of no use there: starting
 // programs is what the sandbox forbids.
-func unfit(path string, err error) error {
+func unfitError(path string, err error) error {
 	var magic [2]byte
 	if f, openErr := os.Open(path); openErr == nil {
 		_, _ = io.ReadFull(f, magic[:]) // a shorter file is no script

@@ -28,14 +28,14 @@ func clean(line string, subrip bool) string {
 	for line != "" {
 		open := strings.IndexByte(line, '<')
 		if open < 0 {
-			b.WriteString(plain(line, subrip))
+			b.WriteString(escapeText(line, subrip))
 			break
 		}
-		b.WriteString(plain(line[:open], subrip))
+		b.WriteString(escapeText(line[:open], subrip))
 		line = line[open+1:]
 		end := tagEnd(line, subrip)
 		if end < 0 { // then none of the other characters < begins a tag either
-			b.WriteString(plain("<"+line, subrip))
+			b.WriteString(escapeText("<"+line, subrip))
 			break
 		}
 		tag := line[:end]
@@ -65,8 +65,8 @@ func tagEnd(line string, subrip bool) int {
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// plain escapes text without tags. Only WebVTT has entities.
-func plain(s string, subrip bool) string {
+// escapeText escapes text without tags. Only WebVTT has entities.
+func escapeText(s string, subrip bool) string {
 	if !subrip {
 		s = withoutControls(html.UnescapeString(s))
 	}

@@ -24,11 +24,11 @@ type call struct {
 	release func() // of the slot that it holds; nil: none
 }
 
-// hold keeps a slot until the response is encoded. A client that reads slowly does not keep it.
-func (c *call) hold(release func()) { c.release = release }
+// holdSlot keeps a slot until the response is encoded. A client that reads slowly does not keep it.
+func (c *call) holdSlot(release func()) { c.release = release }
 
-// letGo releases the slot, if there is one.
-func (c *call) letGo() {
+// releaseSlot releases the slot, if there is one.
+func (c *call) releaseSlot() {
 	if c.release != nil {
 		c.release()
 		c.release = nil
@@ -45,7 +45,7 @@ type encodedWriter struct {
 func (w encodedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w encodedWriter) Write(b []byte) (int, error) {
-	w.call.letGo()
+	w.call.releaseSlot()
 	return w.ResponseWriter.Write(b)
 }
 
@@ -76,7 +76,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, c))
 	inner.Header.Del("Accept") // there is only one format, and huma would reject some values
 	defer func() { r.Pattern = inner.Pattern }()
-	defer c.letGo()
+	defer c.releaseSlot()
 	a.routes.ServeHTTP(encodedWriter{w, c}, inner)
 }
 

@@ -119,7 +119,7 @@ func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, err
 		return catalog.Page{}, err
 	}
 	began := time.Now()
-	c.hold(func() { releaseRested(release, time.Since(began)) })
+	c.holdSlot(func() { releaseRested(release, time.Since(began)) })
 	return a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 }
 

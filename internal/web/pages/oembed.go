@@ -40,7 +40,7 @@ func cardOf(info catalog.PlaybackInfo, base string) card {
 		Watch: info.URLs.Watch, Embed: info.URLs.Embed, OEmbed: base + "/oembed?format=json&url=" + url.QueryEscape(info.URLs.Watch),
 		Image: state.Poster, Video: state.MP4, Width: s.width, Height: s.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
 		ImageWidth: image.width, ImageHeight: image.height,
-		Code: responsiveCode(info.URLs.Embed, info.Video.Title, s), Description: facts(info),
+		Code: responsiveCode(info.URLs.Embed, info.Video.Title, s), Description: detailLine(info),
 	}
 }
 

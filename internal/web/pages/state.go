@@ -53,7 +53,7 @@ func stateOf(info catalog.PlaybackInfo) state {
 	}
 	size := sizeOf(info)
 	s.Tall = size.height > size.width
-	s.Facts = facts(info)
+	s.Facts = detailLine(info)
 	if !s.Playable {
 		s.Heading, s.Message, s.Failed = inWords(v)
 	}
@@ -123,8 +123,8 @@ func (s size) within(width, height int) size {
 	return size{max(1, int(float64(s.width)*scale+0.5)), max(1, int(float64(s.height)*scale+0.5))}
 }
 
-// facts is the line below the title.
-func facts(info catalog.PlaybackInfo) string {
+// detailLine is the line below the title.
+func detailLine(info catalog.PlaybackInfo) string {
 	var all []string
 	if d := info.Video.Duration; d > 0 {
 		all = append(all, clock(d))

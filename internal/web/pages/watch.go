@@ -39,7 +39,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 
 // embedPrivate answers GET /embed/{token}/{id}.
 func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
-	base, id, err := p.asked(r)
+	base, id, err := p.requestedVideo(r)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
 
 // public returns the public video that a request asks for.
 func (p *pages) public(r *http.Request) (catalog.PlaybackInfo, error) {
-	base, id, err := p.asked(r)
+	base, id, err := p.requestedVideo(r)
 	if err != nil {
 		return catalog.PlaybackInfo{}, err
 	}
 	return p.catalog.Watch(r.Context(), id, base)
 }
 
-func (p *pages) asked(r *http.Request) (base string, id video.ID, err error) {
+func (p *pages) requestedVideo(r *http.Request) (base string, id video.ID, err error) {
 	if base, err = p.Base(r); err != nil {
 		return "", "", err
 	}
