@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 release test-release test-deb test-upgrade lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ test: deps-test ## Check and test everything, as the continuous integration does
 test-quick: ## Run the tests that take seconds, for the inner loop
 	$(RUN) quick
 
-test-long: deps-test ## Run what takes long beside that: every fault of a fleet, large frames, slow bombs, a simulated fleet, MinIO
+test-long: deps-test ## Run what takes long beside that: every fault of a fleet, all end-to-end tests on both back ends, large frames, slow bombs, a simulated fleet, MinIO
 	@scripts/install-s3.sh minio
 	$(RUN) long
 
@@ -69,6 +69,22 @@ test-arm64: deps-arm64 ## Build for arm64; run the program and the tests that ne
 	$(arm64) vet ./internal/engine/sandbox
 	$(arm64) test -trimpath -count=1 -exec '$(qemu)' -run 'Filter' -v ./internal/engine/sandbox
 	$(arm64) test -trimpath -count=1 -exec '$(qemu)' ./internal/video ./internal/service/objects ./internal/service/auth/sign ./internal/engine/plan
+
+# The time of the last commit is the time of every file: so everybody makes the same bytes.
+EPOCH   ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1)
+TARGETS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
+release: ## Make what is published: archives, Debian packages, bills of materials, checksums (bin/release)
+	$(GO) run -C tools/release . -root $(CURDIR) -out $(CURDIR)/bin/release -version $(VERSION) -epoch $(EPOCH) -targets $(TARGETS)
+
+test-release: ## Make a release twice, in two folders with two caches, and want the same bytes
+	GO='$(GO)' scripts/test-release.sh $(VERSION) $(EPOCH) $(TARGETS)
+
+test-deb: ## Install the Debian package of bin/release with dpkg, in a copy of this machine (root; make release first)
+	scripts/test-deb.sh
+
+test-upgrade: deps-test ## Upgrade from an older version with data of every kind, on SQLite and on PostgreSQL and S3
+	SPOOL_TEST_UPGRADE=1 $(GO) test -count=1 -timeout 30m -v -run TestUpgrade ./test/e2e
+	SPOOL_TEST_UPGRADE=1 SPOOL_TEST_BACKEND=fleet $(GO) test -count=1 -timeout 30m -v -run TestUpgrade ./test/e2e
 
 lint: ## Check formatting, go vet, staticcheck, import rules and sizes
 	$(RUN) lint

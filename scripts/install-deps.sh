@@ -4,7 +4,7 @@
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
 #                          for the race detector, a browser for the pages,
 #                          PostgreSQL, another clock and a pooler for it, an
-#                          S3 server, and systemd's check of units
+#                          S3 server, systemd's check of units, and nginx
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
 #   install-deps.sh container  what the test of the containers needs: podman,
@@ -28,6 +28,10 @@ pooler() {
 	[ -x /usr/sbin/pgbouncer ] || missing pgbouncer pgbouncer
 }
 
+nginx() {
+	[ -x /usr/sbin/nginx ] || missing nginx nginx-light
+}
+
 # A library that is loaded before others has no program of its own.
 faketime() {
 	ls /usr/lib*/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1 2>/dev/null | grep -q . || printf 'libfaketime '
@@ -36,8 +40,8 @@ faketime() {
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)" ;;
-cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres)" ;;
+test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)$(nginx)" ;;
+cluster) packages="$packages$(missing curl curl)$(nginx)$(postgres)" ;;
 container) packages="$packages$(missing curl curl)$(missing podman podman)$(missing buildah buildah)$(missing runc runc)$(missing mmdebstrap mmdebstrap)" ;;
 arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)

@@ -44,7 +44,11 @@ func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
 		}
 		a.metrics.Served(kind, out.bytes, first)
 	}
-	a.log.Log(r.Context(), levelOf(route, status), "request",
+	level := levelOf(route, status)
+	if !a.log.Enabled(r.Context(), level) {
+		return
+	}
+	a.log.Log(r.Context(), level, "request",
 		"method", r.Method, "route", route, "status", status, "bytes", out.bytes,
 		"duration", took.Round(time.Microsecond).String(), "request", problem.ID(r.Context()))
 }

@@ -25,6 +25,9 @@ type cli struct {
 	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
 	Tenants     tenantsCommand     `cmd:"" help:"List tenants and set their limits."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
+	Backup      backupCommand      `cmd:"" help:"Write the database and all videos into a file or a folder, while the service runs."`
+	Restore     restoreCommand     `cmd:"" help:"Make a service again from a backup."`
+	Migrate     migrateCommand     `cmd:"" help:"Move to another database and storage."`
 	Doctor      doctorCommand      `cmd:"" help:"Look for what would keep the service from working, and say what to do."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes commands in a shell."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,11 +42,16 @@ type Config struct {
 	AdminListen        string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
 	OTLPEndpoint       string        `name:"otlp-endpoint" placeholder:"URL" help:"OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318. Empty: OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
 	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	CDNURL             string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
+	CDNPurgeURL        string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
+	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
 	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
 	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
 	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
 	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
 	UploadConcurrency  int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	MaxImports         int           `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
 	APIKey             string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
 	APIKeyFile         string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
 	StorageURL         string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
@@ -73,6 +77,7 @@ type Config struct {
 	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
 	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg stands back for other processes, Spool's server among them, when all cores are busy: 0 (not at all) to 19."`
 	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
 	FFmpeg             string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe            string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
@@ -130,12 +135,10 @@ func (c *Config) addressFaults() []string {
 	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		faults = append(faults, fmt.Sprintf("listen is %q: the port must be a number from 0 to 65535.", c.Listen))
 	}
-	if c.BaseURL != "" {
-		u, err := url.Parse(c.BaseURL)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
-		}
+	if c.BaseURL != "" && !isBase(c.BaseURL) {
+		faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
 	}
+	faults = append(faults, c.cdnFaults()...)
 	if _, err := outbound.NewGuard(c.OutboundAllow...); err != nil {
 		faults = append(faults, fmt.Sprintf("outbound_allow: %v.", err))
 	}
@@ -217,7 +220,9 @@ func (c *Config) rangeFaults() []string {
 	duration("drain", c.Drain, 0, c.Grace/2)
 	number("workers", c.Workers, 1024)
 	number("threads", c.Threads, 256)
+	number("ffmpeg_nice", c.FFmpegNice, 19)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
+	number("max_imports", c.MaxImports, 1000)
 	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
 	}

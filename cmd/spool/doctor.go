@@ -15,19 +15,22 @@ import (
 
 type doctorCommand struct {
 	Config
-	JSON bool `name:"json" help:"Print JSON, one finding on each line."`
+	JSON    bool     `name:"json" help:"Print JSON, one finding on each line."`
+	Webhook []string `name:"webhook" placeholder:"URL" help:"Also try to reach these addresses as a webhook would."`
 }
 
 func (doctorCommand) Help() string {
 	return `Looks at this machine with the settings of spool serve, and says what would keep the
 service from working well, and what to do about it: ffmpeg, the sandbox, limits of the
 system, the disk and its speed, the database and its rights, the storage (a probe is
-written, read and deleted), clocks, and whether base_url leads to the service and lets
-large files through. It changes nothing, and may run beside the service.
+written, read and deleted), clocks, whether base_url leads to the service and lets large
+files and events through, and whether the addresses of webhooks can be reached (with a
+HEAD request; no event is sent). It changes nothing, and may run beside the service.
 
     spool doctor
     spool doctor --data-dir=/var/lib/spool --base-url=https://video.example.com
     spool doctor --config=/etc/spool.toml --json
+    spool doctor --webhook=https://example.com/hooks/spool
 
 Exit codes: 0 the service will work (there may be warnings), 1 something is in its way,
 2 a setting is wrong.
@@ -57,6 +60,8 @@ type doctor struct {
 	now    func() time.Time
 	report func(finding)
 
+	webhooks []string // addresses that were named
+
 	check    string // the one that runs
 	failures int
 }
@@ -68,7 +73,7 @@ const checkTimeout = 3 * time.Minute
 func (c *doctorCommand) Run(ctx context.Context, p *process) error {
 	d := &doctor{
 		Config: &c.Config, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: p.now,
-		report: func(f finding) { printFinding(p.stdout, f, c.JSON) },
+		report: func(f finding) { printFinding(p.stdout, f, c.JSON) }, webhooks: c.Webhook,
 	}
 	d.examine(ctx)
 	if d.failures > 0 {
@@ -92,6 +97,7 @@ func (d *doctor) examine(ctx context.Context) {
 		{"storage", d.checkStorage, false},
 		{"server", d.checkServer, !d.servesRequests()},
 		{"base_url", d.checkBaseURL, !d.servesRequests()},
+		{"webhooks", d.checkWebhooks, !d.servesRequests()},
 	} {
 		if check.skip {
 			continue

@@ -51,7 +51,7 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusForbidden)
 			io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
-		}, healthy, "uploads of 64 MiB pass"},
+		}, warning, "answers a request for events with"}, // it is older than this program
 		"one that limits bodies": {func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
 				healthz(w)
@@ -67,6 +67,9 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			defer srv.Close()
 			d, found := patient(Config{BaseURL: srv.URL + "/"})
 			d.checkBaseURL(t.Context())
+			if tt.result == broken && len(*found) > 2 {
+				*found = (*found)[:2] // what events do is another finding
+			}
 			wantFinding(t, *found, tt.result, tt.text)
 		})
 	}

@@ -11,18 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
+	"time"
 )
-
-// zeros is a file without content.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
-// largeBody is the size of a file that a proxy must let through.
-const largeBody = 64 << 20
 
 // listenAddress is the address of the setting listen, if it has one.
 func listenAddress(listen string) net.Addr {
@@ -65,6 +55,7 @@ type readyAnswer struct {
 	Status string
 	Code   string
 	Detail string
+	Date   time.Time // of the answer, by the clock of whoever answers
 }
 
 func (r *readyAnswer) UnmarshalJSON(text []byte) error {
@@ -77,7 +68,7 @@ func (r *readyAnswer) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	word, _ := in.Status.(string)
-	*r = readyAnswer{word, in.Code, in.Detail}
+	r.Status, r.Code, r.Detail = word, in.Code, in.Detail
 	return nil
 }
 
@@ -96,50 +87,8 @@ func (d *doctor) ask(ctx context.Context, address string) (readyAnswer, error) {
 	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<16)).Decode(&answer); err != nil {
 		return answer, errors.New("its answer is " + res.Status)
 	}
+	answer.Date, _ = http.ParseTime(res.Header.Get("Date")) // not everybody sends one
 	return answer, nil
-}
-
-func (d *doctor) checkBaseURL(ctx context.Context) {
-	if d.BaseURL == "" {
-		d.ok("not set: URLs begin as each request does; behind a proxy, set it")
-		return
-	}
-	base := strings.TrimSuffix(d.BaseURL, "/")
-	answer, err := d.ask(ctx, base+"/healthz")
-	if err != nil || answer.Status != "ok" {
-		d.fail("let the name lead to the proxy, and the proxy to the service; start the service first", "%s does not lead to Spool: %v", base, withoutURL(err))
-		return
-	}
-	d.ok("%s leads to a service", base)
-	d.checkBodies(ctx, base)
-}
-
-// checkBodies asks to upload a large file to a URL that is not signed. The service refuses it with its own
-// words; a proxy that limits bodies refuses it with others, or cuts the connection. Nothing is sent unless
-// somebody wants it.
-func (d *doctor) checkBodies(ctx context.Context, base string) {
-	const fix = "let the proxy pass on bodies of any size (nginx: client_max_body_size 0) and without storing them first (proxy_request_buffering off)"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, base+"/upload/1.doctor.doctor/00000000-0000-7000-8000-000000000000", io.LimitReader(zeros{}, largeBody))
-	if err != nil {
-		d.fail(fix, "%v", err)
-		return
-	}
-	req.ContentLength = largeBody
-	req.Header.Set("Expect", "100-continue")
-	req.Header.Set("Content-Type", "video/mp4")
-	res, err := d.http.Do(req)
-	if err != nil {
-		d.fail(fix, "an upload of %d MiB through %s breaks off: %v", largeBody>>20, base, withoutURL(err))
-		return
-	}
-	defer res.Body.Close()
-	var answer readyAnswer
-	_ = json.NewDecoder(io.LimitReader(res.Body, 1<<16)).Decode(&answer) // a proxy's answer is no JSON
-	if answer.Code == "" {
-		d.fail(fix, "a proxy refuses an upload of %d MiB through %s with %s", largeBody>>20, base, res.Status)
-		return
-	}
-	d.ok("uploads of %d MiB pass through %s", largeBody>>20, base)
 }
 
 // withoutURL returns what an error of http.Client says beside the URL.

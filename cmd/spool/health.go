@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // probes are the routes that other programs poll.
-var probes = []string{"/healthz", "/readyz", "/metrics"}
+var probes = []string{"/healthz", beatPath, "/readyz", "/metrics"}
 
 func isProbe(route string) bool { return slices.Contains(probes, route) }
 
@@ -22,11 +24,40 @@ type health struct {
 	ready    *readiness
 	sandbox  string // how ffmpeg is confined
 	stopping atomic.Bool
+	beats    atomic.Int64 // requests that are sent beats
 }
 
 // alive responds as long as the process can respond at all.
 func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]string{"status": "ok"})
+}
+
+const (
+	beatPath  = "/healthz/events"
+	beatPause = 1500 * time.Millisecond
+	// mostBeats at once: it needs no key, and the doctor needs one.
+	mostBeats = 8
+)
+
+// beat sends an event, and after a pause another one, with the headers of real streams: whoever
+// asks through a proxy sees whether it lets events through when they happen.
+func (h *health) beat(w http.ResponseWriter, r *http.Request) {
+	defer h.beats.Add(-1)
+	if h.beats.Add(1) > mostBeats {
+		problem.Write(w, r, &video.Error{Kind: video.Unavailable, Code: "too_many_streams", Msg: "Too many streams are open. Try again later.", RetryAfter: 2 * beatPause})
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	fmt.Fprint(w, "data: 1\n\n")
+	_ = http.NewResponseController(w).Flush() // the client is gone if this fails
+	select {
+	case <-time.After(beatPause):
+		fmt.Fprint(w, "data: 2\n\n")
+	case <-r.Context().Done():
+	}
 }
 
 // isReady says whether requests should be sent here, and names the part that is not

@@ -23,10 +23,10 @@ import (
 
 // Exit codes of the program.
 const (
-	exitOK    = 0
-	exitError = 1 // something went wrong
-	exitUsage = 2 // the command line or the settings are wrong
-	// 3: of several things to do, some were done; see clientcmd.Ended
+	exitOK     = 0
+	exitError  = 1 // something went wrong
+	exitUsage  = 2 // the command line or the settings are wrong
+	exitPartly = 3 // of several things to do, some were done; see also clientcmd.Ended
 )
 
 func main() {

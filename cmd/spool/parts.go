@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -42,6 +43,8 @@ type parts struct {
 	tidy   func(context.Context)       // removes what a crash left in the storage
 	pieces func() (tus.Storage, error) // opens where the pieces of resumable uploads are put together
 	closes []func() error              // in the order of opening
+
+	fetched imports.Storage // where the files that are fetched are put together; nil in a worker
 }
 
 // openParts opens what the settings name and puts the service on it.
@@ -88,8 +91,24 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger, a
 	return nil
 }
 
-// openStore opens the database alone.
+// openStore opens the database alone, unless it is only half there.
 func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
+	db, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unfinished, err := store.Restoring(ctx, db)
+	if err == nil && unfinished {
+		err = errors.New("a restore or a migration into this database was not finished: run the same command again, or begin with an empty place")
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connect opens the database alone.
+func (l *Location) connect(ctx context.Context) (*store.Store, error) {
 	if l.DatabaseURL != "" {
 		return openPostgres(ctx, l.DatabaseURL)
 	}
@@ -138,6 +157,8 @@ func (p *parts) maintain(ctx context.Context) {
 		})
 	}
 	all.Go(func() { p.deliver(ctx) })
+	all.Go(func() { p.fetch(ctx) })
+	all.Go(func() { p.purge(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	all.Go(func() {

@@ -12,6 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
@@ -27,6 +29,9 @@ type observer interface {
 	Uploaded(bytes int64)
 	VideoFinished(s video.Status, f *video.Failure)
 	WebhookTried(o webhook.Outcome, took time.Duration)
+	ImportStarted()
+	ImportEnded(imports.Outcome)
+	CDNPurged(cdn.Outcome)
 }
 
 // services are the services of package service, each for one actor.
@@ -40,6 +45,7 @@ type services struct {
 	files       *pipeline.Files
 	player      *playback.Player
 	uploads     *uploads.Service
+	imports     *imports.Service // nil in a worker
 	leases      *uploads.Leases
 	captions    *captions.Service
 	catalog     *catalog.Catalog
@@ -49,6 +55,8 @@ type services struct {
 	system      *system.Service
 	webhooks    *webhook.Service    // nil in a worker
 	dispatcher  *webhook.Dispatcher // nil in a worker
+	purges      *cdn.Recorder       // nil unless a CDN is to be told of deletions
+	purger      *cdn.Sender         // the same
 }
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
@@ -71,14 +79,21 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
 	p.files = pipeline.NewFiles(p.store, p.blobs)
-	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.Playback == "redirect")
+	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.redirects())
 	p.leases = uploads.NewLeases(p.store, log)
 	p.uploads = uploads.New(c.uploadConfig(), uploads.Parts{
 		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
 		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
 	})
-	p.catalog = catalog.New(p.store, p.signing, p.uploads, passes, now, p.createSpace(c), c.Upscale)
-	p.captions = captions.New(p.store, p.blobs, func() error { return p.reserve.Check(captions.MaxSize) })
+	if err := p.buildImports(c, log, o); err != nil {
+		return err
+	}
+	p.catalog = catalog.New(p.store, p.signing, p.uploads, p.imports, passes, now, p.createSpace(c), c.Upscale)
+	p.catalog.UseCDN(c.CDNURL)
+	if err := p.buildPurges(c, log, o); err != nil {
+		return err
+	}
+	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
@@ -86,7 +101,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	emergency := c.emergency()
-	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, emergency.Release)
+	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
 		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,
 		Hold: emergency.Hold, Log: log,

@@ -176,7 +176,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		return worker.Engine{}, err
 	}
 	return worker.OpenEngine(ctx,
-		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Sandbox: box},
+		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box},
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
 			Accelerator: encode.Accelerator(c.Encoder), Log: log,
@@ -189,20 +189,23 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	delivery.Register(mux, p.uploads, p.player, delivery.Config{Now: p.clock.Now})
+	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != ""}
+	delivery.Register(mux, p.uploads, p.player, files)
 	pieces, err := p.pieces()
 	if err != nil {
 		return nil, err
 	}
-	if err := tus.Register(mux, tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
+	resumable := tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}
+	p.fetched = tus.Imports(resumable, pieces)
+	if err := tus.Register(mux, resumable, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
-	origins := []string{c.BaseURL, p.origin}
+	origins := []string{c.BaseURL, c.CDNURL, p.origin}
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}
 	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.perSecond == 0}); err != nil {
 		return nil, err
 	}
-	return edge.InFrontOf(problem.Mux(mux)), nil
+	return edge.InFrontOf(delivery.InFrontOf(problem.Mux(mux), p.player, files)), nil
 }

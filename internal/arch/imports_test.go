@@ -130,7 +130,7 @@ func againstEngineOrder(from, imported string) bool {
 
 // serviceOrder lists the packages of service: each may import only those before it, so that there is
 // no circle and every actor can be read without those that come later.
-var serviceOrder = []string{"panics", "objects", "failpoint", "auth", "tenants", "pipeline", "system", "captions", "uploads", "playback", "catalog", "webhook", "janitor", "servicetest"}
+var serviceOrder = []string{"panics", "objects", "failpoint", "auth", "tenants", "pipeline", "system", "cdn", "captions", "uploads", "imports", "playback", "catalog", "webhook", "janitor", "backup", "servicetest"}
 
 // againstOrder reports whether an import between two packages of service breaks serviceOrder.
 func againstOrder(importer, imported string) bool {

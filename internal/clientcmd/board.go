@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/spool-video/spool/client"
 )
 
 // board shows what several files are doing: on a terminal as bars that move, elsewhere as a line for
@@ -37,6 +39,7 @@ type row struct {
 	from    int64 // where this phase began
 	began   time.Time
 	resumed bool
+	fetched bool // the server fetches the file
 }
 
 // drawPause is the time between two drawings.
@@ -131,12 +134,16 @@ func fraction(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// encoding records how much of the processing is done.
-func (r *row) encoding(part float64) {
+// follow records how far the server has come with a video.
+func (r *row) follow(v client.Video) {
+	phase, part := "encoding", v.Progress
+	if v.Status == client.PendingUpload && (r.fetched || v.ImportProgress > 0) {
+		phase, part = "fetching", v.ImportProgress
+	}
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
-	if r.phase != "encoding" {
-		r.phase, r.began, r.part = "encoding", time.Now(), part
+	if r.phase != phase {
+		r.phase, r.began, r.part = phase, time.Now(), part
 		if r.board.live {
 			r.board.draw()
 		}

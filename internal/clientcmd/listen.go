@@ -16,15 +16,16 @@ import (
 // WebhookListen is spool webhooks listen.
 type WebhookListen struct {
 	Connection
-	Forward string   `required:"" placeholder:"URL" help:"The address of your program, such as http://localhost:3000/hook."`
+	Forward string   `placeholder:"URL" help:"The address of your program, such as http://localhost:3000/hook. Default: events are only printed."`
 	Events  []string `placeholder:"TYPE" help:"Only these events."`
 }
 
 // Help is shown by --help.
 func (WebhookListen) Help() string {
-	return `Makes a webhook for as long as it runs, fetches its events and passes them on to your program, signed as
-the server signs them. The secret is printed first. Ctrl-C ends it and removes the webhook.
+	return `Makes a webhook for as long as it runs, fetches its events, prints them, and passes them on to your
+program, signed as the server signs them. The secret is printed first. Ctrl-C ends it and removes the webhook.
 
+    spool webhooks listen
     spool webhooks listen --forward=http://localhost:3000/hook
 `
 }
@@ -38,7 +39,7 @@ const (
 
 // Run passes events on until Ctrl-C.
 func (c *WebhookListen) Run(ctx context.Context, w *World) error {
-	if u, err := url.Parse(c.Forward); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if u, err := url.Parse(c.Forward); c.Forward != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return &UsageError{Text: "--forward must be an address such as http://localhost:3000/hook"}
 	}
 	ctx, stop := interruptible(ctx)
@@ -69,6 +70,10 @@ func (c *WebhookListen) greet(w *World, h client.Webhook) error {
 	if c.JSON {
 		return printJSON(w.Stdout, h)
 	}
+	if c.Forward == "" {
+		_, err := fmt.Fprintf(w.Stdout, "Webhook %s prints events. Ctrl-C ends it.\n", clean(h.ID))
+		return err
+	}
 	_, err := fmt.Fprintf(w.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", clean(h.ID), clean(c.Forward), clean(h.Secret))
 	return err
 }
@@ -84,7 +89,10 @@ func (c *WebhookListen) listen(ctx context.Context, w *World, api *client.Client
 			return c.fail(w, err)
 		}
 		for _, e := range events {
-			o := c.forward(ctx, e)
+			o := client.DeliveryOutcome{Status: http.StatusNoContent} // printed, which is what was asked for
+			if c.Forward != "" {
+				o = c.forward(ctx, e)
+			}
 			if ctx.Err() != nil {
 				return nil // it is fetched again by whoever listens next
 			}
@@ -137,10 +145,15 @@ func (c *WebhookListen) tell(w *World, e client.FetchedEvent, o client.DeliveryO
 			Error  string `json:"error,omitempty"`
 		}{e, o.Status, o.Error})
 	}
+	at := time.Now().Format("15:04:05")
+	if c.Forward == "" {
+		_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s\n", at, clean(e.Type), clean(e.Body))
+		return err
+	}
 	result := fmt.Sprint(o.Status)
 	if o.Error != "" {
 		result = o.Error
 	}
-	_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s  %s (%d ms)\n", time.Now().Format("15:04:05"), clean(e.Type), clean(e.DeliveryID), result, o.Took.Milliseconds())
+	_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s  %s (%d ms)\n", at, clean(e.Type), clean(e.DeliveryID), result, o.Took.Milliseconds())
 	return err
 }

@@ -16,7 +16,7 @@ import (
 // Upload is spool upload.
 type Upload struct {
 	Connection
-	Files       []string      `arg:"" name:"file" help:"The files to upload."`
+	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
 	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"What to make of each file. Default: 1080p,720p,480p."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
 	Title       string        `help:"The title that people see. Default: the name of the file."`
@@ -37,6 +37,9 @@ server keeps what it has received; which upload it was is noted in
 $XDG_STATE_HOME/spool/uploads (default: ~/.local/state). Short cuts are mended
 without your doing.
 
+Of a URL (https://…), the server fetches the file itself, without passing
+through your machine.
+
 On a terminal, bars show the progress of upload and encoding. Elsewhere there is
 a line for each step on standard error, and the results on standard output.
 
@@ -45,6 +48,7 @@ Examples:
     spool upload film.mov --wait
     spool upload a.mov b.mov c.mov --public --resolutions=1080p,480p --wait
     spool upload film.mov --title=Holiday --metadata=album=42 --captions=film.en.vtt
+    spool upload https://example.com/film.mp4 --wait
     spool upload film.mov --json
 
 Exit codes: 0 everything was done, 1 nothing was, 2 the command line is wrong,
@@ -162,8 +166,8 @@ func (u *uploads) one(ctx context.Context, file string, sent func()) {
 	v, err := u.send(ctx, file, r)
 	sent()
 	if err == nil && u.Wait {
-		r.encoding(v.Progress)
-		v, err = u.client.Wait(ctx, v.ID, func(v client.Video) { r.encoding(v.Progress) })
+		r.follow(v)
+		v, err = u.client.Wait(ctx, v.ID, r.follow)
 	}
 	if err == nil {
 		var full client.Video
@@ -176,6 +180,9 @@ func (u *uploads) one(ctx context.Context, file string, sent func()) {
 
 // send uploads a file, continuing where an earlier command was stopped, and its captions.
 func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, error) {
+	if isURL(file) {
+		return u.fetch(ctx, file, r)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return client.Video{}, err
@@ -290,6 +297,8 @@ func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client
 		code = e.Code
 	}
 	switch {
+	case ctx.Err() != nil && r.fetched && v.ID != "":
+		code, text = "interrupted", fmt.Sprintf("stopped waiting; the server goes on (spool watch %s follows it)", clean(v.ID))
 	case ctx.Err() != nil && r.phase == "encoding":
 		code, text = "interrupted", fmt.Sprintf("stopped waiting; the encoding goes on (spool watch %s follows it)", clean(v.ID))
 	case ctx.Err() != nil:

@@ -206,7 +206,7 @@ func (c *Watch) Run(ctx context.Context, w *World) error {
 		r := b.add(id)
 		all.Go(func() {
 			v, err := api.Wait(ctx, id, func(v client.Video) {
-				r.encoding(v.Progress)
+				r.follow(v)
 				mu.Lock()
 				defer mu.Unlock()
 				if c.JSON {

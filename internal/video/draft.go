@@ -34,6 +34,8 @@ type Draft struct {
 	// Title may be empty. Idempotency records hold a digest of the draft, so a field that is new
 	// leaves no trace where it is not used.
 	Title string `json:",omitempty"`
+	// SourceURL is where the file is fetched from; nil: a client uploads it.
+	SourceURL *string `json:",omitempty"`
 }
 
 // CheckFilename returns what is wrong with a file name.

@@ -22,6 +22,12 @@ const (
 	LimitTime        FailureCode = "limit_time"
 	QuotaExceeded    FailureCode = "quota_exceeded" // also the code of a request that is refused
 	InternalFailure  FailureCode = "internal"
+
+	// Of a file that Spool fetches itself.
+	ImportUnreachable FailureCode = "import_unreachable" // the server did not answer, or broke off again and again
+	ImportRefused     FailureCode = "import_refused"     // it answered with an error
+	ImportTooLarge    FailureCode = "import_too_large"
+	ImportNotAllowed  FailureCode = "import_not_allowed" // the address, or that of a redirect
 )
 
 // MaxFailureMessage is the longest message shown to a client, in characters.

@@ -135,7 +135,7 @@ func ParseCursor(field, s string) (Cursor, error) {
 	millis, id, _ := strings.Cut(string(text), ".")
 	at, err := strconv.ParseInt(millis, 10, 64)
 	c := Cursor{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
-	if err != nil || !uuidShape.MatchString(id) || c.String() != s {
+	if err != nil || !isUUID(id) || c.String() != s {
 		return Cursor{}, InvalidFields(Fault{field, "invalid_cursor", "must be the nextCursor of an earlier answer"})
 	}
 	return c, nil

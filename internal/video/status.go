@@ -22,13 +22,13 @@ var Statuses = []Status{PendingUpload, Processing, Ready, Fail}
 //
 // A failed video starts again when another file is uploaded to the same URL and
 // completed, as long as no upload was accepted, or when one of its resolutions is
-// retried. A ready video is processed again when a resolution is added or
+// retried, and waits again when its file is to be fetched once more. A ready video is processed again when a resolution is added or
 // retried; a ready resolution stays ready.
 var next = map[Status][]Status{
 	PendingUpload: {Processing, Fail},
 	Processing:    {Ready, Fail},
 	Ready:         {Processing},
-	Fail:          {Processing, Fail},
+	Fail:          {Processing, Fail, PendingUpload},
 }
 
 // CanBecome reports whether the transition from s to other is legal.

@@ -21,6 +21,7 @@ func TestCanBecome(t *testing.T) {
 		{video.Ready, video.Processing}:         "another resolution was asked for",
 		{video.Fail, video.Processing}:          "a better file was uploaded, or it is tried again",
 		{video.Fail, video.Fail}:                "the next file was refused, too",
+		{video.Fail, video.PendingUpload}:       "its file is fetched again",
 	}
 	for _, from := range allStatuses {
 		for _, to := range allStatuses {
@@ -48,7 +49,7 @@ func TestBefore(t *testing.T) {
 		to   video.Status
 		want []video.Status
 	}{
-		{video.PendingUpload, nil},
+		{video.PendingUpload, []video.Status{video.Fail}},
 		{video.Processing, []video.Status{video.PendingUpload, video.Ready, video.Fail}},
 		{video.Ready, []video.Status{video.Processing}},
 		{video.Fail, []video.Status{video.PendingUpload, video.Processing, video.Fail}},

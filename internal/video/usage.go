@@ -66,10 +66,15 @@ func (u Usage) CheckAccept(size int64) error {
 	return u.checkFilm()
 }
 
+// retryWork is when it makes sense to ask again whether one more video may be processed.
+const retryWork = 30 * time.Second
+
 // CheckWork returns an error if one more video may not be processed. u counts it already.
 func (u Usage) CheckWork() error {
 	if l := u.Limits.InWork; l > 0 && u.InWork > l {
-		return exceeded("The limit max-in-work is reached: %d of %d videos are being processed. Try again when one of them is done.", u.InWork-1, l)
+		e := exceeded("The limit max-in-work is reached: %d of %d videos are being processed. Try again when one of them is done.", u.InWork-1, l)
+		e.RetryAfter = retryWork
+		return e
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package video
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -19,11 +18,30 @@ type Tenant string
 // DefaultTenant is the tenant of the bootstrap API key.
 const DefaultTenant Tenant = "default"
 
-var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+// isUUID reports whether s has the shape of a UUID. Every request for a file asks.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // ParseID returns s as an ID, or an Invalid error naming field.
 func ParseID(field, s string) (ID, error) {
-	if !uuidShape.MatchString(s) {
+	if !isUUID(s) {
 		return "", InvalidFields(Fault{field, "invalid_uuid", "must be a UUID such as 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"})
 	}
 	return ID(strings.ToLower(s)), nil
@@ -52,6 +70,9 @@ type Video struct {
 	CompletedAt     time.Time // zero until an upload was verified and accepted
 	PlayableAt      time.Time // when it could be played first: while it was still being encoded, or with its first resolution
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
+
+	Imported       bool    // its file is fetched from an address instead of being uploaded
+	ImportProgress float64 // how much of it was fetched, from 0 to 1
 
 	Source   Source // until CompletedAt it has only the Size of the file that was uploaded, if that is known
 	Duration time.Duration

@@ -17,7 +17,7 @@ import (
 
 // makePictures publishes the storyboard and the preview of a finished film.
 func (w *Worker) makePictures(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "film.mp4"), OutDir: filepath.Join(dir, "out")}
+	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "film.mp4"), OutDir: filepath.Join(dir, "out"), Yield: pipeline.Yield(v.Plan, t)}
 	job.Ran = func(r video.Execution) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {

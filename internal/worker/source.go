@@ -9,13 +9,14 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // newJob prepares the folders of a child process: one with the source alone, and an empty one for its
 // output. Without spans the whole source is fetched.
 func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
-	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out")}
+	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out"), Yield: pipeline.Yield(v.Plan, t)}
 	job.Ran = func(r video.Execution) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {

@@ -9,7 +9,7 @@ import type { ResolutionName, VideoStatus } from "./gen/hey/types.gen";
 const client = createClient({ baseUrl: process.env.SPOOL!, auth: () => process.env.KEY!, throwOnError: true });
 const resolutions: ResolutionName[] = ["144p"];
 const { data: video } = await createVideo({ client, throwOnError: true, body: { filename: "a.mp4", resolutions, isPublic: true, customMetadata: { by: "hey" } } });
-await fetch(video.uploadUrl, { method: "PUT", headers: { "Content-Type": video.contentType }, body: await readFile(process.env.CLIP!) });
+await fetch(video.uploadUrl!, { method: "PUT", headers: { "Content-Type": video.contentType }, body: await readFile(process.env.CLIP!) });
 const path = { id: video.id };
 await completeUpload({ client, throwOnError: true, path, body: {} });
 let status: VideoStatus = "processing";

@@ -12,7 +12,7 @@ const api = createClient<paths>({ baseUrl: process.env.SPOOL!, headers: { "X-API
 const created = await api.POST("/api/video", { body: { filename: "a.mp4", resolutions: ["144p"], isPublic: false } });
 if (created.error) throw new Error(created.error.detail);
 const video = created.data;
-await fetch(video.uploadUrl, { method: "PUT", headers: { "Content-Type": video.contentType }, body: await readFile(process.env.CLIP!) });
+await fetch(video.uploadUrl!, { method: "PUT", headers: { "Content-Type": video.contentType }, body: await readFile(process.env.CLIP!) });
 const params = { path: { id: video.id } };
 await api.POST("/api/video/{id}/complete-upload", { params });
 let status: VideoStatus = "processing";

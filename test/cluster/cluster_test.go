@@ -62,6 +62,14 @@ func leaveOut(t testing.TB, why string) {
 	}
 }
 
+// oneIfShort returns the first of the videos in a short run, and all otherwise.
+func oneIfShort(videos ...sourceVideo) []sourceVideo {
+	if testing.Short() {
+		return videos[:1]
+	}
+	return videos
+}
+
 // until waits for a condition that nothing signals.
 func until(t testing.TB, what string, limit time.Duration, reached func() bool) {
 	t.Helper()

@@ -16,7 +16,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 	sleeper := f.worker()
 	came := make(chan string, 100)
 	sleeper.door.set(holding(writes, came))
-	films := f.begin(f.enjoy(patience), feature)
+	films := f.begin(f.enjoy(patience), short)
 	held := <-came
 	sleeper.signal(syscall.SIGSTOP)
 	frozen := time.Now()

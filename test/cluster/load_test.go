@@ -33,7 +33,7 @@ func (l *load) run(ctx context.Context, clients int) {
 		busy.Go(func() {
 			for ctx.Err() == nil {
 				l.visit(ctx)
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(byLength(4*pause, pause/2))
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestRollingRestart(t *testing.T) {
 	f.worker()
 	f.note()
 	f.wantKnown(f.apis...)
-	films := f.begin(f.enjoy(patience), feature, short, feature)
+	films := f.begin(f.enjoy(patience), append(oneIfShort(feature, short), feature)...)
 	until(t, "the work to begin", patience, func() bool { return f.steps("encode") > 0 })
 
 	ctx, cancel := context.WithCancel(t.Context())

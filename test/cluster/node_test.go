@@ -35,6 +35,7 @@ type node struct {
 	cmd    *exec.Cmd
 	exited <-chan struct{} // closed when the process has ended
 	since  int             // where in the log the present life begins
+	at     string          // where it listens, once it has said so
 	out    string          // why the load balancer does not send requests here
 }
 
@@ -51,7 +52,7 @@ func (n *node) launch() {
 	}
 	n.cmd.WaitDelay = 5 * time.Second
 	n.cmd.Stderr = &n.log
-	n.since, n.out = len(n.log.String()), "it is starting"
+	n.since, n.at, n.out = len(n.log.String()), "", "it is starting"
 	var err error
 	if n.exited, err = child.Start(n.cmd, syscall.SIGKILL); err != nil {
 		n.t.Fatalf("start %s: %v", n.name, err)
@@ -96,15 +97,18 @@ func (n *node) readiness() string {
 // address is where the present life listens; "" when it has not said so yet.
 func (n *node) address() string {
 	n.mu.Lock()
-	since := n.since
-	n.mu.Unlock()
-	for line := range strings.Lines(n.log.String()[since:]) {
+	defer n.mu.Unlock()
+	if n.at != "" {
+		return n.at // every request asks, and the log grows long
+	}
+	for line := range strings.Lines(n.log.String()[n.since:]) {
 		var entry struct{ Msg, Listen string }
 		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "started" {
-			return "http://" + entry.Listen
+			n.at = "http://" + entry.Listen
+			break
 		}
 	}
-	return ""
+	return n.at
 }
 
 // dead reports whether the process has ended.

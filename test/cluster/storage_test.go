@@ -28,7 +28,7 @@ func TestStorageInTrouble(t *testing.T) {
 			f.api()
 			f.worker()
 			f.worker()
-			films := f.begin(f.enjoy(patience), feature, short)
+			films := f.begin(f.enjoy(patience), oneIfShort(feature, short)...)
 			until(t, "some of the work to be done", patience, func() bool { return f.steps("encode") > 0 })
 			trouble.begin(f)
 			if trouble.lasts > 0 {

@@ -45,7 +45,7 @@ func TestTwoWorkersFinishEachTask(t *testing.T) {
 		END $$;
 		CREATE TRIGGER test_twice AFTER INSERT ON river_job FOR EACH ROW
 			WHEN (NOT NEW.metadata ? 'again') EXECUTE FUNCTION test_again()`)
-	films := f.begin(f.enjoy(patience), feature, short)
+	films := f.begin(f.enjoy(patience), oneIfShort(short, feature)...)
 	f.finish(films)
 	for _, name := range kinds {
 		kind := string(name)

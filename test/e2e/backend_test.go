@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/test/need"
 )
 
 // onFleet reports whether the tests run on the back ends of many machines,
@@ -33,6 +34,15 @@ func oneBackend(t testing.TB, why string) {
 	t.Helper()
 	if onFleet() {
 		t.Skip("once is enough: " + why)
+	}
+}
+
+// usuallyOneBackend is oneBackend for a test that may yet find something on a fleet:
+// make test-long runs it there.
+func usuallyOneBackend(t testing.TB, why string) {
+	t.Helper()
+	if onFleet() {
+		need.TimeFor(t, "on PostgreSQL and S3; "+why)
 	}
 }
 

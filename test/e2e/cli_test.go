@@ -203,6 +203,7 @@ func checkAddresses(t testing.TB, s *server, headers []header, base string) {
 }
 
 func TestSIGTERMEndsTheServerQuickly(t *testing.T) {
+	usuallyOneBackend(t, "TestRollingRestart of test/cluster stops processes there")
 	t.Parallel()
 	s := start(t)
 	if took := s.stop(); took > 3*time.Second {

@@ -12,8 +12,8 @@ const (
 	miniClip   = "mini.mp4"   // 160x120, half a second, with audio: for tests that are not about frames
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
-	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with audio: several chunks
-	earlyClip  = "early.mp4"  // 520x500, 66 s, 10 fps, a keyframe every two seconds, audio of 44.1 kHz
+	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with audio that is mostly silent: several chunks
+	earlyClip  = "early.mp4"  // 520x500, 66 s, 5 fps, a keyframe every two seconds, audio of 44.1 kHz
 
 	rotatedClip    = "rotated.mp4"    // the fast one, held upright: to be turned by 90 degrees
 	anamorphicClip = "anamorphic.mp4" // 720x576 pixels that show as 16:9
@@ -37,10 +37,10 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	middleClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 8 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
-	longClip: "-f lavfi -i testsrc2=size=160x120:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 65 " +
+	longClip: "-f lavfi -i testsrc2=size=160x120:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 65 " +
 		"-c:v libx264 -preset veryfast -bf 3 -g 50 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
-	earlyClip: "-f lavfi -i testsrc2=size=520x500:rate=10 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100 -t 66 " +
-		"-c:v libx264 -preset ultrafast -g 20 -pix_fmt yuv420p -video_track_timescale 10240 -c:a aac",
+	earlyClip: "-f lavfi -i testsrc2=size=520x500:rate=5 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100 -t 66 " +
+		"-c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p -video_track_timescale 10240 -c:a aac",
 
 	rotatedClip: "-i @" + fastClip + " -c copy -metadata:s:v:0 rotate=90",
 	anamorphicClip: "-f lavfi -i testsrc2=size=720x576:rate=25 -vf setsar=64/45 -t 1 " +

@@ -80,6 +80,7 @@ func jsonLines(t testing.TB, text string) map[string]cliResult {
 }
 
 func TestTheCommandLineUploads(t *testing.T) {
+	usuallyOneBackend(t, "TestTheGoClient uploads to a bucket")
 	t.Parallel()
 	s := shared(t)
 	evil := "e\x1b]0;owned\x07vil.mp4"
@@ -294,12 +295,15 @@ func TestTheDoctorIsHappyBesideAServer(t *testing.T) {
 		}
 		results[f.Check] += f.Text + "\n"
 	}
+	if !strings.Contains(results["base_url"], "events pass") && !strings.Contains(results["base_url"], "holds events back") { // on a busy machine
+		t.Errorf("of events it says %q", results["base_url"])
+	}
 	for check, want := range map[string]string{
 		"ffmpeg": "encodes h264", "sandbox": "attacks from inside fail", "limits": "cores", "disk": "MiB/s",
 		"database": byBackend("SQLite 3", "PostgreSQL "), "storage": byBackend("linked", "copied, listed and deleted"),
-		"server": "is ready", "base_url": "uploads of 64 MiB pass",
+		"server": "is ready", "base_url": "uploads of 5120 MiB pass", "webhooks": "",
 	} {
-		if !strings.Contains(results[check], want) {
+		if results[check] == "" || !strings.Contains(results[check], want) {
 			t.Errorf("%s: %q; want %q", check, results[check], want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // Assembling starts no process: the failpoints rendition-staged and rendition-linked
@@ -20,6 +22,9 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			if kind != "inspect" && kind != "encode" {
 				oneBackend(t, "the queue of a fleet treats all kinds alike, and two of them run there")
+			}
+			if kind == "thumbnails" || kind == "poster" {
+				need.TimeFor(t, "the queue treats all kinds alike, and four others run here")
 			}
 			t.Parallel()
 			g := newGate(t, pattern, hold)

@@ -23,6 +23,7 @@ const (
 // always in work. SPOOL_TEST_ROUNDS says how often, SPOOL_TEST_SEED repeats the
 // moments of an earlier run.
 func TestRandomKills(t *testing.T) {
+	usuallyOneBackend(t, "test/cluster kills workers there, and the failpoints the whole server")
 	t.Parallel()
 	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("%d rounds; repeat their moments with SPOOL_TEST_SEED=%d", rounds, seed)

@@ -150,6 +150,7 @@ func TestDeletingResolutions(t *testing.T) {
 }
 
 func TestDeletingResolutionsInTheMiddleOfTheWork(t *testing.T) {
+	usuallyOneBackend(t, "TestAVideoCanBeDeletedAtAnyStage and the failpoints delete there")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_WORKERS", "1"))
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true}

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The early clip is made in chunks that begin at second 0, 6, 12, 22, 32, 42 and 52. lastChunkRun is
+// The early clip is made in chunks that begin at second 0, 9.4, 14, 22, 26, 30, 38, 46 and 58. lastChunkRun is
 // the last one, of either set of renditions.
-const lastChunkRun = "trim=start_pts=532480"
+const lastChunkRun = "trim=start_pts=593920"
 
 // TestAFilmIsWatchedWhileItIsEncoded holds the last chunk of a film back, watches what is there, kills
 // the server, and wants the finished film to be the same to the byte.
@@ -26,7 +26,7 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 
 	s.restart()
 	early.agrees(t, s.moveHLS(master, early))
-	s.get(beside(s.rebase(master), "144p-12.m4s")).problem(t, http.StatusNotFound, "not_ready")
+	s.get(beside(s.rebase(master), "144p-14.m4s")).problem(t, http.StatusNotFound, "not_ready")
 	g.release()
 	w := s.waitReady(u)
 	if !w.Playable {
@@ -39,8 +39,8 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	for name, r := range w.Resolutions { // one continuous film, as the MP4 is
 		want := perform(t, r.VideoURL, r.VideoURL, true)
 		want.check(t, name, perform(t, beside(w.HLSURL, name+".m3u8"), beside(w.HLSURL, "audio.m3u8"), true))
-		if len(want.pictures) != 660 {
-			t.Errorf("%s has %d frames, want 660", name, len(want.pictures))
+		if len(want.pictures) != 330 {
+			t.Errorf("%s has %d frames, want 330", name, len(want.pictures))
 		}
 	}
 	if text := string(s.fetch(w.DASHURL)); !strings.Contains(text, `type="static"`) {
@@ -52,7 +52,8 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 func (s *server) deleteEarly() {
 	s.t.Helper()
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(s.t, earlyClip))
-	master := s.waitGrown(u)
+	s.until("the film to be playable", readyTimeout, func() bool { return s.read(u).Playable })
+	master := s.read(u).HLSURL
 	files := []string{"master.m3u8", "manifest.mpd", "144p.m3u8", "144p-init.mp4", "144p-0.m4s", "audio.m3u8", "audio-0.m4s"}
 	for _, file := range files {
 		s.fetch(beside(master, file))
@@ -72,7 +73,7 @@ func (s *server) waitGrown(u upload) (master string) {
 		if w = s.read(u); w.Status != "processing" {
 			s.t.Fatalf("the video is %s: %+v", w.Status, w.Failure)
 		}
-		return w.Playable && strings.Count(string(s.hop(beside(w.HLSURL, "144p.m3u8")).body), "#EXTINF") == 12
+		return w.Playable && strings.Count(string(s.hop(beside(w.HLSURL, "144p.m3u8")).body), "#EXTINF") == 14
 	})
 	return w.HLSURL
 }

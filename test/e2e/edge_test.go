@@ -72,6 +72,7 @@ func TestAnEmptyObjectNeedsNoType(t *testing.T) {
 }
 
 func TestNothingIsForOtherUsers(t *testing.T) {
+	usuallyOneBackend(t, "it is about files of the server")
 	t.Parallel()
 	s := start(t)
 	s.putBody(s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}), strings.NewReader("private"))

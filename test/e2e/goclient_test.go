@@ -222,6 +222,7 @@ func (c *cutter) pass(from net.Conn) {
 // TestTheGoClientResumes a large upload after cuts, after the server was killed, and in another
 // process of the client.
 func TestTheGoClientResumes(t *testing.T) {
+	usuallyOneBackend(t, "TestAResumableUploadSurvives stands for it")
 	t.Parallel()
 	s := start(t)
 	way := newCutter(t, s)

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -52,6 +53,7 @@ type server struct {
 	t       testing.TB
 	dataDir string
 	env     map[string]string
+	binary  string // another version of the program; empty: the one that is tested
 	url     string // without a slash at its end
 	key     string // what call sends
 	tenant  string // whose the key is; on a shared server only
@@ -109,6 +111,8 @@ func prepare(t testing.TB, options ...option) *server {
 		"SPOOL_MEASURE_QUALITY": "false",
 		"SPOOL_PICTURES":        "false",
 		"SPOOL_QUALITY":         "fast",
+		// All tests run side by side: an ffmpeg that stands back for the others would not get far.
+		"SPOOL_FFMPEG_NICE": "0",
 	}}
 	for _, o := range options {
 		o(s)
@@ -147,7 +151,7 @@ func (s *server) launch() {
 
 // command returns a run of the program on the server's data directory.
 func (s *server) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(lab.binary, args...)
+	cmd := exec.Command(cmp.Or(s.binary, lab.binary), args...)
 	cmd.Dir = s.t.TempDir() // so that no spool.toml is found by chance
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SPOOL_DATA_DIR=" + s.dataDir}
 	for name, value := range s.env {

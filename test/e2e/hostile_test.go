@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/spool-video/spool/test/hostile"
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestHostileListsReachNothing uploads lists that name somebody else's video in
@@ -122,15 +123,19 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 	checkFailed(t, w, w.Failure.Code)
 }
 
-// TestHostileBombsDisturbNobody uploads ten bombs at once, and two videos among them.
+// TestHostileBombsDisturbNobody uploads bombs at once, and two videos among them. test/hostile
+// looks at every bomb alone.
 func TestHostileBombsDisturbNobody(t *testing.T) {
 	oneBackend(t, "the same engine reads local files there")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
 	chosen := []string{
-		"8 tracks of 10 million samples each", "900 tracks", "200,000 samples of one byte", "a picture of 16384 × 16384 pixels",
-		"the largest picture that is allowed, 8 times", "two pictures 10 hours apart", "250,000 pictures in laces",
-		"100,000 chapters", "300 programs of 190 streams each", "complaints without end",
+		"8 tracks of 10 million samples each", "200,000 samples of one byte", "the largest picture that is allowed, 8 times",
+		"100,000 chapters", "complaints without end",
+	}
+	if need.Long() {
+		chosen = append(chosen, "900 tracks", "a picture of 16384 × 16384 pixels", "two pictures 10 hours apart",
+			"250,000 pictures in laces", "300 programs of 190 streams each")
 	}
 	var bombs []hostile.Sample
 	for _, b := range hostile.Bombs() {
@@ -161,14 +166,18 @@ func TestHostileBombsDisturbNobody(t *testing.T) {
 	slices.Sort(beats)
 	worst, memory := beats[len(beats)*99/100], peakMemory(t, s.cmd.Process.Pid)
 	t.Logf("of %d probes 99 %% took at most %s; the server took %d MiB", len(beats), worst, memory>>20)
-	if worst > time.Second {
-		t.Errorf("99 %% of the probes took up to %s; want less than a second", worst)
+	if worst > slowProbe {
+		t.Errorf("99 %% of the probes took up to %s; want less than %s", worst, slowProbe)
 	}
 	if memory > 256<<20 {
 		t.Errorf("the server took %d MiB; want at most 256", memory>>20)
 	}
 	s.wantTidy(append(uploads, good...)...)
 }
+
+// slowProbe is more than an answer takes on a machine that others keep busy, and less than
+// it takes to deal with a bomb.
+const slowProbe = 5 * time.Second
 
 // takePulse asks the server whether it lives until stop is closed, and then
 // tells how long each answer took.

@@ -191,6 +191,7 @@ func (v *visitor) playsIn(context int) bool {
 
 // TestPagesForPrograms asks for what other sites read.
 func TestPagesForPrograms(t *testing.T) {
+	usuallyOneBackend(t, "pages are made of what the API reads")
 	t.Parallel()
 	s := shared(t)
 	w := s.publish(newVideo{Filename: "A film.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip))

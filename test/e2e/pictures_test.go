@@ -16,6 +16,7 @@ var cueShape = regexp.MustCompile(`(\d\d:\d\d:\d\d\.\d{3}) --> (\d\d:\d\d:\d\d\.
 // TestPicturesOfAVideo looks at the storyboard and the preview of a public and a private video. The
 // sprites are found relative to the storyboard, with its signature.
 func TestPicturesOfAVideo(t *testing.T) {
+	usuallyOneBackend(t, "they are published like thumbnails")
 	t.Parallel()
 	s := start(t, pictured())
 	for _, public := range []bool{true, false} {

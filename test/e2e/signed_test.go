@@ -23,6 +23,7 @@ func takeApart(t testing.TB, url string) address {
 func (a address) String() string { return strings.Join([]string{a.base, a.token, a.id, a.file}, "/") }
 
 func TestChangedPrivateAddressesAreRefused(t *testing.T) {
+	usuallyOneBackend(t, "the server checks them before it asks the bucket")
 	t.Parallel()
 	s := shared(t)
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, Thumbnails: []float64{0}}
@@ -74,6 +75,7 @@ func swapCase(s string) string {
 }
 
 func TestAPrivateAddressDiesAtItsSecond(t *testing.T) {
+	usuallyOneBackend(t, "TestABucketsAddressDiesWithThePrivateOne stands for it")
 	t.Parallel()
 	s := start(t, proxied())
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip))

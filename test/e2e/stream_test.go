@@ -115,6 +115,7 @@ func checkStills(t testing.TB, s *server, url string, want int) {
 // TestAStreamComesAndGoesWithItsRenditions: renditions are offered when they can be
 // played, and are dead when their deletion is confirmed.
 func TestAStreamComesAndGoesWithItsRenditions(t *testing.T) {
+	usuallyOneBackend(t, "TestFilesOfStreamsAreServedLikeVideos reads streams from the bucket")
 	t.Parallel()
 	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true})

@@ -27,6 +27,9 @@ func TestThumbnailsShowTheRightFrame(t *testing.T) {
 			t.Fatalf("%s has %d thumbnails, want %d", name, len(r.ThumbnailImageURLs), len(stills))
 		}
 		for i, still := range stills {
+			if i > 0 && name != ask.Resolutions[0] {
+				break // the others are made of the same frames
+			}
 			t.Run(fmt.Sprintf("%s at %v s", name, still.second), func(t *testing.T) {
 				checkStill(t, s.in(t).getReady(r.ThumbnailImageURLs[i]), frameSize{r.Width, r.Height}, source, still.frame)
 			})

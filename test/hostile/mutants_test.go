@@ -15,7 +15,7 @@ const (
 	// mutantsVariable is how many damaged videos to make. Who sets it has time,
 	// also for the bombs that take long.
 	mutantsVariable = "SPOOL_TEST_MUTANTS"
-	fewMutants      = 60
+	fewMutants      = 24
 	manyMutants     = 500 // when there is time
 	// runVariable chooses other videos; the same number makes the same ones.
 	runVariable = "SPOOL_TEST_MUTANTS_RUN"

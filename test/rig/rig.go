@@ -27,7 +27,7 @@ func Run(m *testing.M, prepare func(dir, binary string) (finish func()), flags .
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "spool")
-	build := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./cmd/spool")...)
+	build := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)

@@ -63,6 +63,7 @@ func plan(target string, packages []string) ([]lane, error) {
 	case "long":
 		return []lane{{
 			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
+			test("long", append(usual, "SPOOL_TEST_LONG=1", "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", "-timeout=1h"),
 			minio(all), packagingTests,
 		}}, nil
 	}
@@ -74,8 +75,16 @@ const patient = "-timeout=20m"
 
 // The build of the race detector has nothing for debuggers, which saves a tenth of its
 // compilation. It leaves SQLite to itself: that is C which was translated to Go, with
-// locks of its own. Watched, it takes minutes to compile and runs ten times slower.
-var undebugged = []string{"-gcflags=all=-dwarf=false", "-gcflags=modernc.org/...=-dwarf=false -race=false"}
+// locks of its own. Watched, it takes minutes to compile and runs ten times slower. Other
+// libraries are compiled without inlining: large ones take little more than half the time.
+// The last pattern that matches a package counts.
+var undebugged = []string{
+	"-gcflags=all=-dwarf=false",
+	"-gcflags=github.com/...=-dwarf=false -l",
+	"-gcflags=golang.org/...=-dwarf=false -l",
+	"-gcflags=" + module + "...=-dwarf=false",
+	"-gcflags=modernc.org/...=-dwarf=false -race=false",
+}
 
 func raceTests(all selection) job {
 	return test("race", racing, all.of(not(withoutRace)), append(undebugged, "-race", patient)...)

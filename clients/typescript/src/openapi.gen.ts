@@ -164,6 +164,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/video/{id}/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fetch the file of a video again */
+        post: operations["retryImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/video/{id}/private/{expirationSeconds}": {
         parameters: {
             query?: never;
@@ -722,6 +739,12 @@ export interface components {
             isPublic: boolean;
             /** @description The outputs to make. Duplicates are ignored. */
             resolutions: components["schemas"]["ResolutionName"][];
+            /**
+             * Format: uri
+             * @description The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more.
+             * @example https://example.com/holiday.mp4
+             */
+            sourceUrl?: string | null;
             /** @description When to take thumbnails, in seconds. */
             thumbnailTimestampsSeconds?: number[] | null;
             /** @description What people call the video. Absent, null or empty: the filename without its extension. */
@@ -999,27 +1022,27 @@ export interface components {
             isPublic: boolean;
             /**
              * Format: int64
-             * @description The largest file that is accepted in one PUT.
+             * @description The largest file that is accepted in one PUT. Absent for a video with a sourceUrl.
              */
-            maxUploadBytes: number;
+            maxUploadBytes?: number;
             resolutions: {
                 [key: string]: components["schemas"]["ResolutionStatus"];
             };
             /**
              * Format: uri
-             * @description For a resumable upload with tus 1.0, instead of uploadUrl.
+             * @description For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl.
              */
-            tusUrl: string;
+            tusUrl?: string;
             /**
              * Format: date-time
-             * @description When uploadUrl stops working.
+             * @description When uploadUrl stops working. Absent for a video with a sourceUrl.
              */
-            uploadExpiresAt: string;
+            uploadExpiresAt?: string;
             /**
              * Format: uri
-             * @description PUT the original file here, with exactly the Content-Type given.
+             * @description PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl.
              */
-            uploadUrl: string;
+            uploadUrl?: string;
         };
         Usage: {
             /**
@@ -1076,6 +1099,11 @@ export interface components {
             hlsUrl?: string;
             /** Format: uuid */
             id: string;
+            /**
+             * Format: double
+             * @description How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is.
+             */
+            importProgress?: number;
             isPublic: boolean;
             /** @description hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready. */
             playable: boolean;
@@ -1140,6 +1168,11 @@ export interface components {
             filename: string;
             /** Format: uuid */
             id: string;
+            /**
+             * Format: double
+             * @description How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is.
+             */
+            importProgress?: number;
             isPublic: boolean;
             /** @description hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready. */
             playable: boolean;
@@ -2497,6 +2530,105 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -117,6 +117,7 @@ func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	case len(via) > c.options.Redirects:
 		return errRedirects
 	}
+	r.Header.Del("Referer") // an address may hold credentials, which are not for where it leads
 	return c.guard.checkURL(r.URL)
 }
 

@@ -40,6 +40,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -88,6 +89,11 @@ type Name struct {
 // Name returns the name of t.
 func (t Task) Name() Name { return Name{t.Kind, t.Video, t.Number} }
 
+// Reader reads rows, as a transaction or a part of it does.
+type Reader interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // Tx is the transaction a task is enqueued in.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -126,6 +132,10 @@ type Queue interface {
 
 	// Names returns the names of a video's tasks that wait or run, as tx sees them.
 	Names(ctx context.Context, tx Tx, id video.ID) ([]Name, error)
+
+	// All yields every task that waits or runs, as r sees them, in the order enqueued. A copy of the
+	// database elsewhere enqueues them again.
+	All(ctx context.Context, r Reader) iter.Seq2[Task, error]
 
 	// WaitIdle waits until no task of the video is running except those of the
 	// kinds in keep, or until ctx ends.

@@ -55,3 +55,55 @@ func ExaminePostgres(ctx context.Context, address string) (Examination, error) {
 	}
 	return e, nil
 }
+
+// webhookURLs reads so many webhooks that one sees whether the internet can be reached.
+const webhookURLs = `SELECT url FROM webhook WHERE enabled AND NOT pull ORDER BY id LIMIT 20`
+
+// SQLiteWebhookURLs returns where events are sent, of the first 20 webhooks. An older database has none.
+func SQLiteWebhookURLs(ctx context.Context, path string) ([]string, error) {
+	db, err := openReaders(path, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var tables int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'webhook'`).Scan(&tables); err != nil || tables == 0 {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, webhookURLs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var address string
+		if err := rows.Scan(&address); err != nil {
+			return nil, err
+		}
+		all = append(all, address)
+	}
+	return all, rows.Err()
+}
+
+// PostgresWebhookURLs is the same for the database at a libpq URL.
+func PostgresWebhookURLs(ctx context.Context, address string) ([]string, error) {
+	config, err := postgresConfig(address, defaultTimeouts)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, diagnose(config.ConnConfig, err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('webhook') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return nil, err
+	}
+	rows, err := conn.Query(ctx, webhookURLs)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

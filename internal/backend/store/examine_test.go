@@ -22,6 +22,7 @@ func TestExamineSQLite(t *testing.T) {
 	if e, err := store.ExamineSQLite(t.Context(), path); err != nil || !strings.HasPrefix(e.Version, "3.") {
 		t.Errorf("ExamineSQLite = %+v, %v", e, err)
 	}
+	wantWebhookURL(t, db, func() ([]string, error) { return store.SQLiteWebhookURLs(t.Context(), path) })
 	broken := filepath.Join(t.TempDir(), "spool.db")
 	if err := os.WriteFile(broken, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -38,7 +39,34 @@ func TestExaminePostgres(t *testing.T) {
 	if err != nil || e.Version == "" || !e.MayCreate || e.ReadOnly || e.Encoding != "UTF8" || time.Since(e.Now).Abs() > time.Minute {
 		t.Errorf("ExaminePostgres = %+v, %v", e, err)
 	}
+	if urls, err := store.PostgresWebhookURLs(t.Context(), address); err != nil || len(urls) > 0 {
+		t.Errorf("a database without tables has webhooks at %v, %v", urls, err)
+	}
+	db, err := store.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	wantWebhookURL(t, db, func() ([]string, error) { return store.PostgresWebhookURLs(t.Context(), address) })
 	if _, err := store.ExaminePostgres(t.Context(), "postgres://spool@127.0.0.1:1/spool"); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("a server that is not there gets %v", err)
+	}
+}
+
+// wantWebhookURL wants the one webhook to be found that events are sent to.
+func wantWebhookURL(t *testing.T, db *store.Store, read func() ([]string, error)) {
+	t.Helper()
+	for _, h := range []store.Webhook{
+		{ID: "1", Tenant: "a", URL: "https://example.com/hook", Enabled: true},
+		{ID: "2", Tenant: "b", URL: "https://example.com/off"},
+		{ID: "3", Tenant: "b", Pull: true, Enabled: true},
+	} {
+		h.CreatedAt = time.Now()
+		if ok, err := store.WebhooksOf(db).Insert(t.Context(), h, "secret", 3); err != nil || !ok {
+			t.Fatalf("Insert = %v, %v", ok, err)
+		}
+	}
+	if urls, err := read(); err != nil || len(urls) != 1 || urls[0] != "https://example.com/hook" {
+		t.Errorf("the addresses are %v, %v", urls, err)
 	}
 }

@@ -42,7 +42,7 @@ func TestCheckFindsMissingSettings(t *testing.T) {
 			db.SetMaxOpenConns(1)
 			s := &Store{queries: queries{db}, write: db, read: db, searches: db}
 			t.Cleanup(func() { s.Close() })
-			err = s.check(t.Context())
+			err = s.check(t.Context(), migrations)
 			if name == "" && err != nil {
 				t.Errorf("check = %v with every setting in place", err)
 			}
@@ -169,6 +169,29 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
 	everyWebhookStatement(ctx, s, tx, now)
+	everyImportStatement(ctx, s, tx, now)
+	_ = InsertPurge(ctx, tx, Purge{ID: "p", Video: "a", CreatedAt: now})
+	_, _ = tx.claimPurges(ctx, 10, "lease", now, now)
+	_ = tx.removePurge(ctx, Purge{ID: "p", Lease: "lease"})
+	_ = tx.returnPurge(ctx, Purge{ID: "p", Lease: "lease"}, now)
+	_ = tx.releasePurges(ctx, now)
+}
+
+func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
+	v := video.Video{ID: "i", Tenant: "t", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now, Imported: true}
+	_ = tx.InsertVideo(ctx, v)
+	_ = ImportsIn(tx).Insert(ctx, v, "https://example.com", now)
+	_, _ = Imports{s}.Next(ctx)
+	_, _ = Imports{s}.Lanes(ctx, "", now, 10)
+	claimed, _, _ := tx.claimImport(ctx, "i", "lease", now, now)
+	_, _ = tx.renewImport(ctx, claimed, now, 0.5)
+	_, _ = tx.setImportVersion(ctx, claimed)
+	_ = tx.postponeImport(ctx, claimed, now)
+	claimed, _, _ = tx.claimImport(ctx, "i", "lease", now, now)
+	_, _ = ImportsIn(tx).Fail(ctx, claimed, video.Failf(video.ImportRefused, "No."), now)
+	_, _ = ImportsIn(tx).Restart(ctx, "i", now)
+	_ = tx.releaseImports(ctx, now)
+	_ = ImportsIn(tx).Finish(ctx, "i")
 }
 
 func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -65,6 +66,11 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 }
 
 func openPostgres(ctx context.Context, address string, t timeouts) (*Store, error) {
+	return openPostgresWith(ctx, address, t, migrations)
+}
+
+// openPostgresWith applies these migrations; nil: none.
+func openPostgresWith(ctx context.Context, address string, t timeouts, files fs.FS) (*Store, error) {
 	config, err := postgresConfig(address, t)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -84,7 +90,7 @@ func openPostgres(ctx context.Context, address string, t timeouts) (*Store, erro
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s := &Store{queries: queries{db}, write: db, read: db, searches: searches, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
-	if err := s.checkPostgres(ctx); err != nil {
+	if err := s.checkPostgres(ctx, files); err != nil {
 		return nil, errors.Join(diagnose(config.ConnConfig, err), s.Close())
 	}
 	return s, nil
@@ -179,7 +185,7 @@ func withSettings(settings map[string]string) func(context.Context, *pgx.Conn) e
 
 // checkPostgres refuses a database that cannot hold every text, and brings the
 // schema up to date.
-func (s *Store) checkPostgres(ctx context.Context) error {
+func (s *Store) checkPostgres(ctx context.Context, files fs.FS) error {
 	var encoding string
 	if err := s.write.QueryRowContext(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
 		return err
@@ -187,7 +193,7 @@ func (s *Store) checkPostgres(ctx context.Context) error {
 	if encoding != "UTF8" {
 		return fmt.Errorf("its encoding is %s; create it with ENCODING 'UTF8'", encoding)
 	}
-	return s.Migrate(ctx, "store", migrations)
+	return s.migrateStore(ctx, files)
 }
 
 // Pool returns the connections to PostgreSQL; nil on SQLite.
@@ -200,13 +206,7 @@ const schemaLock = 0x5b00_15c4
 // connections of f have no timeouts: it may wait for others to finish, and a new
 // index on a large table takes long.
 func (s *Store) ChangeSchema(ctx context.Context, f func(context.Context, *pgxpool.Pool) error) error {
-	config := s.pool.Config() // a copy
-	config.MaxConns, config.MinConns, config.MinIdleConns = 3, 0, 0
-	config.ConnConfig.Tracer = nil
-	settings := s.timeouts.sessionSettings()
-	settings["lock_timeout"], settings["statement_timeout"] = "0", "0"
-	config.AfterConnect = withSettings(settings)
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := s.unlimited(ctx, 3, s.timeouts.sessionSettings()["idle_in_transaction_session_timeout"])
 	if err != nil {
 		return fmt.Errorf("connect to change the schema: %w", err)
 	}

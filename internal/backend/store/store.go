@@ -112,6 +112,11 @@ type querier interface {
 // transaction starts as a writer: two can never deadlock by upgrading. Commits are
 // synced to the disk: what a client was told survives a power cut.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
+	return openSQLiteWith(ctx, path, migrations)
+}
+
+// openSQLiteWith applies these migrations; nil: none.
+func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, error) {
 	write, err := openSQLite(path, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
@@ -129,7 +134,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
 	s := &Store{queries: queries{read}, write: write, read: read, searches: searches}
-	if err := s.check(ctx); err != nil {
+	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
 	return s, nil
@@ -152,7 +157,7 @@ func openSQLite(path string, options url.Values) (*sql.DB, error) {
 
 // check reads back the settings that correctness depends on, because a driver may
 // silently ignore an unknown option, and brings the schema up to date.
-func (s *Store) check(ctx context.Context) error {
+func (s *Store) check(ctx context.Context, files fs.FS) error {
 	var mode string
 	var keys, sync int
 	if err := s.write.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode); err != nil {
@@ -167,7 +172,15 @@ func (s *Store) check(ctx context.Context) error {
 	if mode != "wal" || keys != 1 || sync != 2 {
 		return fmt.Errorf("SQLite ignored settings: journal_mode=%s foreign_keys=%d synchronous=%d", mode, keys, sync)
 	}
-	return s.Migrate(ctx, "store", migrations)
+	return s.migrateStore(ctx, files)
+}
+
+// migrateStore applies the migrations of this package; nil: none.
+func (s *Store) migrateStore(ctx context.Context, files fs.FS) error {
+	if files == nil {
+		return nil
+	}
+	return s.Migrate(ctx, "store", files)
 }
 
 // Migrate applies the migrations of another set in this database, such as the

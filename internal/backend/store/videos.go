@@ -22,11 +22,11 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, labelled, key_id, title)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+		                   status, created_at, upload_expires_at, labelled, key_id, title, import_progress)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	labels, indexed := labelsOf(v)
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title)); err != nil {
+		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title), importProgress(v)); err != nil {
 		return err
 	}
 	if len(labels) > 0 {
@@ -41,6 +41,14 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		}
 	}
 	return nil
+}
+
+// importProgress is NULL for a video whose file a client uploads.
+func importProgress(v video.Video) any {
+	if !v.Imported {
+		return nil
+	}
+	return int64(v.ImportProgress * millionths)
 }
 
 // Video returns a video with its resolutions, even one that is marked deleted. Its
@@ -99,7 +107,7 @@ func (q queries) video(ctx context.Context, id video.ID, columns string) (video.
 // videoColumns are, with the plan, what scanVideo reads.
 const videoColumns = `id, tenant, key_id, filename, title, content_type, is_public, upscale, metadata, thumbnails, status,
 	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-	source_key, source_size, source_etag, duration_us, playable_at, warnings, files`
+	source_key, source_size, source_etag, duration_us, playable_at, warnings, files, import_progress`
 
 // fullColumns are what scanVideo reads, with the plan in every status; see also
 // listColumns.
@@ -110,16 +118,17 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
 	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files sql.NullString
-	var created, expires, completed, deleted, size, duration, playable sql.NullInt64
+	var created, expires, completed, deleted, size, duration, playable, imported sql.NullInt64
 	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &title, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &playable, &warnings, &files, &plan)
+		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &plan)
 	if err != nil {
 		return video.Video{}, wrap("read video", err)
 	}
 	v.CreatedAt, v.UploadExpiresAt = fromMillis(created), fromMillis(expires)
 	v.CompletedAt, v.DeletedAt = fromMillis(completed), fromMillis(deleted)
 	v.PlayableAt = fromMillis(playable)
+	v.Imported, v.ImportProgress = imported.Valid, float64(imported.Int64)/millionths
 	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
 	v.Duration = time.Duration(duration.Int64) * time.Microsecond
 	v.Failure = failure(failureCode, failureMessage)
@@ -269,7 +278,10 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	if n > 0 {
 		t.Emit(video.EventDeleted, id)
 	}
-	_, err = t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, id)
+	if _, err = t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, id); err != nil {
+		return err
+	}
+	_, err = t.affected(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // whoever fetches it stops
 	return err
 }
 

@@ -40,7 +40,21 @@ func TestAWorkerRecordsEvents(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Type != video.EventReady {
 		t.Errorf("deliveries: %+v, %v; want one", got, err)
 	}
+	imported := video.Video{ID: "i", Tenant: "t", Status: video.PendingUpload, CreatedAt: noon, UploadExpiresAt: noon, Imported: true}
+	err = owner.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertVideo(ctx, imported); err != nil {
+			return err
+		}
+		return store.ImportsIn(tx).Insert(ctx, imported, "https://user:secret@example.com/a.mp4", noon)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := worker.InTx(ctx, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, imported.ID) }); err != nil {
+		t.Errorf("a worker cannot remove a video with an import: %v", err)
+	}
 	for _, statement := range []string{
+		"SELECT url FROM video_import", "DELETE FROM video_import",
 		"SELECT secret FROM webhook_secret", "SELECT url FROM webhook", "UPDATE webhook SET enabled = FALSE", "INSERT INTO webhook_secret VALUES ('h', 's', 0)",
 		"SELECT snapshot FROM webhook_event", "SELECT * FROM webhook_delivery", "DELETE FROM webhook_delivery", "SELECT hash FROM api_key", "SELECT secret FROM signing_key",
 	} {

@@ -65,7 +65,7 @@ func TestEncodersFor(t *testing.T) {
 // decoder serves all chunks.
 func TestVideosOfOtherCodecs(t *testing.T) {
 	t.Parallel()
-	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=320x180:r=30000/1001:d=6", "-c:v", "libx264", "-preset", "ultrafast", "-g", "30", "-pix_fmt", "yuv420p")
+	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=320x180:r=15000/1001:d=6", "-c:v", "libx264", "-preset", "ultrafast", "-g", "30", "-pix_fmt", "yuv420p")
 	for _, codec := range []video.Codec{video.HEVC, video.AV1} {
 		t.Run(string(codec), func(t *testing.T) {
 			t.Parallel()

@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -200,21 +197,11 @@ const maxStats = 8 << 20
 // readStats returns one number of every line that a filter wrote: words such as
 // "n:1 Y:0.973456 U:0.98". No file means no frames.
 func readStats(path, name string) ([]float64, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	f, _, err := openOutput(path, "numbers", maxStats)
+	if f == nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxStats {
-		return nil, fmt.Errorf("%w: more than %d MiB of numbers", ffmpeg.ErrTooBig, maxStats>>20)
-	}
 	var all []float64
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {

@@ -65,7 +65,7 @@ func finished(t testing.TB, tools *engine, job ffmpeg.Job, names ...video.Name) 
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	tools := shortChunks(newEngine(t))
-	const moving = "testsrc2=s=288x160:r=25:d=6,rotate=t:c=gray"
+	const moving = "testsrc2=s=288x160:r=25:d=5,rotate=t:c=gray"
 	tests := []struct {
 		name, file, picture string
 		args                []string
@@ -186,8 +186,8 @@ func TestReadStats(t *testing.T) {
 func TestMeasureTakesVideosInAnyOrder(t *testing.T) {
 	t.Parallel()
 	tools := shortChunks(newEngine(t))
-	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=640x360:r=25:d=3", "-an", "-g", "50"))
-	plan, films := finished(t, tools, job, "144p", "360p")
+	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=480x270:r=15:d=3", "-an", "-g", "30"))
+	plan, films := finished(t, tools, job, "144p", "240p")
 	want, err := tools.Measure(t.Context(), job, plan, films, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -144,28 +144,39 @@ func maxJPEG(r video.Rendition) int64 { return 1<<20 + 3*int64(r.Width)*int64(r.
 // no more than that: only the size of what ffmpeg wrote is known, and that is an
 // error if it is too large.
 func checkJPEG(path string, most int64) (whole bool, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	f, size, err := openOutput(path, "a thumbnail", most)
+	if f == nil {
 		return false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	if info.Size() > most {
-		return false, fmt.Errorf("%w: a thumbnail of %d MiB", ffmpeg.ErrTooBig, info.Size()>>20)
-	}
 	var head, end [2]byte
-	if info.Size() < int64(len(head)+len(end)) {
+	if size < int64(len(head)+len(end)) {
 		return false, nil
 	}
 	_, headErr := f.ReadAt(head[:], 0)
-	_, endErr := f.ReadAt(end[:], info.Size()-int64(len(end)))
+	_, endErr := f.ReadAt(end[:], size-int64(len(end)))
 	return string(head[:]) == "\xff\xd8" && string(end[:]) == "\xff\xd9", errors.Join(headErr, endErr)
+}
+
+// openOutput opens a file that ffmpeg may have written. Without one, it returns nil. A file
+// of more than most bytes is an error.
+func openOutput(path, what string, most int64) (f *os.File, size int64, err error) {
+	f, err = os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > most {
+		err = fmt.Errorf("%w: %s of %d MiB", ffmpeg.ErrTooBig, what, info.Size()>>20)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
 }
 
 // copyFile copies a file without holding it in memory.

@@ -217,7 +217,7 @@ func (o outcome) checkVideo(t *testing.T, tools *engine, job ffmpeg.Job, p *vide
 	}
 	o.checkWarnings(t, p.Verdict(frames, true))
 	if o.like != "" {
-		checkLikeness(t, chunkFilePath(job, 0), job.Source, o.like)
+		checkLikeness(t, film, chunkFilePath(job, 0), job.Source, o.like)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -46,6 +47,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	lastStderr := &tail{keep: keptStderr, max: maxStderr, over: stop}
+	p.policy.Nice = int(math.Round(p.job.Yield * float64(r.nice)))
 	child := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
 	cmd := child.Cmd
 	cmd.Dir = p.dir

@@ -35,6 +35,7 @@ type Config struct {
 	FFmpeg       string           // name or path; default "ffmpeg"
 	FFprobe      string           // name or path; default "ffprobe"
 	StallTimeout time.Duration    // default one minute
+	Nice         int              // how far children stand back for other processes, from 0 to 19; see Job.Yield
 	Sandbox      *sandbox.Sandbox // around every child; nil means none
 }
 
@@ -44,12 +45,13 @@ type Runner struct {
 	version         string
 	sandbox         *sandbox.Sandbox
 	stall           time.Duration
+	nice            int
 }
 
 // New finds the programs and checks that ffmpeg has the encoders that are always
 // needed.
 func New(ctx context.Context, cfg Config) (*Runner, error) {
-	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox}
+	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox, nice: cfg.Nice}
 	if r.sandbox == nil {
 		r.sandbox = new(sandbox.Sandbox)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -107,6 +108,13 @@ func GrowingAudio(pieces []*Piece, all bool, videoScale int) (*Segments, error) 
 		return nil, err
 	}
 	return r.segments(movieScale(uint32(videoScale)), all)
+}
+
+// Fetchable returns how much of a track players can get of which so much is
+// there: the segments of which it is known where they end.
+func Fetchable(there time.Duration) time.Duration {
+	const segment = segmentLength * time.Second
+	return max(there-segment/4, 0).Truncate(segment)
 }
 
 // segments cuts a track as if it had been written to a file and read back.

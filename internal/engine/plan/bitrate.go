@@ -10,8 +10,9 @@ import (
 // that a busy scene in a quiet video does.
 const peakSeconds = 5
 
-// notePeakBitrates notes on each chunk the peak bitrate of the source. Chunks
-// begin at keyframes, so each GOP belongs to one of them.
+// notePeakBitrates notes on each chunk the peak bitrate of the source. Most
+// chunks begin at keyframes; where one does not, both sides have their part of
+// the GOP.
 func notePeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
 	for i := range chunks {
 		c := &chunks[i]
@@ -28,14 +29,15 @@ func peakBitrate(l *probe.Timeline, start, end int64, tb video.Ratio) int64 {
 	var bytes int64
 	from := start
 	for i, k := range l.Keys {
-		to := end
+		next := l.Last + max(l.LastDuration, 1)
 		if i+1 < len(l.Keys) {
-			to = min(end, l.Keys[i+1].PTS)
+			next = l.Keys[i+1].PTS
 		}
+		to := min(end, next)
 		if to <= start || k.PTS >= end {
 			continue
 		}
-		bytes += k.Bytes
+		bytes += partOf(k.Bytes, max(k.PTS, l.First), next, start, end)
 		seconds := tb.Seconds(to - from)
 		left := tb.Seconds(end - to)
 		if seconds <= 0 || to < end && (seconds < peakSeconds || left < peakSeconds) {
@@ -45,4 +47,12 @@ func peakBitrate(l *probe.Timeline, start, end int64, tb video.Ratio) int64 {
 		bytes, from = 0, to
 	}
 	return int64(most)
+}
+
+// partOf returns how much of a GOP lies between start and end.
+func partOf(bytes, from, to, start, end int64) int64 {
+	if from >= start && to <= end || to <= from {
+		return bytes
+	}
+	return int64(float64(bytes) * float64(min(to, end)-max(from, start)) / float64(to-from))
 }

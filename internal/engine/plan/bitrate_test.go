@@ -35,6 +35,8 @@ func TestPeakBitrate(t *testing.T) {
 		{"a rest joins the stretch before", film(1000, 1000, 1000, 1000, 1000, 7000), 0, 6000, 16000},
 		{"a clip of one second", film(1000), 0, 1000, 8000},
 		{"only a part", film(9000, 9000, 1000, 1000), 2000, 4000, 8000},
+		{"from the middle of a GOP", film(4000, 1000), 500, 2000, 16000},
+		{"up to the middle of a GOP", film(1000, 4000), 0, 1500, 16000},
 		{"no keyframe at all", probe.NewTimeline(), 0, 1000, 0},
 	}
 	for _, tt := range tests {

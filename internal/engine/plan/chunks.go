@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -17,12 +18,24 @@ type Chunking struct {
 	Whole   time.Duration // a shorter video is one chunk
 	MinLast time.Duration // a shorter last chunk is joined to the one before
 	Early   time.Duration // a video of this length can be played while it is encoded:
-	First   time.Duration // its first chunk is this long, and no other longer than all before it
+	Head    headBorders   // where its first chunks end, unless they would be longer than Length
+}
+
+// headBorders are times since the beginning of a video. The first chunk is the
+// shortest of which players get two segments; further ones are there before a
+// viewer has seen those before them, on a machine that is not much faster than
+// people watch and makes two at a time. Most end two seconds into a segment, at a keyframe that the
+// outputs have anyway.
+type headBorders [9]time.Duration
+
+var defaultHead = headBorders{
+	9250 * time.Millisecond, 14 * time.Second, 22 * time.Second, 26 * time.Second, 30 * time.Second, 38 * time.Second,
+	46 * time.Second, 58 * time.Second, 70 * time.Second,
 }
 
 // DefaultChunking is what workers use.
 var DefaultChunking = Chunking{Length: 20 * time.Second, Parts: 8, Min: 10 * time.Second, Whole: 30 * time.Second, MinLast: 5 * time.Second,
-	Early: time.Minute, First: 6 * time.Second}
+	Early: time.Minute, Head: defaultHead}
 
 // maxChunkPixels is about how much one chunk may encode: 20 s of all sizes up to 4k at 30 frames a
 // second. That takes some minutes. Chunks of larger or faster videos are shorter, so that tenants who
@@ -54,33 +67,77 @@ func pixelRate(p *video.Plan) float64 {
 	return pixels * min(p.Input.FrameRate, maxRate)
 }
 
+// headCut says how the first chunks are cut.
+type headCut int
+
+const (
+	likeTheRest headCut = iota
+	atKeyframes         // of a video that is played early: short ones
+	atFrames            // and as short as Chunking.Head says, wherever the keyframes are
+)
+
 // chunks cuts a video at keyframes. A video whose container does not seek
 // exactly, or whose frames have no times, is one chunk.
 //
 // Under a frame-rate limit, a chunk begins only at a frame that is kept.
-func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable, early bool, limit frameLimit) []video.Chunk {
+func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, head headCut, limit frameLimit) []video.Chunk {
 	out := []video.Chunk{{Start: line.First, End: video.Forever, Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.Last + line.LastDuration
 	if !reliable || line.Untimed || end-line.First < ticks(c.Whole) {
 		return out
 	}
-	for _, k := range line.Keys {
+	keys := borders(line)
+	for {
 		start := out[len(out)-1].Start
-		length := max(ticks(c.Min), min(ticks(c.Length), (end-start)/c.Parts))
-		if early { // the first picture should not wait for a long chunk
-			length = min(length, max(ticks(c.First), start-line.First))
+		length, frames := max(ticks(c.Min), min(ticks(c.Length), (end-start)/c.Parts)), keys
+		if to, in := c.nextOfHead(tb.Seconds(start - line.First)); in && head != likeTheRest {
+			length = min(ticks(to)-(start-line.First), ticks(c.Length))
+			if head == atFrames {
+				frames = line.Shown
+			}
 		}
-		if !k.Border || k.PTS-start < length || k.PTS <= start || !limit.keeps(k.PTS, line) {
-			continue
+		at, found := nextBorder(frames, start+max(length, 1), line, limit)
+		if !found || end-at < ticks(c.MinLast) {
+			return out
 		}
-		if end-k.PTS < ticks(c.MinLast) {
-			break
-		}
-		out[len(out)-1].End = k.PTS
-		out = append(out, video.Chunk{Start: k.PTS, End: video.Forever, Seek: line.SeekTo(k.PTS, 0)})
+		out[len(out)-1].End = at
+		out = append(out, video.Chunk{Start: at, End: video.Forever, Seek: line.SeekTo(at, 0)})
 	}
-	return out
+}
+
+// nextOfHead returns where the short chunk should end that begins after so many
+// seconds. It reports false after the last of them.
+func (c Chunking) nextOfHead(seconds float64) (time.Duration, bool) {
+	const rounding = 0.5 // of a chunk that begins at the first frame after its time
+	for _, to := range c.Head {
+		if to.Seconds() > seconds+rounding {
+			return to, true
+		}
+	}
+	return 0, false
+}
+
+// borders returns the keyframes where a chunk can begin.
+func borders(line *probe.Timeline) (all []int64) {
+	for _, k := range line.Keys {
+		if k.Border {
+			all = append(all, k.PTS)
+		}
+	}
+	return all
+}
+
+// nextBorder returns the first of some frames at a time or later that a
+// frame-rate limit keeps.
+func nextBorder(frames []int64, from int64, line *probe.Timeline, limit frameLimit) (int64, bool) {
+	i, _ := slices.BinarySearch(frames, from)
+	for _, pts := range frames[i:] {
+		if limit.keeps(pts, line) {
+			return pts, true
+		}
+	}
+	return 0, false
 }
 
 // countFrames notes on each chunk how many frames it should have.

@@ -23,18 +23,37 @@ const (
 	maxDelay     = time.Second / 2
 	// packetSamples is how many samples a packet of AAC has.
 	packetSamples, audioRate = 1024, 48_000
-	// firstPiece is the length of the first piece of the audio. Each further piece
-	// ends at pieceGrowth times the time at which the one before did: every piece
-	// is encoded from the beginning of the audio, which is what makes the joins
-	// exact, and like this all of them together cost little more than the last.
-	firstPiece  = 40 * time.Second
-	pieceGrowth = 30
 )
+
+// pieceEnds are where the pieces of the audio end; after the last of them, each
+// ends at pieceGrowth times the time at which the one before did. Every piece is
+// encoded from the beginning of the audio, which is what makes the joins exact,
+// and like this all of them together cost little more than the last. The first
+// is short because a viewer waits for it, and the second is there before the
+// first has been played.
+var pieceEnds = []time.Duration{22 * time.Second, 110 * time.Second, 1100 * time.Second}
+
+const pieceGrowth = 30
 
 // playsEarly reports whether a video may be played while it is encoded.
 func playsEarly(p *video.Plan, cut Chunking, line *probe.Timeline, limit frameLimit) bool {
 	return cut.Early > 0 && p.Duration >= cut.Early && !line.Untimed && len(p.Jumps) == 0 &&
 		p.Input.TimeBase.Seconds(longestReorder(line, limit)) <= maxDelay.Seconds()
+}
+
+// headOf decides how the first chunks of a video are cut. Those of one that is
+// played early should be short even if the source has few keyframes: a chunk may
+// begin at any frame, and what is between the keyframe before and that frame is
+// decoded again. That takes times which are those of frames, in an order that
+// seeking can rely on.
+func headOf(p *video.Plan, cut Chunking, s probe.Stream, line *probe.Timeline, limit frameLimit) headCut {
+	switch {
+	case !playsEarly(p, cut, line, limit):
+		return likeTheRest
+	case onePacketPerFrame(s, line) && !line.Tangled:
+		return atFrames
+	}
+	return atKeyframes
 }
 
 // longestReorder returns how long the encoder may hold a frame back.
@@ -66,8 +85,20 @@ func divide(p *video.Plan, line *probe.Timeline, limit frameLimit) *video.Early 
 	if p.Audio == nil {
 		return e
 	}
-	for at := firstPiece; at+firstPiece/2 < p.Duration; at *= pieceGrowth {
-		e.Pieces = append(e.Pieces, int64(at.Seconds()*audioRate/packetSamples))
-	}
+	e.Pieces = audioPieces(p.Duration)
 	return e
+}
+
+// audioPieces returns the packets at which the pieces of the audio begin, but for
+// the first one. A short rest is part of the last piece.
+func audioPieces(length time.Duration) (packets []int64) {
+	for n, at := 0, pieceEnds[0]; at+pieceEnds[0]/2 < length; n++ {
+		packets = append(packets, int64(at.Seconds()*audioRate/packetSamples))
+		if n+1 < len(pieceEnds) {
+			at = pieceEnds[n+1]
+		} else {
+			at *= pieceGrowth
+		}
+	}
+	return packets
 }

@@ -37,14 +37,55 @@ func TestWhichVideosPlayEarly(t *testing.T) {
 	}
 }
 
+// TestTheFirstChunksAreShort cuts a film with a keyframe every second, and one that has them every 20 s.
 func TestTheFirstChunksAreShort(t *testing.T) {
 	t.Parallel()
-	var starts []int64
-	for _, c := range DefaultChunking.chunks(packets(400, false), video.Ratio{Num: 1, Den: 1000}, true, true, frameLimit{}) {
-		starts = append(starts, c.Start/1000)
+	ms := video.Ratio{Num: 1, Den: 1000}
+	sparse := packets(400, false)
+	sparse.Keys = slices.DeleteFunc(sparse.Keys, func(k probe.Keyframe) bool { return k.PTS%20_000 != 0 })
+	none := int64(video.NoSeek)
+	for _, tt := range []struct {
+		name   string
+		line   *probe.Timeline
+		cut    Chunking
+		head   headCut
+		starts []int64
+		seeks  []int64
+	}{
+		{"at keyframes", packets(400, false), DefaultChunking, atKeyframes, []int64{0, 10_000, 14_000, 22_000, 26_000, 30_000, 38_000}, []int64{none, 10_000, 14_000, 22_000, 26_000, 30_000, 38_000}},
+		{"at any frame", sparse, DefaultChunking, atFrames, []int64{0, 9280, 14_000, 22_000, 26_000, 30_000, 38_000, 46_000, 58_000, 70_000, 100_000}, []int64{none, none, none, 20_000, 20_000, 20_000, 20_000, 40_000, 40_000, 60_000, 100_000}},
+		{"at few keyframes", sparse, DefaultChunking, atKeyframes, []int64{0, 20_000, 40_000, 60_000}, []int64{none, 20_000, 40_000, 60_000}},
+		{"of a very large film", sparse, DefaultChunking.forPixels(1e12), atFrames, []int64{0, 5000, 9280, 14_000, 19_000, 22_000, 26_000}, []int64{none, none, none, none, none, 20_000, 20_000}},
+	} {
+		chunks := tt.cut.chunks(tt.line, ms, true, tt.head, frameLimit{})
+		for i, c := range chunks[:len(tt.starts)] {
+			if c.Start != tt.starts[i] || c.Seek != tt.seeks[i] || c.End != chunks[i+1].Start {
+				t.Errorf("%s: chunk %d is %+v; want one from %d that is decoded from %d on", tt.name, i, c, tt.starts[i], tt.seeks[i])
+			}
+		}
 	}
-	if want := []int64{0, 6, 12, 24, 44, 64}; !slices.Equal(starts[:6], want) {
-		t.Errorf("the chunks begin at %v; want %v and so on", starts, want)
+}
+
+// TestWhereTheFirstChunksAreCut wants borders at any frame only where each packet is one.
+func TestWhereTheFirstChunksAreCut(t *testing.T) {
+	t.Parallel()
+	tangled := packets(90, false)
+	tangled.Tangled = true
+	for _, tt := range []struct {
+		codec  string
+		length time.Duration
+		line   *probe.Timeline
+		want   headCut
+	}{
+		{"h264", 90 * time.Second, packets(90, false), atFrames},
+		{"vp9", 90 * time.Second, packets(90, false), atKeyframes},
+		{"h264", 90 * time.Second, tangled, atKeyframes},
+		{"h264", 40 * time.Second, packets(40, false), likeTheRest},
+	} {
+		p := &video.Plan{Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1000}}, Duration: tt.length}
+		if got := headOf(p, DefaultChunking, probe.Stream{Codec: tt.codec}, tt.line, frameLimit{}); got != tt.want {
+			t.Errorf("%s of %v: %d; want %d", tt.codec, tt.length, got, tt.want)
+		}
 	}
 }
 
@@ -65,7 +106,7 @@ func TestSmallRenditionsComeFirst(t *testing.T) {
 	for _, tt := range tests {
 		p := &video.Plan{Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1000}}, Timescale: 1000, Duration: time.Hour, Renditions: tt.renditions, Audio: &video.Audio{}}
 		e := divide(p, packets(90, false), frameLimit{})
-		if e.Large != tt.large || e.Delay != 82 || !slices.Equal(e.Pieces, []int64{1875, 56250}) {
+		if e.Large != tt.large || e.Delay != 82 || !slices.Equal(e.Pieces, []int64{1031, 5156, 51562}) {
 			t.Errorf("%v are divided as %+v; want %d large ones", tt.renditions, e, tt.large)
 		}
 	}

@@ -47,9 +47,9 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)
 	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
-	early := playsEarly(p, cut, line, limit)
-	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), early, limit)
-	if early && len(p.Chunks) > 1 {
+	head := headOf(p, cut, s, line, limit)
+	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), head, limit)
+	if head != likeTheRest && len(p.Chunks) > 1 {
 		p.Early = divide(p, line, limit)
 	}
 	if onePacketPerFrame(s, line) {

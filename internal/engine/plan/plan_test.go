@@ -160,7 +160,7 @@ func TestChunks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, DefaultChunking.chunks(tt.line, ms, tt.reliable, false, frameLimit{})); diff != "" {
+			if diff := cmp.Diff(tt.want, DefaultChunking.chunks(tt.line, ms, tt.reliable, likeTheRest, frameLimit{})); diff != "" {
 				t.Errorf("chunks (-want +got):\n%s", diff)
 			}
 		})

@@ -32,14 +32,15 @@ const watchEvery = 100 * time.Millisecond
 type Child struct {
 	Cmd *exec.Cmd
 
-	policy  Policy
-	ctx     context.Context
-	stop    context.CancelCauseFunc // kills it
-	threads *threadGuard            // nil if new threads are not counted one by one
-	groups  *groups                 // nil if there are no control groups
-	group   *group                  // nil if it is in none of its own
-	ended   chan struct{}
-	guards  sync.WaitGroup
+	policy   Policy
+	confined bool // a helper applies the policy
+	ctx      context.Context
+	stop     context.CancelCauseFunc // kills it
+	threads  *threadGuard            // nil if new threads are not counted one by one
+	groups   *groups                 // nil if there are no control groups
+	group    *group                  // nil if it is in none of its own
+	ended    chan struct{}
+	guards   sync.WaitGroup
 }
 
 // Start starts the program. The kernel kills it when the thread that started it
@@ -61,6 +62,9 @@ func (c *Child) Start() error {
 			c.groups.broken.Store(true) // the next try does without
 		}
 		return err
+	}
+	if !c.confined {
+		c.policy.standBack(c.Cmd.Process.Pid)
 	}
 	if c.threads != nil {
 		c.guards.Go(func() { c.threads.serve(c.Cmd.Process.Pid, c.stop) })

@@ -79,6 +79,7 @@ func (o *order) confineSelf() error {
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close inherited files: %w", err)
 	}
+	o.Policy.standBack(0)
 	if err := o.Policy.limit(); err != nil {
 		return err
 	}

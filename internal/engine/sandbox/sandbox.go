@@ -72,6 +72,7 @@ type Policy struct {
 	Threads  int           // threads at once
 	Files    int           // files in WriteDir; those that are there already count
 	Space    int64         // bytes of all files in WriteDir, likewise
+	Nice     int           // by how much its priority is lower than that of the server, up to 19
 }
 
 // Sandbox starts programs. The zero value does not confine them. It is safe for
@@ -163,7 +164,7 @@ func (s *Sandbox) Report() Report { return s.report }
 func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *Child {
 	c := newChild(ctx, p, bin, args...)
 	if s.report.confines() && c.Cmd.Err == nil {
-		c.groups = s.groups
+		c.groups, c.confined = s.groups, true
 		c.Cmd.Err = c.confine(order{Policy: p}, s.threads)
 	}
 	return c

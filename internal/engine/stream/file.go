@@ -3,6 +3,7 @@ package stream
 import (
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // Kind is what a file of a stream is for.
@@ -41,6 +42,9 @@ type File struct {
 // framesSuffix follows the name of a track in the names of its single frames.
 const framesSuffix = "-iframes"
 
+// initSuffix follows the name of a track in the name of its init segment.
+const initSuffix = "-init.mp4"
+
 // wholeSuffix follows the name of a text in the name of the file with all of it.
 const wholeSuffix = "-all"
 
@@ -59,6 +63,9 @@ func Parse(name string) (File, bool) {
 	}
 	if name == ManifestFile {
 		return File{Kind: Manifest}, true
+	}
+	if f, done, ok := parseSegment(name); done {
+		return f, ok
 	}
 	if m := frameFile.FindStringSubmatch(name); m != nil {
 		if m[2] != "" {
@@ -87,14 +94,43 @@ func Parse(name string) (File, bool) {
 	return numbered(Segment, m[1], m[4])
 }
 
+// parseSegment is Parse for the names that are asked for most: files that are not those of a stream,
+// and segments of a track. The others it leaves to the regular expressions.
+func parseSegment(name string) (f File, done, ok bool) {
+	if strings.HasSuffix(name, ".jpg") || strings.HasSuffix(name, ".mp4") && !strings.HasSuffix(name, initSuffix) {
+		return File{}, true, false
+	}
+	rest, isSegment := strings.CutSuffix(name, ".m4s")
+	track, number, found := strings.Cut(rest, "-")
+	if !isSegment || !found || len(number) == 0 || len(number) > 6 || strings.Trim(number, "0123456789") != "" || !isTrack(track) {
+		return File{}, false, false
+	}
+	f, ok = numbered(Segment, track, number)
+	return f, true, ok
+}
+
+// isTrack reports whether a name is that of audio or looks like that of a resolution.
+func isTrack(name string) bool {
+	if name == AudioTrack {
+		return true
+	}
+	last := len(name) - 1
+	return last > 0 && (name[last] == 'p' || name[last] == 'k') && strings.Trim(name[:last], "0123456789") == ""
+}
+
 // numbered is a file with a number. "00" would be a second name of the same file.
 func numbered(k Kind, track, number string) (File, bool) {
 	n, err := strconv.Atoi(number)
 	return File{Kind: k, Track: track, Number: n}, err == nil && strconv.Itoa(n) == number
 }
 
+// TrackFiles returns the names of the files of a track, but for segments: their number is not known here.
+func TrackFiles(track string) []string {
+	return []string{playlistFile(track), initFile(track), playlistFile(track + framesSuffix)}
+}
+
 func playlistFile(track string) string { return track + ".m3u8" }
 
-func initFile(track string) string { return track + "-init.mp4" }
+func initFile(track string) string { return track + initSuffix }
 
 func segmentFile(track string, n int) string { return track + "-" + strconv.Itoa(n) + ".m4s" }

@@ -22,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/webvtt"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -38,14 +39,16 @@ const storeTimeout = 10 * time.Second
 
 // Service adds and removes captions.
 type Service struct {
-	store *store.Store
-	blobs blob.Store
-	space func() error
+	store  *store.Store
+	blobs  blob.Store
+	purges *cdn.Recorder
+	space  func() error
 }
 
-// New returns the service. space says whether there is space for a small file.
-func New(s *store.Store, blobs blob.Store, space func() error) *Service {
-	return &Service{store: s, blobs: blobs, space: space}
+// New returns the service. space says whether there is space for a small file. A CDN is told by way of
+// purges.
+func New(s *store.Store, blobs blob.Store, purges *cdn.Recorder, space func() error) *Service {
+	return &Service{store: s, blobs: blobs, purges: purges, space: space}
 }
 
 // Upload is a text that a client sends.
@@ -91,6 +94,9 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 		}
 		if replaced = ""; had && old.Name != f.Name {
 			replaced, v.Files = old.Name, v.WithoutFile(old.Name)
+			if err := s.purges.Captions(ctx, tx, v, old.Name); err != nil {
+				return err
+			}
 		}
 		created, v.Files = !had, v.WithFiles(f)
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.Files})
@@ -133,6 +139,9 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 		var has bool
 		if gone, has = v.CaptionsIn(language); !has {
 			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
+		}
+		if err := s.purges.Captions(ctx, tx, v, gone.Name); err != nil {
+			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -19,7 +20,7 @@ import (
 // Upload is a new video and where its file goes.
 type Upload struct {
 	Video    video.Video
-	URL      string
+	URL      string // "": the file is fetched from its source
 	TusURL   string // for a resumable upload
 	MaxBytes int64
 	Repeated bool // an earlier request with the same key made the video
@@ -34,6 +35,11 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if faults := d.Check(); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
+	if d.SourceURL != nil {
+		if err := c.imports.Check(*d.SourceURL); err != nil {
+			return Upload{}, err
+		}
+	}
 	// Rows take disk space as well. Without this, creates alone could fill the disk.
 	if err := c.space(ctx); err != nil {
 		return Upload{}, err
@@ -42,6 +48,10 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	v, err := c.newVideo(by, d, ttl)
 	if err != nil {
 		return Upload{}, err
+	}
+	if v.Imported {
+		stored, err := c.insert(ctx, v, d)
+		return Upload{Video: stored, Repeated: stored.ID != v.ID}, err
 	}
 	address, err := c.uploads.URL(ctx, v, base)
 	if err != nil {
@@ -71,6 +81,9 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
 		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.upscale, Thumbnails: d.Thumbnails,
 		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl),
+	}
+	if d.SourceURL != nil {
+		v.Imported, v.UploadExpiresAt = true, store.ImportForever
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale

@@ -20,7 +20,7 @@ const recordTTL = 24 * time.Hour
 // and returns that request's video: a client that never saw the answer may ask again.
 func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (stored video.Video, err error) {
 	if d.Key == "" {
-		return v, c.store.InTx(ctx, func(tx *store.Tx) error { return insertVideo(ctx, tx, v) })
+		return v, c.store.InTx(ctx, func(tx *store.Tx) error { return c.insertVideo(ctx, tx, v, d.SourceURL) })
 	}
 	digest, err := digestOf(d)
 	if err != nil {
@@ -28,19 +28,19 @@ func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (sto
 	}
 	record := store.IdempotencyRecord{Tenant: v.Tenant, Key: d.Key, Digest: digest, Video: v.ID, CreatedAt: v.CreatedAt}
 	err = c.store.InTx(ctx, func(tx *store.Tx) error {
-		stored, err = insertOnce(ctx, tx, v, record)
+		stored, err = c.insertOnce(ctx, tx, v, d.SourceURL, record)
 		return err
 	})
 	return stored, err
 }
 
-func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.IdempotencyRecord) (video.Video, error) {
+func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, source *string, record store.IdempotencyRecord) (video.Video, error) {
 	claimed, err := tx.ClaimIdempotencyKey(ctx, record)
 	if err != nil {
 		return video.Video{}, err
 	}
 	if claimed.Video == v.ID {
-		return v, insertVideo(ctx, tx, v)
+		return v, c.insertVideo(ctx, tx, v, source)
 	}
 	earlier, err := tx.Video(ctx, claimed.Video)
 	gone := video.KindOf(err) == video.NotFound
@@ -48,7 +48,7 @@ func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.I
 		return video.Video{}, err
 	}
 	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(claimed.CreatedAt) > recordTTL {
-		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), insertVideo(ctx, tx, v))
+		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), c.insertVideo(ctx, tx, v, source))
 	}
 	if claimed.Digest != record.Digest {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
@@ -62,11 +62,17 @@ func insertOnce(ctx context.Context, tx *store.Tx, v video.Video, record store.I
 	return earlier, err
 }
 
-// insertVideo stores a video, unless its tenant has reached a limit. It is checked after the video was
+// insertVideo stores a video, whose file is fetched from source unless that is nil, except if its tenant
+// has reached a limit. It is checked after the video was
 // counted: from then on no other transaction can use up the same last place.
-func insertVideo(ctx context.Context, tx *store.Tx, v video.Video) error {
+func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, source *string) error {
 	if err := tx.InsertVideo(ctx, v); err != nil {
 		return err
+	}
+	if source != nil {
+		if err := c.imports.Insert(ctx, tx, v, *source); err != nil {
+			return err
+		}
 	}
 	usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, v.CreatedAt)
 	if err != nil {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/auth"
@@ -19,6 +20,12 @@ type PlaybackInfo struct {
 // listedLife is how long the addresses of a list are valid at least, where they expire.
 const listedLife = time.Hour
 
+// UseCDN has the addresses of everything that is played start with url. Call it before the first
+// request.
+func (c *Catalog) UseCDN(url string) { c.cdn = strings.TrimSuffix(url, "/") }
+
+func (c *Catalog) base(server string) playback.Base { return playback.NewBase(server, c.cdn) }
+
 // FileURLs returns the addresses of the files that belong to no resolution, of a video that List
 // returned. Those of a private video stay the same for listedLife, so that a page that
 // shows a list again and again loads a picture once.
@@ -27,7 +34,7 @@ func (c *Catalog) FileURLs(v video.Video, base string) []playback.FileURL {
 	if latest.Before(expires) { // the operator set a shorter life
 		expires = latest
 	}
-	return playback.FileURLs(v, base, c.keys, expires)
+	return playback.FileURLs(v, c.base(base), c.keys, expires)
 }
 
 // Public returns a public video with its permanent addresses.
@@ -41,7 +48,7 @@ func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base s
 			Msg: "This video is private. Read it at /api/video/{id}/private/{expirationSeconds}."}
 	}
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, base)}, err
+	return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, c.base(base))}, err
 }
 
 // Private returns a private video with addresses that expire after ttl, or earlier if the operator
@@ -57,7 +64,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 	}
 	expires := c.keys.Expiry(ttl)
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, base, c.keys, expires)}, err
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, c.base(base), c.keys, expires)}, err
 }
 
 // Watch returns a public video with its permanent addresses, for anybody.
@@ -70,7 +77,7 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 		return PlaybackInfo{}, err
 	}
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, base)}, err
+	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, c.base(base))}, err
 }
 
 // Embed returns a private video for the holder of a token of its embed address. The other addresses
@@ -84,7 +91,7 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 		return PlaybackInfo{}, err
 	}
 	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, base, c.keys, sign.Expiry(token))}, err
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))}, err
 }
 
 // shown returns a video that is not marked deleted, whoever asks.

@@ -19,7 +19,14 @@ const (
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
 )
 
-// All lists every point.
+// The points of the commands backup, restore and migrate, which no server reaches.
+const (
+	ObjectBackedUp Point = "object-backed-up" // an object is in the backup, the rest is not
+	ObjectRestored Point = "object-restored"  // an object is restored, the rest is not
+	RowsRestored   Point = "rows-restored"    // all rows are restored, their tasks are not
+)
+
+// All lists every point of a server.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
 	ThumbnailsStaged, FilesStaged, VideoDeleted, ObjectsRemoved, ResolutionGone}
 

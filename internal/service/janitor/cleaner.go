@@ -108,7 +108,8 @@ func (c *Cleaner) removeObjects(ctx context.Context, id video.ID) error {
 // removeUnneeded removes objects that their video does not need, and returns how many there were. A
 // video may need them again: a resolution is added, and the next pass needs the source, has chunk
 // files, or a rendition file of a name that there was before. So what is known about the owner is only
-// good enough to keep an object; before one is removed, the owner is loaded again under its lock.
+// good enough to keep an object; before one is removed, the owner is loaded again under its lock. While
+// a backup runs, nothing is removed: its snapshot of the video may need what the video now does not.
 func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (int, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(o, key) })
 	if len(keys) == 0 {
@@ -130,6 +131,9 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 			return err
 		}
 		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(now, key) })
+		if held, err := store.Held(ctx, tx); err != nil || held { // a later sweep removes them
+			return err
+		}
 		if err := pipeline.RemoveLocked(ctx, tx, c.blobs, still); err != nil {
 			return err
 		}

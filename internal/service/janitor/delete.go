@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -19,13 +20,14 @@ type Deleter struct {
 	cleaner *Cleaner
 	passes  *pipeline.Passes
 	leases  *uploads.Leases
+	purges  *cdn.Recorder
 	release func() bool
 }
 
 // NewDeleter returns a Deleter whose objects the cleaner removes. On a full disk, release gives it
-// disk space that was held for this, and reports whether there was any.
-func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, release func() bool) *Deleter {
-	return &Deleter{cleaner: c, passes: p, leases: l, release: release}
+// disk space that was held for this, and reports whether there was any. A CDN is told by way of purges.
+func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, release func() bool) *Deleter {
+	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, release: release}
 }
 
 // onFullDisk does a step of a deletion, once more if the disk is full and space could be released:
@@ -64,6 +66,9 @@ func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
 		if err := tx.Lock(ctx, id); err != nil {
 			return err // another deletion was faster
 		}
+		if err := d.purges.Video(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := tx.MarkDeleted(ctx, id, d.cleaner.now()); err != nil {
 			return err
 		}
@@ -97,6 +102,9 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {
 	return d.cleaner.store.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, vid); err != nil {
+			return err
+		}
+		if err := d.purges.Resolution(ctx, tx, vid, id); err != nil {
 			return err
 		}
 		if err := tx.RemoveResolution(ctx, id); err != nil {

@@ -44,6 +44,9 @@ const maxListed = 100
 
 // ParseFile tells from its name what a file is.
 func ParseFile(name string) (f File, ok bool) {
+	if n, found := strings.CutSuffix(name, ".mp4"); found && video.Name(n).Valid() { // what is asked for most
+		return File{Resolution: video.Name(n), Thumbnail: -1}, true
+	}
 	for _, row := range fileNames {
 		if m := row.form.FindStringSubmatch(name); m != nil {
 			f, ok = row.file(m)

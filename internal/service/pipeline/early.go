@@ -6,6 +6,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -98,12 +99,11 @@ func (e EarlyParts) EndAudio(ctx context.Context, id video.ID, piece int) error 
 func packetSeconds(n int64) float64 { return float64(n) * 1024 / 48_000 }
 
 const (
-	// headStart is how much of a video has to be there before it can be played. Players buffer some
-	// seconds before they begin.
-	headStart = 8 * time.Second
 	// spare is the part of a video's length in which the rest must be encoded, at the speed so far,
 	// for a viewer who begins now and never has to wait.
 	spare = 0.9
+	// playlistAge is how old the playlist may be by which a player knows what is there.
+	playlistAge = 2 * time.Second
 )
 
 // notePlayable records that a video can be played while it is encoded, as soon as that is so. The
@@ -137,6 +137,21 @@ func playable(v video.Video, steps []store.Step, now time.Time) bool {
 	for n := range parts.Done {
 		there += p.Length(n)
 	}
-	rest := (p.Duration - there).Seconds() * now.Sub(p.Early.Began).Seconds() / there.Seconds()
-	return there >= headStart && rest <= spare*p.Duration.Seconds()
+	speed := there.Seconds() / max(now.Sub(p.Early.Began), time.Millisecond).Seconds()
+	return speed*spare >= 1-there.Seconds()/p.Duration.Seconds() && keepsAhead(p, parts.Done, there, speed)
+}
+
+// keepsAhead reports whether each chunk will be there before a viewer who begins now has seen all of
+// those before it, if so many seconds of video are encoded in a second.
+func keepsAhead(p *video.Plan, next int, there time.Duration, speed float64) bool {
+	end := there
+	for n := next; n < len(p.Chunks); n++ {
+		before := end
+		end += p.Length(n)
+		wait := time.Duration(float64(end-there) / speed)
+		if wait+playlistAge > mp4.Fetchable(before) {
+			return false
+		}
+	}
+	return true
 }

@@ -155,6 +155,50 @@ func TestASlowVideoIsPlayableLater(t *testing.T) {
 	b.playable(true)
 }
 
+// tenMinutes is the plan of a film whose first chunks are short.
+func tenMinutes() *video.Plan {
+	p := earlyPlan()
+	p.Duration, p.Chunks = 10*time.Minute, nil
+	start := int64(0)
+	for _, end := range []int64{9250, 14_000, 22_000, 26_000, 30_000, 38_000, 46_000, 58_000, 70_000, video.Forever} {
+		p.Chunks = append(p.Chunks, video.Chunk{Start: start, End: end, Seek: video.NoSeek, Frames: 5})
+		start = end
+	}
+	return p
+}
+
+// A viewer who begins when the first chunk is there has its eight seconds, in which the next one has to
+// be made.
+func TestWhenAFilmIsPlayable(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		each   time.Duration // for a second of the film
+		chunks int           // that have to be there
+	}{
+		{500 * time.Millisecond, 1}, {770 * time.Millisecond, 1}, {800 * time.Millisecond, 2}, {900 * time.Millisecond, 3}, {1200 * time.Millisecond, 13},
+	} {
+		b := servicetest.New(t)
+		v := b.Processing(video.Draft{IsPublic: true})
+		film := tenMinutes()
+		film.Chunks[9].End = 90_000
+		for at := int64(90_000); at < 600_000; at += 20_000 {
+			film.Chunks = append(film.Chunks, video.Chunk{Start: at, End: at + 20_000, Frames: 5})
+		}
+		film.Chunks[len(film.Chunks)-1].End = video.Forever
+		b.Must(b.StorePlan(t.Context(), v.ID, film))
+		rig := earlyRig{b, pipeline.NewEarlyParts(b.Tasks), v.ID}
+		rig.audio(0)
+		got := 0
+		for ; got < tt.chunks+1 && b.Video(v.ID).PlayableAt.IsZero(); got++ {
+			b.Advance(time.Duration(film.Length(got).Seconds() * float64(tt.each)))
+			rig.small(got)
+		}
+		if got != tt.chunks {
+			t.Errorf("at %v for a second, the film was playable after %d chunks; want %d", tt.each, got, tt.chunks)
+		}
+	}
+}
+
 // What is played early are the small renditions, and nobody wants those of this video any more.
 func TestAVideoWithoutSmallResolutionsIsNotPlayable(t *testing.T) {
 	t.Parallel()

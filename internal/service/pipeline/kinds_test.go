@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -115,5 +116,39 @@ func TestExpandPlan(t *testing.T) {
 	steps, tasks = expand(Config{MeasureQuality: true}, v, true)
 	if len(steps) != 1 || steps[0] != (store.Step{Kind: string(queue.Measure)}) || len(tasks) != 1 || tasks[0].Kind != queue.Measure {
 		t.Errorf("steps and tasks after the pass are %v, %v; want to measure", steps, tasks)
+	}
+}
+
+// What has to be there before anybody can watch a film comes first.
+func TestTheOrderOfTheFirstTasks(t *testing.T) {
+	t.Parallel()
+	p := &video.Plan{Duration: 10 * time.Minute, Chunks: make([]video.Chunk, 8), Audio: &video.Audio{}, Renditions: make([]video.Rendition, 2)}
+	p.Thumbnails, p.Poster = make([]video.Thumbnail, 1), &video.Poster{}
+	p.Early = &video.Early{Large: 1, Pieces: []int64{1031, 5156}}
+	_, tasks := expand(Config{}, video.Video{Plan: p}, false)
+	slices.SortStableFunc(tasks, func(a, b queue.Task) int { return a.Priority - b.Priority })
+	var got []string
+	for _, task := range tasks[:13] {
+		got = append(got, fmt.Sprintf("%s %d", task.Kind, task.Number))
+	}
+	want := []string{
+		"encode 0", "audio 0", "encode 1", "thumbnails 0", "poster 0", "encode 2", "audio 1", "encode 3", "encode 4", "audio 2", "encode 5", "encode 6", "encode 7",
+	}
+	for _, tt := range []struct {
+		kind queue.Kind
+		n    int
+		want float64
+	}{
+		{queue.Inspect, 0, 0}, {queue.Encode, 0, 0}, {queue.Audio, 0, 0}, {queue.Encode, 1, 0.8}, {queue.Audio, 1, 1}, {queue.Encode, 4, 1}, {queue.Large, 0, 1}, {queue.Poster, 0, 1},
+	} {
+		if got := Yield(p, queue.Task{Kind: tt.kind, Number: tt.n}); got != tt.want {
+			t.Errorf("%s %d stands back by %g; want %g", tt.kind, tt.n, got, tt.want)
+		}
+	}
+	if got := Yield(&video.Plan{}, queue.Task{Kind: queue.Encode}); got != 1 {
+		t.Errorf("a clip stands back by %g", got)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the tasks run in the order %v; want %v", got, want)
 	}
 }

@@ -82,8 +82,8 @@ func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []qu
 			steps = append(steps, s)
 			if !k.PerRendition { // the last part of the pass enqueues the assembly
 				t := newTask(k.Name, v.ID, v.Tenant, n)
-				if needsFirst(v.Plan, t) {
-					t.Priority = headPriority
+				if first, ok := headPriorityOf(v.Plan, t); ok {
+					t.Priority = first
 				}
 				tasks = append(tasks, t)
 			}

@@ -46,7 +46,7 @@ func TestPublishedFilesAreListedServedAndKept(t *testing.T) {
 				o, err = b.OpenPublic(ctx, id, name)
 			} else {
 				var token string
-				for _, f := range playback.SignedURLs(b.Video(id), "", b.Signing, b.Now().Add(time.Hour)).Files {
+				for _, f := range playback.SignedURLs(b.Video(id), playback.Base{}, b.Signing, b.Now().Add(time.Hour)).Files {
 					if f.Name == name {
 						token, _, _ = strings.Cut(strings.TrimPrefix(f.URL, "/v/"), "/")
 					}

@@ -48,16 +48,48 @@ func audioWeight(p *video.Plan, n int) float64 {
 	return min(whole, 0.05*packetSeconds(end))
 }
 
-// needsFirst reports whether a video can be played while it is encoded only after this task.
-func needsFirst(p *video.Plan, t queue.Task) bool {
-	return p.Early != nil && (t.Kind == queue.Encode && t.Number < 2 || t.Kind == queue.Audio && t.Number == 0)
+// headPriorityOf returns the priority of a task that a video needs before it can be played while it is
+// encoded, or just after. It reports false for all others.
+func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
+	switch {
+	case p.Early == nil:
+		return 0, false
+	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
+		return headPriority, true
+	case t.Kind == queue.Encode && t.Number == 1: // before the thumbnails, which come later in the table
+		return thumbnailPriority, true
+	}
+	return 0, false
 }
 
-// audioPriorities are those of the pieces of the audio. The further ones are needed later than the
-// first chunks.
-func audioPriorities(n int) int {
-	if n == 0 {
-		return audioPriority
+// yields are those of the first chunks of a video that is played while it is encoded. Those that follow
+// have started when the first one runs: on a machine with few cores, half of its speed would be lost to
+// them.
+var yields = []float64{0, 0.8, 0.9}
+
+// Yield says how far the processes of a task stand back for others, from 0 (not at all) to 1: a task that
+// others wait for is 0, and so is what a video needs before anybody can watch it.
+func Yield(p *video.Plan, t queue.Task) float64 {
+	switch {
+	case KindOf(t.Kind).StartsPass:
+		return 0
+	case p == nil || p.Early == nil:
+	case t.Kind == queue.Encode && t.Number < len(yields):
+		return yields[t.Number]
+	case t.Kind == queue.Audio && t.Number == 0:
+		return 0
 	}
-	return encodePriority + n
+	return 1
+}
+
+// audioPriorities are those of the pieces of the audio. The first lasts longer than the first chunks; the
+// second is short, too, but those after it are not, and are needed later.
+func audioPriorities(n int) int {
+	switch n {
+	case 0:
+		return audioPriority
+	case 1:
+		return encodePriority + 2
+	}
+	return encodePriority + n + 2
 }

@@ -29,6 +29,7 @@ type Player struct {
 	keys     *auth.SigningKeys
 	now      func() time.Time
 	redirect blob.Presigner // nil: files are served from here
+	local    bool           // the files are on this machine
 	indexes  *stream.IndexCache
 	captions *textCache
 	pieces   pieceCaches
@@ -36,7 +37,7 @@ type Player struct {
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
-	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: newTextCache()}
+	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: newTextCache(), local: blobs.Capabilities().Local}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
 	}
@@ -142,7 +143,7 @@ func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file 
 	if !ok {
 		return nil, noSuchFile()
 	}
-	o, err := openInTime(ctx, func(ctx context.Context) (blob.Object, error) { return p.blobs.Open(ctx, area.Prefix(id)+file) })
+	o, err := p.openObject(ctx, area.Prefix(id)+file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, p.whyMissing(ctx, area, id, parsed)
 	}
@@ -150,6 +151,15 @@ func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file 
 		return nil, blob.ServiceError("open "+file, err)
 	}
 	return o, nil
+}
+
+// openObject opens an object. The files of this machine are opened without a time limit: nothing could
+// interrupt that.
+func (p *Player) openObject(ctx context.Context, key string) (blob.Object, error) {
+	if p.local {
+		return p.blobs.Open(ctx, key)
+	}
+	return openInTime(ctx, func(ctx context.Context) (blob.Object, error) { return p.blobs.Open(ctx, key) })
 }
 
 // openInTime opens something in a storage that answers within openTimeout. The context of what is

@@ -48,7 +48,7 @@ func TestThePosterOfAVideo(t *testing.T) {
 			want = "http://x/v/" + string(id) + "/" + video.PosterFile
 		}
 		got := ""
-		for _, f := range playback.PublicURLs(v, "http://x").Files {
+		for _, f := range playback.PublicURLs(v, playback.NewBase("http://x", "")).Files {
 			if f.Name == video.PosterFile {
 				got += f.URL
 			}

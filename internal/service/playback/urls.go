@@ -1,7 +1,9 @@
 package playback
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/stream"
@@ -38,23 +40,31 @@ type Signer interface {
 	Sign(p sign.Purpose, subject string, expires time.Time) string
 }
 
-// PublicURLs returns the permanent addresses of a public video. base is what they start with, such
-// as "https://video.example.com".
-func PublicURLs(v video.Video, base string) URLs {
+// Base is what addresses start with, such as "https://video.example.com".
+type Base struct {
+	Pages string // this server
+	Files string // what is played: this server, or a CDN in front of it
+}
+
+// NewBase returns the base of a server, behind a CDN unless that is empty.
+func NewBase(server, cdn string) Base { return Base{Pages: server, Files: cmp.Or(cdn, server)} }
+
+// PublicURLs returns the permanent addresses of a public video.
+func PublicURLs(v video.Video, base Base) URLs {
 	u := urls(v, publicAddress(v, base))
-	u.Embed, u.Watch = base+"/embed/"+string(v.ID), base+"/watch/"+string(v.ID)
+	u.Embed, u.Watch = base.Pages+"/embed/"+string(v.ID), base.Pages+"/watch/"+string(v.ID)
 	return u
 }
 
 // SignedURLs returns addresses of a private video that expire.
-func SignedURLs(v video.Video, base string, keys Signer, expires time.Time) URLs {
+func SignedURLs(v video.Video, base Base, keys Signer, expires time.Time) URLs {
 	u := urls(v, signedAddress(v, base, keys, expires))
-	u.Embed = base + "/embed/" + keys.Sign(sign.Embed, string(v.ID), expires) + "/" + string(v.ID)
+	u.Embed = base.Pages + "/embed/" + keys.Sign(sign.Embed, string(v.ID), expires) + "/" + string(v.ID)
 	return u
 }
 
 // FileURLs returns URLs.Files alone, which takes fewer signatures. Those of a private video expire.
-func FileURLs(v video.Video, base string, keys Signer, expires time.Time) []FileURL {
+func FileURLs(v video.Video, base Base, keys Signer, expires time.Time) []FileURL {
 	if v.IsPublic {
 		return fileURLs(v, publicAddress(v, base))
 	}
@@ -64,14 +74,14 @@ func FileURLs(v video.Video, base string, keys Signer, expires time.Time) []File
 // addressOf returns the address of a file of a video.
 type addressOf func(file string) string
 
-func publicAddress(v video.Video, base string) addressOf {
-	return func(file string) string { return base + "/v/" + string(v.ID) + "/" + file }
+func publicAddress(v video.Video, base Base) addressOf {
+	return func(file string) string { return base.Files + "/v/" + string(v.ID) + "/" + file }
 }
 
-func signedAddress(v video.Video, base string, keys Signer, expires time.Time) addressOf {
+func signedAddress(v video.Video, base Base, keys Signer, expires time.Time) addressOf {
 	return func(file string) string {
 		purpose, subject := signedFor(v.ID, file)
-		return base + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
+		return base.Files + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
 	}
 }
 
@@ -119,6 +129,11 @@ func signedFor(id video.ID, file string) (sign.Purpose, string) {
 func isStreamFile(file string) bool {
 	_, ok := stream.Parse(file)
 	return ok
+}
+
+// IsPlaylist reports whether a file is one that names others.
+func IsPlaylist(file string) bool {
+	return strings.HasSuffix(file, ".m3u8") || file == stream.ManifestFile
 }
 
 // MayChange reports whether the content of a file may change while its video lives. The list of

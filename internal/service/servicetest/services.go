@@ -10,13 +10,16 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
@@ -36,6 +39,10 @@ type Config struct {
 	Upscale        bool
 	Redirect       bool
 	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
+	MaxImports     int           // 0: nothing is fetched
+	ImportPace     imports.Pace
+	OutboundAllow  []string
+	Purges         *cdn.Recorder // nil: there is no CDN
 }
 
 // Observer ignores what an operator wants to count.
@@ -43,6 +50,12 @@ type Observer struct{}
 
 func (Observer) Uploaded(int64)                             {}
 func (Observer) VideoFinished(video.Status, *video.Failure) {}
+
+// importObserver counts no imports.
+type importObserver struct{ uploads.Observer }
+
+func (importObserver) ImportStarted()              {}
+func (importObserver) ImportEnded(imports.Outcome) {}
 
 // Parts are what the services stand on.
 type Parts struct {
@@ -70,6 +83,7 @@ type Services struct {
 	Reserve  *diskspace.Reserve
 	Passes   *pipeline.Passes
 	Uploads  *uploads.Service
+	Imports  *imports.Service
 	Leases   *uploads.Leases
 	Catalog  *catalog.Catalog
 	Tenants  *tenants.Service
@@ -111,8 +125,15 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Leases: s.Leases, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
 		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
 	})
-	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
-	s.Captions = captions.New(p.Store, p.Blobs, func() error { return s.Reserve.Check(captions.MaxSize) })
+	guard, err := outbound.NewGuard(c.OutboundAllow...)
+	if err != nil {
+		return nil, err
+	}
+	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Pace: c.ImportPace}, imports.Parts{
+		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: importObserver{p.Observer},
+	})
+	s.Catalog = catalog.New(p.Store, s.Signing, s.Uploads, s.Imports, s.Passes, now, func(context.Context) error { return s.Reserve.Check(0) }, c.Upscale)
+	s.Captions = captions.New(p.Store, p.Blobs, c.Purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
@@ -121,6 +142,6 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if p.Release == nil {
 		p.Release = func() bool { return false }
 	}
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, p.Release)
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }

@@ -23,13 +23,11 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	if err != nil || !v.CompletedAt.IsZero() {
 		return v, err
 	}
-	var accepted bool
-	for range 3 { // a file that changes while it is verified is verified again
-		accepted, err = s.accept(ctx, v)
-		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	if v.Imported {
+		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "import_unfinished",
+			Msg: "The file of this video is fetched from its sourceUrl, and completed by itself. If that has failed, POST /api/video/{id}/import tries again."}
 	}
+	accepted, err := s.acceptStable(ctx, v)
 	if f, ok := errors.AsType[*video.Failure](err); ok {
 		accepted, err = false, s.refuse(ctx, v, f)
 	}
@@ -41,6 +39,39 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	default: // another call was faster; what it did stands
 		return auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
 	}
+}
+
+// CompleteFetched does the same for a file that was fetched. A file that does not pass is a
+// *video.Failure; it is up to the caller to record that.
+func (s *Service) CompleteFetched(ctx context.Context, id video.ID) error {
+	v, err := s.openForUpload(ctx, id)
+	if err != nil {
+		return err
+	}
+	usage, err := s.usageWithout(ctx, v)
+	if err != nil {
+		return err
+	}
+	usage.InWork++
+	if err := usage.CheckWork(); err != nil {
+		return err // before it is copied for nothing, again and again
+	}
+	_, err = s.acceptStable(ctx, v)
+	if _, failed := errors.AsType[*video.Failure](err); failed || err == nil {
+		return err
+	}
+	return uploadError(err)
+}
+
+// acceptStable is accept for a file that may change while it is verified, and is verified again then.
+func (s *Service) acceptStable(ctx context.Context, v video.Video) (accepted bool, err error) {
+	for range 3 {
+		accepted, err = s.accept(ctx, v)
+		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return accepted, err
 }
 
 // processing returns v as it is right after its upload was accepted.
@@ -97,6 +128,11 @@ func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
 		if refusal, err = s.checkAccept(ctx, tx, v.Tenant, pinned.Size); err != nil || refusal != nil {
 			accepted = false
 			return cmp.Or(err, refusal)
+		}
+		if v.Imported {
+			if err := store.ImportsIn(tx).Finish(ctx, id); err != nil {
+				return err
+			}
 		}
 		return s.passes.Start(ctx, tx, id, v.Tenant)
 	})

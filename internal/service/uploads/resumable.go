@@ -59,6 +59,23 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 	}, nil
 }
 
+// OpenFetched returns the permission to store the file of a video that is fetched. It is that of a
+// resumable upload: what was fetched is continued in the same way.
+func (s *Service) OpenFetched(ctx context.Context, id video.ID) (Resumable, error) {
+	v, err := s.openForUpload(ctx, id)
+	if err != nil {
+		return Resumable{}, err
+	}
+	usage, err := s.usageWithout(ctx, v)
+	if err != nil {
+		return Resumable{}, err
+	}
+	return Resumable{
+		Video: id, Key: objects.Upload(id), Expires: v.UploadExpiresAt, Limit: s.config.MaxResumableBytes,
+		waits: v.UploadExpiresAt, usage: usage, enter: func() (func(), error) { return func() {}, nil },
+	}, nil
+}
+
 // BeginResumable prepares for a file of length bytes, or of an unknown length if that is negative.
 // What was uploaded before is removed. From now on the video waits for its upload for as long as the
 // address lives, so that nothing of it is swept.

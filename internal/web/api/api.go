@@ -61,6 +61,7 @@ type Catalog interface {
 	FileURLs(v video.Video, base string) []playback.FileURL
 	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
 	Edit(ctx context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error)
+	RetryImport(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
 	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
 	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)
 }

@@ -16,7 +16,7 @@ import (
 // decodeDraft decodes the body of a create request. It reports all faults at once.
 // Unknown fields are ignored.
 func decodeDraft(body []byte, key string) (video.Draft, error) {
-	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale")
+	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale", "sourceUrl")
 	if err != nil {
 		return video.Draft{}, err
 	}
@@ -29,6 +29,7 @@ func decodeDraft(body []byte, key string) (video.Draft, error) {
 		decodeThumbnails(f, &d),
 		decodeMetadata(f, &d.Metadata),
 		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
+		decodeField(f, "sourceUrl", false, "must be a string", asOptionalString, &d.SourceURL),
 		video.CheckKey(key),
 	)
 	if len(faults) > 0 {

@@ -21,10 +21,15 @@ func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 	if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "script-src 'self';") {
 		t.Errorf("Content-Security-Policy is %q", csp)
 	}
+	const handbook = `<a href="https://github.com/spool-video/spool/tree/main/docs#readme">`
+	if !strings.Contains(page, handbook) || !strings.Contains(page, `<a href="./">Console</a>`) {
+		t.Errorf("the page leads neither back nor on:\n%s", page)
+	}
+	page = strings.ReplaceAll(page, handbook, "") // a link, which loads nothing
 	if regexp.MustCompile(`<script>|<style|\son[a-z]+=|https?:|//`).MatchString(page) {
 		t.Errorf("the page has inline code or a foreign URL:\n%s", page)
 	}
-	links := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
+	links := regexp.MustCompile(`(?:src|href)="(docs/[^"]+)"`).FindAllStringSubmatch(page, -1)
 	if len(links) != 3 {
 		t.Fatalf("the page has %d links, want 3", len(links))
 	}

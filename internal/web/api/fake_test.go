@@ -194,6 +194,11 @@ func (f *fakeService) AddResolution(_ context.Context, by auth.Actor, id video.I
 	return f.state, f.err
 }
 
+func (f *fakeService) RetryImport(_ context.Context, by auth.Actor, id video.ID) (catalog.State, error) {
+	f.actor, f.id, f.calls = by, id, f.calls+1
+	return f.state, f.err
+}
+
 func (f *fakeService) Edit(_ context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error) {
 	f.actor, f.id, f.edit, f.calls = by, id, e, f.calls+1
 	return f.state, f.err

@@ -151,7 +151,7 @@ const (
 const labelPrefix = "metadata."
 
 // decodeList decodes the query of a list request. It reports all faults at once. Unknown
-// parameters are ignored.
+// parameters are ignored, unless they look like a filter of metadata.
 func decodeList(r *http.Request) (listQuery, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -223,12 +223,26 @@ func (q *listQuery) decodeSort(s string) []video.Fault {
 	return nil
 }
 
+// shortened returns the beginning of a name that a client chose.
+func shortened(name string) string {
+	const most = 100
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return name
+}
+
 func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if key, ok := strings.CutPrefix(name, labelPrefix); ok {
-			for _, value := range values[name] {
-				q.filter.Labels = append(q.filter.Labels, video.Label{Key: key, Value: value})
+		key, ok := strings.CutPrefix(name, labelPrefix)
+		if !ok || key == "" {
+			if strings.HasPrefix(name, "metadata") { // a mistyped filter must not return everything
+				return []video.Fault{{Field: shortened(name), Code: "not_allowed", Message: "is no filter; write metadata.KEY=VALUE"}}
 			}
+			continue
+		}
+		for _, value := range values[name] {
+			q.filter.Labels = append(q.filter.Labels, video.Label{Key: key, Value: value})
 		}
 	}
 	if len(q.filter.Labels) > 0 && q.filter.OldestFirst {

@@ -96,7 +96,7 @@ func TestDecodeList(t *testing.T) {
 		{"the oldest first", "sort=oldest&status=fail", listQuery{limit: 20, filter: video.Filter{Status: video.Fail, OldestFirst: true}}},
 		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), listQuery{limit: 7, after: someCursor,
 			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
-		{"unknown parameters", "offset=3&Status=x&metadata=1&order=up&order=down", listQuery{limit: 20}},
+		{"unknown parameters", "offset=3&Status=x&meta.a=1&order=up&order=down", listQuery{limit: 20}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,6 +127,11 @@ func TestListFaults(t *testing.T) {
 		"sort=up":                            {"sort not_allowed"},
 		"sort=oldest&sort=oldest":            {"sort not_allowed"},
 		"sort=oldest&metadata.k=v":           {"sort not_allowed"},
+		"metadata=1":                         {"metadata not_allowed"},
+		"metadata[x":                         {"metadata[x not_allowed"},
+		"metadata%5Bx%5D=1&metadata.k=v":     {"metadata[x] not_allowed"},
+		"metadataX=1":                        {"metadataX not_allowed"},
+		"metadata.=1":                        {"metadata. not_allowed"},
 		"status=%zz":                         {" malformed_query"},
 		"limit=1;cursor=x":                   {" malformed_query"},
 		"status=x&" + strings.Repeat("metadata.a=1&", 10) + "": {status},

@@ -40,6 +40,7 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, tokenOperation(r), read, a.createToken)
 	register(h, operation(r, "completeUpload", "POST /api/video/{id}/complete-upload", 201, "Complete a video upload",
 		requestBody[completion](r, false), 404, 413, 415, 422, 507), write, byVideo(a.completeUpload))
+	register(h, operation(r, "retryImport", "POST /api/video/{id}/import", 200, "Fetch the file of a video again", nil, 404, 409), change, byVideo(a.retryImport))
 	register(h, operation(r, "getPublicVideo", "GET /api/video/{id}/public", 200, "Get a public video", nil, 404), read, byVideo(a.publicVideo))
 	register(h, operation(r, "getPrivateVideo", "GET /api/video/{id}/private/{expirationSeconds}", 200, "Get a private video", nil, 404), read, a.privateVideo)
 	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), read, byVideo(a.report))
@@ -120,6 +121,14 @@ func (a *API) completeUpload(ctx context.Context, c *call, id video.ID) (*answer
 		return nil, err
 	}
 	return &answer[completedUpload]{completedUpload{ID: v.ID, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}}, nil
+}
+
+func (a *API) retryImport(ctx context.Context, c *call, id video.ID) (*answer[videoStateView], error) {
+	s, err := a.services.Catalog.RetryImport(ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[videoStateView]{viewState(s)}, nil
 }
 
 func (a *API) publicVideo(ctx context.Context, c *call, id video.ID) (*answer[videoView], error) {

@@ -20,6 +20,7 @@ type newVideo struct {
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
+	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
 	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
 }
 
@@ -31,13 +32,13 @@ type completion struct {
 // upload answers a create request.
 type upload struct {
 	ID              video.ID                 `json:"id" format:"uuid"`
-	UploadURL       string                   `json:"uploadUrl" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given."`
+	UploadURL       string                   `json:"uploadUrl,omitempty" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl."`
 	ContentType     string                   `json:"contentType"`
 	IsPublic        bool                     `json:"isPublic"`
 	Resolutions     byName[resolutionStatus] `json:"resolutions"`
-	UploadExpiresAt time.Time                `json:"uploadExpiresAt" doc:"When uploadUrl stops working."`
-	MaxUploadBytes  int64                    `json:"maxUploadBytes" doc:"The largest file that is accepted in one PUT."`
-	TusURL          string                   `json:"tusUrl" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl."`
+	UploadExpiresAt *time.Time               `json:"uploadExpiresAt,omitempty" doc:"When uploadUrl stops working. Absent for a video with a sourceUrl."`
+	MaxUploadBytes  int64                    `json:"maxUploadBytes,omitempty" doc:"The largest file that is accepted in one PUT. Absent for a video with a sourceUrl."`
+	TusURL          string                   `json:"tusUrl,omitempty" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl."`
 }
 
 // completedUpload answers a complete request.
@@ -107,6 +108,7 @@ type VideoDetails struct {
 	CreatedAt       time.Time `json:"createdAt"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
 	Progress        float64   `json:"progress" minimum:"0" maximum:"1"`
+	ImportProgress  *float64  `json:"importProgress,omitempty" minimum:"0" maximum:"1" doc:"How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is."`
 	Playable        bool      `json:"playable" doc:"hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready."`
 	Failure         *failure  `json:"failure,omitempty" doc:"Why status is fail."`
 	Warnings        []failure `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
@@ -137,11 +139,12 @@ type failure struct {
 
 func viewUpload(u catalog.Upload) upload {
 	v := u.Video
-	return upload{
-		ID: v.ID, UploadURL: u.URL, ContentType: v.ContentType, IsPublic: v.IsPublic,
-		Resolutions:     viewStatuses(v.Resolutions),
-		UploadExpiresAt: v.UploadExpiresAt.UTC(), MaxUploadBytes: u.MaxBytes, TusURL: u.TusURL,
+	out := upload{ID: v.ID, ContentType: v.ContentType, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}
+	if !v.Imported { // nobody uploads its file
+		expires := v.UploadExpiresAt.UTC()
+		out.UploadURL, out.UploadExpiresAt, out.MaxUploadBytes, out.TusURL = u.URL, &expires, u.MaxBytes, u.TusURL
 	}
+	return out
 }
 
 func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
@@ -171,10 +174,14 @@ func viewPlayback(w catalog.PlaybackInfo) videoView {
 
 func viewVideoDetails(s catalog.State) VideoDetails {
 	v := s.Video
-	return VideoDetails{
+	out := VideoDetails{
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(),
 		Progress: s.Progress, Playable: v.Playable(), Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
 	}
+	if v.Imported {
+		out.ImportProgress = &v.ImportProgress
+	}
+	return out
 }
 
 func viewResolutionDetails(r catalog.ResolutionState) ResolutionDetails {

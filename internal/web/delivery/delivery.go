@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/playback"
@@ -36,6 +37,10 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
+	// CDN says that a CDN is in front of playback: responses name their video for it.
+	CDN bool
+	// Purged says that the CDN is told of deletions, so that it may keep public files for longer.
+	Purged bool
 }
 
 type delivery struct {
@@ -43,26 +48,68 @@ type delivery struct {
 	player      Player
 	idleTimeout time.Duration
 	now         func() time.Time
+	cdn, purged bool
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
 func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config) {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now}
+	d := newDelivery(uploads, player, config)
+	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
+	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
+
+	mux.HandleFunc(publicRoute, d.playPublic)
+	mux.HandleFunc(signedRoute, d.playSigned)
+	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
+	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
+}
+
+func newDelivery(uploads Uploads, player Player, config Config) *delivery {
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}
 	if d.now == nil {
 		d.now = time.Now
 	}
-	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
-	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
+	return d
+}
 
-	mux.HandleFunc("GET /v/{id}/{file}", d.playPublic)
-	mux.HandleFunc("GET /v/{token}/{id}/{file}", d.playSigned)
-	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
-	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
+const (
+	publicRoute = "GET /v/{id}/{file}"
+	signedRoute = "GET /v/{token}/{id}/{file}"
+)
+
+// InFrontOf serves GET and HEAD of plain playback URLs and passes the rest to next, which has the
+// routes of Register. A mux takes as long to find a route as the rest of the work takes until the
+// first byte.
+func InFrontOf(next http.Handler, player Player, config Config) http.Handler {
+	d := newDelivery(nil, player, config)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ok := strings.CutPrefix(r.URL.Path, "/v/")
+		if !ok || r.URL.RawPath != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		first, rest, _ := strings.Cut(rest, "/")
+		second, third, signed := strings.Cut(rest, "/")
+		switch {
+		case !isName(first) || !isName(second) || signed && !isName(third):
+			next.ServeHTTP(w, r)
+		case signed:
+			r.Pattern = signedRoute
+			d.serveSigned(w, r, first, signedID(second), third)
+		default:
+			r.Pattern = publicRoute
+			d.servePublic(w, r, first, second)
+		}
+	})
+}
+
+// isName reports whether one element of a path is a name, and stands for no other.
+func isName(element string) bool {
+	return element != "" && element != "." && element != ".." && !strings.Contains(element, "/")
 }
 
 // playbackHeaders are the request headers that a player in a browser may send.
@@ -83,8 +130,9 @@ func preflight(methods, headers string) http.HandlerFunc {
 
 // SignedID returns the video ID of a signed URL. A malformed ID is passed on as it
 // is: no signature matches it, so the service rejects the URL.
-func SignedID(r *http.Request) video.ID {
-	raw := r.PathValue("id")
+func SignedID(r *http.Request) video.ID { return signedID(r.PathValue("id")) }
+
+func signedID(raw string) video.ID {
 	if id, err := video.ParseID("id", raw); err == nil {
 		return id
 	}

@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -16,6 +17,10 @@ import (
 // of a public URL never changes, but caches must notice a deletion eventually.
 const maxCache = time.Hour
 
+// purgedCache is maxCache for a CDN that is told of deletions. It bounds how long a deleted file can be
+// seen after all if the CDN was not to be reached for days.
+const purgedCache = 24 * time.Hour
+
 // manifestCache is maxCache for files that do change: playlists and manifests
 // should offer a new resolution soon after it is ready.
 const manifestCache = 10 * time.Second
@@ -26,16 +31,20 @@ const earlyCache = time.Minute
 
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
+	d.servePublic(w, r, r.PathValue("id"), r.PathValue("file"))
+}
+
+func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, file string) {
 	allowPlayers(w.Header())
-	id, err := video.ParseID("id", r.PathValue("id"))
+	id, err := video.ParseID("id", rawID)
 	if err != nil {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	file, cache := r.PathValue("file"), caching{"public", maxCache}
+	cache := caching{who: "public", validFor: maxCache, purged: d.purged}
 	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.of(file)) {
-		err = d.play(w, r, id, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
+	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
+		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -44,12 +53,15 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
+	d.serveSigned(w, r, r.PathValue("token"), SignedID(r), r.PathValue("file"))
+}
+
+func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
-	token, file := r.PathValue("token"), r.PathValue("file")
-	cache := caching{"private", sign.Expiry(token).Sub(d.now())}
-	address, err := d.player.SignedRedirect(r.Context(), token, SignedID(r), file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.of(file)) {
-		err = d.play(w, r, SignedID(r), cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, SignedID(r), file) })
+	cache := caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())}
+	address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
+	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
+		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
 	}
 	if err != nil {
 		problem.Write(w, r, err)
@@ -69,10 +81,12 @@ func redirected(w http.ResponseWriter, r *http.Request, address, cache string) b
 }
 
 // wantsDownload reports whether a browser shall save the file instead of showing it.
-func wantsDownload(r *http.Request) bool { return r.URL.Query().Get("download") == "1" }
+func wantsDownload(r *http.Request) bool {
+	return r.URL.RawQuery != "" && r.URL.Query().Get("download") == "1"
+}
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, c caching, open func() (playback.Content, error)) error {
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, file string, c caching, open func() (playback.Content, error)) error {
 	object, err := open()
 	if err != nil {
 		return err
@@ -80,33 +94,46 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, c c
 	defer object.Close()
 	disposition := "inline"
 	if wantsDownload(r) {
-		if disposition, err = d.player.Disposition(r.Context(), id, r.PathValue("file")); err != nil {
+		if disposition, err = d.player.Disposition(r.Context(), id, file); err != nil {
 			return err
 		}
 	}
 	w.Header().Set("Content-Disposition", disposition)
-	cache := c.of(r.PathValue("file"))
+	if d.cdn {
+		// What CDNs call the name under which a response can be purged.
+		w.Header().Set("Cache-Tag", string(id))
+		w.Header().Set("Surrogate-Key", string(id))
+	}
+	cache := c.of(file)
 	switch {
 	case playback.Grows(object):
 		cache = "no-cache"
 	case playback.Early(object):
 		cache = c.upTo(earlyCache)
 	}
-	serve(w, r, object, r.PathValue("file"), cache)
+	serve(w, r, object, file, cache)
 	return nil
 }
 
 // allowPlayers lets pages of any origin read the response, errors included.
 func allowPlayers(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
+	h["Access-Control-Allow-Origin"] = anyOrigin
+	h["Access-Control-Expose-Headers"] = exposedHeaders
 }
+
+// Values of headers that never change.
+var (
+	anyOrigin      = []string{"*"}
+	exposedHeaders = []string{"Content-Length, Content-Range, ETag, Accept-Ranges"}
+	noSniff        = []string{"nosniff"}
+)
 
 // caching says who may cache a response. Nobody may do so for longer than its URL
 // is valid.
 type caching struct {
 	who      string
 	validFor time.Duration
+	purged   bool // shared caches are told of deletions
 }
 
 // of is the Cache-Control of a file.
@@ -114,12 +141,18 @@ func (c caching) of(file string) string {
 	if playback.MayChange(file) {
 		return c.upTo(manifestCache)
 	}
-	return c.upTo(maxCache)
+	if c.who != "public" || playback.IsPlaylist(file) {
+		return c.upTo(maxCache)
+	}
+	if c.purged {
+		return c.upTo(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
+	}
+	return c.upTo(maxCache) + ", immutable"
 }
 
 func (c caching) upTo(longest time.Duration) string {
 	age := max(0, min(c.validFor, longest))
-	return fmt.Sprintf("%s, max-age=%d", c.who, int(age.Seconds()))
+	return c.who + ", max-age=" + strconv.Itoa(int(age.Seconds()))
 }
 
 // serve sends an object, or the requested range of it.
@@ -129,9 +162,11 @@ func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", quote(info.ETag))
 	// A file must never run as a page of this origin, whatever type a browser detects.
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["X-Content-Type-Options"] = noSniff
 	h.Set("Content-Security-Policy", sandboxOf(file))
-
+	if sendPlain(w, r, object) {
+		return
+	}
 	r, kind := withRange(r, info.Size)
 	filter := &refusalFilter{ResponseWriter: w}
 	http.ServeContent(filter, r, "", info.Modified, object)

@@ -13,6 +13,9 @@ import (
 // slowest speed that is served: about 70 kbit/s.
 const writeBlock = 512 << 10
 
+// deadlinePrecision says how exact a write deadline is: to this part of the idle timeout.
+const deadlinePrecision = 20
+
 // Timeouts limit how long a client may keep the server waiting. The zero value is
 // right outside of tests.
 type Timeouts struct {
@@ -44,16 +47,20 @@ func Guard(next http.Handler, t Timeouts) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		in := &trackedBody{ReadCloser: r.Body, control: control, finished: r.ContentLength == 0}
-		out := &timeoutWriter{ResponseWriter: w, control: control, idle: t.Idle, unread: func() bool { return !in.finished && r.ProtoMajor == 1 }}
+		out := &timeoutWriter{ResponseWriter: w, control: control, idle: t.Idle}
 		out.extend()
 		if isAmbiguous(r) {
 			w.Header().Set("Connection", "close")
 		}
-		if !in.finished {
-			// Only connections of tests do not support deadlines.
-			_ = control.SetReadDeadline(time.Now().Add(t.Idle))
+		if r.ContentLength == 0 { // most requests: there is nothing to wait for
+			next.ServeHTTP(out, r)
+			out.extend()
+			return
 		}
+		in := &trackedBody{ReadCloser: r.Body, control: control}
+		out.unread = func() bool { return !in.finished && r.ProtoMajor == 1 }
+		// Only connections of tests do not support deadlines.
+		_ = control.SetReadDeadline(time.Now().Add(t.Idle))
 		r = r.WithContext(r.Context()) // a copy: the server's own must keep its body
 		r.Body = in
 		next.ServeHTTP(out, r)
@@ -118,19 +125,29 @@ type timeoutWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController // of the writer below
 	idle    time.Duration
-	unread  func() bool // whether a part of the request is still on its way
+	unread  func() bool // whether a part of the request is still on its way; nil: it had no body
 	begun   bool
+	set     time.Time // when the deadline was set
 }
 
 // Unwrap lets http.ResponseController reach the writer below.
 func (w *timeoutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *timeoutWriter) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.idle)) }
+// extend sets the write deadline, unless it was set so shortly before that it makes no difference:
+// each time costs as much as parsing the request.
+func (w *timeoutWriter) extend() {
+	now := time.Now()
+	if now.Sub(w.set) < w.idle/deadlinePrecision {
+		return
+	}
+	w.set = now
+	_ = w.control.SetWriteDeadline(now.Add(w.idle)) // only connections of tests do not support deadlines
+}
 
 // beforeResponse makes the server respond without waiting for the rest of the
 // request body.
 func (w *timeoutWriter) beforeResponse() {
-	if !w.begun && w.unread() {
+	if !w.begun && w.unread != nil && w.unread() {
 		w.Header().Set("Connection", "close")
 	}
 	w.begun = true

@@ -41,6 +41,10 @@ type Metrics struct {
 
 	webhookTries    *prometheus.CounterVec
 	webhookDuration prometheus.Histogram
+
+	importsRunning prometheus.Gauge
+	imports        *prometheus.CounterVec
+	cdnPurges      *prometheus.CounterVec
 }
 
 // New returns a set for a program of this version.
@@ -55,6 +59,8 @@ func New(version string) *Metrics {
 	m.describeTasks()
 	m.describeVideos()
 	m.describeWebhooks()
+	m.describeImports()
+	m.describeCDN()
 	return m
 }
 

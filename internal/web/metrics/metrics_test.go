@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
@@ -62,6 +63,7 @@ func used(t *testing.T) *Metrics {
 	m.WatchStreams(func() int { return 5 })
 	m.WebhookTried(webhook.OutcomeRetry, 2*time.Second)
 	m.WebhookTried(webhook.OutcomeFailed, -1)
+	m.CDNPurged(cdn.OutcomeRetry)
 	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { return time.Minute, nil })
 	m.WatchSystem(t.Context(), busy{})
 	return m

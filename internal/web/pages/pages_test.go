@@ -32,7 +32,7 @@ func (s shelf) Watch(_ context.Context, id video.ID, base string) (catalog.Playb
 		return catalog.PlaybackInfo{}, video.VideoNotFound()
 	}
 	info := s.v
-	info.URLs = playback.PublicURLs(info.Video, base)
+	info.URLs = playback.PublicURLs(info.Video, playback.NewBase(base, ""))
 	return info, nil
 }
 

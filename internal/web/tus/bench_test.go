@@ -27,6 +27,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
@@ -53,8 +54,10 @@ type bench struct {
 	acquired func()        // called when a request has acquired the lease; may be nil
 	full     error         // while it is not nil, there is no disk space
 	left     func() uint64 // free disk space; nil: the real one
+	pace     imports.Pace
 
-	lost atomic.Bool // requests lose their lease
+	lost    atomic.Bool // requests lose their lease
+	fetched imports.Storage
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -69,7 +72,9 @@ func onBoth(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-func onDisk(t *testing.T) *bench {
+func onDisk(t *testing.T) *bench { return onDiskAt(t, quick) }
+
+func onDiskAt(t *testing.T, pace imports.Pace) *bench {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "objects")
 	files, err := disk.Open(dir, disk.Options{})
@@ -80,7 +85,7 @@ func onDisk(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, parts: func() int { return 0 }}
+	b := &bench{t: t, parts: func() int { return 0 }, pace: pace}
 	b.blobs = limited{files, b}
 	b.serve(storage)
 	return b
@@ -112,7 +117,7 @@ func onBucket(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	at := files.Access()
-	b := &bench{t: t, blobs: files, faults: &faults{Client: at.Client, bucket: name}}
+	b := &bench{t: t, blobs: files, pace: quick, faults: &faults{Client: at.Client, bucket: name}}
 	storage, err := tus.Bucket(tus.BucketConfig{
 		Client: b.faults, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
@@ -168,6 +173,7 @@ func (b *bench) serve(storage tus.Storage) {
 	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
+		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportPace: b.pace,
 	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs})
 	b.must(err)
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
@@ -175,7 +181,9 @@ func (b *bench) serve(storage tus.Storage) {
 	b.by, err = b.Keys.Authenticate(b.t.Context(), secret)
 	b.must(err)
 	mux := http.NewServeMux()
-	b.must(tus.Register(mux, tus.Services{Uploads: b.Uploads, Leases: watchedLeases{b.Leases, b}, Space: limitedSpace{b.Reserve, b}}, storage, tus.Config{
+	services := tus.Services{Uploads: b.Uploads, Leases: watchedLeases{b.Leases, b}, Space: limitedSpace{b.Reserve, b}}
+	b.fetched = tus.Imports(services, storage)
+	b.must(tus.Register(mux, services, storage, tus.Config{
 		MaxBytes: limit, IdleTimeout: idleTimeout, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
 	}))
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Timeouts{}))

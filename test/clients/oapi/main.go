@@ -60,7 +60,7 @@ func put(ctx context.Context, video *Upload) error {
 		return err
 	}
 	defer clip.Close()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, video.UploadUrl, clip)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, *video.UploadUrl, clip)
 	if err != nil {
 		return err
 	}

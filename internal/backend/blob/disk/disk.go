@@ -57,8 +57,10 @@ type Store struct {
 type rawStore struct {
 	dir  string // absolute; for calls that os.Root does not have
 	root *os.Root
-	now  func() time.Time
-	free func() (uint64, error)
+	// folder is the same as root, for openBeneath.
+	folder *os.File
+	now    func() time.Time
+	free   func() (uint64, error)
 
 	etagKey [sha256.Size]byte
 
@@ -84,7 +86,11 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &rawStore{dir: dir, root: root, now: opts.Now, run: rand.Text(), etagKey: sha256.Sum256([]byte(opts.ETagKey))}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), root.Close())
+	}
+	s := &rawStore{dir: dir, root: root, folder: folder, now: opts.Now, run: rand.Text(), etagKey: sha256.Sum256([]byte(opts.ETagKey))}
 	s.free = func() (uint64, error) { return diskspace.Free(dir) }
 	if s.now == nil {
 		s.now = time.Now
@@ -93,7 +99,7 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 // Close releases the folder. Objects that are open stay readable.
-func (s *Store) Close() error { return s.raw.root.Close() }
+func (s *Store) Close() error { return errors.Join(s.raw.root.Close(), s.raw.folder.Close()) }
 
 // CleanTemp removes what a crash left: temporary files of earlier Stores in this
 // folder, whose number it returns, and empty folders. This Store may go on writing

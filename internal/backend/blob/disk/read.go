@@ -42,7 +42,10 @@ func (s *rawStore) Open(_ context.Context, key string) (blob.Object, error) {
 }
 
 func (s *rawStore) open(key string) (object, error) {
-	f, err := s.root.Open(key)
+	f, handled, err := openBeneath(s.folder, key)
+	if !handled {
+		f, err = s.root.Open(key)
+	}
 	if err != nil {
 		return object{}, readError(err)
 	}

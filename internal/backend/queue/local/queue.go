@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -152,6 +153,11 @@ func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...qu
 // Names implements queue.Queue.
 func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
 	return executor.Names(ctx, tx, id, `SELECT kind, number FROM task WHERE video_id = $1`, id)
+}
+
+// All implements queue.Queue.
+func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
+	return executor.All(ctx, r, `SELECT kind, video_id, number, tenant, priority, run_at FROM task ORDER BY id`)
 }
 
 func runningIDs(rows *sql.Rows) ([]int64, error) {

@@ -19,6 +19,7 @@ func enqueueCases() []testCase {
 		{"smaller priorities run first and equal ones in the order enqueued", testPriority},
 		{"a task does not run before its time", testRunAt},
 		{"five hundred tasks go in at once", testMany},
+		{"all tasks are listed with what they were given, also the running ones", testAll},
 	}
 }
 
@@ -131,4 +132,33 @@ func testMany(l *lab) {
 	l.next(tasks[0]).end <- nil
 	l.next(tasks[1])
 	l.counts(498, 1)
+}
+
+func testAll(l *lab) {
+	l.start(1)
+	running := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 7, Tenant: "acme", Priority: 3}
+	l.enqueue(running)
+	a := l.nextAttempt(running, 1)
+	later := queue.Task{Kind: queue.Purge, Video: "0198c5b6-7d5e-7c3a-9b1e-000000000002", Tenant: "", RunAt: time.Now().Add(time.Hour).Truncate(time.Millisecond)}
+	l.enqueue(later)
+	var all []queue.Task
+	err := l.InTx(l.Context(), func(tx queue.Tx) error {
+		for t, err := range l.Queue.All(l.Context(), tx) {
+			if err != nil {
+				return err
+			}
+			all = append(all, t)
+		}
+		return nil
+	})
+	if err != nil || len(all) != 2 {
+		l.Fatalf("listed %v, %v; want two", all, err)
+	}
+	if t := all[0]; t.Name() != running.Name() || t.Tenant != running.Tenant || t.Priority != running.Priority {
+		l.Errorf("listed %+v; want %+v", t, running)
+	}
+	if t := all[1]; t.Name() != later.Name() || t.RunAt.Sub(later.RunAt).Abs() > time.Minute {
+		l.Errorf("listed %+v; want %+v", t, later)
+	}
+	l.finish(a, nil)
 }

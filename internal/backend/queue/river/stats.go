@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
@@ -16,6 +17,15 @@ func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Na
 		SELECT args->>'kind', (args->>'number')::int
 		  FROM river_job
 		 WHERE queue = $1 AND args->>'video' = $2 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`, queueName, id)
+}
+
+// All implements queue.Queue.
+func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
+	return executor.All(ctx, r, `
+		SELECT args->>'kind', args->>'video', (args->>'number')::int, args->>'tenant', (args->>'priority')::int,
+		       coalesce((extract(epoch FROM (args->>'runAt')::timestamptz) * 1000)::bigint, 0)
+		  FROM river_job
+		 WHERE queue = $1 AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at' ORDER BY id`, queueName)
 }
 
 // WaitIdle implements queue.Queue for all machines: it polls the database. It

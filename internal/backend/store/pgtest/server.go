@@ -23,6 +23,9 @@ import (
 // nobody is who PostgreSQL runs as when the tests run as root, which it refuses.
 const nobody = 65534
 
+// pattern begins the names of data directories.
+const pattern = "spool-pg-"
+
 // user is the role that owns everything on a server of this package.
 const user = "spool"
 
@@ -88,7 +91,7 @@ func launch(ctx context.Context, env ...string) (*Server, error) {
 		return nil, err
 	}
 	// Not t.TempDir: the path of a socket must be shorter than 108 bytes.
-	dir, err := os.MkdirTemp("", "spool-pg-")
+	dir, err := os.MkdirTemp(place(), pattern)
 	if err != nil {
 		return nil, err
 	}

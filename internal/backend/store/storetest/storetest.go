@@ -49,7 +49,9 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"events", eventTests()},
 		{"webhooks", webhookTests()},
 		{"deliveries", deliveryTests()},
+		{"imports", importTests()},
 		{"stored", storedTests()},
+		{"purges", purgeTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/panics"
+)
+
+// cdnFaults finds what is wrong with the settings of a CDN.
+func (c *Config) cdnFaults() []string {
+	var faults []string
+	if c.CDNURL != "" && !isBase(c.CDNURL) {
+		faults = append(faults, fmt.Sprintf(`cdn_url is %q: it must be a URL such as "https://cdn.example.com", without a query.`, c.CDNURL))
+	}
+	if c.CDNPurgeURL != "" {
+		if u, err := url.Parse(c.CDNPurgeURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			faults = append(faults, `cdn_purge_url must be a URL such as "https://cdn.example.com/purge"; a password belongs in cdn_purge_token.`)
+		}
+		if c.CDNURL == "" {
+			faults = append(faults, "cdn_purge_url is set, but cdn_url is not: what should be purged there?")
+		}
+	}
+	if c.CDNPurgeToken != "" && c.CDNPurgeTokenFile != "" {
+		return append(faults, "cdn_purge_token and cdn_purge_token_file are both set: keep one of them.")
+	}
+	token, err := c.cdnPurgeToken()
+	switch {
+	case err != nil:
+		faults = append(faults, fmt.Sprintf("cdn_purge_token_file cannot be read: %v.", err))
+	case token != "" && c.CDNPurgeURL == "":
+		faults = append(faults, "cdn_purge_token is set, but cdn_purge_url is not.")
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		faults = append(faults, "cdn_purge_token must be printable ASCII without spaces: it travels in an HTTP header.")
+	}
+	return faults
+}
+
+// cdnPurgeToken returns what purge requests carry, or "". A worker sends none.
+func (c *Config) cdnPurgeToken() (string, error) {
+	if c.CDNPurgeTokenFile == "" || !c.servesRequests() {
+		return c.CDNPurgeToken, nil
+	}
+	b, err := os.ReadFile(c.CDNPurgeTokenFile)
+	return strings.TrimSpace(string(b)), err
+}
+
+// isBase reports whether other URLs can start with a URL.
+func isBase(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+}
+
+// redirects reports whether players are sent to the bucket. Behind a CDN they are not: it is there to
+// serve the files.
+func (c *Config) redirects() bool { return c.Playback == "redirect" && c.CDNURL == "" }
+
+// buildPurges builds what tells a CDN of deletions. A worker deletes nothing that a CDN has.
+func (p *parts) buildPurges(c *Config, log *slog.Logger, o observer) error {
+	if c.CDNPurgeURL == "" || !c.servesRequests() {
+		return nil
+	}
+	token, err := c.cdnPurgeToken()
+	if err != nil {
+		return fmt.Errorf("read cdn_purge_token_file: %w", err)
+	}
+	p.purges = cdn.NewRecorder(p.clock.Now)
+	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: token}, p.store, p.blobs, p.purges, log, o)
+	return nil
+}
+
+// purge tells the CDN of deletions until ctx ends.
+func (p *parts) purge(ctx context.Context) {
+	if p.purger != nil {
+		panics.Log(ctx, p.log, "purging the CDN panicked", func() { p.purger.Run(ctx) })
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// behind returns a service, as far as the doctor asks it, and what reaches it through a proxy.
+func behind(t *testing.T, proxy func(service *url.URL) http.Handler) string {
+	t.Helper()
+	h := new(health)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", h.alive)
+	mux.HandleFunc("GET "+beatPath, h.beat)
+	mux.HandleFunc("PUT /upload/", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
+	})
+	service := httptest.NewServer(mux)
+	t.Cleanup(service.Close)
+	address, err := url.Parse(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(proxy(address))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// straight is a proxy that passes everything on as it comes.
+func straight(service *url.URL) http.Handler {
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(service) }, FlushInterval: -1}
+}
+
+// storing is a proxy that has all of a request before it passes it on, and all of an answer.
+func storing(service *url.URL) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		res, err := http.Get(service.String() + r.URL.Path)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer res.Body.Close()
+		var all bytes.Buffer
+		_, _ = all.ReadFrom(res.Body)
+		w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+		_, _ = w.Write(all.Bytes())
+	})
+}
+
+// limiting is a proxy that refuses large bodies, and ends streams.
+func limiting(service *url.URL) http.Handler {
+	next := straight(service)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.ContentLength > 1<<30:
+			http.Error(w, "<html>", http.StatusRequestEntityTooLarge)
+		case r.URL.Path == beatPath:
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "data: 1\n\n")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func TestTheDoctorKnowsProxies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		proxy          func(*url.URL) http.Handler
+		bodies, events finding
+	}{
+		"straight": {straight, finding{Result: healthy, Text: "uploads of 5120 MiB pass"}, finding{Result: healthy, Text: "events pass"}},
+		"storing":  {storing, finding{Result: warning, Text: "takes whole uploads before"}, finding{Result: warning, Text: "holds events back"}},
+		"limiting": {limiting, finding{Result: broken, Text: "refuses an upload of 5120 MiB"}, finding{Result: warning, Text: "ends a stream of events early"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, found := patient(Config{BaseURL: behind(t, tt.proxy), MaxUploadBytes: 5 << 30})
+			d.checkBaseURL(t.Context())
+			if len(*found) != 3 {
+				t.Fatalf("found %+v", *found)
+			}
+			wantFinding(t, (*found)[:2], tt.bodies.Result, tt.bodies.Text)
+			wantFinding(t, *found, tt.events.Result, tt.events.Text)
+		})
+	}
+}
+
+func TestTheDoctorComparesClocks(t *testing.T) {
+	t.Parallel()
+	d, found := patient(Config{BaseURL: behind(t, straight)})
+	d.now = func() time.Time { return time.Now().Add(time.Hour) }
+	d.checkBaseURL(t.Context())
+	wantFinding(t, (*found)[:2], warning, "differ by 1h0m")
+}
+
+func TestBeatsAreLimited(t *testing.T) {
+	t.Parallel()
+	h := new(health)
+	h.beats.Store(mostBeats)
+	w := httptest.NewRecorder()
+	h.beat(w, httptest.NewRequest("GET", beatPath, nil))
+	if w.Code != http.StatusServiceUnavailable || h.beats.Load() != mostBeats {
+		t.Errorf("one too many gets %d; %d are counted", w.Code, h.beats.Load())
+	}
+}
+
+func TestTheDoctorReachesWebhooks(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead || r.URL.Path != "/" {
+			t.Errorf("it sends %s %s", r.Method, r.URL)
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(srv.Close) // after the parallel ones
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	for name, tt := range map[string]struct {
+		address      string
+		allow        []string
+		result, text string
+	}{
+		"there":       {srv.URL + "/hooks/secret", []string{"127.0.0.1"}, healthy, srv.URL + " is reached"},
+		"not allowed": {srv.URL + "/hook", nil, warning, "is not reached: The address is not allowed"},
+		"nobody":      {nobody.URL, []string{"127.0.0.1"}, warning, "refused the connection"},
+		"nonsense":    {"::", nil, warning, "is not reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, found := patient(Config{Location: Location{DataDir: t.TempDir()}, OutboundAllow: tt.allow})
+			d.webhooks = []string{tt.address}
+			d.checkWebhooks(t.Context())
+			wantFinding(t, *found, tt.result, tt.text)
+		})
+	}
+	d, found := patient(Config{Location: Location{DataDir: t.TempDir()}})
+	d.checkWebhooks(t.Context())
+	wantFinding(t, *found, healthy, "none is registered")
+}

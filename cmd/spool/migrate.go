@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/backup"
+)
+
+type migrateCommand struct {
+	Place
+	To   string `required:"" placeholder:"FILE" help:"Settings of the new place: a TOML file with database_url and storage_url, or data_dir."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (migrateCommand) Help() string {
+	return `Copies everything into another database and storage: from SQLite and a disk to
+PostgreSQL and S3, or back. Stop the service first. Every file is read back and
+compared, and rows are counted. The old place stays as it is. A migration that was
+interrupted goes on with the same command.
+
+    spool migrate --to=new.toml
+    spool migrate --data-dir=/var/lib/spool --to=/etc/spool-new.toml --json
+`
+}
+
+// Run copies everything to another place.
+func (c *migrateCommand) Run(ctx context.Context, p *process) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	to, err := p.readPlace(c.To)
+	if err != nil {
+		return err
+	}
+	target, closeTarget, err := to.openTarget(ctx)
+	if err != nil {
+		return err
+	}
+	target.KeepWebhooks = true // the service moves, and there is only one
+	src, closeSource, err := c.openIdle(ctx)
+	if err != nil {
+		return errors.Join(err, closeTarget())
+	}
+	bar := p.newBar("migrate")
+	summary, err := backup.Migrate(ctx, src, target, backup.Options{Version: buildVersion(), Scratch: c.scratch(), Progress: bar.show, Hook: crashPoint()})
+	bar.end()
+	if err = errors.Join(err, closeSource(), closeTarget()); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return p.printBackup(c.JSON, "Everything has arrived, and every file was compared", backupView{File: c.To}, summary)
+}
+
+// openIdle opens a source that nobody else uses, and keeps it so where that is possible.
+func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, closeAll func() error, err error) {
+	closeLock := func() error { return nil }
+	if c.usesDisk() {
+		lock, err := lockDir(c.DataDir)
+		if err != nil {
+			return src, nil, err
+		}
+		closeLock = lock.unlock
+	}
+	if c.DatabaseURL != "" {
+		if c.DatabaseURL, err = named(c.DatabaseURL, "spool-migrate"); err != nil {
+			return src, nil, errors.Join(err, closeLock())
+		}
+	}
+	src, closeSource, err := c.openSource(ctx)
+	if err != nil {
+		return src, nil, errors.Join(err, closeLock())
+	}
+	closeAll = func() error { return errors.Join(closeSource(), closeLock()) }
+	others, err := store.OtherSessions(ctx, src.Store)
+	if err == nil && others > 0 {
+		err = fmt.Errorf("the database is in use by a Spool (%d connections): stop all of its processes first", others)
+	}
+	if err != nil {
+		return src, nil, errors.Join(err, closeAll())
+	}
+	return src, closeAll, nil
+}
+
+// named gives the connections of a database URL a name of their own.
+func named(address, name string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	q := u.Query()
+	q.Set("application_name", name)
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// readPlace reads the settings of another place from a file, and from nowhere else.
+func (p *process) readPlace(file string) (*Place, error) {
+	grammar := new(cli)
+	s := &settings{environ: func(string) (string, bool) { return "", false }, user: p.settings.user}
+	parser, err := newParser(grammar, s, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.Parse([]string{"serve", "--config=" + file}); err != nil {
+		return nil, err
+	}
+	c := &grammar.Serve.Config
+	place := &Place{Location: c.Location, StorageURL: c.StorageURL}
+	if faults := slices.Concat(s.faults, place.faults()); len(faults) > 0 {
+		return nil, &configError{faults}
+	}
+	return place, nil
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// backups opens an empty database of each kind, at some schema.
+var backups = map[string]func(t *testing.T) *Store{
+	"sqlite": func(t *testing.T) *Store {
+		return opened(OpenSQLiteAt(t.Context(), filepath.Join(t.TempDir(), "spool.db"), KnownMigrations()))(t)
+	},
+	"postgres": func(t *testing.T) *Store {
+		return opened(OpenPostgresAt(t.Context(), pgtest.Fresh(t), KnownMigrations()))(t)
+	},
+}
+
+func opened(s *Store, err error) func(*testing.T) *Store {
+	return func(t *testing.T) *Store {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+}
+
+// A new table belongs into a backup, or somebody has decided that it does not.
+func TestEveryTableIsBackedUpOrNamed(t *testing.T) {
+	t.Parallel()
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			there, err := s.tables(t.Context(), s.pool != nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := slices.Concat(BackedUp, slices.Collect(maps.Keys(NotBackedUp)))
+			for _, table := range there {
+				if !slices.Contains(listed, table) {
+					t.Errorf("table %s is neither in store.BackedUp nor in store.NotBackedUp: does a copy of the database need its rows?", table)
+				}
+			}
+			for _, table := range listed {
+				if !slices.Contains(there, table) {
+					t.Errorf("there is no table %s", table)
+				}
+			}
+		})
+	}
+}
+
+// fill stores two rows in each table, with a value in every column of the first.
+func fill(t *testing.T, s *Store) {
+	t.Helper()
+	err := s.InTx(t.Context(), func(tx *Tx) error {
+		for _, table := range BackedUp {
+			columns, key, err := tx.columns(t.Context(), tx.postgres, table)
+			if err != nil {
+				return err
+			}
+			for row := range 2 {
+				marks, values := []string{}, []any{}
+				for i, c := range columns {
+					marks = append(marks, fmt.Sprintf("$%d", i+1))
+					values = append(values, someValue(c, row))
+				}
+				query := `INSERT INTO ` + table + ` (` + columnNames(columns) + `) VALUES (` + strings.Join(marks, ", ") + `)`
+				if _, err := tx.db.ExecContext(t.Context(), query, values...); err != nil {
+					return fmt.Errorf("%s %v: %w", table, key, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func someValue(c column, row int) any {
+	switch {
+	case c.name == "status":
+		return "ready"
+	case c.name == "video_id" || c.name == "id":
+		return fmt.Sprintf("id-%d", row)
+	case row == 1 && slices.Contains([]string{"title", "metadata", "plan", "expires_at", "deleted_at", "ssim", "labelled", "lease", "next_at"}, c.name):
+		return nil
+	case c.kind == integerColumn && c.name == "created_at":
+		return int64(1)<<53 + 1 // which a JSON number that is read as a float is not
+	case c.kind == integerColumn:
+		return int64(row)
+	case c.kind == floatColumn:
+		return 0.1 + float64(row)
+	case c.kind == boolColumn:
+		return row == 0
+	}
+	return c.name + " \"\\\u2028\n<é>\t" + fmt.Sprint(row)
+}
+
+func export(t *testing.T, s *Store) ([]byte, map[string]int64) {
+	t.Helper()
+	view, err := OpenReadView(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	var out bytes.Buffer
+	counts, err := view.Export(t.Context(), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), counts
+}
+
+func TestRowsGoFromEachDatabaseToEach(t *testing.T) {
+	t.Parallel()
+	for from, openFrom := range backups {
+		for to, openTo := range backups {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				source, target := openFrom(t), openTo(t)
+				fill(t, source)
+				rows, counts := export(t, source)
+				if !bytes.Contains(rows, []byte("9007199254740993")) || counts["video"] != 2 {
+					t.Fatalf("exported %v:\n%s", counts, rows)
+				}
+				refused := errors.New("not verified")
+				if _, err := ImportRows(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return refused }); !errors.Is(err, refused) {
+					t.Fatalf("Import = %v; want what verify says", err)
+				}
+				stored, err := ImportRows(t.Context(), target, bytes.NewReader(rows), func(map[string]int64) error { return nil })
+				if err != nil || !maps.Equal(stored, counts) {
+					t.Fatalf("imported %v, %v; want %v", stored, err, counts)
+				}
+				if again, _ := export(t, target); !bytes.Equal(again, rows) {
+					t.Errorf("the copy has\n%s\nwant\n%s", again, rows)
+				}
+			})
+		}
+	}
+}
+
+// A backup comes from outside: its names must not become SQL, and its values must fit.
+func TestImportRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	s := backups["sqlite"](t)
+	for text, want := range map[string]string{
+		`{"table":"identity","columns":["one","id"]}`:                   `no table "identity"`,
+		`{"table":"video; DROP TABLE video","columns":["id"]}`:          "no table",
+		`{"table":"tenant","columns":["name) VALUES (1); --"]}`:         "no column",
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[\"a\",\"b\"]":  "2 values instead of 1",
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[1]":            "wrong type",
+		"{\"table\":\"tenant\",\"columns\":[\"name\",\"bytes\"]}\n[\"a": "a row of table tenant",
+		`["a"]`: "instead of 0",
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n{\"table\":\"tenant\",\"columns\":[\"name\"]}": "comes twice",
+	} {
+		if _, err := ImportRows(t.Context(), s, strings.NewReader(text), func(map[string]int64) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ImportRows(%s) = %v; want %q", text, err, want)
+		}
+	}
+}
+
+// The rows of an older version are stored in its own schema. Later migrations then change them.
+func TestOlderRowsAreMigrated(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "spool.db")
+	old := slices.DeleteFunc(KnownMigrations(), func(name string) bool { return strings.HasPrefix(name, "0081") })
+	s := opened(OpenSQLiteAt(t.Context(), path, old))(t)
+	const rows = `{"table":"api_key","columns":["id","name","tenant","scopes","hash","created_at"]}` + "\n" + `["k","n","t","read,write,delete","h",1]`
+	if _, err := ImportRows(t.Context(), s, strings.NewReader(rows), func(map[string]int64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = opened(OpenSQLite(t.Context(), path))(t)
+	k, err := s.APIKeys().ByHash(t.Context(), "h")
+	if err != nil || !slices.Contains(k.Scopes, "admin") {
+		t.Errorf("the key is %+v, %v; want the scope that a migration gives it", k, err)
+	}
+}
+
+func TestAReadViewSeesOneMoment(t *testing.T) {
+	t.Parallel()
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ctx := open(t), t.Context()
+			insert := func(id video.ID) {
+				v := video.Video{ID: id, Tenant: "t", Status: video.PendingUpload, CreatedAt: time.UnixMilli(1), UploadExpiresAt: time.UnixMilli(1)}
+				if err := s.InTx(ctx, func(tx *Tx) error { return tx.InsertVideo(ctx, v) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			insert("a")
+			view, err := OpenReadView(ctx, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer view.Close()
+			insert("b")
+			if page, err := view.Videos(ctx, "", 10); err != nil || len(page) != 1 || page[0].ID != "a" {
+				t.Errorf("the view has %v, %v; want a alone", page, err)
+			}
+		})
+	}
+}
+
+func TestHoldsExpire(t *testing.T) {
+	t.Parallel()
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ctx := open(t), t.Context()
+			holds := HoldsOf(s)
+			held := func() (is bool) {
+				t.Helper()
+				err := s.InTx(ctx, func(tx *Tx) (err error) { is, err = Held(ctx, tx); return err })
+				if err != nil {
+					t.Fatal(err)
+				}
+				return is
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if held() {
+				t.Error("held without a backup")
+			}
+			must(holds.Take(ctx, "a", time.Hour))
+			must(holds.Take(ctx, "b", -time.Second))
+			if !held() {
+				t.Error("not held")
+			}
+			must(holds.Release(ctx, "a"))
+			if held() {
+				t.Error("held by a backup that is dead")
+			}
+		})
+	}
+}
+
+func TestAnUnfinishedRestoreIsFound(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), pgtest.Fresh(t)
+	look := func() RestoreFound {
+		t.Helper()
+		s := opened(ConnectPostgres(ctx, address))(t)
+		found, err := ExamineForRestore(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := look(); found != (RestoreFound{}) {
+		t.Errorf("an empty database is %+v", found)
+	}
+	s := opened(OpenPostgresAt(ctx, address, KnownMigrations()))(t)
+	if found := look(); found != (RestoreFound{Used: true}) {
+		t.Errorf("a used database is %+v", found)
+	}
+	if err := BeginRestore(ctx, s, "me", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if found := look(); found != (RestoreFound{Used: true, Unfinished: true, ID: "me"}) {
+		t.Errorf("a database that is being filled is %+v", found)
+	}
+	if err := DropTables(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	if tables, err := s.tables(context.Background(), true); err != nil || !slices.Equal(tables, []string{"migration"}) {
+		t.Errorf("%v are left, %v", tables, err)
+	}
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Holds are the backups that run now. While there is one, the janitor removes nothing of a video that
+// lives: the snapshot of that backup may need it. A hold expires, so that a killed backup keeps nobody
+// for long.
+type Holds struct{ s *Store }
+
+// HoldsOf returns the holds of a store.
+func HoldsOf(s *Store) Holds { return Holds{s} }
+
+// sqliteNow is dbNow for SQLite.
+const sqliteNow = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+
+func (t *Tx) nowSQL() string {
+	if t.postgres {
+		return dbNow
+	}
+	return sqliteNow
+}
+
+// Take takes or renews a hold.
+func (h Holds) Take(ctx context.Context, id string, ttl time.Duration) error {
+	return h.s.InTx(ctx, func(tx *Tx) error {
+		if _, err := tx.affected(ctx, "remove dead holds", `DELETE FROM backup_hold WHERE ends_at <= `+tx.nowSQL()); err != nil {
+			return err
+		}
+		_, err := tx.affected(ctx, "hold deletions", `
+			INSERT INTO backup_hold (id, ends_at) VALUES ($1, `+tx.nowSQL()+` + $2)
+			ON CONFLICT (id) DO UPDATE SET ends_at = excluded.ends_at`, id, ttl.Milliseconds())
+		return err
+	})
+}
+
+// Release ends a hold.
+func (h Holds) Release(ctx context.Context, id string) error {
+	return h.s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "release deletions", `DELETE FROM backup_hold WHERE id = $1`, id)
+		return err
+	})
+}
+
+// Held reports whether a backup runs. Whoever removes objects of a video asks last, with the video
+// locked: a backup that begins after the answer sees the video as it is now.
+func Held(ctx context.Context, tx *Tx) (bool, error) {
+	var n int
+	err := tx.db.QueryRowContext(ctx, `SELECT count(*) FROM backup_hold WHERE ends_at > `+tx.nowSQL()).Scan(&n)
+	return n > 0, wrap("look for backups", err)
+}

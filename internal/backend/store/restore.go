@@ -1,0 +1,333 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// OpenSQLiteAt creates or opens the database file at path with the schema that it has after some of
+// the migrations, so that the rows of an older version fit. What later migrations do to rows, they do
+// when the database is next opened by OpenSQLite.
+func OpenSQLiteAt(ctx context.Context, path string, applied []string) (*Store, error) {
+	return openSQLiteWith(ctx, path, subset{migrations, applied})
+}
+
+// OpenPostgresAt is OpenSQLiteAt for PostgreSQL.
+func OpenPostgresAt(ctx context.Context, address string, applied []string) (*Store, error) {
+	return openPostgresWith(ctx, address, defaultTimeouts, subset{migrations, applied})
+}
+
+// subset is some of the files in a file system.
+type subset struct {
+	fs.ReadDirFS
+	names []string
+}
+
+// ReadDir lists the files of the subset.
+func (s subset) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := s.ReadDirFS.ReadDir(name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && !slices.Contains(s.names, e.Name())
+	}), err
+}
+
+// Restoring reports whether a restore or a migration into this database has begun and not ended.
+func Restoring(ctx context.Context, s *Store) (is bool, err error) {
+	var n int
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM restoring`).Scan(&n)
+	return n > 0, wrap("look for an unfinished restore", err)
+}
+
+// BeginRestore marks a new database as one that is being filled, and gives it its id.
+func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error {
+	if _, err := s.Identity(ctx, id); err != nil {
+		return err
+	}
+	return s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "begin to restore", `
+			INSERT INTO restoring (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, millis(now))
+		return err
+	})
+}
+
+// EndRestore lets the database be used when tx has committed.
+func EndRestore(ctx context.Context, tx *Tx) error {
+	_, err := tx.affected(ctx, "end the restore", `DELETE FROM restoring`)
+	return err
+}
+
+// RestoreFound says what a database is that somebody wants to restore into.
+type RestoreFound struct {
+	Used       bool   // it has the tables of Spool
+	Unfinished bool   // by a restore that did not end
+	ID         string // its id, if that is so
+}
+
+// ExamineForRestore looks at a database before anything is changed in it.
+func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err error) {
+	tables, err := s.tables(ctx, s.pool != nil)
+	if err != nil {
+		return found, err
+	}
+	if found.Used = slices.Contains(tables, "migration"); !slices.Contains(tables, "restoring") || !slices.Contains(tables, "identity") {
+		return found, nil
+	}
+	if found.Unfinished, err = Restoring(ctx, s); err != nil || !found.Unfinished {
+		return found, err
+	}
+	ids, err := s.names(ctx, `SELECT id FROM identity`)
+	if len(ids) > 0 {
+		found.ID = ids[0]
+	}
+	return found, err
+}
+
+// ConnectPostgres opens a database without touching its schema.
+func ConnectPostgres(ctx context.Context, address string) (*Store, error) {
+	return openPostgresWith(ctx, address, defaultTimeouts, nil)
+}
+
+// ConnectSQLite is ConnectPostgres for SQLite.
+func ConnectSQLite(ctx context.Context, path string) (*Store, error) {
+	return openSQLiteWith(ctx, path, nil)
+}
+
+// DropTables removes all tables of the store from PostgreSQL, so that an unfinished restore can begin
+// again.
+func DropTables(ctx context.Context, s *Store) error {
+	names := slices.Clone(BackedUp)
+	for name := range NotBackedUp {
+		if name != "migration" { // which other sets use, too
+			names = append(names, name)
+		}
+	}
+	return s.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
+		tx, err := pool.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback(ctx) // does nothing after the commit
+		if _, err := tx.Exec(ctx, `DROP TABLE IF EXISTS `+strings.Join(names, ", ")+` CASCADE`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM migration WHERE set_name = 'store'`); err != nil {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+}
+
+const (
+	// maxLine is the longest row that is read. Plans of long videos have megabytes.
+	maxLine = 256 << 20
+	// insertRows and insertValues bound one INSERT.
+	insertRows, insertValues = 200, 20_000
+)
+
+// ImportRows stores what Export has written, in one transaction, which commits only if verify agrees with
+// how many rows each table got.
+func ImportRows(ctx context.Context, s *Store, r io.Reader, verify func(rows map[string]int64) error) (map[string]int64, error) {
+	var counts map[string]int64
+	err := s.InTx(ctx, func(tx *Tx) error {
+		if counts != nil {
+			return errors.New("the database interrupted the import: try again")
+		}
+		in := &importer{tx: tx, counts: map[string]int64{}}
+		counts = in.counts
+		if err := in.read(ctx, r); err != nil {
+			return fmt.Errorf("import rows: %w", err)
+		}
+		return verify(in.counts)
+	})
+	return counts, err
+}
+
+// importer reads the rows of a backup.
+type importer struct {
+	tx      *Tx
+	counts  map[string]int64
+	table   string
+	columns []column
+	batch   []any
+	rows    int
+}
+
+func (in *importer) read(ctx context.Context, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for lines.Scan() {
+		if err := in.line(ctx, lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return in.flush(ctx)
+}
+
+func (in *importer) line(ctx context.Context, line []byte) error {
+	if len(line) > 0 && line[0] == '{' {
+		if err := in.flush(ctx); err != nil {
+			return err
+		}
+		return in.begin(ctx, line)
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.UseNumber()
+	var values []any
+	if err := dec.Decode(&values); err != nil {
+		return fmt.Errorf("a row of table %s: %w", in.table, err)
+	}
+	if len(values) != len(in.columns) || in.table == "" {
+		return fmt.Errorf("a row of table %q has %d values instead of %d", in.table, len(values), len(in.columns))
+	}
+	for i, v := range values {
+		stored, err := in.columns[i].parse(v)
+		if err != nil {
+			return fmt.Errorf("column %s of table %s: %w", in.columns[i].name, in.table, err)
+		}
+		in.batch = append(in.batch, stored)
+	}
+	if in.rows++; in.rows == insertRows || len(in.batch)+len(in.columns) > insertValues {
+		return in.flush(ctx)
+	}
+	return nil
+}
+
+// begin starts with the rows of a table. Neither its name nor those of its columns become a part of a
+// statement unless the schema has them.
+func (in *importer) begin(ctx context.Context, line []byte) error {
+	var t tableLine
+	if err := json.Unmarshal(line, &t); err != nil {
+		return err
+	}
+	if !slices.Contains(BackedUp, t.Table) {
+		return fmt.Errorf("there is no table %q", t.Table)
+	}
+	if _, twice := in.counts[t.Table]; twice {
+		return fmt.Errorf("table %s comes twice", t.Table)
+	}
+	known, _, err := in.tx.columns(ctx, in.tx.postgres, t.Table)
+	if err != nil {
+		return err
+	}
+	in.columns = in.columns[:0]
+	for _, name := range t.Columns {
+		i := slices.IndexFunc(known, func(c column) bool { return c.name == name })
+		if i < 0 {
+			return fmt.Errorf("table %s has no column %q", t.Table, name)
+		}
+		in.columns = append(in.columns, known[i])
+	}
+	in.table, in.counts[t.Table] = t.Table, 0
+	return nil
+}
+
+func (in *importer) flush(ctx context.Context) error {
+	if in.rows == 0 {
+		return nil
+	}
+	var text strings.Builder
+	text.WriteString(`INSERT INTO ` + in.table + ` (` + columnNames(in.columns) + `) VALUES `)
+	for n := range in.batch {
+		switch {
+		case n == 0:
+			text.WriteString("(")
+		case n%len(in.columns) == 0:
+			text.WriteString("), (")
+		default:
+			text.WriteString(", ")
+		}
+		text.WriteString("$" + strconv.Itoa(n+1))
+	}
+	text.WriteString(")")
+	stored, err := in.tx.affected(ctx, "store rows of "+in.table, text.String(), in.batch...)
+	in.counts[in.table] += stored
+	in.batch, in.rows = in.batch[:0], 0
+	return err
+}
+
+// parse returns what is stored for a value of JSON.
+func (c column) parse(value any) (any, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case json.Number:
+		if c.kind == integerColumn {
+			return strconv.ParseInt(string(v), 10, 64)
+		}
+		if c.kind == floatColumn {
+			return strconv.ParseFloat(string(v), 64)
+		}
+	case bool:
+		if c.kind == boolColumn {
+			return v, nil
+		}
+	case string:
+		if c.kind == textColumn {
+			return v, nil
+		}
+		if c.kind == floatColumn { // infinite
+			return strconv.ParseFloat(v, 64)
+		}
+	case map[string]any:
+		if text, ok := v["base64"].(string); ok && c.kind == textColumn {
+			b, err := base64.StdEncoding.DecodeString(text)
+			return string(b), err
+		}
+	}
+	return nil, fmt.Errorf("%.40v is of the wrong type", value)
+}
+
+// Restored adapts the rows of a backup to their new place. Uploads that were not completed have to be
+// sent again: their bytes are not in a backup.
+func Restored(ctx context.Context, tx *Tx) error {
+	if _, err := tx.affected(ctx, "forget unfinished uploads", `
+		UPDATE video SET source_size = NULL WHERE completed_at IS NULL AND source_size IS NOT NULL`); err != nil {
+		return err
+	}
+	tenants := TenantsIn(tx)
+	names, err := tenants.Names(ctx)
+	for _, name := range names {
+		if _, err := tenants.Recount(ctx, name); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// DisableWebhooks disables all webhooks and ends what was still to be delivered to them.
+func DisableWebhooks(ctx context.Context, tx *Tx, reason string) (int64, error) {
+	n, err := tx.affected(ctx, "disable webhooks", `UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE enabled`, reason)
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.affected(ctx, "end deliveries", `
+		UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL WHERE state IN ('pending', 'held')`)
+	return n, err
+}
+
+// OtherSessions returns how many connections other processes of Spool have to the database. Whoever
+// asks calls itself something else (application_name). SQLite's file is locked by another part.
+func OtherSessions(ctx context.Context, s *Store) (n int, err error) {
+	if s.pool == nil {
+		return 0, nil
+	}
+	err = s.db.QueryRowContext(ctx, `
+		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'spool'`).Scan(&n)
+	return n, wrap("look for other processes", err)
+}

@@ -1,0 +1,297 @@
+package backup
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
+)
+
+// Source is what is copied.
+type Source struct {
+	Store *store.Store
+	Queue queue.Queue
+	Blobs blob.Store
+}
+
+// Progress is told how far a copy is. total is an estimate, 0 while nothing is known.
+type Progress func(objects, bytes, total int64)
+
+// Options are what a copy may be told.
+type Options struct {
+	Version  string // of this program
+	Scratch  string // a folder for the rows on their way; they may be large
+	Progress Progress
+	Hook     failpoint.Hook
+}
+
+// sink is where a copy goes.
+type sink interface {
+	// begin is told how many bytes may come.
+	begin(ctx context.Context, h Header, bytes int64) error
+	// have returns the entry of an object that is there already in this version.
+	have(ctx context.Context, info blob.Info) (e entry, found bool, err error)
+	// put stores an object.
+	put(ctx context.Context, info blob.Info, r io.Reader) (entry, error)
+	// finish stores the rest: the tasks, the rows and, behind everything, the summary.
+	finish(ctx context.Context, tasks, rows *spool, s *Summary) error
+	// abandon removes what an unfinished copy left.
+	abandon()
+}
+
+const (
+	// holdTTL is how long the janitor waits for a backup that does not renew its hold.
+	holdTTL   = time.Minute
+	holdRenew = 15 * time.Second
+	// maxMissing is how many objects may be lost before the storage is taken for the wrong one.
+	maxMissing = 1000
+)
+
+// copier copies one source to one sink.
+type copier struct {
+	source  Source
+	sink    sink
+	options Options
+	summary *Summary
+	total   int64
+}
+
+// run copies everything.
+func run(ctx context.Context, src Source, to sink, o Options) (_ *Summary, err error) {
+	if newer := src.Store.Newer(); len(newer) > 0 {
+		return nil, fmt.Errorf("the database was changed by a newer Spool (migration %s): use that version", newer[0])
+	}
+	if o.Progress == nil {
+		o.Progress = func(int64, int64, int64) {}
+	}
+	c := &copier{source: src, sink: to, options: o, summary: &Summary{}}
+	defer func() {
+		if err != nil {
+			to.abandon()
+		}
+	}()
+	id := uuid.Must(uuid.NewV7()).String()
+	ctx, release, err := holdDeletions(ctx, src.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := c.copyAll(ctx, id); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, err
+	}
+	return c.summary, nil
+}
+
+// holdDeletions keeps the janitor from removing what the backup may need. The context ends if that
+// cannot be held up.
+func holdDeletions(ctx context.Context, s *store.Store, id string) (context.Context, func(), error) {
+	holds := store.HoldsOf(s)
+	if err := holds.Take(ctx, id, holdTTL); err != nil {
+		return nil, nil, err
+	}
+	held, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		renewed := time.Now()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-time.After(holdRenew):
+			}
+			if err := holds.Take(held, id, holdTTL); err == nil {
+				renewed = time.Now()
+			} else if time.Since(renewed) > holdTTL-holdRenew {
+				cancel(fmt.Errorf("the database does not answer: %w", err))
+				return
+			}
+		}
+	}()
+	return held, func() {
+		cancel(nil)
+		<-done
+		after, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer stop()
+		_ = holds.Release(after, id) // it expires
+	}, nil
+}
+
+func (c *copier) copyAll(ctx context.Context, id string) error {
+	var spools [3]*spool
+	for i := range spools {
+		s, err := newSpool(c.options.Scratch)
+		if err != nil {
+			return fmt.Errorf("make a temporary file: %w", err)
+		}
+		defer s.close()
+		spools[i] = s
+	}
+	rows, tasks, needs := spools[0], spools[1], spools[2]
+	header, err := c.read(ctx, id, rows, tasks, needs)
+	if err != nil {
+		return fmt.Errorf("read the database: %w", err)
+	}
+	size, err := rows.reader()
+	if err != nil {
+		return err
+	}
+	if err := c.sink.begin(ctx, header, c.total+size.Size()); err != nil {
+		return err
+	}
+	lines, err := needs.reader()
+	if err != nil {
+		return err
+	}
+	err = eachLine(lines, func(line []byte) error {
+		n, err := decodeNeed(line)
+		if err != nil {
+			return err
+		}
+		return c.copyVideo(ctx, n)
+	})
+	if err != nil {
+		return err
+	}
+	return c.sink.finish(ctx, tasks, rows, c.summary)
+}
+
+// read reads the database as it is now.
+func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *spool) (h Header, err error) {
+	view, err := store.OpenReadView(ctx, c.source.Store)
+	if err != nil {
+		return h, err
+	}
+	defer view.Close()
+	h = Header{Format: format, ID: id, Version: c.options.Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
+	if h.Migrations, err = view.Applied(ctx); err != nil {
+		return h, err
+	}
+	err = compressed(rows, func(w io.Writer) error {
+		c.summary.Rows, err = view.Export(ctx, w)
+		return err
+	})
+	if err != nil {
+		return h, err
+	}
+	if err := c.readTasks(ctx, view, tasks); err != nil {
+		return h, err
+	}
+	c.summary.Videos, c.total, err = writeNeeds(ctx, view, needs)
+	return h, err
+}
+
+func (c *copier) readTasks(ctx context.Context, view *store.ReadView, out *spool) error {
+	return compressed(out, func(w io.Writer) error {
+		list := json.NewEncoder(w)
+		for t, err := range c.source.Queue.All(ctx, view) {
+			if err != nil {
+				return err
+			}
+			if err := list.Encode(taskLine{t.Kind, t.Video, t.Number, t.Tenant, t.Priority, t.RunAt}); err != nil {
+				return err
+			}
+			c.summary.Tasks++
+		}
+		return nil
+	})
+}
+
+// compressed has f write through gzip.
+func compressed(to io.Writer, f func(io.Writer) error) error {
+	z := gzip.NewWriter(to)
+	if err := f(z); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// copyVideo copies the objects of a video.
+func (c *copier) copyVideo(ctx context.Context, n need) error {
+	keys := map[string]bool{} // that were copied
+	if n.Source != "" {
+		info, err := c.source.Blobs.Stat(ctx, n.Source)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return blob.ServiceError("find the source", err)
+		}
+		if err == nil {
+			if keys[n.Source], err = c.copyObject(ctx, info); err != nil {
+				return err
+			}
+		}
+	}
+	for _, folder := range n.Folders {
+		var there []blob.Info
+		for info, err := range c.source.Blobs.List(ctx, folder) {
+			if err != nil {
+				return fmt.Errorf("list objects: %w", err)
+			}
+			there = append(there, info)
+		}
+		slices.SortFunc(there, func(a, b blob.Info) int { return strings.Compare(a.Key, b.Key) })
+		for _, info := range there {
+			var err error
+			if keys[info.Key], err = c.copyObject(ctx, info); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range n.Required {
+		if !keys[key] {
+			if err := c.judge(ctx, n, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copyObject copies an object. It reports false if it is gone.
+func (c *copier) copyObject(ctx context.Context, info blob.Info) (bool, error) {
+	e, have, err := c.sink.have(ctx, info)
+	if err != nil {
+		return false, err
+	}
+	if !have {
+		o, err := c.source.Blobs.Open(ctx, info.Key)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer o.Close()
+		if e, err = c.sink.put(ctx, o.Info(), o); err != nil {
+			return false, fmt.Errorf("copy %s: %w", info.Key, err)
+		}
+	}
+	c.options.Hook.Reach(failpoint.ObjectBackedUp)
+	c.summary.Objects++
+	c.summary.Bytes += e.Size
+	c.options.Progress(c.summary.Objects, c.summary.Bytes, max(c.total, c.summary.Bytes))
+	return true, nil
+}
+
+// checkStorage stops a backup of the wrong storage.
+func (c *copier) checkStorage() error {
+	if len(c.summary.Missing) > maxMissing {
+		return fmt.Errorf("more than %d objects that the database names are not in the storage: is storage_url, or data_dir, the right one?", maxMissing)
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+const (
+	folderMark    = "spool-backup-folder.json" // says that a folder belongs to backups
+	snapshots     = "snapshots"
+	folderObjects = "objects"
+	snapshotEnd   = ".spool"
+	// snapshotTime is the form of a snapshot's name, which sorts by time.
+	snapshotTime = "20060102T150405Z"
+)
+
+// folderSink writes a backup into a folder: objects once, and a small file for each run.
+type folderSink struct {
+	dir  string
+	name string
+	*archive
+}
+
+// openFolder makes or opens a folder of backups and locks it.
+func openFolder(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, folderMark)); errors.Is(err, fs.ErrNotExist) {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			return nil, errors.Join(err, fmt.Errorf("%s is not empty, and not a folder of backups: name another one", dir))
+		}
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, folderMark), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("another backup is writing to %s", dir)
+	}
+	_, err = lock.WriteAt([]byte(`{"format":1}`+"\n"), 0)
+	return lock, err
+}
+
+func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
+	dir := filepath.Join(s.dir, snapshots)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	s.name = h.CreatedAt.UTC().Format(snapshotTime)
+	target := filepath.Join(dir, s.name+snapshotEnd)
+	if _, err := os.Stat(target); err == nil {
+		return fmt.Errorf("there is a backup of this second already: %s", s.name)
+	}
+	s.archive, err = createArchive(target, h)
+	return err
+}
+
+// storedAs is what the file of an object is called: its key and its version. Its checksum follows.
+func storedAs(info blob.Info) string {
+	sum := sha256.Sum256([]byte(info.ETag))
+	return fmt.Sprintf("%s~%d-%s~", info.Key, info.Size, hex.EncodeToString(sum[:8]))
+}
+
+// have finds an object that an earlier run has stored.
+func (s *folderSink) have(_ context.Context, info blob.Info) (entry, bool, error) {
+	prefix := storedAs(info)
+	names, err := os.ReadDir(filepath.Join(s.dir, folderObjects, filepath.FromSlash(path.Dir(prefix))))
+	if errors.Is(err, fs.ErrNotExist) {
+		return entry{}, false, nil
+	}
+	if err != nil {
+		return entry{}, false, err
+	}
+	for _, f := range names {
+		sum, ok := strings.CutPrefix(f.Name(), path.Base(prefix))
+		if fi, err := f.Info(); !ok || err != nil || len(sum) != sha256.Size*2 || fi.Size() != info.Size {
+			continue
+		}
+		e := entry{Name: objectsRoot + info.Key, Size: info.Size, SHA256: sum, Stored: prefix + sum}
+		return e, true, s.manifest.line(e)
+	}
+	return entry{}, false, nil
+}
+
+func (s *folderSink) put(_ context.Context, info blob.Info, r io.Reader) (entry, error) {
+	prefix := storedAs(info)
+	dir := filepath.Join(s.dir, folderObjects, filepath.FromSlash(path.Dir(prefix)))
+	if err := checkSpace(s.dir, info.Size); err != nil {
+		return entry{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return entry{}, explainFull(s.dir, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".partial"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return entry{}, explainFull(s.dir, err)
+	}
+	sum := sha256.New()
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, sum)}, struct{ io.Reader }{r}, make([]byte, 256<<10))
+	if err == nil && n != info.Size {
+		err = fmt.Errorf("it has %d bytes instead of %d", n, info.Size)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // the next run replaces it
+		return entry{}, explainFull(s.dir, err)
+	}
+	e := entry{Name: objectsRoot + info.Key, Size: n, SHA256: hexSum(sum), Stored: prefix + hexSum(sum)}
+	if err := os.Rename(f.Name(), filepath.Join(s.dir, folderObjects, filepath.FromSlash(e.Stored))); err != nil {
+		return entry{}, err
+	}
+	return e, errors.Join(syncFolder(dir), s.manifest.line(e))
+}
+
+func (s *folderSink) finish(_ context.Context, tasks, rows *spool, sum *Summary) error {
+	return s.archive.finish(tasks, rows, sum)
+}
+
+func (s *folderSink) abandon() {
+	if s.archive != nil {
+		s.archive.abandon()
+	}
+}
+
+// ToFolder adds a backup to a folder, and then removes all but the newest keep ones; 0 keeps all. It
+// returns the name of the new one.
+func ToFolder(ctx context.Context, src Source, dir string, keep int, o Options) (*Summary, string, error) {
+	lock, err := openFolder(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	defer lock.Close()
+	o.Scratch = cmp.Or(o.Scratch, dir)
+	to := &folderSink{dir: dir}
+	summary, err := run(ctx, src, to, o)
+	if err != nil || keep <= 0 {
+		return summary, to.name, err
+	}
+	return summary, to.name, prune(ctx, dir, keep)
+}
+
+// SnapshotInfo is one backup of a folder.
+type SnapshotInfo struct {
+	Name   string `json:"name"`
+	Header Header `json:"-"`
+	Summary
+}
+
+// List returns the backups in a folder, the oldest first.
+func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
+	names, err := snapshotNames(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := []SnapshotInfo{}
+	for _, name := range names {
+		r, err := openTar(ctx, snapshotPath(dir, name), "")
+		if err != nil {
+			return nil, err
+		}
+		summary, err := r.read(members{stored: func(entry) error { return nil }})
+		r.close()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, SnapshotInfo{name, r.header, *summary})
+	}
+	return all, nil
+}
+
+func snapshotPath(dir, name string) string { return filepath.Join(dir, snapshots, name+snapshotEnd) }
+
+// snapshotNames returns the names of the complete backups in a folder, the oldest first.
+func snapshotNames(dir string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, folderMark)); err != nil {
+		return nil, fmt.Errorf("%s is not a folder of backups", dir)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, snapshots))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), snapshotEnd); ok && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// choose returns the file of the snapshot that was asked for, or of the newest one.
+func choose(dir, name string) (string, error) {
+	names, err := snapshotNames(dir)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(names) == 0:
+		return "", fmt.Errorf("%s has no complete backup", dir)
+	case name == "":
+		return snapshotPath(dir, names[len(names)-1]), nil
+	case !slices.Contains(names, name):
+		return "", fmt.Errorf("%s has no backup called %s; spool restore --list %s shows what it has", dir, name, dir)
+	}
+	return snapshotPath(dir, name), nil
+}
+
+// prune removes old backups, and then the objects that none of the others has.
+func prune(ctx context.Context, dir string, keep int) error {
+	names, err := snapshotNames(dir)
+	if err != nil {
+		return err
+	}
+	for len(names) > keep {
+		if err := os.Remove(snapshotPath(dir, names[0])); err != nil {
+			return err
+		}
+		names = names[1:]
+	}
+	if err := syncFolder(filepath.Join(dir, snapshots)); err != nil {
+		return err
+	}
+	// Hashes take a tenth of the memory of the names. Two names with the same hash keep an object too many.
+	used := map[uint64]struct{}{}
+	for _, name := range names {
+		r, err := openTar(ctx, snapshotPath(dir, name), "")
+		if err != nil {
+			return err
+		}
+		_, err = r.read(members{stored: func(e entry) error { used[nameHash(e.Stored)] = struct{}{}; return nil }})
+		r.close()
+		if err != nil {
+			return err
+		}
+	}
+	return removeUnused(ctx, filepath.Join(dir, folderObjects), used)
+}
+
+func nameHash(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// removeUnused removes the files below root that are not used, and folders that become empty.
+func removeUnused(ctx context.Context, root string, used map[uint64]struct{}) error {
+	var folders []string
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			folders = append(folders, file)
+			return nil
+		}
+		name, err := filepath.Rel(root, file)
+		if _, is := used[nameHash(filepath.ToSlash(name))]; is || err != nil {
+			return err
+		}
+		return os.Remove(file)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no backup had an object
+	}
+	for _, folder := range slices.Backward(folders) {
+		_ = os.Remove(folder) // unless there is something in it
+	}
+	return err
+}
+
+// IsFolder reports whether a backup to this path is one to a folder: it ends with a slash, or the folder
+// exists.
+func IsFolder(path string) bool {
+	fi, err := os.Stat(path)
+	return strings.HasSuffix(path, "/") || err == nil && fi.IsDir()
+}
+
+// openStored opens an object of a folder.
+func openStored(dir string, e entry) (*os.File, error) {
+	if !filepath.IsLocal(filepath.FromSlash(e.Stored)) {
+		return nil, &DamagedError{dir, "the name of an object is wrong"}
+	}
+	f, err := os.Open(filepath.Join(dir, folderObjects, filepath.FromSlash(e.Stored)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &DamagedError{dir, "the object " + e.Name + " is missing"}
+	}
+	return f, err
+}

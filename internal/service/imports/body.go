@@ -1,0 +1,80 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// body is the file as it arrives. It always ends with io.EOF, so that whoever stores it keeps what has
+// come before an error; err says then why it ended.
+type body struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc // of the request
+	src    io.Reader
+	left   int64             // how many more bytes the file has; -1: not known
+	check  func(int64) error // returns an error for a file that is too large
+	pace   Pace
+
+	count *atomic.Int64 // of bytes, with those that were there before
+	err   error
+
+	// Of the current period. Only the time that the server lets us wait counts.
+	waited  time.Duration
+	arrived int64
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil || b.left == 0 {
+		return 0, io.EOF
+	}
+	if b.left > 0 && int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	idle := time.AfterFunc(b.pace.Idle, func() { b.cancel(errIdle) })
+	began := time.Now()
+	n, err := b.src.Read(p)
+	idle.Stop()
+	b.waited += time.Since(began)
+	b.arrived += int64(n)
+	if b.left > 0 {
+		b.left -= int64(n)
+	}
+	if tooLarge := b.check(b.count.Add(int64(n))); tooLarge != nil {
+		b.err = tooLarge
+		return 0, io.EOF
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return n, io.EOF
+	case err != nil:
+		b.err = requestError(causeOf(b.ctx, err))
+		return n, io.EOF
+	}
+	if b.err = b.checkSpeed(); b.err != nil {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// checkSpeed returns an error at the end of a period that brought too little.
+func (b *body) checkSpeed() error {
+	if b.waited < b.pace.Period {
+		return nil
+	}
+	if float64(b.arrived) < minSpeed*b.waited.Seconds() {
+		return requestError(errSlow)
+	}
+	b.waited, b.arrived = 0, 0
+	return nil
+}
+
+// causeOf prefers why a context has ended to how that looked.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,229 @@
+package tus_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// held serves a file, of which it keeps the rest until it is released or the client goes.
+type held struct {
+	whole   []byte
+	first   int
+	begun   chan struct{} // gets a value for each request
+	release chan struct{}
+	left    chan struct{} // gets a value for each client that went
+}
+
+func newHeld(whole []byte, first int) *held {
+	return &held{whole, first, make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 100)}
+}
+
+func (h *held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Range") != "" {
+		file(h.whole, "ETag", `"h"`)(w, r)
+		return
+	}
+	w.Header().Set("ETag", `"h"`)
+	w.Header().Set("Content-Length", itoa(len(h.whole)))
+	_, _ = w.Write(h.whole[:h.first])
+	_ = http.NewResponseController(w).Flush()
+	h.begun <- struct{}{}
+	select {
+	case <-h.release:
+		_, _ = w.Write(h.whole[h.first:])
+	case <-r.Context().Done():
+		h.left <- struct{}{}
+	}
+}
+
+// wait waits for a value, but not for ever.
+func wait(t *testing.T, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("%s: nothing happened", what)
+	}
+}
+
+// What was fetched when the process was stopped is not fetched again.
+func TestAStoppedFetchGoesOn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		o, whole := newOrigin(t), content(3*mib)
+		h := newHeld(whole, 2*mib)
+		o.mux.Handle("/a", h)
+		stop := b.runImports()
+		u := b.fetch(t, o.URL+"/a")
+		wait(t, "the first request", h.begun)
+		v := u.until(t, "on its way", func(v video.Video) bool { return v.ImportProgress > 0.6 })
+		if v.ImportProgress > 0.7 || v.Status != video.PendingUpload {
+			t.Errorf("two thirds were fetched: the video is %s at %g", v.Status, v.ImportProgress)
+		}
+		stop()
+		b.runImports()
+		u.wantFetched(t, whole)
+		if all := o.seen("/a"); len(all) != 2 || all[1].Header.Get("Range") != "bytes="+itoa(2*mib)+"-" {
+			t.Errorf("%d requests; the last one has the headers %v", len(all), all[len(all)-1].Header)
+		}
+	})
+}
+
+func TestADeletionEndsAFetch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bench) {
+		o := newOrigin(t)
+		h := newHeld(content(3*mib), 2*mib)
+		o.mux.Handle("/a", h)
+		b.runImports()
+		u := b.fetch(t, o.URL+"/a")
+		wait(t, "the request", h.begun)
+		b.must(b.DeleteVideo(t.Context(), b.by, u.id))
+		wait(t, "the end of the request", h.left)
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if keys := u.stored(); len(keys) == 0 && b.parts() == 0 {
+				break
+			} else if time.Now().After(end) {
+				t.Fatalf("of a deleted video, %q and %d multipart uploads are left", keys, b.parts())
+			}
+		}
+	})
+}
+
+func TestAFailedImportIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	var there atomic.Bool
+	o.mux.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) {
+		if there.Load() {
+			file(whole)(w, r)
+		} else {
+			http.NotFound(w, r)
+		}
+	})
+	b.runImports()
+	u := b.fetch(t, o.URL+"/a")
+	u.wantFailed(t, video.ImportRefused)
+	if _, err := b.Uploads.Complete(t.Context(), b.by, u.id); video.KindOf(err) != video.Conflict {
+		t.Errorf("completing an import: %v; want a conflict", err)
+	}
+	there.Store(true)
+	for range 2 { // the second one finds it under way, or done
+		if s, err := b.Catalog.RetryImport(t.Context(), b.by, u.id); err == nil && s.Video.Status == video.Fail {
+			t.Errorf("after another try was asked for, the video is %s %v", s.Video.Status, s.Video.Failure)
+		} else if err != nil && video.KindOf(err) != video.Conflict {
+			t.Error(err)
+		}
+	}
+	u.wantFetched(t, whole)
+	_, err := b.Catalog.RetryImport(t.Context(), b.by, u.id)
+	wantCode(t, err, video.Conflict, "upload_closed")
+	_, err = b.Catalog.RetryImport(t.Context(), b.by, b.create(whole).id)
+	wantCode(t, err, video.Conflict, "not_an_import")
+	stranger, _, err := b.Keys.Create(t.Context(), auth.Key{Tenant: "other"})
+	b.must(err)
+	other, err := b.Keys.Authenticate(t.Context(), stranger)
+	b.must(err)
+	_, err = b.Catalog.RetryImport(t.Context(), other, u.id)
+	wantCode(t, err, video.NotFound, "video_not_found")
+}
+
+func wantCode(t *testing.T, err error, kind video.Kind, code string) {
+	t.Helper()
+	if e, ok := err.(*video.Error); !ok || e.Kind != kind || e.Code != code {
+		t.Errorf("the error is %v; want %s", err, code)
+	}
+}
+
+func TestAFullDiskDelaysAFetch(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	o.mux.HandleFunc("/a", file(whole))
+	var free, asked atomic.Int64
+	free.Store(1 << 40)
+	b.left = func() uint64 { asked.Add(1); return uint64(free.Load()) }
+	u := b.fetch(t, o.URL+"/a")
+	free.Store(100)
+	asked.Store(0)
+	b.runImports()
+	for end := time.Now().Add(2 * time.Minute); asked.Load() < 3; time.Sleep(10 * time.Millisecond) { // it is tried again
+		if time.Now().After(end) {
+			t.Fatal("nobody asks whether there is space")
+		}
+	}
+	u.until(t, "waiting", func(v video.Video) bool { return v.Status == video.PendingUpload })
+	free.Store(1 << 40)
+	u.wantFetched(t, whole)
+}
+
+func TestLimitsOfATenantStopAFetch(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	o.mux.HandleFunc("/a", file(whole))
+	o.mux.HandleFunc("/b", chunked(whole))
+	set := func(l video.Limits) {
+		_, err := b.Tenants.SetLimits(t.Context(), b.by.Tenant, func(now *video.Limits) { *now = l })
+		b.must(err)
+	}
+	set(video.Limits{Bytes: 4999})
+	stop := b.runImports()
+	b.fetch(t, o.URL+"/a").wantFailed(t, video.QuotaExceeded)
+	b.fetch(t, o.URL+"/b").wantFailed(t, video.QuotaExceeded)
+	stop()
+
+	set(video.Limits{})
+	first, second := b.fetch(t, o.URL+"/a"), b.fetch(t, o.URL+"/b")
+	set(video.Limits{InWork: 1})
+	b.runImports()
+	for _, path := range []string{"/a", "/b"} { // both are fetched, and one waits
+		for end := time.Now().Add(2 * time.Minute); len(o.seen(path)) < 2; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s is not fetched", path)
+			}
+		}
+	}
+	set(video.Limits{})
+	first.wantFetched(t, whole)
+	second.wantFetched(t, whole)
+}
+
+// A tenant with many slow files leaves slots for others.
+func TestTenantsShareTheSlots(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	h := newHeld(whole, 100)
+	o.mux.Handle("/slow", h)
+	o.mux.HandleFunc("/fast", file(whole))
+	var slow []*upload
+	for range 10 {
+		slow = append(slow, b.fetch(t, o.URL+"/slow"))
+	}
+	b.runImports()
+	for range 8 { // half of the slots
+		wait(t, "a slow file", h.begun)
+	}
+	secret, _, err := b.Keys.Create(t.Context(), auth.Key{Tenant: "other"})
+	b.must(err)
+	by, err := b.Keys.Authenticate(t.Context(), secret)
+	b.must(err)
+	other := &bench{Services: b.Services, t: t, blobs: b.blobs, by: by, url: b.url}
+	other.fetch(t, o.URL+"/fast").wantFetched(t, whole)
+	select {
+	case <-h.begun:
+		t.Error("a tenant has more than half of the slots")
+	default:
+	}
+	close(h.release)
+	for _, u := range slow {
+		u.wantFetched(t, whole)
+	}
+}
