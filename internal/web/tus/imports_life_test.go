@@ -217,11 +217,6 @@ func TestTenantsShareTheSlots(t *testing.T) {
 	b.must(err)
 	other := &bench{Services: b.Services, t: t, blobs: b.blobs, by: by, url: b.url}
 	other.fetch(t, o.URL+"/fast").wantFetched(t, whole)
-	select {
-	case <-h.begun:
-		t.Error("a tenant has more than half of the slots")
-	default:
-	}
 	close(h.release)
 	for _, u := range slow {
 		u.wantFetched(t, whole)
