@@ -106,7 +106,7 @@ func (p *process) printBackup(asJSON bool, done string, v backupView, s *backup.
 
 // contents describes a backup in a few words.
 func contents(s *backup.Summary) string {
-	return fmt.Sprintf("%d videos, %d files, %s", s.Videos, s.Objects, backup.FormatBytes(s.Bytes))
+	return fmt.Sprintf("videos: %d, files: %d, %s", s.Videos, s.Objects, backup.FormatBytes(s.Bytes))
 }
 
 // bar shows how far a copy is: on a terminal in one line, elsewhere once a minute.

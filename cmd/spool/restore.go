@@ -40,6 +40,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *process) error {
 	if c.List {
 		return c.list(ctx, p)
 	}
+	if _, err := backup.Inspect(ctx, c.File, c.Snapshot); err != nil { // before anything is made
+		return fmt.Errorf("restore: %w", err)
+	}
 	target, closeTarget, err := c.openTarget(ctx)
 	if err != nil {
 		return err

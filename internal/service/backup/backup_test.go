@@ -241,6 +241,35 @@ func TestAFolderKeepsObjectsOnce(t *testing.T) {
 	}
 }
 
+// After a power cut, files of a run that did not end may have the right length and no content.
+func TestObjectsOfAnUnfinishedRunAreCompared(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	func() {
+		defer func() { _ = recover() }()
+		_, _, _ = backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{Hook: dyingAt(failpoint.ObjectBackedUp)})
+		t.Error("the backup did not die")
+	}()
+	damaged := 0
+	must(t, filepath.WalkDir(filepath.Join(dir, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		fi, err := d.Info()
+		must(t, err)
+		damaged++
+		return os.WriteFile(path, make([]byte, fi.Size()), 0o600)
+	}))
+	if damaged == 0 {
+		t.Fatal("the backup died before it had stored anything")
+	}
+	_, _, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	if _, _, err := backup.Verify(t.Context(), dir, "", nil); err != nil {
+		t.Errorf("the backup after it: %v", err)
+	}
+}
+
 // nextSecond waits until a snapshot can have another name.
 func nextSecond(name string) {
 	for time.Now().UTC().Format("20060102T150405Z") == name {

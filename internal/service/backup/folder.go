@@ -25,6 +25,7 @@ const (
 	snapshots     = "snapshots"
 	folderObjects = "objects"
 	snapshotEnd   = ".spool"
+	unsynced      = "unsynced" // is there while objects may not be on disk yet
 	// snapshotTime is the form of a snapshot's name, which sorts by time.
 	snapshotTime = "20060102T150405Z"
 )
@@ -33,6 +34,9 @@ const (
 type folderSink struct {
 	dir  string
 	name string
+	// doubtful means that an earlier run died: what it stored may not have reached the disk if that was a
+	// power cut, so it is compared with its checksum before it is used.
+	doubtful bool
 	*archive
 }
 
@@ -63,6 +67,16 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	mark := filepath.Join(s.dir, unsynced)
+	if _, err := os.Stat(mark); err == nil {
+		s.doubtful = true
+	}
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		return explainFull(mark, err)
+	}
+	if err := syncFolder(s.dir); err != nil {
+		return err
+	}
 	s.name = h.CreatedAt.UTC().Format(snapshotTime)
 	target := filepath.Join(dir, s.name+snapshotEnd)
 	if _, err := os.Stat(target); err == nil {
@@ -79,7 +93,7 @@ func storedAs(info blob.Info) string {
 }
 
 // have finds an object that an earlier run has stored.
-func (s *folderSink) have(_ context.Context, info blob.Info) (entry, bool, error) {
+func (s *folderSink) have(ctx context.Context, info blob.Info) (entry, bool, error) {
 	prefix := storedAs(info)
 	names, err := os.ReadDir(filepath.Join(s.dir, folderObjects, filepath.FromSlash(path.Dir(prefix))))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,6 +108,9 @@ func (s *folderSink) have(_ context.Context, info blob.Info) (entry, bool, error
 			continue
 		}
 		e := entry{Name: objectsRoot + info.Key, Size: info.Size, SHA256: sum, Stored: prefix + sum}
+		if s.doubtful && checkStored(ctx, s.dir, e) != nil {
+			continue // it is stored again
+		}
 		return e, true, s.manifest.line(e)
 	}
 	return entry{}, false, nil
@@ -117,7 +134,7 @@ func (s *folderSink) put(_ context.Context, info blob.Info, r io.Reader) (entry,
 	if err == nil && n != info.Size {
 		err = fmt.Errorf("it has %d bytes instead of %d", n, info.Size)
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, syncFile(f), f.Close()); err != nil {
 		_ = os.Remove(f.Name()) // the next run replaces it
 		return entry{}, explainFull(s.dir, err)
 	}
@@ -125,11 +142,18 @@ func (s *folderSink) put(_ context.Context, info blob.Info, r io.Reader) (entry,
 	if err := os.Rename(f.Name(), filepath.Join(s.dir, folderObjects, filepath.FromSlash(e.Stored))); err != nil {
 		return entry{}, err
 	}
-	return e, errors.Join(syncFolder(dir), s.manifest.line(e))
+	return e, s.manifest.line(e)
 }
 
+// finish has all objects on disk before the snapshot that names them.
 func (s *folderSink) finish(_ context.Context, tasks, rows *spool, sum *Summary) error {
-	return s.archive.finish(tasks, rows, sum)
+	if err := syncAll(s.dir); err != nil {
+		return explainFull(filepath.Join(s.dir, folderObjects), err)
+	}
+	if err := s.archive.finish(tasks, rows, sum); err != nil {
+		return err
+	}
+	return os.Remove(filepath.Join(s.dir, unsynced))
 }
 
 func (s *folderSink) abandon() {

@@ -46,6 +46,20 @@ func Verify(ctx context.Context, path, snapshot string, p Progress) (Header, *Su
 	return r.header, summary, err
 }
 
+// Inspect reads what a backup says about itself, and compares nothing.
+func Inspect(ctx context.Context, path, snapshot string) (Header, error) {
+	_, file, err := locate(path, snapshot)
+	if err != nil {
+		return Header{}, err
+	}
+	r, err := openTar(ctx, file, "")
+	if err != nil {
+		return Header{}, err
+	}
+	r.close()
+	return r.header, nil
+}
+
 // locate returns the tar file of a backup, and the folder that its objects are in, if it has one.
 func locate(path, snapshot string) (dir, file string, err error) {
 	if !IsFolder(path) {
