@@ -21,6 +21,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get workers, queue, disk and stored bytes of the whole service */
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -412,6 +429,19 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Area: {
+            /** @example source */
+            area: string;
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: date-time
+             * @description Absent: it was not counted yet.
+             */
+            countedAt?: string;
+            /** Format: int64 */
+            objects: number;
+        };
         Attempt: {
             /** Format: date-time */
             at: string;
@@ -532,6 +562,12 @@ export interface components {
         DeliveryState: "pending" | "delivered" | "failed";
         /** @enum {string} */
         DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.deleted" | "webhook.test";
+        Disk: {
+            /** Format: int64 */
+            freeBytes: number;
+            /** Format: int64 */
+            sizeBytes: number;
+        };
         Failure: {
             /**
              * @description A stable word for programs.
@@ -695,6 +731,19 @@ export interface components {
              */
             scopes: string[];
             tenant: string;
+        };
+        Kind: {
+            /** @example encode */
+            kind: string;
+            /**
+             * Format: double
+             * @description How long the oldest due task has waited.
+             */
+            oldestSeconds: number;
+            /** Format: int64 */
+            running: number;
+            /** Format: int64 */
+            waiting: number;
         };
         Limits: {
             /**
@@ -996,6 +1045,24 @@ export interface components {
             /** Format: double */
             wallSeconds: number;
         };
+        Running: {
+            /** Format: int64 */
+            attempt: number;
+            /** @example encode */
+            kind: string;
+            /**
+             * Format: int64
+             * @description Which chunk or rendition.
+             */
+            number: number;
+            /**
+             * Format: double
+             * @description Since it began.
+             */
+            seconds: number;
+            /** @description Absent for a video of another tenant. */
+            videoId?: string;
+        };
         Stream: {
             /** @example mov_text */
             codec: string;
@@ -1024,6 +1091,18 @@ export interface components {
              * @example subtitle
              */
             type?: string;
+        };
+        System: {
+            /** @description The disk with the data directory of the process that answers. */
+            disk: components["schemas"]["Disk"];
+            /** @description Every kind of task. */
+            queue: components["schemas"]["Kind"][];
+            /** @description What the storage held when it was last counted: at the start, and every hour. */
+            storage: components["schemas"]["Area"][];
+            /** @description Of the process that answers. */
+            version: string;
+            /** @description Live processes that run tasks, on all machines. */
+            workers: components["schemas"]["Worker"][];
         };
         Totals: {
             /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if there is none. */
@@ -1295,6 +1374,42 @@ export interface components {
             /** @description Oldest first. */
             webhooks: components["schemas"]["Webhook"][];
         };
+        Worker: {
+            /** Format: int64 */
+            cores: number;
+            /**
+             * Format: int64
+             * @description Tasks finished since its start.
+             */
+            done: number;
+            host: string;
+            id: string;
+            /**
+             * Format: int64
+             * @description Attempts since its start that failed and are repeated.
+             */
+            retried: number;
+            /** @description How ffmpeg is confined; empty: it is not known. */
+            sandbox: string;
+            /**
+             * Format: double
+             * @description Since its last heartbeat.
+             */
+            silentSeconds: number;
+            /**
+             * Format: int64
+             * @description Tasks that it can run at once.
+             */
+            slots: number;
+            /** @description The oldest first. */
+            tasks: components["schemas"]["Running"][];
+            /**
+             * Format: double
+             * @description Since its start.
+             */
+            upSeconds: number;
+            version: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -1320,6 +1435,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Key"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
                 };
             };
             /** @description Bad Request */
