@@ -32,7 +32,7 @@ func TestBashCompletes(t *testing.T) {
 		"spool up":                  "upload",
 		"spool keys ":               "create list revoke",
 		"spool upload film.mov --w": "--wait",
-		"spool serve --ffm":         "--ffmpeg",
+		"spool serve --ffp":         "--ffprobe",
 		"spool completion z":        "zsh",
 		"spool keys create --na":    "--name",
 		"spool --ver":               "--version",

@@ -76,7 +76,7 @@ func fill(t *testing.T, s *Store) {
 				marks, values := []string{}, []any{}
 				for i, c := range columns {
 					marks = append(marks, fmt.Sprintf("$%d", i+1))
-					values = append(values, someValue(c, row))
+					values = append(values, someValue(table, c, row))
 				}
 				query := `INSERT INTO ` + table + ` (` + columnNames(columns) + `) VALUES (` + strings.Join(marks, ", ") + `)`
 				if _, err := tx.db.ExecContext(t.Context(), query, values...); err != nil {
@@ -91,13 +91,15 @@ func fill(t *testing.T, s *Store) {
 	}
 }
 
-func someValue(c column, row int) any {
+func someValue(table string, c column, row int) any {
 	switch {
+	case table == "cdn_purge" && c.kind == integerColumn: // none of which may be NULL
+		return int64(row)
 	case c.name == "status":
 		return "ready"
 	case c.name == "video_id" || c.name == "id":
 		return fmt.Sprintf("id-%d", row)
-	case row == 1 && slices.Contains([]string{"title", "metadata", "plan", "expires_at", "deleted_at", "ssim", "labelled", "lease", "next_at"}, c.name):
+	case row == 1 && slices.Contains([]string{"title", "metadata", "plan", "expires_at", "deleted_at", "ssim", "labelled", "next_at"}, c.name) || row == 1 && c.name == "lease" && table != "cdn_purge":
 		return nil
 	case c.kind == integerColumn && c.name == "created_at":
 		return int64(1)<<53 + 1 // which a JSON number that is read as a float is not
