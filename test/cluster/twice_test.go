@@ -17,8 +17,10 @@ import (
 )
 
 // kinds are the kinds of tasks that the films of these tests have. The others are for films with large
-// renditions and with text tracks; what becomes of their results is decided by the same code.
-var kinds = slices.DeleteFunc(pipeline.Kinds(), func(k queue.Kind) bool { return k == queue.Large || k == queue.Captions })
+// renditions, with text tracks and in other codecs; what becomes of their results is decided by the same code.
+var kinds = slices.DeleteFunc(pipeline.Kinds(), func(k queue.Kind) bool {
+	return k == queue.Large || k == queue.Captions || k == queue.AV1 || k == queue.AV1Join
+})
 
 // TestTwoWorkersFinishEachTask delivers every task twice at the same moment. The
 // two workers that have it hand in their results at the same moment, too.

@@ -114,6 +114,8 @@ const (
 	usagePath      = "/api/usage"
 	tokenPath      = "/api/video/{id}/token"
 	keyPath        = "/api/key"
+	systemPath     = "/api/system"
+	importPath     = "/api/video/{id}/import"
 )
 
 // ask sends a request to a path of the description and checks its answer.
@@ -135,6 +137,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	d := describe(t, s)
 	t.Run("successes", func(t *testing.T) { describedSuccesses(s.in(t), d) })
 	t.Run("webhooks", func(t *testing.T) { describedWebhooks(s.in(t), d) })
+	t.Run("imports", func(t *testing.T) { describedImports(s.in(t), d) })
 	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
 	d.checkCoverage(t)
 }
@@ -158,6 +161,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
 		d.ask(s, 200, "GET", keyPath, "", nil)
+		d.ask(s, 200, "GET", systemPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film"}`)
@@ -174,6 +178,17 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "DELETE", captionsPath, u.ID, nil)
 		d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
 	}
+}
+
+// describedImports has a file fetched that is not allowed, and has that tried once more.
+func describedImports(s *server, d *description) {
+	body := `{"filename": "a.mp4", "resolutions": ["144p"], "isPublic": true, "sourceUrl": "https://localhost/a.mp4"}`
+	u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", body), http.StatusCreated)
+	d.ask(s, 200, "GET", videoPath, u.ID, nil)
+	s.until("the import to fail", time.Minute, func() bool { return s.importState(u.ID).Status == "fail" })
+	d.ask(s, 200, "GET", videoPath, u.ID, nil)
+	d.ask(s, 200, "POST", importPath, u.ID, nil)
+	d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
 }
 
 // describedRefusals looks at every refusal that a client can bring about.
@@ -233,7 +248,8 @@ func (d *description) checkCoverage(t testing.TB) {
 	}
 }
 
-var asset = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
+// asset is what a page loads. Links, which it does not load, may lead elsewhere.
+var asset = regexp.MustCompile(`<(?:script|link|img)\s[^>]*(?:src|href)="([^"]+)"`)
 
 // TestDocsLoadNothingFromElsewhere follows what the page refers to.
 func TestDocsLoadNothingFromElsewhere(t *testing.T) {
