@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,13 +12,13 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
-// BenchmarkEarly measures what it is to watch a film of ten minutes while it is encoded: when it is
+// BenchmarkEarly measures what it is to watch a film while it is encoded: when it is
 // playable, how often a player at normal speed has to wait, and what all of it costs. With
 // SPOOL_BASELINE, a spool that does without, the cost is compared:
 //
 //	SPOOL_TEST_MEDIA=… SPOOL_BASELINE=… go test -run '^$' -bench Early -benchtime 1x -timeout 2h ./test/e2e
 func BenchmarkEarly(b *testing.B) {
-	film := tenMinutes(b, footage.Path(b, "bench", "anim_bbb_1080p24_30s.mp4"))
+	film := repeated(b, footage.Path(b, "bench", "anim_bbb_1080p24_30s.mp4"))
 	ask := newVideo{Filename: "a.mp4", Resolutions: []string{"1080p", "720p", "480p", "360p", "240p"}, IsPublic: true}
 	for b.Loop() {
 		s := start(b, measured(), withEnv("SPOOL_MEASURE_QUALITY", "false"))
@@ -43,11 +44,12 @@ func BenchmarkEarly(b *testing.B) {
 	}
 }
 
-// tenMinutes repeats a clip without encoding it.
-func tenMinutes(b *testing.B, clip string) string {
+// repeated repeats a clip without encoding it, for ten minutes or SPOOL_BENCH_SECONDS.
+func repeated(b *testing.B, clip string) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "film.mp4")
-	if err := runFFmpeg("-y", "-stream_loop", "-1", "-i", clip, "-t", "600", "-c", "copy", path); err != nil {
+	length := cmp.Or(os.Getenv("SPOOL_BENCH_SECONDS"), "600")
+	if err := runFFmpeg("-y", "-stream_loop", "-1", "-i", clip, "-t", length, "-c", "copy", path); err != nil {
 		b.Fatal(err)
 	}
 	return path
