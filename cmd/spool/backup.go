@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type backupCommand struct {
 func (backupCommand) Help() string {
 	return `Writes the database and all videos into one file, or into a folder that keeps
 each video once, while the service runs. The file gets its name when it is complete.
-Exit code 3: the backup is complete, but objects were lost before.
+Exit code 3: the backup is complete, but objects were lost before, or other backups
+in the folder are damaged.
 
     spool backup /backup/spool.tar
     spool backup /backup/spool/ --keep=14
@@ -60,10 +62,19 @@ func (c *backupCommand) Run(ctx context.Context, p *process) error {
 		summary, err = backup.ToFile(ctx, src, c.File, options)
 	}
 	bar.end()
+	damaged, others := errors.AsType[*backup.DamagedSnapshotsError](err)
+	if others {
+		err = nil
+	}
 	if err = errors.Join(err, closeSource()); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	return p.printBackup(c.JSON, "Backup written to "+strings.TrimRight(c.File, "/"), view, summary)
+	err = p.printBackup(c.JSON, "Backup written to "+strings.TrimRight(c.File, "/"), view, summary)
+	if !others {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "spool: warning: %v\n", damaged)
+	return cmp.Or(err, error(&clientcmd.Ended{Code: exitPartly}))
 }
 
 func (c *backupCommand) verify(ctx context.Context, p *process) error {

@@ -121,14 +121,10 @@ func (l *Place) databasePath() string { return filepath.Join(l.DataDir, database
 
 // examine looks at the database of a target.
 func (l *Place) examine(ctx context.Context) (found store.RestoreFound, err error) {
-	var db *store.Store
-	if l.DatabaseURL != "" {
-		db, err = store.ConnectPostgres(ctx, l.DatabaseURL)
-	} else if _, missing := os.Stat(l.databasePath()); errors.Is(missing, fs.ErrNotExist) {
+	if _, missing := os.Stat(l.databasePath()); l.DatabaseURL == "" && errors.Is(missing, fs.ErrNotExist) {
 		return found, nil
-	} else {
-		db, err = store.ConnectSQLite(ctx, l.databasePath())
 	}
+	db, err := l.connectAsIs(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -136,28 +132,31 @@ func (l *Place) examine(ctx context.Context) (found store.RestoreFound, err erro
 	return found, errors.Join(err, db.Close())
 }
 
+// connectAsIs opens the database without touching its schema.
+func (l *Place) connectAsIs(ctx context.Context) (*store.Store, error) {
+	if l.DatabaseURL != "" {
+		return store.ConnectPostgres(ctx, l.DatabaseURL)
+	}
+	return store.ConnectSQLite(ctx, l.databasePath())
+}
+
 // create makes an empty database. If there is one, it is that of an unfinished restore.
 func (l *Place) create(ctx context.Context, migrations []string) (*store.Store, error) {
-	if l.DatabaseURL == "" {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			if err := os.Remove(l.databasePath() + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
-		}
-		return store.OpenSQLiteAt(ctx, l.databasePath(), migrations)
-	}
 	found, err := l.examine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if found.Unfinished {
-		db, err := store.ConnectPostgres(ctx, l.DatabaseURL)
+		db, err := l.connectAsIs(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if err := errors.Join(store.DropTables(ctx, db), db.Close()); err != nil {
 			return nil, err
 		}
+	}
+	if l.DatabaseURL == "" {
+		return store.OpenSQLiteAt(ctx, l.databasePath(), migrations)
 	}
 	return store.OpenPostgresAt(ctx, l.DatabaseURL, migrations)
 }

@@ -139,7 +139,8 @@ func (s *server) killBackups(file string) {
 // killRestores kills restores. Nobody may use what they left.
 func (s *server) killRestores(file string) {
 	s.t.Helper()
-	for _, point := range []string{"object-restored", "rows-restored"} {
+	wantKilled(s.t, s.command("restore", file), "database-made") // which has tables then, and nothing in them
+	for _, point := range []string{"object-restored", "database-made", "rows-restored"} {
 		wantKilled(s.t, s.command("restore", file), point)
 		if code, _, said := outcomeOf(s.t, s.command("keys", "list")); code != 1 || !strings.Contains(said, "was not finished") {
 			s.t.Errorf("a command on half a restore exits with %d: %s", code, said)

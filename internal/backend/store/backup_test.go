@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -249,6 +248,15 @@ func TestHoldsExpire(t *testing.T) {
 			if !held() {
 				t.Error("not held")
 			}
+			renew := func(id string) bool {
+				t.Helper()
+				is, err := holds.Renew(ctx, id, time.Hour)
+				must(err)
+				return is
+			}
+			if !renew("a") || renew("b") || renew("c") {
+				t.Error("of a live, a dead and an unknown hold, not the live one alone is renewed")
+			}
 			must(holds.Release(ctx, "a"))
 			if held() {
 				t.Error("held by a backup that is dead")
@@ -257,35 +265,97 @@ func TestHoldsExpire(t *testing.T) {
 	}
 }
 
+// Nothing that a restore leaves at any moment may look like a database that is used, nor the reverse.
 func TestAnUnfinishedRestoreIsFound(t *testing.T) {
 	t.Parallel()
-	ctx, address := t.Context(), pgtest.Fresh(t)
-	look := func() RestoreFound {
-		t.Helper()
-		s := opened(ConnectPostgres(ctx, address))(t)
-		found, err := ExamineForRestore(ctx, s)
-		if err != nil {
-			t.Fatal(err)
+	file, address := filepath.Join(t.TempDir(), "spool.db"), pgtest.Fresh(t)
+	for name, at := range map[string]struct {
+		connect func() (*Store, error)
+		open    func(migrations []string) (*Store, error)
+	}{
+		"sqlite": {func() (*Store, error) { return ConnectSQLite(t.Context(), file) },
+			func(m []string) (*Store, error) { return OpenSQLiteAt(t.Context(), file, m) }},
+		"postgres": {func() (*Store, error) { return ConnectPostgres(t.Context(), address) },
+			func(m []string) (*Store, error) { return OpenPostgresAt(t.Context(), address, m) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := func(when string, want RestoreFound) {
+				t.Helper()
+				found, err := ExamineForRestore(t.Context(), opened(at.connect())(t))
+				if err != nil || found != want {
+					t.Errorf("%s: %+v, %v; want %+v", when, found, err, want)
+				}
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			want("an empty database", RestoreFound{})
+			all := KnownMigrations()
+			opened(at.open(all[:3]))(t)
+			want("some tables", RestoreFound{Used: true, Unfinished: true})
+			s := opened(at.open(all))(t)
+			want("tables without rows", RestoreFound{Used: true, Unfinished: true})
+			must(DropTables(t.Context(), s))
+			want("no tables", RestoreFound{Used: true, Unfinished: true})
+			s = opened(at.open(all))(t)
+			must(BeginRestore(t.Context(), s, "me", time.Now()))
+			begun := RestoreFound{Used: true, Unfinished: true, ID: "me"}
+			want("begun", begun)
+			fill(t, s)
+			must(DropTables(t.Context(), s))
+			want("dropped", begun)
+			s = opened(at.open(all))(t)
+			want("made again", begun)
+			must(BeginRestore(t.Context(), s, "me", time.Now()))
+			fill(t, s)
+			must(s.InTx(t.Context(), func(tx *Tx) error { return EndRestore(t.Context(), tx) }))
+			want("ended", RestoreFound{Used: true})
+			if err := BeginRestore(t.Context(), s, "other", time.Now()); err == nil {
+				t.Error("a restore begins in the database of another")
+			}
+		})
+	}
+}
+
+// Keys are made before the first server runs, which gives a database its id.
+func TestADatabaseWithRowsIsNotUnfinished(t *testing.T) {
+	t.Parallel()
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			fill(t, s)
+			if found, err := ExamineForRestore(t.Context(), s); err != nil || found != (RestoreFound{Used: true}) {
+				t.Errorf("a database with rows is %+v, %v", found, err)
+			}
+		})
+	}
+}
+
+// Plans have megabytes: a statement has a few of them, however many rows it could have.
+func TestImportedStatementsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := backups["sqlite"](t)
+	err := s.InTx(t.Context(), func(tx *Tx) error {
+		in := &importer{tx: tx, counts: map[string]int64{}}
+		if err := in.line(t.Context(), []byte(`{"table":"tenant","columns":["name"]}`)); err != nil {
+			return err
 		}
-		return found
-	}
-	if found := look(); found != (RestoreFound{}) {
-		t.Errorf("an empty database is %+v", found)
-	}
-	s := opened(OpenPostgresAt(ctx, address, KnownMigrations()))(t)
-	if found := look(); found != (RestoreFound{Used: true}) {
-		t.Errorf("a used database is %+v", found)
-	}
-	if err := BeginRestore(ctx, s, "me", time.Now()); err != nil {
+		for i := range 4 {
+			row := fmt.Sprintf(`["%d%s"]`, i, strings.Repeat("x", insertBytes/4*3))
+			if err := in.line(t.Context(), []byte(row)); err != nil {
+				return err
+			}
+			if stored := in.counts["tenant"]; stored != int64(i+1)/2*2 {
+				t.Errorf("after %d rows %d are stored", i+1, stored)
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
-	}
-	if found := look(); found != (RestoreFound{Used: true, Unfinished: true, ID: "me"}) {
-		t.Errorf("a database that is being filled is %+v", found)
-	}
-	if err := DropTables(ctx, s); err != nil {
-		t.Fatal(err)
-	}
-	if tables, err := s.tables(context.Background(), true); err != nil || !slices.Equal(tables, []string{"migration"}) {
-		t.Errorf("%v are left, %v", tables, err)
 	}
 }

@@ -23,17 +23,28 @@ func (t *Tx) nowSQL() string {
 	return sqliteNow
 }
 
-// Take takes or renews a hold.
+// Take takes a hold.
 func (h Holds) Take(ctx context.Context, id string, ttl time.Duration) error {
 	return h.s.InTx(ctx, func(tx *Tx) error {
 		if _, err := tx.affected(ctx, "remove dead holds", `DELETE FROM backup_hold WHERE ends_at <= `+tx.nowSQL()); err != nil {
 			return err
 		}
 		_, err := tx.affected(ctx, "hold deletions", `
-			INSERT INTO backup_hold (id, ends_at) VALUES ($1, `+tx.nowSQL()+` + $2)
-			ON CONFLICT (id) DO UPDATE SET ends_at = excluded.ends_at`, id, ttl.Milliseconds())
+			INSERT INTO backup_hold (id, ends_at) VALUES ($1, `+tx.nowSQL()+` + $2)`, id, ttl.Milliseconds())
 		return err
 	})
+}
+
+// Renew prolongs a hold. It reports false if the hold has ended: what it kept may be gone, and nothing
+// brings that back.
+func (h Holds) Renew(ctx context.Context, id string, ttl time.Duration) (bool, error) {
+	var n int64
+	err := h.s.InTx(ctx, func(tx *Tx) (err error) {
+		n, err = tx.affected(ctx, "hold deletions", `
+			UPDATE backup_hold SET ends_at = `+tx.nowSQL()+` + $2 WHERE id = $1 AND ends_at > `+tx.nowSQL(), id, ttl.Milliseconds())
+		return err
+	})
+	return n > 0, err
 }
 
 // Release ends a hold.

@@ -84,11 +84,11 @@ func (v *ReadView) QueryContext(ctx context.Context, query string, args ...any) 
 	return rows, wrap("read tasks", err)
 }
 
-// Videos returns the next videos by id, with their resolutions and plans, also those that are marked
-// deleted.
+// Videos returns the next videos by id, with their resolutions, also those that are marked deleted.
+// Their plans, which may have megabytes, are not read.
 func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]video.Video, error) {
 	page, err := collect(ctx, v.queries, "read videos", func(row *sql.Rows) (video.Video, error) { return scanVideo(row) },
-		`SELECT `+fullColumns+` FROM video WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+		`SELECT `+videoColumns+`, NULL FROM video WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}

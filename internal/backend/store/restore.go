@@ -51,13 +51,22 @@ func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 	return n > 0, wrap("look for an unfinished restore", err)
 }
 
-// BeginRestore marks a new database as one that is being filled, and gives it its id.
+// BeginRestore marks a new database as one that is being filled, and gives it its id. These belong
+// together: a database that has an id and no mark is one that is used.
 func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error {
-	if _, err := s.Identity(ctx, id); err != nil {
-		return err
-	}
 	return s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "begin to restore", `
+		if _, err := tx.affected(ctx, "identify the database", `
+			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, id); err != nil {
+			return err
+		}
+		ids, err := tx.names(ctx, `SELECT id FROM identity`)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(ids, []string{id}) {
+			return errors.New("another process has begun to use this database")
+		}
+		_, err = tx.affected(ctx, "begin to restore", `
 			INSERT INTO restoring (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, millis(now))
 		return err
 	})
@@ -72,27 +81,52 @@ func EndRestore(ctx context.Context, tx *Tx) error {
 // RestoreFound says what a database is that somebody wants to restore into.
 type RestoreFound struct {
 	Used       bool   // it has the tables of Spool
-	Unfinished bool   // by a restore that did not end
-	ID         string // its id, if that is so
+	Unfinished bool   // by a restore that did not end; DropTables removes what it left
+	ID         string // its id, if that is so; "": the restore ended before it stored anything
 }
 
-// ExamineForRestore looks at a database before anything is changed in it.
+// ExamineForRestore looks at a database before anything is changed in it. Tables without a row and
+// without an id, which a server gives its database when it starts, are what a restore leaves that was
+// killed while it made them.
 func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err error) {
 	tables, err := s.tables(ctx, s.pool != nil)
 	if err != nil {
 		return found, err
 	}
-	if found.Used = slices.Contains(tables, "migration"); !slices.Contains(tables, "restoring") || !slices.Contains(tables, "identity") {
+	if found.Used = slices.Contains(tables, "migration"); !found.Used {
 		return found, nil
 	}
-	if found.Unfinished, err = Restoring(ctx, s); err != nil || !found.Unfinished {
+	var ids []string
+	if slices.Contains(tables, "identity") {
+		if ids, err = s.names(ctx, `SELECT id FROM identity`); err != nil {
+			return found, err
+		}
+	}
+	if len(ids) == 0 {
+		found.Unfinished, err = s.allEmpty(ctx, tables)
 		return found, err
 	}
-	ids, err := s.names(ctx, `SELECT id FROM identity`)
-	if len(ids) > 0 {
+	if !slices.Contains(tables, "restoring") {
+		return found, nil
+	}
+	if found.Unfinished, err = Restoring(ctx, s); found.Unfinished {
 		found.ID = ids[0]
 	}
 	return found, err
+}
+
+// allEmpty reports whether no table of BackedUp, of those that are there, has a row.
+func (s *Store) allEmpty(ctx context.Context, there []string) (bool, error) {
+	for _, table := range BackedUp {
+		if !slices.Contains(there, table) {
+			continue
+		}
+		var has bool
+		if err := s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+table+`)`).Scan(&has); err != nil || has {
+			return false, wrap("look for rows", err)
+		}
+	}
+	return true, nil
 }
 
 // ConnectPostgres opens a database without touching its schema.
@@ -105,12 +139,22 @@ func ConnectSQLite(ctx context.Context, path string) (*Store, error) {
 	return openSQLiteWith(ctx, path, nil)
 }
 
-// DropTables removes all tables of the store from PostgreSQL, so that an unfinished restore can begin
-// again.
+// What DropTables leaves: the tables that say whose an unfinished restore is, and the migrations that
+// make them. "migration" is used by other sets, too.
+var (
+	markTables     = []string{"migration", "identity", "restoring", "backup_hold"}
+	markMigrations = `'0006_identity.sql', '0110_backup.sql'`
+)
+
+// DropTables removes the tables of an unfinished restore, so that it can begin again. The database stays
+// marked as unfinished, with its id: a process that is killed meanwhile leaves what it found.
 func DropTables(ctx context.Context, s *Store) error {
+	if s.pool == nil {
+		return s.dropSQLite(ctx)
+	}
 	names := slices.Clone(BackedUp)
 	for name := range NotBackedUp {
-		if name != "migration" { // which other sets use, too
+		if !slices.Contains(markTables, name) {
 			names = append(names, name)
 		}
 	}
@@ -123,18 +167,39 @@ func DropTables(ctx context.Context, s *Store) error {
 		if _, err := tx.Exec(ctx, `DROP TABLE IF EXISTS `+strings.Join(names, ", ")+` CASCADE`); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM migration WHERE set_name = 'store'`); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM migration WHERE set_name = 'store' AND name NOT IN (`+markMigrations+`)`); err != nil {
 			return err
 		}
 		return tx.Commit(ctx)
 	})
 }
 
+// dropSQLite is DropTables for SQLite, whose file has nothing but the tables of Spool.
+func (s *Store) dropSQLite(ctx context.Context) error {
+	names, err := s.tables(ctx, false)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(markTables, name) })
+	// A table goes after those that refer to it; a queue's, which are not listed, refer to none.
+	slices.SortStableFunc(names, func(a, b string) int { return slices.Index(BackedUp, b) - slices.Index(BackedUp, a) })
+	return s.InTx(ctx, func(tx *Tx) error {
+		for _, name := range names {
+			if _, err := tx.affected(ctx, "drop tables", `DROP TABLE "`+name+`"`); err != nil {
+				return err
+			}
+		}
+		_, err := tx.affected(ctx, "forget migrations", `DELETE FROM migration WHERE set_name <> 'store' OR name NOT IN (`+markMigrations+`)`)
+		return err
+	})
+}
+
 const (
 	// maxLine is the longest row that is read. Plans of long videos have megabytes.
 	maxLine = 256 << 20
-	// insertRows and insertValues bound one INSERT.
+	// insertRows, insertValues and insertBytes bound one INSERT.
 	insertRows, insertValues = 200, 20_000
+	insertBytes              = 8 << 20
 )
 
 // ImportRows stores what Export has written, in one transaction, which commits only if verify agrees with
@@ -163,6 +228,7 @@ type importer struct {
 	columns []column
 	batch   []any
 	rows    int
+	bytes   int // that the rows of the batch have as lines
 }
 
 func (in *importer) read(ctx context.Context, r io.Reader) error {
@@ -202,7 +268,8 @@ func (in *importer) line(ctx context.Context, line []byte) error {
 		}
 		in.batch = append(in.batch, stored)
 	}
-	if in.rows++; in.rows == insertRows || len(in.batch)+len(in.columns) > insertValues {
+	in.rows, in.bytes = in.rows+1, in.bytes+len(line)
+	if in.rows == insertRows || len(in.batch)+len(in.columns) > insertValues || in.bytes >= insertBytes {
 		return in.flush(ctx)
 	}
 	return nil
@@ -257,7 +324,8 @@ func (in *importer) flush(ctx context.Context) error {
 	text.WriteString(")")
 	stored, err := in.tx.affected(ctx, "store rows of "+in.table, text.String(), in.batch...)
 	in.counts[in.table] += stored
-	in.batch, in.rows = in.batch[:0], 0
+	clear(in.batch) // large values would live until others take their places
+	in.batch, in.rows, in.bytes = in.batch[:0], 0, 0
 	return err
 }
 

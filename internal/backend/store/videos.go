@@ -120,7 +120,7 @@ const videoColumns = `id, tenant, key_id, filename, title, content_type, is_publ
 // listColumns.
 const fullColumns = videoColumns + `, plan`
 
-// scanVideo reads a row of fullColumns or listColumns.
+// scanVideo reads a row of fullColumns or listColumns, or one whose plan is NULL.
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string

@@ -3,6 +3,7 @@ package backup_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/backup"
+	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/servicetest"
@@ -40,7 +42,17 @@ func newLibrary(t *testing.T) library {
 	up := l.Create(video.Draft{})
 	l.Put(up, servicetest.LikeVideo)
 	l.encoding, l.part, l.waiting = encoding.ID, part.ID, up.Video.ID
+	l.caption(l.waiting, "before the upload was completed")
 	return l
+}
+
+// caption adds captions in one language to a video, or replaces them, and returns their name.
+func (l library) caption(id video.ID, text string) string {
+	l.T.Helper()
+	u := captions.Upload{Language: "en", Text: []byte("WEBVTT\n\n00:01.000 --> 00:02.000\n" + text + "\n")}
+	_, f, _, err := l.Captions.Put(l.T.Context(), l.By, id, u)
+	l.Must(err)
+	return f.Name
 }
 
 // kept are the objects that a backup has: all but those of uploads.
@@ -371,29 +383,123 @@ func TestAKilledRestoreBeginsAgain(t *testing.T) {
 	l, path := newLibrary(t), file(t)
 	_, err := backup.ToFile(t.Context(), sourceOf(l.Rig), path, backup.Options{})
 	must(t, err)
-	for _, point := range []failpoint.Point{failpoint.ObjectRestored, failpoint.RowsRestored} {
-		t.Run(string(point), func(t *testing.T) {
-			t.Parallel()
-			to := onDisk(t)
-			func() {
-				defer func() {
-					if _, is := recover().(killed); !is {
-						t.Fatal("the restore did not get there")
+	for name, open := range map[string]func(testing.TB) *place{"sqlite": onDisk, "postgres": onPostgres} {
+		for _, points := range [][]failpoint.Point{
+			{failpoint.ObjectRestored}, {failpoint.RowsRestored}, {failpoint.DatabaseMade},
+			{failpoint.ObjectRestored, failpoint.DatabaseMade}, // the second has removed what the first made
+		} {
+			t.Run(fmt.Sprint(name, points), func(t *testing.T) {
+				t.Parallel()
+				to := open(t)
+				for _, point := range points {
+					killRestore(t, path, to, point)
+					if found, err := to.examine(t.Context()); err != nil || !found.Unfinished {
+						t.Errorf("after the kill the database is %+v, %v", found, err)
 					}
-				}()
-				target := to.target()
-				target.Hook = dyingAt(point)
-				_, _, _ = backup.Restore(t.Context(), path, "", target, to.dir, nil)
-			}()
-			if found, err := to.examine(t.Context()); err != nil || !found.Unfinished {
-				t.Errorf("after the kill the database is %+v, %v", found, err)
-			}
-			_, _, err := backup.Restore(t.Context(), path, "", to.target(), to.dir, nil)
-			must(t, err)
-			if found, err := to.examine(t.Context()); err != nil || found.Unfinished || !maps.Equal(contents(t, to.blobs), l.kept()) {
-				t.Errorf("the second restore gives %+v, %v", found, err)
-			}
-		})
+				}
+				_, _, err := backup.Restore(t.Context(), path, "", to.target(), to.dir, nil)
+				must(t, err)
+				if found, err := to.examine(t.Context()); err != nil || found.Unfinished || !maps.Equal(contents(t, to.blobs), l.kept()) {
+					t.Errorf("the last restore gives %+v, %v", found, err)
+				}
+				if got, want := tasksOf(t, to.source()), tasksOf(t, sourceOf(l.Rig)); !slices.Equal(got, want) {
+					t.Errorf("the copy has the tasks %v; want %v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// killRestore begins a restore that dies at a point.
+func killRestore(t *testing.T, path string, to *place, at failpoint.Point) {
+	t.Helper()
+	defer func() {
+		if _, is := recover().(killed); !is {
+			t.Fatalf("the restore did not get to %s", at)
+		}
+	}()
+	target := to.target()
+	target.Hook = dyingAt(at)
+	_, _, err := backup.Restore(t.Context(), path, "", target, to.dir, nil)
+	t.Errorf("Restore = %v", err)
+}
+
+// While a process stands still, its hold ends, and the janitor may remove what the backup needs.
+func TestABackupThatStoodStillFails(t *testing.T) {
+	t.Parallel()
+	l, path := newLibrary(t), file(t)
+	src := sourceOf(l.Rig)
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+		_, err := l.Store.Writer().ExecContext(t.Context(), `UPDATE backup_hold SET ends_at = 1`)
+		must(t, err)
+	}}
+	if _, err := backup.ToFile(t.Context(), src, path, backup.Options{}); err == nil || !strings.Contains(err.Error(), "make it again") {
+		t.Errorf("ToFile = %v; want that it has to be made again", err)
+	}
+	if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) > 0 {
+		t.Errorf("it has left %v, %v", names, err)
+	}
+}
+
+// The copy has the captions that the video had when the database was read.
+func TestCaptionsReplacedWhileABackupRuns(t *testing.T) {
+	t.Parallel()
+	l, path, to := newLibrary(t), file(t), onDisk(t)
+	old := l.caption(l.ready, "old")
+	src := sourceOf(l.Rig)
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() { l.caption(l.ready, "new") }}
+	summary, err := backup.ToFile(t.Context(), src, path, backup.Options{})
+	must(t, err)
+	if summary.Removed != nil || summary.Missing != nil {
+		t.Errorf("removed %v, missing %v", summary.Removed, summary.Missing)
+	}
+	_, _, err = backup.Restore(t.Context(), path, "", to.target(), to.dir, nil)
+	must(t, err)
+	v, err := to.source().Store.Video(t.Context(), l.ready)
+	must(t, err)
+	if all := v.Captions(); len(all) != 1 || all[0].Name != old || contents(t, to.blobs)[objects.Playback(v, old)] == "" {
+		t.Errorf("the copy lists %+v and has %v; want %s", all, contents(t, to.blobs), old)
+	}
+	must(t, l.Purge(t.Context(), l.ready))
+	if got := contents(t, l.Blobs)[objects.Playback(v, old)]; got != "" {
+		t.Error("after the backup the old captions are still there")
+	}
+}
+
+// Old backups are removed only for others that can be read.
+func TestADamagedSnapshotDoesNotCount(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	var names []string
+	add := func(keep int) error {
+		t.Helper()
+		if len(names) > 0 {
+			nextSecond(names[len(names)-1])
+		}
+		_, name, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, keep, backup.Options{})
+		names = append(names, name)
+		return err
+	}
+	must(t, add(0))
+	must(t, add(0))
+	must(t, l.DeleteVideo(t.Context(), l.By, l.ready)) // its objects are in the old backups alone
+	must(t, add(0))
+	damaged := filepath.Join(dir, "snapshots", names[2]+".spool")
+	must(t, os.Truncate(damaged, 1000))
+	err := add(2)
+	e, is := errors.AsType[*backup.DamagedSnapshotsError](err)
+	if !is || !slices.Equal(e.Names, []string{filepath.Base(damaged)}) {
+		t.Fatalf("ToFolder = %v; want that %s is damaged", err, names[2])
+	}
+	for _, name := range []string{names[1], names[3]} {
+		if _, _, err := backup.Verify(t.Context(), dir, name, nil); err != nil {
+			t.Errorf("Verify %s = %v", name, err)
+		}
+	}
+	must(t, os.Remove(damaged))
+	must(t, add(1))
+	if list, err := backup.List(t.Context(), dir); err != nil || len(list) != 1 || countFiles(t, filepath.Join(dir, "objects")) != int(list[0].Objects) {
+		t.Errorf("without the damaged one there are %+v, %v, and %d objects", list, err, countFiles(t, filepath.Join(dir, "objects")))
 	}
 }
 

@@ -84,13 +84,13 @@ func run(ctx context.Context, src Source, to sink, o Options) (_ *Summary, err e
 		}
 	}()
 	id := uuid.Must(uuid.NewV7()).String()
-	ctx, release, err := holdDeletions(ctx, src.Store, id)
+	h, err := holdDeletions(ctx, src.Store, id)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := c.copyAll(ctx, id); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
+	defer h.release()
+	if err := c.copyAll(h.ctx, id, h.confirm); err != nil {
+		if cause := context.Cause(h.ctx); cause != nil {
 			err = cause
 		}
 		return nil, err
@@ -98,42 +98,91 @@ func run(ctx context.Context, src Source, to sink, o Options) (_ *Summary, err e
 	return c.summary, nil
 }
 
-// holdDeletions keeps the janitor from removing what the backup may need. The context ends if that
-// cannot be held up.
-func holdDeletions(ctx context.Context, s *store.Store, id string) (context.Context, func(), error) {
-	holds := store.HoldsOf(s)
-	if err := holds.Take(ctx, id, holdTTL); err != nil {
-		return nil, nil, err
+// errLapsed ends a backup whose process stood still.
+var errLapsed = errors.New("this process, or the database, stood still for more than a minute, so files that the backup needs may have been removed meanwhile: make it again")
+
+// hold keeps the janitor from removing what the backup may need.
+type hold struct {
+	rows    store.Holds
+	id      string
+	ctx     context.Context // ends if the hold cannot be kept up
+	release func()
+}
+
+// holdDeletions takes a hold and keeps it up.
+func holdDeletions(ctx context.Context, s *store.Store, id string) (*hold, error) {
+	h := &hold{rows: store.HoldsOf(s), id: id}
+	if err := h.rows.Take(ctx, id, holdTTL); err != nil {
+		return nil, err
 	}
-	held, cancel := context.WithCancelCause(ctx)
+	var cancel context.CancelCauseFunc
+	h.ctx, cancel = context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		renewed := time.Now()
-		for {
-			select {
-			case <-held.Done():
-				return
-			case <-time.After(holdRenew):
-			}
-			if err := holds.Take(held, id, holdTTL); err == nil {
-				renewed = time.Now()
-			} else if time.Since(renewed) > holdTTL-holdRenew {
-				cancel(fmt.Errorf("the database does not answer: %w", err))
-				return
-			}
-		}
+		h.keepUp(cancel)
 	}()
-	return held, func() {
+	h.release = func() {
 		cancel(nil)
 		<-done
 		after, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer stop()
-		_ = holds.Release(after, id) // it expires
-	}, nil
+		_ = h.rows.Release(after, id) // it expires
+	}
+	return h, nil
 }
 
-func (c *copier) copyAll(ctx context.Context, id string) error {
+// keepUp renews the hold until its context ends.
+func (h *hold) keepUp(fail func(error)) {
+	renewed := time.Now()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-time.After(holdRenew):
+		}
+		err := h.renew(h.ctx)
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, errLapsed):
+			fail(err)
+			return
+		case time.Since(renewed) > holdTTL-holdRenew:
+			fail(fmt.Errorf("the database does not answer: %w", err))
+			return
+		}
+	}
+}
+
+// renew prolongs the hold, which must not have ended.
+func (h *hold) renew(ctx context.Context) error {
+	still, err := h.rows.Renew(ctx, h.id, holdTTL)
+	if err == nil && !still {
+		return errLapsed
+	}
+	return err
+}
+
+// confirm returns nil if the hold has not ended until now. A database that does not answer is asked again,
+// until keepUp gives up.
+func (h *hold) confirm(ctx context.Context) error {
+	for {
+		err := h.renew(ctx)
+		if err == nil || errors.Is(err, errLapsed) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// copyAll copies the rows of this moment and then what they need. held is asked last whether all of that
+// was kept for it.
+func (c *copier) copyAll(ctx context.Context, id string, held func(context.Context) error) error {
 	var spools [3]*spool
 	for i := range spools {
 		s, err := newSpool(c.options.Scratch)
@@ -167,6 +216,9 @@ func (c *copier) copyAll(ctx context.Context, id string) error {
 		return c.copyVideo(ctx, n)
 	})
 	if err != nil {
+		return err
+	}
+	if err := held(ctx); err != nil {
 		return err
 	}
 	return c.sink.finish(ctx, tasks, rows, c.summary)

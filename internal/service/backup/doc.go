@@ -9,14 +9,16 @@
 //
 //   - Objects that a video does not need any more, such as the chunk files of a pass that has ended
 //     meanwhile, are kept while a backup runs. The janitor asks for a hold (store.Holds) before it
-//     removes something of a video that lives. A hold expires a minute after its process was killed.
+//     removes something of a video that lives, and so does a request that replaces captions. A hold expires
+//     a minute after its process was killed. A backup that finds its own hold expired, because its process
+//     stood still, fails.
 //   - A client's deletion never waits: its URLs are dead when it is answered. Such objects are missing,
 //     and the backup records which. A restore then deletes the video, the resolution or the captions as
 //     the client did.
 //   - Anything else that is missing was lost before. It is reported.
 //
-// Uploads that are not completed are left out: the video is in the backup, its bytes have to be sent
-// again. Work in progress is included: its tasks run on after a restore.
+// Uploads that are not completed are left out: the video and its captions are in the backup, its bytes
+// have to be sent again. Work in progress is included: its tasks run on after a restore.
 //
 // # A file
 //
@@ -35,5 +37,5 @@
 // The target must be empty. Its database is marked as unfinished first, and nothing but another restore
 // uses such a database. Objects come first, then all rows in one transaction that commits only when the
 // manifest was found true, then the tasks, and then the mark goes. A restore that was killed is begun
-// again. The new database has an id of its own, and marks its storage with that: see janitor.Marker.
+// again: the mark and the id of the database outlive everything else in it. The new database has an id of its own, and marks its storage with that: see janitor.Marker.
 package backup

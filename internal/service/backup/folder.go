@@ -163,7 +163,7 @@ func (s *folderSink) abandon() {
 }
 
 // ToFolder adds a backup to a folder, and then removes all but the newest keep ones; 0 keeps all. It
-// returns the name of the new one.
+// returns the name of the new one, also with a DamagedSnapshotsError.
 func ToFolder(ctx context.Context, src Source, dir string, keep int, o Options) (*Summary, string, error) {
 	lock, err := openFolder(dir)
 	if err != nil {
@@ -246,35 +246,62 @@ func choose(dir, name string) (string, error) {
 	return snapshotPath(dir, name), nil
 }
 
-// prune removes old backups, and then the objects that none of the others has.
+// DamagedSnapshotsError means that a new backup is complete, but others in its folder cannot be read.
+type DamagedSnapshotsError struct {
+	dir   string
+	Names []string
+}
+
+func (e *DamagedSnapshotsError) Error() string {
+	return fmt.Sprintf("backups in %s are damaged and cannot be restored: %s. They do not count for --keep, and no space is freed while they are there: remove these files from its folder %s",
+		e.dir, strings.Join(e.Names, ", "), snapshots)
+}
+
+// prune removes old backups, and then the objects that none of the others has. Those to keep are read
+// before anything is removed: a damaged one does not count.
 func prune(ctx context.Context, dir string, keep int) error {
 	names, err := snapshotNames(dir)
 	if err != nil {
 		return err
 	}
-	for len(names) > keep {
-		if err := os.Remove(snapshotPath(dir, names[0])); err != nil {
+	// Hashes take a tenth of the memory of the names. Two names with the same hash keep an object too many.
+	used := map[uint64]struct{}{}
+	damaged := &DamagedSnapshotsError{dir: dir}
+	for good := 0; good < keep && len(names) > 0; names = names[:len(names)-1] {
+		name := names[len(names)-1]
+		err := readSnapshot(ctx, dir, name, func(e entry) { used[nameHash(e.Stored)] = struct{}{} })
+		if _, is := errors.AsType[*DamagedError](err); is || errors.Is(err, errNoBackup) {
+			damaged.Names = append(damaged.Names, name+snapshotEnd)
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		names = names[1:]
+		good++
+	}
+	for _, name := range names { // the others
+		if err := os.Remove(snapshotPath(dir, name)); err != nil {
+			return err
+		}
 	}
 	if err := syncFolder(filepath.Join(dir, snapshots)); err != nil {
 		return err
 	}
-	// Hashes take a tenth of the memory of the names. Two names with the same hash keep an object too many.
-	used := map[uint64]struct{}{}
-	for _, name := range names {
-		r, err := openTar(ctx, snapshotPath(dir, name), "")
-		if err != nil {
-			return err
-		}
-		_, err = r.read(members{stored: func(e entry) error { used[nameHash(e.Stored)] = struct{}{}; return nil }})
-		r.close()
-		if err != nil {
-			return err
-		}
+	if len(damaged.Names) > 0 { // nobody knows which objects are theirs
+		return damaged
 	}
 	return removeUnused(ctx, filepath.Join(dir, folderObjects), used)
+}
+
+// readSnapshot calls f with the objects of a backup in a folder.
+func readSnapshot(ctx context.Context, dir, name string, f func(entry)) error {
+	r, err := openTar(ctx, snapshotPath(dir, name), "")
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	_, err = r.read(members{stored: func(e entry) error { f(e); return nil }})
+	return err
 }
 
 func nameHash(name string) uint64 {

@@ -20,7 +20,10 @@ type need struct {
 
 // needOf returns what a backup needs of a video. inWork says whether it has open steps.
 func needOf(v video.Video, inWork bool) need {
-	n := need{Video: v.ID, Folders: []string{objects.PlaybackArea(v).Prefix(v.ID)}, Source: v.Source.Key}
+	n := need{Video: v.ID, Folders: []string{objects.PlaybackArea(v).Prefix(v.ID)}}
+	if !v.CompletedAt.IsZero() { // else its bytes have to be sent again
+		n.Source = v.Source.Key
+	}
 	if inWork || v.Status == video.Processing {
 		n.Folders = append(n.Folders, objects.Work.Prefix(v.ID))
 	}
@@ -88,7 +91,7 @@ func writeNeeds(ctx context.Context, view *store.ReadView, out *spool) (videos, 
 		}
 		for _, v := range page {
 			videos, bytes = videos+1, bytes+sizeOf(v)
-			if v.CompletedAt.IsZero() {
+			if v.CompletedAt.IsZero() && len(v.Files) == 0 {
 				continue // its bytes have to be sent again
 			}
 			if err := out.line(needOf(v, inWork[v.ID])); err != nil {

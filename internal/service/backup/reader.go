@@ -20,6 +20,9 @@ func bytesReader(b []byte) io.Reader { return bytes.NewReader(b) }
 // maxHeader bounds what is read before anything is known about a file.
 const maxHeader = 1 << 20
 
+// errNoBackup means that a file is something else.
+var errNoBackup = errors.New("is not a backup of Spool")
+
 // tarReader reads a tar file from its beginning to its end, and compares it with its manifest there.
 type tarReader struct {
 	path   string
@@ -48,8 +51,11 @@ func openTar(ctx context.Context, path, scratch string) (_ *tarReader, err error
 		return nil, fmt.Errorf("make a temporary file: %w", err)
 	}
 	name, body, err := r.next()
-	if err != nil || name != headerName {
-		return nil, fmt.Errorf("%s is not a backup of Spool", path)
+	if _, is := errors.AsType[*DamagedError](err); is || err == nil && name != headerName {
+		return nil, fmt.Errorf("%s %w", path, errNoBackup)
+	}
+	if err != nil {
+		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(body, maxHeader))
 	if err != nil {

@@ -58,6 +58,14 @@ func onServers(t testing.TB) *place {
 	return &place{t: t, postgres: pgtest.Fresh(t), dir: t.TempDir(), blobs: blobs}
 }
 
+// onPostgres is a place on PostgreSQL and a disk.
+func onPostgres(t testing.TB) *place {
+	t.Helper()
+	p := onDisk(t)
+	p.postgres = pgtest.Fresh(t)
+	return p
+}
+
 func cut(variable string) (name, value string) {
 	for i, c := range variable {
 		if c == '=' {
@@ -81,15 +89,10 @@ func (p *place) target() *backup.Target {
 }
 
 func (p *place) examine(ctx context.Context) (found store.RestoreFound, err error) {
-	var db *store.Store
-	if p.postgres != "" {
-		db, err = store.ConnectPostgres(ctx, p.postgres)
-	} else {
-		if _, err := os.Stat(p.path()); err != nil {
-			return found, nil
-		}
-		db, err = store.ConnectSQLite(ctx, p.path())
+	if _, err := os.Stat(p.path()); p.postgres == "" && err != nil {
+		return found, nil
 	}
+	db, err := p.connect(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -97,12 +100,29 @@ func (p *place) examine(ctx context.Context) (found store.RestoreFound, err erro
 	return found, errors.Join(err, db.Close())
 }
 
+func (p *place) connect(ctx context.Context) (*store.Store, error) {
+	if p.postgres != "" {
+		return store.ConnectPostgres(ctx, p.postgres)
+	}
+	return store.ConnectSQLite(ctx, p.path())
+}
+
 func (p *place) create(ctx context.Context, migrations []string) (*store.Store, error) {
+	found, err := p.examine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found.Unfinished {
+		db, err := p.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(store.DropTables(ctx, db), db.Close()); err != nil {
+			return nil, err
+		}
+	}
 	if p.postgres != "" {
 		return store.OpenPostgresAt(ctx, p.postgres, migrations)
-	}
-	for _, end := range []string{"", "-wal", "-shm"} {
-		_ = os.Remove(p.path() + end)
 	}
 	return store.OpenSQLiteAt(ctx, p.path(), migrations)
 }

@@ -27,6 +27,7 @@ type archive struct {
 	tar      *tar.Writer
 	manifest *spool
 	created  time.Time
+	complete bool // it has its name
 }
 
 // partialOf is the name of a file that is not complete yet.
@@ -34,16 +35,46 @@ func partialOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".partial")
 }
 
+// openPartial opens the file that becomes the one at path, and locks it.
+func openPartial(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(partialOf(path), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		mine, err := lockPartial(f)
+		if err != nil {
+			err = fmt.Errorf("another backup is writing %s", path)
+		}
+		if mine {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lockPartial locks a file that was just opened. It reports false if the file has another name by now: a
+// backup that ended in between has completed or removed it.
+func lockPartial(f *os.File) (bool, error) {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return false, err
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(opened, named), nil
+}
+
 // createArchive begins a file. What a killed process left of the same name is replaced; one that is
 // still written is left alone.
 func createArchive(path string, h Header) (*archive, error) {
-	f, err := os.OpenFile(partialOf(path), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openPartial(path)
 	if err != nil {
 		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("another backup is writing %s", path)
 	}
 	a := &archive{path: path, file: f, tar: tar.NewWriter(f), created: h.CreatedAt}
 	if err := f.Truncate(0); err != nil {
@@ -127,12 +158,16 @@ func (a *archive) finish(tasks, rows *spool, s *Summary) error {
 	if err := os.Rename(partialOf(a.path), a.path); err != nil {
 		return err
 	}
+	a.complete = true
 	a.manifest.close()
 	return errors.Join(a.file.Close(), syncFolder(filepath.Dir(a.path)))
 }
 
 // abandon removes the unfinished file.
 func (a *archive) abandon() {
+	if a.complete { // what has the name of an unfinished file now is another one
+		return
+	}
 	if a.manifest != nil {
 		a.manifest.close()
 	}

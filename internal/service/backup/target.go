@@ -32,7 +32,7 @@ type Target struct {
 	// Examine looks at the database without changing it.
 	Examine func(ctx context.Context) (store.RestoreFound, error)
 	// Create makes the database with the schema after these migrations. What an unfinished restore
-	// left is removed first.
+	// left is removed first, all but its mark and its id (store.DropTables).
 	Create func(ctx context.Context, migrations []string) (*store.Store, error)
 	// Open opens the database with the newest schema, and its queue.
 	Open func(ctx context.Context) (*store.Store, queue.Queue, error)
@@ -57,13 +57,14 @@ func (t *Target) begin(ctx context.Context, h Header) (*store.Store, error) {
 	if id == "" {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	if err := t.checkStorage(ctx, id, found.Unfinished); err != nil {
+	if err := t.checkStorage(ctx, id, found.ID != ""); err != nil {
 		return nil, err
 	}
 	st, err := t.Create(ctx, h.Migrations)
 	if err != nil {
 		return nil, err
 	}
+	t.Hook.Reach(failpoint.DatabaseMade)
 	if err := store.BeginRestore(ctx, st, id, time.Now()); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}

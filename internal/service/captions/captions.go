@@ -4,7 +4,7 @@
 // A video has one text for each language; one that a client uploaded goes before one of the source.
 // The file is stored under the lock of its video, in the transaction that lists it, because a sweep
 // removes what is not listed. A text that is replaced gets another name, and the old file goes after the
-// commit; if the process dies in between, the sweep removes it.
+// commit; if the process dies in between, or a backup runs, the sweep removes it.
 package captions
 
 import (
@@ -104,7 +104,7 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 	if err != nil || replaced == "" {
 		return v, f, created, err
 	}
-	return v, f, created, s.removeUnlisted(ctx, v, replaced)
+	return v, f, created, s.removeUnlisted(ctx, v, replaced, unlessHeld)
 }
 
 func (s *Service) putLocked(ctx context.Context, tx *store.Tx, key string, text []byte) error {
@@ -148,11 +148,19 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 	if err != nil {
 		return err
 	}
-	return s.removeUnlisted(ctx, v, gone.Name)
+	return s.removeUnlisted(ctx, v, gone.Name, always)
 }
 
+// removal says when a file is removed that is not listed any more.
+type removal bool
+
+const (
+	always     removal = true  // a client's deletion waits for nobody
+	unlessHeld removal = false // a backup that runs may have read the old list: the sweep removes it later
+)
+
 // removeUnlisted removes a file, unless another request has listed it again.
-func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string) error {
+func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string, when removal) error {
 	ctx = context.WithoutCancel(ctx) // what was promised is done
 	if err := pipeline.CheckStorage(ctx, s.store, s.blobs); err != nil {
 		return err
@@ -161,6 +169,11 @@ func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string
 		now, err := tx.Video(ctx, v.ID)
 		if _, listed := now.File(name); err != nil || listed {
 			return err
+		}
+		if when == unlessHeld {
+			if held, err := store.Held(ctx, tx); err != nil || held {
+				return err
+			}
 		}
 		return pipeline.RemoveLocked(ctx, tx, s.blobs, []string{objects.Playback(v, name)})
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/webvtt"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
@@ -133,6 +134,30 @@ func TestCaptionsAreKeptAsLongAsTheirVideo(t *testing.T) {
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
 	if got := stored(b, v.ID, "public"); len(got) != 0 {
 		t.Errorf("after the deletion there are %v", got)
+	}
+}
+
+// A backup that runs may have read the list before a text was replaced. A deletion waits for nobody.
+func TestAReplacedTextStaysForABackup(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	id := b.Create(video.Draft{IsPublic: true}).Video.ID
+	first, _ := put(b, id, captions.Upload{Language: "en", Text: text("one")})
+	holds := store.HoldsOf(b.Store)
+	b.Must(holds.Take(t.Context(), "backup", time.Hour))
+	second, _ := put(b, id, captions.Upload{Language: "en", Text: text("two")})
+	if got := stored(b, id, "public"); len(got) != 2 || !slices.Contains(got, first.Name) {
+		t.Errorf("while a backup runs, stored are %v; want %s and %s", got, first.Name, second.Name)
+	}
+	b.Must(b.Captions.Delete(t.Context(), b.By, id, "en"))
+	if got := stored(b, id, "public"); !slices.Equal(got, []string{first.Name}) {
+		t.Errorf("after the deletion, stored are %v", got)
+	}
+	b.Must(holds.Release(t.Context(), "backup"))
+	_, err := b.Sweep(t.Context())
+	b.Must(err)
+	if got := stored(b, id, "public"); len(got) != 0 {
+		t.Errorf("after the backup and a sweep, stored are %v", got)
 	}
 }
 

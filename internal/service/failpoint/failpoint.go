@@ -25,6 +25,7 @@ const (
 // The points of the commands backup, restore and migrate, which no server reaches.
 const (
 	ObjectBackedUp Point = "object-backed-up" // an object is in the backup, the rest is not
+	DatabaseMade   Point = "database-made"    // the tables of a restore are there, not yet marked as its own
 	ObjectRestored Point = "object-restored"  // an object is restored, the rest is not
 	RowsRestored   Point = "rows-restored"    // all rows are restored, their tasks are not
 )
