@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,7 +38,7 @@ func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
 	route, status, took := routeOf(r), cmp.Or(out.status, http.StatusOK), a.now().Sub(start)
 	a.metrics.RequestEnded(route, r.Method, status, took)
 	tracing.Answered(r.Context(), r.Method, route, status)
-	if kind, sent := contentOf(route, r.PathValue("file")); sent {
+	if kind, sent := contentOf(route, r.URL.Path); sent {
 		var first time.Duration
 		if out.bytes > 0 && status < http.StatusMultipleChoices {
 			first = max(out.first.Sub(start), 1)
@@ -67,12 +68,13 @@ func routeOf(r *http.Request) string {
 	return pattern
 }
 
-// contentOf returns what a route sends, if its bytes are counted: not those of probes, and not the few
-// that answer an upload.
-func contentOf(route, file string) (metrics.Content, bool) {
+// contentOf returns what a route sends at a path, if its bytes are counted: not those of probes, and not
+// the few that answer an upload. The name of a file is taken from the path: playback is served without
+// the mux, which would know it.
+func contentOf(route, at string) (metrics.Content, bool) {
 	switch {
 	case isPlayback(route):
-		return metrics.Played(file), true
+		return metrics.Played(path.Base(at)), true
 	case strings.HasPrefix(route, "/api/"):
 		return metrics.Answer, true
 	case isPartOfPage(route), slices.Contains([]string{"/{$}", "/docs", "/openapi.json", "/oembed"}, route),

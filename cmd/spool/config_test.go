@@ -336,7 +336,7 @@ func TestToolsThatAreMissingAreNamedTogether(t *testing.T) {
 	}
 }
 
-// newProcess returns a process whose world is keys and env, and what it prints.
+// newProcess returns a process with keys and env, and what it prints.
 func newProcess(keys *fakeKeys, env map[string]string) (p *process, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &process{

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,26 @@ func TestPathsThatAreNotCleanAreNotRedirected(t *testing.T) {
 	}
 	for _, line := range []string{"GET //foo", "GET //healthz", "GET /healthz/", "GET /a/../healthz", "GET //api/video", "PUT /upload//x", "GET /v/./x"} {
 		wantCode(t, line, r.ask(t, line+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"), 404, "not_found")
+	}
+	r.stop()
+	r.wait(t)
+}
+
+// What is played is counted by its kind, with the routes as they are.
+func TestPlaybackIsCountedByKind(t *testing.T) {
+	t.Parallel()
+	r := runEdge(t)
+	const id = "/v/0190163d-8694-739b-aea5-966c26f8ad90/"
+	for _, path := range []string{id + "720p-3.m4s", id + "master.m3u8", "/v/1.k.s" + id[2:] + "720p-0.jpg", id + "captions-en.vtt"} {
+		if status, _ := r.get(t, path); status < 400 || status >= 500 {
+			t.Errorf("%s: %d; there is no such video", path, status)
+		}
+	}
+	_, counted := r.get(t, "/metrics")
+	for kind, some := range map[metrics.Content]bool{metrics.Segment: true, metrics.Playlist: true, metrics.Picture: true, metrics.Text: true, metrics.Film: false} {
+		if regexp.MustCompile(`(?m)^spool_served_bytes_total\{kind="`+string(kind)+`"\} [1-9]`).MatchString(counted) != some {
+			t.Errorf("bytes of kind %s are counted: %t; want %t", kind, !some, some)
+		}
 	}
 	r.stop()
 	r.wait(t)

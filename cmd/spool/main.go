@@ -53,7 +53,7 @@ func main() {
 	os.Exit(p.run(context.Background(), os.Args[1:]))
 }
 
-// process is what a command needs from the world around it.
+// process is what a command needs beside its arguments.
 type process struct {
 	stdin           io.Reader
 	stdout, stderr  io.Writer
@@ -90,7 +90,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	err = command.Run(p, p.world())
+	err = command.Run(p, p.environment())
 	if e, ok := errors.AsType[*clientcmd.Ended](err); ok {
 		return e.Code
 	}

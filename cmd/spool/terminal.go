@@ -8,11 +8,11 @@ import (
 	"github.com/spool-video/spool/internal/clientcmd"
 )
 
-// world returns what the commands that speak to a server need.
-func (p *process) world() *clientcmd.World {
+// environment returns what the commands that speak to a server need.
+func (p *process) environment() *clientcmd.Environment {
 	out, size := terminal(p.stderr)
 	in, _ := terminal(p.stdin)
-	return &clientcmd.World{
+	return &clientcmd.Environment{
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Environ: p.settings.environ,
 		Interactive: in && out, Size: size, Version: buildVersion(),
 	}

@@ -45,7 +45,7 @@ type row struct {
 // drawPause is the time between two drawings.
 const drawPause = 100 * time.Millisecond
 
-func newBoard(w *World) *board {
+func newBoard(w *Environment) *board {
 	b := &board{out: w.Stderr, size: w.Size, stop: make(chan struct{})}
 	if columns, _ := w.Size(); columns > 0 {
 		b.live = true

@@ -33,7 +33,7 @@ Examples:
 }
 
 // Run adds captions.
-func (c *Captions) Run(ctx context.Context, w *World) error {
+func (c *Captions) Run(ctx context.Context, w *Environment) error {
 	if c.Language == "" {
 		var err error
 		if c.Language, err = languageOf(c.File); err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/spool-video/spool/client"
 )
 
-// World is what a command needs from the world around it.
-type World struct {
+// Environment is what a command needs beside its arguments: streams, variables and a terminal.
+type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environ        func(name string) (string, bool)
@@ -74,7 +74,7 @@ type Connection struct {
 }
 
 // client returns a client of the server that repeats failing requests for so long.
-func (c *Connection) client(w *World, patience time.Duration) (*client.Client, error) {
+func (c *Connection) client(w *Environment, patience time.Duration) (*client.Client, error) {
 	key := c.APIKey
 	if c.APIKeyFile != "" && key == "" {
 		text, err := os.ReadFile(c.APIKeyFile)
@@ -119,7 +119,7 @@ func (c *Connection) explain(err error) string {
 }
 
 // fail says what went wrong and ends the command.
-func (c *Connection) fail(w *World, err error) error {
+func (c *Connection) fail(w *Environment, err error) error {
 	if _, usage := errors.AsType[*UsageError](err); usage {
 		return err
 	}
@@ -135,7 +135,7 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // ask wants a yes from the person at the terminal.
-func (w *World) ask(question string) bool {
+func (w *Environment) ask(question string) bool {
 	fmt.Fprintf(w.Stderr, "%s [y/N] ", question)
 	var answer string
 	_, _ = fmt.Fscanln(w.Stdin, &answer) // no answer is no yes

@@ -38,7 +38,7 @@ const (
 )
 
 // Run passes events on until Ctrl-C.
-func (c *WebhookListen) Run(ctx context.Context, w *World) error {
+func (c *WebhookListen) Run(ctx context.Context, w *Environment) error {
 	if u, err := url.Parse(c.Forward); c.Forward != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return &UsageError{Text: "--forward must be an address such as http://localhost:3000/hook"}
 	}
@@ -66,7 +66,7 @@ func (c *WebhookListen) Run(ctx context.Context, w *World) error {
 	return c.listen(ctx, w, api, h)
 }
 
-func (c *WebhookListen) greet(w *World, h client.Webhook) error {
+func (c *WebhookListen) greet(w *Environment, h client.Webhook) error {
 	if c.JSON {
 		return printJSON(w.Stdout, h)
 	}
@@ -79,7 +79,7 @@ func (c *WebhookListen) greet(w *World, h client.Webhook) error {
 }
 
 // listen passes events on.
-func (c *WebhookListen) listen(ctx context.Context, w *World, api *client.Client, h client.Webhook) error {
+func (c *WebhookListen) listen(ctx context.Context, w *Environment, api *client.Client, h client.Webhook) error {
 	for ctx.Err() == nil {
 		events, err := api.FetchEvents(ctx, h.ID)
 		if err != nil {
@@ -137,7 +137,7 @@ func (c *WebhookListen) forward(ctx context.Context, e client.FetchedEvent) clie
 }
 
 // tell prints what became of an event.
-func (c *WebhookListen) tell(w *World, e client.FetchedEvent, o client.DeliveryOutcome) error {
+func (c *WebhookListen) tell(w *Environment, e client.FetchedEvent, o client.DeliveryOutcome) error {
 	if c.JSON {
 		return printJSON(w.Stdout, struct {
 			client.FetchedEvent

@@ -38,7 +38,7 @@ type memory struct {
 var errUploading = errors.New("another spool upload is sending this file")
 
 // stateDir returns where started uploads are remembered.
-func (w *World) stateDir() (string, error) {
+func (w *Environment) stateDir() (string, error) {
 	dir, _ := w.Environ("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // the specification says to ignore relative ones
 		home, err := os.UserHomeDir()

@@ -60,7 +60,7 @@ Exit codes: 0 everything was done, 1 nothing was, 2 the command line is wrong,
 // uploads is a run of the command.
 type uploads struct {
 	*Upload
-	world    *World
+	env      *Environment
 	client   *client.Client
 	board    *board
 	dir      string // of memories; "" where nothing can be kept
@@ -71,7 +71,7 @@ type uploads struct {
 }
 
 // Run uploads the files.
-func (c *Upload) Run(ctx context.Context, w *World) error {
+func (c *Upload) Run(ctx context.Context, w *Environment) error {
 	u, err := c.prepare(w)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *Upload) Run(ctx context.Context, w *World) error {
 }
 
 // prepare checks what can be checked before anything is sent.
-func (c *Upload) prepare(w *World) (*uploads, error) {
+func (c *Upload) prepare(w *Environment) (*uploads, error) {
 	c.Files = uniq(c.Files)
 	if len(c.Files) > 1 && (c.Title != "" || len(c.Captions) > 0) {
 		return nil, &UsageError{Text: "--title and --captions are for a single file"}
@@ -114,7 +114,7 @@ func (c *Upload) prepare(w *World) (*uploads, error) {
 	if c.Parallel < 1 {
 		return nil, &UsageError{Text: "--parallel must be at least 1"}
 	}
-	u := &uploads{Upload: c, world: w}
+	u := &uploads{Upload: c, env: w}
 	var err error
 	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
 		return nil, err
@@ -283,13 +283,13 @@ func (u *uploads) tell(ctx context.Context, file string, r *row, v client.Video,
 		return
 	}
 	if u.JSON {
-		_ = printJSON(u.world.Stdout, result{file, v}) // a closed pipe is no failure of the upload
+		_ = printJSON(u.env.Stdout, result{file, v}) // a closed pipe is no failure of the upload
 		return
 	}
 	for _, warning := range v.Warnings {
 		r.say("%s", clean(warning.Message))
 	}
-	fmt.Fprintf(u.world.Stdout, "%s  %s  %s  %s\n", clean(v.ID), v.Status, clean(file), clean(address(v)))
+	fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", clean(v.ID), v.Status, clean(file), clean(address(v)))
 }
 
 func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
@@ -312,7 +312,7 @@ func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client
 		if status == "" {
 			status = client.Failed
 		}
-		_ = printJSON(u.world.Stdout, failure{file, v.ID, status, fault{code, text}}) // a closed pipe is no failure of the upload
+		_ = printJSON(u.env.Stdout, failure{file, v.ID, status, fault{code, text}}) // a closed pipe is no failure of the upload
 	}
 	r.say("%s", text)
 }

@@ -34,7 +34,7 @@ Examples:
 }
 
 // Run lists videos.
-func (c *List) Run(ctx context.Context, w *World) error {
+func (c *List) Run(ctx context.Context, w *Environment) error {
 	if c.Limit < 0 {
 		return &UsageError{Text: "--limit must not be negative"}
 	}
@@ -114,7 +114,7 @@ Examples:
 }
 
 // Run shows a video.
-func (c *Get) Run(ctx context.Context, w *World) error {
+func (c *Get) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -186,7 +186,7 @@ Exit codes: 0 all are ready, 1 none is, 3 some are.
 }
 
 // Run follows videos.
-func (c *Watch) Run(ctx context.Context, w *World) error {
+func (c *Watch) Run(ctx context.Context, w *Environment) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	api, err := c.client(w, long)
@@ -254,7 +254,7 @@ Exit codes: 0 all are deleted, 1 none is, 3 some are.
 }
 
 // Run deletes videos.
-func (c *Remove) Run(ctx context.Context, w *World) error {
+func (c *Remove) Run(ctx context.Context, w *Environment) error {
 	ids := uniq(c.IDs)
 	api, err := c.client(w, short)
 	if err != nil {
@@ -289,7 +289,7 @@ func (c *Remove) Run(ctx context.Context, w *World) error {
 }
 
 // tell prints what became of one video.
-func (c *Remove) tell(w *World, id string, err error) {
+func (c *Remove) tell(w *Environment, id string, err error) {
 	type line struct {
 		ID      string `json:"id"`
 		Deleted bool   `json:"deleted"`

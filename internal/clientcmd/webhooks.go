@@ -33,7 +33,7 @@ func (Webhooks) Help() string {
 }
 
 // print prints a webhook.
-func (c *Connection) print(w *World, h client.Webhook) error {
+func (c *Connection) print(w *Environment, h client.Webhook) error {
 	if c.JSON {
 		return printJSON(w.Stdout, h)
 	}
@@ -80,7 +80,7 @@ func (WebhookList) Help() string {
 }
 
 // Run lists webhooks.
-func (c *WebhookList) Run(ctx context.Context, w *World) error {
+func (c *WebhookList) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -122,7 +122,7 @@ func (WebhookAdd) Help() string {
 }
 
 // Run registers a webhook.
-func (c *WebhookAdd) Run(ctx context.Context, w *World) error {
+func (c *WebhookAdd) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -149,7 +149,7 @@ func (WebhookGet) Help() string {
 }
 
 // Run shows a webhook.
-func (c *WebhookGet) Run(ctx context.Context, w *World) error {
+func (c *WebhookGet) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -181,7 +181,7 @@ func (WebhookSet) Help() string {
 }
 
 // Run changes a webhook.
-func (c *WebhookSet) Run(ctx context.Context, w *World) error {
+func (c *WebhookSet) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -212,7 +212,7 @@ func (WebhookRemove) Help() string {
 }
 
 // Run deletes webhooks.
-func (c *WebhookRemove) Run(ctx context.Context, w *World) error {
+func (c *WebhookRemove) Run(ctx context.Context, w *Environment) error {
 	if w.Interactive && !c.Yes && !w.ask(fmt.Sprintf("Delete %d webhooks with their logs?", len(c.IDs))) {
 		fmt.Fprintln(w.Stderr, "Nothing was deleted.")
 		return &Ended{Code: failed}
@@ -221,7 +221,7 @@ func (c *WebhookRemove) Run(ctx context.Context, w *World) error {
 }
 
 // each does something with several webhooks or deliveries, and says which failed.
-func (c *Connection) each(w *World, ids []string, do func(*client.Client, string) error) error {
+func (c *Connection) each(w *Environment, ids []string, do func(*client.Client, string) error) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -255,7 +255,7 @@ func (WebhookRotateSecret) Help() string {
 }
 
 // Run rotates the secret.
-func (c *WebhookRotateSecret) Run(ctx context.Context, w *World) error {
+func (c *WebhookRotateSecret) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -286,7 +286,7 @@ func (WebhookTest) Help() string {
 }
 
 // Run sends a test event.
-func (c *WebhookTest) Run(ctx context.Context, w *World) error {
+func (c *WebhookTest) Run(ctx context.Context, w *Environment) error {
 	return c.each(w, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
 }
 
@@ -307,7 +307,7 @@ func (WebhookDeliveries) Help() string {
 }
 
 // Run shows the log.
-func (c *WebhookDeliveries) Run(ctx context.Context, w *World) error {
+func (c *WebhookDeliveries) Run(ctx context.Context, w *Environment) error {
 	api, err := c.client(w, short)
 	if err != nil {
 		return c.fail(w, err)
@@ -364,6 +364,6 @@ func (WebhookReplay) Help() string {
 }
 
 // Run sends events once more.
-func (c *WebhookReplay) Run(ctx context.Context, w *World) error {
+func (c *WebhookReplay) Run(ctx context.Context, w *Environment) error {
 	return c.each(w, uniq(c.IDs), func(api *client.Client, id string) error { return api.ReplayDelivery(ctx, id) })
 }

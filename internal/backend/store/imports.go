@@ -46,7 +46,8 @@ func scanImport(row *sql.Rows) (i Import, err error) {
 	return i, err
 }
 
-// ImportsTx changes imports together with their videos.
+// ImportsTx changes imports together with their videos. The video comes first, as in a deletion: with
+// the other order, two transactions could wait for each other.
 type ImportsTx struct{ tx *Tx }
 
 // ImportsIn returns the imports as a transaction changes them.
@@ -130,6 +131,9 @@ func (i Imports) Renew(ctx context.Context, claimed Import, until time.Time, pro
 const millionths = 1_000_000
 
 func (t *Tx) renewImport(ctx context.Context, claimed Import, until time.Time, progress float64) (bool, error) {
+	if n, err := t.lock(ctx, claimed.Video); err != nil || n == 0 {
+		return false, err
+	}
 	n, err := t.affected(ctx, "renew import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2 AND lease = $3`,
 		millis(until), claimed.Video, claimed.Lease)
 	if err != nil || n == 0 {
@@ -173,6 +177,9 @@ func (t *Tx) postponeImport(ctx context.Context, claimed Import, next time.Time)
 // Fail fails a video because its file could not be fetched, or is none. It
 // reports false, and changes nothing, if the claim was lost.
 func (i ImportsTx) Fail(ctx context.Context, claimed Import, f *video.Failure, now time.Time) (bool, error) {
+	if n, err := i.tx.lock(ctx, claimed.Video); err != nil || n == 0 {
+		return false, err
+	}
 	n, err := i.tx.affected(ctx, "fail import", `
 		UPDATE video_import SET next_at = NULL, lease = NULL, started_at = NULL, trouble_at = NULL, tries = 0, peak = 0
 		 WHERE video_id = $1 AND lease = $2`, claimed.Video, claimed.Lease)
@@ -199,15 +206,16 @@ func (i ImportsTx) Finish(ctx context.Context, id video.ID) error {
 // Restart has a file that could not be fetched tried again. It reports false,
 // and changes nothing, if the import has not failed.
 func (i ImportsTx) Restart(ctx context.Context, id video.ID, now time.Time) (bool, error) {
-	n, err := i.tx.affected(ctx, "restart import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2 AND next_at IS NULL`, millis(now), id)
+	n, err := i.tx.change(ctx, "restart import", id, `
+		UPDATE video SET status = 'pending_upload', failure_code = NULL, failure_message = NULL, upload_expires_at = $1, import_progress = 0
+		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL
+		   AND EXISTS (SELECT 1 FROM video_import WHERE video_id = $2 AND next_at IS NULL)
+		   AND status IN `+oneOf(video.Before(video.PendingUpload)),
+		millis(ImportForever), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	n, err = i.tx.change(ctx, "restart import", id, `
-		UPDATE video SET status = 'pending_upload', failure_code = NULL, failure_message = NULL, upload_expires_at = $1, import_progress = 0
-		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.PendingUpload)),
-		millis(ImportForever), id)
-	if err != nil || n == 0 {
+	if _, err = i.tx.affected(ctx, "restart import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2`, millis(now), id); err != nil {
 		return false, err
 	}
 	_, err = i.tx.affected(ctx, "restart import", `

@@ -27,7 +27,9 @@ type sender struct {
 }
 
 func newSender(c Config) *sender {
-	return &sender{strings.TrimSuffix(c.Endpoint, "/") + "/v1/traces", c.Headers, &http.Client{Timeout: exportTimeout}}
+	// A redirect must not get the headers, which may hold a key.
+	client := &http.Client{Timeout: exportTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &sender{strings.TrimSuffix(c.Endpoint, "/") + "/v1/traces", c.Headers, client}
 }
 
 // Start implements otlptrace.Client.

@@ -177,6 +177,30 @@ func TestACollectorThatIsGoneOnlyLosesSpans(t *testing.T) {
 	}
 }
 
+// The headers may hold a key, which is for the collector alone.
+func TestARedirectGetsNothing(t *testing.T) {
+	t.Parallel()
+	var asked, lost atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	s := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	tr := open(t, s.URL, func(n int) { lost.Add(int64(n)) })
+	defer tr.Close(t.Context())
+	h := tr.Requests(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for range 600 { // more than are waited for before they are sent
+		h.ServeHTTP(nil, httptest.NewRequest("GET", "/api/key", nil))
+	}
+	for end := time.Now().Add(time.Minute); lost.Load() == 0 && asked.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing is sent")
+		}
+	}
+	if asked.Load() > 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
 func hanging(t *testing.T) string {
 	t.Helper()
 	end := make(chan struct{})

@@ -130,7 +130,11 @@ func numbered(k Kind, track, number string) (File, bool) {
 
 // TrackFiles returns the names of the files of a track, but for segments: their number is not known here.
 func TrackFiles(track string) []string {
-	return []string{playlistFile(track), initFile(track), playlistFile(track + framesSuffix)}
+	files := []string{playlistFile(track), initFile(track)}
+	if track == AudioTrack {
+		return files
+	}
+	return append(files, playlistFile(track+framesSuffix))
 }
 
 func playlistFile(track string) string { return track + ".m3u8" }

@@ -34,6 +34,11 @@ func TextName(file string) (string, bool) {
 	return name, true
 }
 
+// TextFiles returns the names of the files that are made of a text, but for segments.
+func TextFiles(name string) []string { return []string{playlistFile(name), wholeFile(name)} }
+
+func wholeFile(name string) string { return name + wholeSuffix + ".vtt" }
+
 // Micros returns how long the video is, as far as it is there.
 func (p Presentation) Micros() int64 {
 	var longest int64
@@ -97,7 +102,7 @@ func textSet(t Text) adaptationSet {
 	}
 	return adaptationSet{
 		ContentType: "text", MimeType: "text/vtt", Language: t.Language, Label: t.Label, Role: &property{"urn:mpeg:dash:role:2011", role},
-		Representations: []representation{{ID: t.Name, Bandwidth: textBandwidth, File: t.Name + wholeSuffix + ".vtt"}},
+		Representations: []representation{{ID: t.Name, Bandwidth: textBandwidth, File: wholeFile(t.Name)}},
 	}
 }
 

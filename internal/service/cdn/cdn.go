@@ -5,6 +5,8 @@ package cdn
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,12 +46,12 @@ func (r *Recorder) Video(ctx context.Context, tx *store.Tx, id video.ID) error {
 	if err != nil {
 		return err
 	}
-	files := []string{stream.MasterFile, stream.ManifestFile}
+	files := sharedFiles()
 	for _, res := range v.Resolutions {
 		files = append(files, resolutionFiles(v, res.Name)...)
 	}
 	for _, f := range v.Files {
-		files = append(files, f.Name)
+		files = append(files, listedFiles(f.Name)...)
 	}
 	return r.record(ctx, tx, v, VideoDeleted, files)
 }
@@ -65,7 +67,7 @@ func (r *Recorder) Resolution(ctx context.Context, tx *store.Tx, of video.ID, id
 	}
 	for _, res := range v.Resolutions {
 		if res.ID == id {
-			return r.record(ctx, tx, v, ResolutionDeleted, append(resolutionFiles(v, res.Name), stream.MasterFile, stream.ManifestFile))
+			return r.record(ctx, tx, v, ResolutionDeleted, append(resolutionFiles(v, res.Name), sharedFiles()...))
 		}
 	}
 	return nil
@@ -73,17 +75,40 @@ func (r *Recorder) Resolution(ctx context.Context, tx *store.Tx, of video.ID, id
 
 // Captions records that a text was removed.
 func (r *Recorder) Captions(ctx context.Context, tx *store.Tx, v video.Video, file string) error {
-	return r.record(ctx, tx, v, CaptionsRemoved, []string{file, stream.MasterFile, stream.ManifestFile})
+	return r.record(ctx, tx, v, CaptionsRemoved, append(listedFiles(file), stream.MasterFile, stream.ManifestFile))
 }
 
-// resolutionFiles are the files of a resolution, as far as their names are known: those of its
-// segments follow from its film.
+// sharedFiles are the files of a stream that belong to no single resolution. The sound is that of one
+// of the films.
+func sharedFiles() []string {
+	return append([]string{stream.MasterFile, stream.ManifestFile}, stream.TrackFiles(stream.AudioTrack)...)
+}
+
+// resolutionFiles are the files of a resolution in every codec, as far as their names are known: those
+// of its segments follow from its films.
 func resolutionFiles(v video.Video, n video.Name) []string {
-	files := []string{objects.RenditionFile(n)}
+	films := []string{objects.RenditionFile(n)}
+	for _, c := range v.Codecs {
+		films = append(films, video.VariantFile(c, n))
+	}
+	var files []string
+	for _, film := range films {
+		track := strings.TrimSuffix(film, ".mp4")
+		files = append(append(files, film), stream.TrackFiles(track)...)
+	}
 	for i := range v.Thumbnails {
 		files = append(files, objects.ThumbnailFile(n, i))
 	}
-	return append(files, stream.TrackFiles(string(n))...)
+	return files
+}
+
+// listedFiles are a file that a video lists and, if it is text, those that a stream has of it.
+func listedFiles(name string) []string {
+	files := []string{name}
+	if text, ok := stream.TextName(name); ok {
+		files = append(files, stream.TextFiles(text)...)
+	}
+	return files
 }
 
 // record records a purge. No CDN keeps files of a private video.
@@ -92,6 +117,8 @@ func (r *Recorder) record(ctx context.Context, tx *store.Tx, v video.Video, why 
 		return nil
 	}
 	tx.OnCommit(r.Wake)
+	slices.Sort(files)
+	files = slices.Compact(files) // a video lists its variants, too
 	return store.InsertPurge(ctx, tx, store.Purge{ID: uuid.Must(uuid.NewV7()).String(), Video: v.ID, Reason: string(why), Files: files, CreatedAt: r.now()})
 }
 

@@ -1,11 +1,13 @@
 package cdn_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -105,7 +107,7 @@ func TestDeletionsAreTold(t *testing.T) {
 	private := b.Create(video.Draft{}).Video
 	b.Must(b.DeleteVideo(t.Context(), b.By, private.ID)) // no CDN has anything of it
 
-	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p", "240p"}, Thumbnails: []float64{1}}).Video
+	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p", "240p"}, Thumbnails: []float64{1}, Codecs: []video.Codec{video.AV1}}).Video
 	for _, text := range []string{"one", "two"} {
 		_, _, _, err := b.Captions.Put(t.Context(), b.By, v.ID, captions.Upload{Language: "en", Text: []byte("WEBVTT\n\n00:00.000 --> 00:01.000\n" + text + "\n")})
 		b.Must(err)
@@ -116,6 +118,12 @@ func TestDeletionsAreTold(t *testing.T) {
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
 	e.wait(t, cdn.OutcomePurged, 3)
 
+	wantTold(t, e, v)
+}
+
+// wantTold wants messages that replace the captions, delete 720p and delete the video.
+func wantTold(t *testing.T, e *edge, v video.Video) {
+	t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	base := "https://cdn.test/v/" + string(v.ID) + "/"
@@ -124,8 +132,11 @@ func TestDeletionsAreTold(t *testing.T) {
 		with   []string
 	}{
 		{cdn.CaptionsRemoved, []string{"master.m3u8"}},
-		{cdn.ResolutionDeleted, []string{"720p.mp4", "720p-0.jpg", "720p.m3u8", "720p-init.mp4", "master.m3u8"}},
-		{cdn.VideoDeleted, []string{"240p.mp4", "240p-0.jpg", "master.m3u8", "manifest.mpd"}},
+		{cdn.ResolutionDeleted, []string{
+			"720p.mp4", "720p-0.jpg", "720p.m3u8", "720p-init.mp4", "720p-iframes.m3u8", "audio.m3u8", "audio-init.mp4", "master.m3u8",
+			"av1-720p.mp4", "av1-720p.m3u8", "av1-720p-init.mp4", "av1-720p-iframes.m3u8",
+		}},
+		{cdn.VideoDeleted, []string{"240p.mp4", "240p-0.jpg", "av1-240p.mp4", "av1-240p.m3u8", "audio.m3u8", "audio-init.mp4", "master.m3u8", "manifest.mpd"}},
 	} {
 		m := e.messages[i]
 		if m.Reason != want.reason || m.VideoID != string(v.ID) || !slices.Equal(m.Prefixes, []string{base}) || !slices.Equal(m.Tags, []string{string(v.ID)}) {
@@ -137,17 +148,31 @@ func TestDeletionsAreTold(t *testing.T) {
 			}
 		}
 	}
-	if !slices.ContainsFunc(e.messages[0].URLs, func(u string) bool { return strings.HasPrefix(u, base+"captions-en-") }) {
-		t.Errorf("the replaced captions are not named: %v", e.messages[0].URLs)
+	for _, i := range []int{0, 2} { // the replaced captions, and those that go with the video
+		for _, end := range []string{".vtt", "-all.vtt", ".m3u8"} {
+			form := regexp.MustCompile("^" + regexp.QuoteMeta(base) + "captions-en-[0-9a-f]{12}" + regexp.QuoteMeta(end) + "$")
+			if !slices.ContainsFunc(e.messages[i].URLs, form.MatchString) {
+				t.Errorf("message %d does not name the captions with %s: %v", i, end, e.messages[i].URLs)
+			}
+		}
 	}
 }
 
 // A CDN that is told too early fetches the file again.
 func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
 	t.Parallel()
+	for _, file := range []string{"720p.mp4", "av1-720p.mp4"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			checkWaiting(t, file)
+		})
+	}
+}
+
+func checkWaiting(t *testing.T, file string) {
 	b, e, c := newRig(t)
-	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p"}}).Video
-	key := "public/" + string(v.ID) + "/720p.mp4"
+	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p"}, Codecs: []video.Codec{video.AV1}}).Video
+	key := "public/" + string(v.ID) + "/" + file
 	_, err := b.Blobs.Put(t.Context(), key, strings.NewReader("film"))
 	b.Must(err)
 	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
@@ -180,4 +205,41 @@ func TestACDNThatIsDown(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("left after giving up: %+v, %v", left, err)
 	}
+}
+
+// The address may hold a secret, and does not reach the log.
+func TestTheAddressIsNotLogged(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for name, address := range map[string]string{"nobody answers": closed.URL + "/?key=secret", "not an address": "http://secret.test:port/"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, recorder := newEdge(), cdn.NewRecorder(time.Now)
+			b := servicetest.New(t, func(config *servicetest.Config) { config.Purges = recorder })
+			var log lockedBuffer
+			sender := cdn.NewSender(cdn.Config{PurgeURL: address}, b.Store, b.Blobs, recorder, slog.New(slog.NewTextHandler(&log, nil)), e)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { sender.Run(ctx) })
+			b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
+			e.wait(t, cdn.OutcomeRetry, 1)
+			cancel()
+			running.Wait()
+			if text := log.String(); strings.Contains(text, "secret") || !strings.Contains(text, "told again") {
+				t.Errorf("the log says %q", text)
+			}
+		})
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
 }

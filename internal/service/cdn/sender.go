@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -200,7 +202,7 @@ func (s *Sender) send(ctx context.Context, p store.Purge) error {
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.PurgeURL, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return withoutURL(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Spool-CDN/1")
@@ -209,7 +211,7 @@ func (s *Sender) send(ctx context.Context, p store.Purge) error {
 	}
 	res, err := s.client.Do(r)
 	if err != nil {
-		return err
+		return withoutURL(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again; the status counts
@@ -217,4 +219,12 @@ func (s *Sender) send(ctx context.Context, p store.Purge) error {
 		return fmt.Errorf("the answer is %s", res.Status)
 	}
 	return nil
+}
+
+// withoutURL returns an error of a request as the log may show it: the address may hold a secret.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }

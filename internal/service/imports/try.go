@@ -90,13 +90,13 @@ func (s *Service) conclude(ctx context.Context, f *fetch, began time.Time, err e
 	case isRemote:
 		return s.concludeRemote(ctx, f, began, remote)
 	case failed:
-		return s.fail(ctx, claimed, failure, err)
+		return s.fail(ctx, f, claimed, failure, err)
 	case kind == video.NotFound || kind == video.Conflict: // it was deleted, or is completed
 		return OutcomeWaiting
 	case kind == video.TooLarge:
-		return s.fail(ctx, claimed, video.Failf(video.ImportTooLarge, "%s", sentence(err)), err)
+		return s.fail(ctx, f, claimed, video.Failf(video.ImportTooLarge, "%s", sentence(err)), err)
 	case kind == video.Forbidden && !passes(err):
-		return s.fail(ctx, claimed, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
+		return s.fail(ctx, f, claimed, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
 	}
 	s.log.WarnContext(ctx, "a file cannot be fetched now; it is tried again", "video", claimed.Video, "err", err)
 	return s.postpone(ctx, claimed, s.now().Add(s.config.Wait), OutcomeWaiting)
@@ -128,7 +128,7 @@ func (s *Service) concludeRemote(ctx context.Context, f *fetch, began time.Time,
 	}
 	last := claimed.TroubleAt.Add(s.config.Unreachable)
 	if e.final || claimed.Tries >= minTries && !now.Before(last) {
-		return s.fail(ctx, claimed, e.failure, e.err)
+		return s.fail(ctx, f, claimed, e.failure, e.err)
 	}
 	next := now.Add(max(s.config.pause(claimed.Tries), min(e.after, s.config.Unreachable)))
 	if next.After(last) && now.Before(last) {
@@ -156,16 +156,19 @@ func (s *Service) postpone(ctx context.Context, claimed store.Import, next time.
 
 // fail fails the video. What was fetched stays if another try may use it, and goes before the failure
 // is told: from then on a client may have it tried again.
-func (s *Service) fail(ctx context.Context, claimed store.Import, f *video.Failure, why error) Outcome {
-	if f.Code != video.ImportUnreachable {
-		if err := s.uploads.Discard(ctx, claimed.Video); err != nil {
+func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why *video.Failure, cause error) Outcome {
+	if why.Code != video.ImportUnreachable {
+		switch mine, err := s.discard(ctx, f); {
+		case err != nil:
 			s.log.WarnContext(ctx, "could not remove a file that was fetched; it is tried again", "video", claimed.Video, "err", err)
 			return s.postpone(ctx, claimed, s.now().Add(s.config.Wait), OutcomeWaiting)
+		case !mine:
+			return OutcomeWaiting
 		}
 	}
 	var failed bool
 	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		failed, err = store.ImportsIn(tx).Fail(ctx, claimed, f, s.now())
+		failed, err = store.ImportsIn(tx).Fail(ctx, claimed, why, s.now())
 		return err
 	})
 	if err != nil {
@@ -173,8 +176,17 @@ func (s *Service) fail(ctx context.Context, claimed store.Import, f *video.Failu
 		return OutcomeWaiting
 	}
 	if failed {
-		s.log.InfoContext(ctx, "a file could not be fetched", "video", claimed.Video, "host", hostOf(claimed.URL), "code", f.Code, "err", why)
-		s.count.VideoFinished(video.Fail, f)
+		s.log.InfoContext(ctx, "a file could not be fetched", "video", claimed.Video, "host", hostOf(claimed.URL), "code", why.Code, "err", cause)
+		s.count.VideoFinished(video.Fail, why)
 	}
 	return OutcomeFailed
+}
+
+// discard removes what was fetched. It reports false, and removes nothing, if the claim was lost: what is
+// stored belongs to whoever has it now.
+func (s *Service) discard(ctx context.Context, f *fetch) (mine bool, err error) {
+	if mine, err = s.rows.Renew(ctx, f.claimed, s.now().Add(claimTTL), f.progress()); err != nil || !mine {
+		return false, err
+	}
+	return true, s.uploads.Discard(ctx, f.claimed.Video)
 }

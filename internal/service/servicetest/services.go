@@ -63,7 +63,7 @@ type Parts struct {
 	Queue    queue.Queue
 	Blobs    blob.Store
 	Log      *slog.Logger     // nil: nothing is logged
-	Observer uploads.Observer // nil: nothing is counted
+	Observer uploads.Observer // nil: nothing is counted; it may be an imports.Observer, too
 	Now      func() time.Time // nil: the clock of the database
 	Hook     failpoint.Hook
 	Release  func() bool // releases disk space for deletions; nil: there is none
@@ -129,8 +129,12 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted, ok := p.Observer.(imports.Observer)
+	if !ok {
+		counted = importObserver{p.Observer}
+	}
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Pace: c.ImportPace}, imports.Parts{
-		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: importObserver{p.Observer},
+		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: counted,
 	})
 	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,

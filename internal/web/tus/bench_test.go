@@ -58,6 +58,8 @@ type bench struct {
 
 	lost    atomic.Bool // requests lose their lease
 	fetched imports.Storage
+	tries   tries
+	db      *store.Store
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -169,12 +171,13 @@ func (b *bench) serve(storage tus.Storage) {
 	db, err := store.OpenSQLite(b.t.Context(), filepath.Join(b.t.TempDir(), "spool.db"))
 	b.must(err)
 	b.t.Cleanup(func() { db.Close() })
+	b.db = db
 	b.must(db.Migrate(b.t.Context(), "queue", local.Migrations))
 	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
 		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportPace: b.pace,
-	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs})
+	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Observer: &b.tries})
 	b.must(err)
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
 	b.must(err)

@@ -1,12 +1,15 @@
 package tus_test
 
 import (
+	"bytes"
 	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -217,8 +220,48 @@ func TestTenantsShareTheSlots(t *testing.T) {
 	b.must(err)
 	other := &bench{Services: b.Services, t: t, blobs: b.blobs, by: by, url: b.url}
 	other.fetch(t, o.URL+"/fast").wantFetched(t, whole)
+	// Not the requests: on a machine that stalls, a try loses its claim, and another one follows.
+	if most, _ := b.tries.counted(); most > 8+1 {
+		t.Errorf("%d files are fetched at a time; want half of the slots for the slow ones, and one more", most)
+	}
 	close(h.release)
 	for _, u := range slow {
 		u.wantFetched(t, whole)
+	}
+}
+
+// Somebody whose claim has ended without its notice leaves alone what others have stored since.
+func TestALostClaimRemovesNothing(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	var u *upload
+	created := make(chan struct{})
+	o.mux.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) {
+		<-created
+		later := time.Now().Add(time.Hour)
+		if _, ok, err := store.ImportsOf(b.db).Claim(t.Context(), u.id, "another", later, later.Add(time.Hour)); err != nil || !ok {
+			t.Errorf("claim: %t, %v", ok, err)
+		}
+		if _, err := b.blobs.Put(t.Context(), objects.Upload(u.id), bytes.NewReader(whole)); err != nil {
+			t.Error(err)
+		}
+		http.NotFound(w, r)
+	})
+	b.runImports()
+	u = b.fetch(t, o.URL+"/a")
+	close(created)
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, ended := b.tries.counted(); ended > 0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal("the try does not end")
+		}
+	}
+	if keys := u.stored(); len(keys) != 1 || keys[0] != objects.Upload(u.id) {
+		t.Errorf("stored are %q; want what the other has stored", keys)
+	}
+	if s, err := b.Catalog.State(t.Context(), b.by, u.id); err != nil || s.Video.Status != video.PendingUpload {
+		t.Errorf("the video is %s, %v", s.Video.Status, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/imports"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -23,12 +24,40 @@ import (
 const originAddress = "127.0.0.3"
 
 // quick tries again soon, and otherwise has more patience than production: the machine may be busy.
-var quick = imports.Pace{Header: 2 * time.Minute, Idle: 2 * time.Minute, Unreachable: 2 * time.Minute, Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond}
+var quick = imports.Pace{Header: 2 * time.Minute, Idle: 2 * time.Minute, Period: 2 * time.Minute, Unreachable: 2 * time.Minute, Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond}
 
 // impatient gives up after moments.
 var impatient = imports.Pace{
 	Header: time.Second, Idle: 300 * time.Millisecond, Period: time.Second, Unreachable: time.Second,
 	Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond,
+}
+
+// tries counts the tries to fetch a file.
+type tries struct {
+	servicetest.Observer
+	mu                   sync.Mutex
+	running, most, ended int
+}
+
+func (t *tries) ImportStarted() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running++
+	t.most = max(t.most, t.running)
+}
+
+func (t *tries) ImportEnded(imports.Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running--
+	t.ended++
+}
+
+// counted returns how many ran at the same time, at most, and how many have ended.
+func (t *tries) counted() (most, ended int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most, t.ended
 }
 
 // origin is a server that files are fetched from.
