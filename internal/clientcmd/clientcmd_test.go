@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +149,35 @@ func TestAnUploadIsRemembered(t *testing.T) {
 	again.release()
 	if anew := begin(info, client.NewVideo{}); anew.Key == first.Key {
 		t.Error("an upload that has ended is continued")
+	}
+}
+
+func TestAnImportIsAskedForWithEveryOption(t *testing.T) {
+	t.Parallel()
+	var asked client.NewVideo
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"id": "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}`))
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &uploads{client: c, metadata: client.Metadata{"album": "42"}, Upload: &Upload{
+		Resolutions: []string{"480p"}, Codecs: []string{"h264", "av1"}, Public: true, Title: "Holiday", Wait: true,
+	}}
+	if _, err := u.fetch(t.Context(), "https://example.com/a.mp4", &row{}); err != nil {
+		t.Fatal(err)
+	}
+	want := client.NewVideo{
+		Filename: "a.mp4", Resolutions: u.Resolutions, Codecs: u.Codecs, Public: true, Title: "Holiday", Metadata: u.metadata, SourceURL: "https://example.com/a.mp4",
+	}
+	if !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked for %+v; want %+v", asked, want)
 	}
 }

@@ -19,7 +19,8 @@ func isURL(file string) bool {
 func (u *uploads) fetch(ctx context.Context, address string, r *row) (client.Video, error) {
 	r.fetched = true
 	created, err := u.client.Create(ctx, client.NewVideo{
-		Filename: nameIn(address), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, SourceURL: address,
+		Filename: nameIn(address), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
+		SourceURL: address,
 	})
 	if err != nil {
 		return client.Video{}, err

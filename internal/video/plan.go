@@ -185,6 +185,10 @@ type PosterFrame struct {
 	Spans []Span `json:"spans,omitempty"` // like those of a Chunk
 }
 
+// SlotOffset is by what part of a slot the slots of Plan.LimitRate begin before
+// their frames.
+const SlotOffset = 0.11
+
 // Seconds converts a time in the source's time base to seconds.
 func (r Ratio) Seconds(ticks int64) float64 {
 	return float64(ticks) * float64(r.Num) / float64(r.Den)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Variant is a resolution in another codec than H.264. It is made after the video
@@ -166,10 +167,16 @@ func (p *Plan) keyChunks() []Chunk {
 	return chunks
 }
 
-// nextKey returns the time of the grid of keyframes at or after pts.
+// nextKey returns the time of the grid of keyframes at or after pts. If the frame
+// rate is limited, it is where the slot of that time begins: a chunk keeps its first
+// frame, which must be the one that is kept without a border, too.
 func (p *Plan) nextKey(pts int64) int64 {
 	n := math.Ceil(p.Input.TimeBase.Seconds(pts-p.FirstPTS)/keySeconds - keySlack)
-	return p.FirstPTS + int64(math.Ceil(p.Input.TimeBase.Ticks((n-keySlack)*keySeconds)))
+	early := keySlack * keySeconds
+	if p.LimitRate > 0 {
+		early = SlotOffset / float64(p.LimitRate)
+	}
+	return p.FirstPTS + int64(math.Ceil(p.Input.TimeBase.Ticks(n*keySeconds-early)))
 }
 
 // WithoutStrayVariants returns the list of files of v without those of variants whose
@@ -182,6 +189,15 @@ func (v *Video) WithoutStrayVariants() ([]File, bool) {
 	}
 	kept := slices.DeleteFunc(append([]File{}, v.Files...), func(f File) bool { return f.Kind == VariantKind && !has(f) })
 	return kept, len(kept) < len(v.Files)
+}
+
+// HasResolutionOf reports whether v has the resolution of the file of a variant, whatever
+// its codec: newer versions may have more. Those of before there were variants delete a
+// resolution and leave the file in the list.
+func (v *Video) HasResolutionOf(f File) bool {
+	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
+		return r.Status != Fail && strings.HasSuffix(f.Name, VariantFile("", r.Name))
+	})
 }
 
 // AwaitsVariant reports whether a file is that of a variant which is still to be made.

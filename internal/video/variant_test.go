@@ -27,6 +27,23 @@ func TestChunksBesideH264BeginOnTheGrid(t *testing.T) {
 	}
 }
 
+// At 119.88 frames a second a frame is shown just before 8 s. It begins the slot of 8 s, so that
+// it is the one that the limit keeps, and a chunk must begin with it.
+func TestChunksBeginWithAFrameThatTheLimitKeeps(t *testing.T) {
+	t.Parallel()
+	const frame, before8s = 1001, 959 * 1001
+	p := &video.Plan{
+		Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 120000}}, LimitRate: 60,
+		Chunks: []video.Chunk{{End: 6 * 120000, Seek: video.NoSeek}, {Start: 6*120000 + 500, End: before8s, Seek: 1}, {Start: before8s, End: video.Forever, Seek: 2}},
+	}
+	chunks := p.Beside(video.AV1, nil).Chunks
+	for i, c := range chunks[1:] {
+		if c.Start <= before8s-frame || c.Start > before8s || chunks[i].End != c.Start {
+			t.Errorf("chunk %d begins at %d and the one before it ends at %d; the first frame that is kept is at %d", i+1, c.Start, chunks[i].End, before8s)
+		}
+	}
+}
+
 func TestWantedRenditionsAreTheLargestFirst(t *testing.T) {
 	t.Parallel()
 	ready := func(n video.Name, variants ...video.Variant) video.Resolution {

@@ -161,5 +161,5 @@ func continuousPTS(shifts []string, leaps bool) string {
 
 // frameLimitFilter passes the first frame of every slot of the frame-rate limit.
 func frameLimitFilter(limit int) string {
-	return fmt.Sprintf("select='isnan(prev_selected_t)+gt(floor(t*%[1]d+%[2]g),floor(prev_selected_t*%[1]d+%[2]g))'", limit, plan.SlotOffset)
+	return fmt.Sprintf("select='isnan(prev_selected_t)+gt(floor(t*%[1]d+%[2]g),floor(prev_selected_t*%[1]d+%[2]g))'", limit, video.SlotOffset)
 }

@@ -40,3 +40,34 @@ func TestFastVideosKeepExactTimes(t *testing.T) {
 		})
 	}
 }
+
+// TestFastVideosHaveTheSameFramesInEveryCodec encodes a clip that has a frame just before every even
+// second: chunks in AV1 begin there, and must keep that frame and not the next one.
+func TestFastVideosHaveTheSameFramesInEveryCodec(t *testing.T) {
+	t.Parallel()
+	tools := shortChunks(newEngine(t))
+	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=160x90:d=5:r=120,settb=1/90000,setpts=N*90000/120.03", "-an", "-g", "60", "-bf", "2",
+		"-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-video_track_timescale", "90000"))
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := 0, 0
+	for _, c := range p.Chunks {
+		want += c.Frames
+	}
+	other := p.Beside(video.AV1, []int{0})
+	for n, c := range other.Chunks {
+		if c.Start >= c.End {
+			continue
+		}
+		outputs, err := tools.EncodeChunk(t.Context(), job, other, n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += framesOf(outputs)
+	}
+	if len(p.Chunks) < 2 || p.LimitRate == 0 || got != want {
+		t.Errorf("%d chunks have %d frames in AV1; want several, a limit and %d frames", len(p.Chunks), got, want)
+	}
+}

@@ -44,8 +44,8 @@ type Job struct {
 	// needed, and zeros elsewhere. A run that is not flawless is then ErrSparse.
 	Sparse bool
 
-	// Yield is the part of Config.Nice by which its children stand back: from 0,
-	// if somebody waits for this very job, to 1.
+	// Yield is the part of Config.Nice by which its children stand back: 0 if
+	// somebody waits for this very job, 1 for most, and more if nobody waits.
 	Yield float64
 
 	// Ran is called after every child process has ended. It may be nil.

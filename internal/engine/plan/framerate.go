@@ -7,12 +7,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-const (
-	maxRate = 60 // the highest frame rate of the outputs
-	// SlotOffset is by what part of a slot the slots of the frame-rate limit
-	// begin before their frames.
-	SlotOffset = 0.11
-)
+const maxRate = 60 // the highest frame rate of the outputs
 
 // frameLimit reduces the frame rate of videos that exceed maxRate anywhere. Time
 // is divided into slots of a sixtieth of a second, and only the first frame of a
@@ -66,7 +61,7 @@ func (p frameLimit) differ(a, b, first int64) bool {
 }
 
 func (p frameLimit) slot(ticks int64) float64 {
-	return math.Floor(p.tb.Seconds(ticks)*float64(p.limit) + SlotOffset)
+	return math.Floor(p.tb.Seconds(ticks)*float64(p.limit) + video.SlotOffset)
 }
 
 // keeps reports whether the frame at pts is the first of its slot.

@@ -46,8 +46,8 @@ func MasterPlaylist(p Presentation) []byte {
 
 // score ranks a variant, where a video has several codecs: the larger size first, and
 // of the same size the one that is not H.264, because it looks alike with fewer bytes.
-// If one variant has a score, all should have one (RFC 8216bis, section 4.4.6.2); the
-// audio alone, which has no size, comes last.
+// If one variant has a score, all should have one, which is positive (RFC 8216bis,
+// section 4.4.6.2); the audio alone, which has no size, comes last.
 func score(p Presentation, t Track) string {
 	if !p.severalCodecs() {
 		return ""
@@ -56,7 +56,7 @@ func score(p Presentation, t Track) string {
 	if rank > 0 && t.codec() != h264 {
 		rank += 0.5
 	}
-	return fmt.Sprintf("SCORE=%.1f,", rank)
+	return fmt.Sprintf("SCORE=%.1f,", max(rank, 0.1))
 }
 
 func codecList(codecs ...[]string) string { return strings.Join(slices.Concat(codecs...), ",") }

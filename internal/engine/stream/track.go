@@ -68,7 +68,7 @@ func Present(renditions []Rendition) Presentation {
 
 // NewPresentation describes a video of these tracks, of which at least one is of video.
 // Tracks of the same size and codec are one encode under several names, or nearly so,
-// and count once.
+// and count once. Variants with longer segments than all else are left out.
 //
 // The first track is the one that a player should begin with, because most begin with
 // the first; the others follow, those that need the least before. Tracks of H.264 come
@@ -80,7 +80,7 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 	}
 	var all []Track
 	seen := map[kind]bool{}
-	for _, t := range tracks {
+	for _, t := range withoutLong(tracks, audio) {
 		k := kind{t.Width, t.Height, t.codec()}
 		if !seen[k] {
 			all = append(all, t)
@@ -95,6 +95,25 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 	}
 	return p
 }
+
+// withoutLong returns the tracks without variants whose segments last longer than what
+// the playlists say without any variant. A variant is made last, when caches hold the
+// other playlists, and must not change their target duration. Where the frame rate
+// varies much, it can: the encoder counts frames, not seconds, to its next keyframe.
+func withoutLong(tracks []Track, audio *Track) []Track {
+	before := slices.DeleteFunc(slices.Clone(tracks), Track.isVariant)
+	if len(before) == 0 {
+		return tracks
+	}
+	target := Presentation{Video: before, Audio: audio}.Target()
+	return slices.DeleteFunc(slices.Clone(tracks), func(t Track) bool {
+		return t.isVariant() && Presentation{Video: []Track{t}}.Target() > target
+	})
+}
+
+// isVariant reports whether a track is one of a resolution in a further codec, which
+// its name then begins with.
+func (t Track) isVariant() bool { return strings.Contains(t.Name, "-") }
 
 // beginWell moves the track to the front that a player should begin with.
 func beginWell(all []Track) []Track {

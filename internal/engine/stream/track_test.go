@@ -38,6 +38,39 @@ func TestVideosOfOneSizeAndTwoCodecsAreBothOffered(t *testing.T) {
 	}
 }
 
+// An encoder that counts frames to its next keyframe makes long segments where a film has few. They
+// must not change the playlists that caches hold.
+func TestVariantsNeverChangeTheTargetDuration(t *testing.T) {
+	t.Parallel()
+	track := func(name, codec string, ends ...int64) Track {
+		made := Track{Name: name, Codecs: []string{codec}, Width: 1280, Height: 720, Timescale: 1}
+		for i, end := range ends {
+			made.Segments = append(made.Segments, Piece{Start: append([]int64{0}, ends...)[i], End: end, Frames: 100, Size: 1000, KeySize: 100})
+		}
+		return made
+	}
+	usual, still := track("720p", "avc1.640028", 4, 8, 12, 20), track("720p", "avc1.640028", 20)
+	sound := track(AudioTrack, "mp4a.40.2", 4, 8, 12, 20)
+	for _, tt := range []struct {
+		first, variant Track
+		target, listed int
+	}{
+		{usual, track("av1-720p", "av01.0.08M.08", 6, 12, 20), 8, 2},
+		{usual, track("av1-720p", "av01.0.08M.08", 4, 20), 8, 1},
+		{still, track("av1-720p", "av01.0.08M.08", 20), 20, 2},
+		{track("720p", "av01.0.08M.08", 20), track("1080p", "avc1.640028", 4, 20), 20, 2}, // the setting codec was changed
+	} {
+		show := NewPresentation([]Track{tt.variant, tt.first}, &sound)
+		if show.Target() != tt.target || len(show.Video) != tt.listed {
+			t.Errorf("%s and %s: the target is %d s, and %d tracks are listed; want %d s and %d", tt.first.Name, tt.variant.Name, show.Target(), len(show.Video), tt.target, tt.listed)
+		}
+	}
+	alone := track("av1-720p", "av01.0.08M.08", 20)
+	if target := NewPresentation([]Track{alone}, nil).Target(); target != 20 {
+		t.Errorf("the target of a variant alone is %d s, want 20", target)
+	}
+}
+
 func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 	t.Parallel()
 	track := func(name string, short int, codec string) Track {
@@ -92,6 +125,11 @@ func checkScores(t *testing.T, p Presentation) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the playlist lacks %s:\n%s", want, text)
 		}
+	}
+	sound := Track{Name: AudioTrack, Codecs: []string{"mp4a.40.2"}, Channels: 2, Timescale: 1, Segments: []Piece{{End: 4, Frames: 100, Size: 1000}}}
+	p.Audio = &sound
+	if text := string(MasterPlaylist(p)); !strings.Contains(text, `SCORE=0.1,CODECS="mp4a.40.2"`) {
+		t.Errorf("the audio alone has no positive score:\n%s", text)
 	}
 	p.Video = p.Video[:1]
 	if strings.Contains(string(MasterPlaylist(p)), "SCORE") {

@@ -67,12 +67,17 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 // them.
 var yields = []float64{0, 0.8, 0.9}
 
-// Yield says how far the processes of a task stand back for others, from 0 (not at all) to 1: a task that
-// others wait for is 0, and so is what a video needs before anybody can watch it.
+// spareYield is that of tasks which nobody waits for: beside others they have what is left.
+const spareYield = 1.5
+
+// Yield says how far the processes of a task stand back for others, from 0 (not at all) over 1 (as most do)
+// to spareYield: a task that others wait for is 0, and so is what a video needs before anybody can watch it.
 func Yield(p *video.Plan, t queue.Task) float64 {
 	switch {
 	case KindOf(t.Kind).StartsPass:
 		return 0
+	case KindOf(t.Kind).Codec != "":
+		return spareYield
 	case p == nil || p.Early == nil:
 	case t.Kind == queue.Encode && t.Number < len(yields):
 		return yields[t.Number]

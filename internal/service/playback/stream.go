@@ -47,7 +47,7 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 		if err != nil {
 			return nil, err
 		}
-		target = stream.Present(all).Target()
+		target = max(target, stream.Present(all).Target()) // its own is longer if it is not listed there
 	}
 	list := t.Playlist(target, early && growing.more)
 	if f.Kind == stream.FramesPlaylist {

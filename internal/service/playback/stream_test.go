@@ -116,6 +116,38 @@ func TestAReplacedRenditionHasAnotherStream(t *testing.T) {
 	}
 }
 
+// Caches hold the playlists of H.264 when a file in another codec is published, whose keyframes may be
+// far apart.
+func TestAVariantWithLongSegmentsChangesNoPlaylist(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	id := b.Create(video.Draft{IsPublic: true}).Video.ID
+	folder := "public/" + string(id) + "/"
+	read := func(file string) string {
+		t.Helper()
+		o, err := b.OpenPublic(t.Context(), id, file)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		return servicetest.ReadAll(t, o)
+	}
+	putFile(b, folder+"720p.mp4", makeRendition(t))
+	lists := []string{"720p.m3u8", "720p-iframes.m3u8", "audio.m3u8", "master.m3u8", "manifest.mpd"}
+	before := map[string]string{}
+	for _, file := range lists {
+		before[file] = read(file)
+	}
+	putFile(b, folder+"av1-720p.mp4", runFFmpeg(t, "-f lavfi -i testsrc2=s=32x18:r=2:d=12")) // the codec does not matter
+	for _, file := range lists {
+		if now := read(file); now != before[file] {
+			t.Errorf("%s has changed to\n%s", file, now)
+		}
+	}
+	if text := read("av1-720p.m3u8"); !strings.Contains(text, "#EXT-X-TARGETDURATION:12\n") {
+		t.Errorf("its own playlist has a target duration that is too short:\n%s", text)
+	}
+}
+
 func TestADamagedRenditionIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

@@ -22,6 +22,8 @@ func (crowd) Workers(context.Context) ([]queue.Worker, error) {
 	return []queue.Worker{{ID: "w", Running: []queue.RunningTask{
 		{Task: queue.Task{Kind: queue.Encode, Video: "mine", Number: 4, Tenant: "a"}},
 		{Task: queue.Task{Kind: queue.Audio, Video: "theirs", Number: 5, Tenant: "b"}},
+		{Task: queue.Task{Kind: queue.AV1, Video: "mine", Number: 6, Tenant: queue.SpareTenant("a")}},
+		{Task: queue.Task{Kind: queue.AV1, Video: "theirs", Number: 7, Tenant: queue.SpareTenant("b")}},
 	}}}, nil
 }
 
@@ -38,6 +40,9 @@ func TestStatus(t *testing.T) {
 		running := got.Workers[0].Running
 		if running[0].Video != "mine" || running[0].Number != 4 || running[1].Kind != queue.Audio || running[1].Video != "" || running[1].Number != 0 {
 			t.Errorf("tenant a sees %+v, want its own video only", running)
+		}
+		if running[2].Video != "mine" || running[2].Number != 6 || running[3].Video != "" || running[3].Number != 0 {
+			t.Errorf("of what runs in spare time, tenant a sees %+v, want its own video only", running[2:])
 		}
 		if got.Version != "1.2.3" || got.Disk.Size != 2 || len(got.Queue) != len(pipeline.Kinds()) || len(got.Stored) != 5 {
 			t.Errorf("the status is %+v", got)

@@ -9,7 +9,7 @@ const pollEvery = 5000; // milliseconds
 
 const kinds = {
   inspect: "Look at uploads", encode: "Encode", large: "Encode large sizes", audio: "Encode sound", thumbnails: "Thumbnails", poster: "Posters",
-  captions: "Captions", assemble: "Put together", pictures: "Storyboards", measure: "Measure quality", purge: "Clean up",
+  captions: "Captions", assemble: "Put together", pictures: "Storyboards", measure: "Measure quality", av1: "Encode AV1", av1join: "Put AV1 together", purge: "Clean up",
 };
 
 const areas = { upload: "Being uploaded", source: "Uploaded files", work: "Work in progress", public: "Public films", private: "Private films" };
