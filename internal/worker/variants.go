@@ -21,7 +21,7 @@ import (
 func (w *Worker) encodeVariants(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	codec := pipeline.KindOf(t.Kind).Codec
 	if !w.engine.Encodes(codec) {
-		return video.Failf(video.UnsupportedCodec, "The ffmpeg of this server cannot encode %s.", codec.Title())
+		return cannotEncode(codec, t.Attempt)
 	}
 	renditions := v.Wanted(codec)
 	part := v.Plan.Beside(codec, renditions)
@@ -42,6 +42,19 @@ func (w *Worker) encodeVariants(ctx context.Context, t queue.Task, v video.Video
 		}
 	}
 	return pipeline.NewVariants(w.Tasks).FinishChunk(ctx, t, v, files)
+}
+
+// maxRefusals is how often a task is put back because a machine lacks its encoder. With the pauses
+// between them that is most of a day.
+const maxRefusals = 1000
+
+// cannotEncode is the error of a machine that lacks an encoder. Another one may have it, so the task is
+// put back, until it is clear that none has it.
+func cannotEncode(codec video.Codec, attempt int) error {
+	if attempt >= maxRefusals {
+		return video.Failf(video.UnsupportedCodec, "The ffmpeg of this server cannot encode %s.", codec.Title())
+	}
+	return fmt.Errorf("the ffmpeg of this machine has no encoder for %s: install one on every machine that runs tasks", codec.Title())
 }
 
 // joinVariant makes one file of the chunk files of a rendition in another codec. It has the frames and

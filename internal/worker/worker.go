@@ -147,7 +147,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 	}
 	failure, final := errors.AsType[*video.Failure](err)
 	if !final && transient(err) {
-		return queue.OutcomeFailed, fmt.Errorf("%w: %w", queue.ErrWorkerUnhealthy, err) // the queue logs it and retries
+		return queue.OutcomeFailed, unhealthy(t, err) // the queue logs it and retries
 	}
 	if !final {
 		giveUp, countErr := w.Tasks.CountFailure(ctx, t, maxAttempts(err))
@@ -164,4 +164,14 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 		return queue.OutcomeGivenUp, w.Tasks.Skip(ctx, t)
 	}
 	return queue.OutcomeGivenUp, w.Tasks.GiveUp(ctx, t, failure)
+}
+
+// unhealthy marks an error as one of this machine, which then takes no task for a while. After a task
+// of spare time it goes on: what such a task lacks, for example space for a whole film, those that
+// somebody waits for may have, and its own pause before the next attempt is enough.
+func unhealthy(t queue.Task, err error) error {
+	if t.Priority >= queue.Spare {
+		return err
+	}
+	return fmt.Errorf("%w: %w", queue.ErrWorkerUnhealthy, err)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -84,5 +85,24 @@ func TestNewClearsTheScratchFolderOfADeadProcess(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("scratch folder holds %v, %v; want nothing", left, err)
+	}
+}
+
+// A machine without an encoder hands its tasks to others, and does not end them for all.
+func TestAMachineWithoutAnEncoder(t *testing.T) {
+	t.Parallel()
+	task := queue.Task{Kind: queue.AV1, Priority: queue.Spare}
+	err := cannotEncode(video.AV1, 1)
+	if _, final := errors.AsType[*video.Failure](err); final || !transient(err) {
+		t.Errorf("the first time the error is %v; want one that does not count", err)
+	}
+	if _, final := errors.AsType[*video.Failure](cannotEncode(video.AV1, maxRefusals)); !final {
+		t.Error("such a task is never given up, though no machine can do it")
+	}
+	if errors.Is(unhealthy(task, err), queue.ErrWorkerUnhealthy) {
+		t.Error("the machine rests after a task of spare time, and others wait")
+	}
+	if !errors.Is(unhealthy(queue.Task{Kind: queue.Encode}, err), queue.ErrWorkerUnhealthy) {
+		t.Error("the machine does not rest after another task")
 	}
 }

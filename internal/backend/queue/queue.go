@@ -39,8 +39,9 @@
 // Tasks with a Priority of Spare or more run when no other task is due, whoever they
 // belong to. They have slots of their own: whoever enqueues them names SpareTenant as
 // their tenant, so that a tenant with thousands of them is no later with the others.
-// While another tenant has waited for Patience and runs nothing, one of them is put
-// back, even a tenant's only one.
+// While they have all workers and other tasks have been due for SparePatience, so many
+// of them are put back, the youngest first, whoever they belong to and however often.
+// Only background tasks wait until one of them ends.
 package queue
 
 import (
@@ -117,6 +118,9 @@ const (
 	// Patience is how long a tenant waits before another one's task is interrupted for it. Most tasks
 	// end sooner by themselves.
 	Patience = 10 * time.Second
+
+	// SparePatience is how long a task is due before one of spare time is interrupted for it.
+	SparePatience = time.Second
 
 	// Background is the smallest Priority of tasks that nobody waits for.
 	Background = 100

@@ -379,6 +379,23 @@ func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int)
 	return s.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
+// LackingVariants lists the ready videos whose ids follow after, in the order of their
+// ids, that may lack a variant, or work after their pass. There is one codec beside H.264,
+// so a resolution with any variant has all of them.
+func LackingVariants(ctx context.Context, s *Store, after video.ID, limit int) ([]video.ID, error) {
+	return s.lackingVariants(ctx, after, limit)
+}
+
+func (q queries) lackingVariants(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
+	return q.ids(ctx, `
+		SELECT id FROM video
+		 WHERE codecs IS NOT NULL AND status = 'ready' AND id > $1
+		   AND (EXISTS (SELECT 1 FROM resolution
+		                 WHERE resolution.video_id = video.id AND resolution.status = 'ready' AND variants IS NULL)
+		     OR EXISTS (SELECT 1 FROM step WHERE step.video_id = video.id AND done_at IS NULL))
+		 ORDER BY id LIMIT $2`, after, limit)
+}
+
 // MarkedDeleted lists the videos that are marked deleted and not removed yet.
 func (s *Store) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
 	return s.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)

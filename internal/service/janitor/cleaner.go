@@ -50,15 +50,18 @@ const (
 // Purge removes the objects that a video does not need any more: chunk files when it is finished, the
 // files of a resolution that was deleted, everything when the video itself was.
 func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
+	o, err := loadOwner(ctx, c.store, id)
+	if err != nil {
+		return err
+	}
 	// A task that is just ending may still write. Wait for it, but not for ever: the sweep removes
 	// what it leaves later.
 	idle, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
-	if err := c.queue.WaitIdle(idle, id, pipeline.DelayNoPurge()...); err != nil && ctx.Err() != nil {
+	if err := c.queue.WaitIdle(idle, id, pipeline.DelayNoPurge(!o.exists)...); err != nil && ctx.Err() != nil {
 		return err
 	}
-	o, err := loadOwner(ctx, c.store, id)
-	if err != nil {
+	if o, err = loadOwner(ctx, c.store, id); err != nil {
 		return err
 	}
 	if !o.exists {

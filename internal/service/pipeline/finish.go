@@ -16,7 +16,7 @@ type result struct {
 	frames int64
 	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
 	run    string // tells the files that it has stored from those of another execution; "": there are none
-	made   []int  // the renditions that it was made for; none: it serves every pass
+	made   []int  // the renditions that it was made for; none: it serves every pass, if pass is nil
 	// fits reports whether it is what a plan asks for: that of the pass may be another one than that which
 	// it was made for; nil: it fits every plan.
 	fits func(*video.Plan) bool
@@ -78,7 +78,7 @@ func (p *Passes) afterPass(ctx context.Context, tx *store.Tx, id video.ID) error
 // what was kept for them purged.
 func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
 	id := task.Video
-	if stale, err := r.isStale(ctx, tx, id); err != nil || stale {
+	if stale, err := r.isStale(ctx, tx, task); err != nil || stale {
 		return err
 	}
 	if done, err := tx.FinishStep(ctx, id, r.step(task), t.clock.Now()); err != nil || !done {
@@ -97,14 +97,18 @@ func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Ta
 	return t.endAfterPass(ctx, tx, id, steps)
 }
 
-// isStale reports whether a result was made for an earlier pass: its worker slept through the end of
-// that one.
-func (r result) isStale(ctx context.Context, tx *store.Tx, id video.ID) (bool, error) {
+// isStale reports whether a result was made for an earlier pass, or before more renditions were wanted:
+// its worker slept through the end of that.
+func (r result) isStale(ctx context.Context, tx *store.Tx, task queue.Task) (bool, error) {
 	if r.pass == nil {
 		return false, nil
 	}
-	v, err := tx.Video(ctx, id)
-	return err != nil || v.Plan == nil || v.Plan.First != *r.pass, err
+	v, err := tx.Video(ctx, task.Video)
+	if err != nil || v.Plan == nil || v.Plan.First != *r.pass {
+		return true, err
+	}
+	misses := func(n int) bool { return !slices.Contains(r.made, n) }
+	return slices.ContainsFunc(v.Wanted(KindOf(task.Kind).Codec), misses), nil
 }
 
 // enqueueNext enqueues what waits for all tasks of a kind, when the last one is done.

@@ -160,7 +160,7 @@ var kinds = []Kind{
 		Wants:   func(v video.Video, _ int) bool { return len(v.Wanted(video.AV1)) > 0 },
 		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
 		Reads:   variantSource, Writes: estimated(variantBytes(video.AV1)),
-		Optional: true, AfterPass: true, KeepsSource: true, KeepsVariants: true, DelaysPurge: true,
+		Optional: true, AfterPass: true, KeepsSource: true, KeepsVariants: true,
 	},
 	{ // joins the chunk files of rendition n in AV1 and the audio of its H.264 file, and publishes the result
 		Name: queue.AV1Join, Priority: always(joinPriority), Codec: video.AV1,
@@ -168,7 +168,7 @@ var kinds = []Kind{
 		Wants:    func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
 		Weight:   func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
 		Writes:   variantFileBytes(video.AV1),
-		Optional: true, Waits: true, AfterPass: true, KeepsVariants: true, DelaysPurge: true,
+		Optional: true, Waits: true, AfterPass: true, KeepsVariants: true,
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
@@ -199,8 +199,12 @@ func KindOf(name queue.Kind) Kind {
 // Kinds returns the names of all kinds.
 func Kinds() []queue.Kind { return kindsThat(func(Kind) bool { return true }) }
 
-// DelayNoPurge returns the kinds that a purge does not wait for.
-func DelayNoPurge() []queue.Kind { return kindsThat(func(k Kind) bool { return !k.DelaysPurge }) }
+// DelayNoPurge returns the kinds that a purge does not wait for. Of a deleted video, it waits for those
+// of other codecs, too: they were cancelled, so they end soon. After a pass they have just begun, and
+// open steps keep what they write.
+func DelayNoPurge(deleted bool) []queue.Kind {
+	return kindsThat(func(k Kind) bool { return !k.DelaysPurge && (k.Codec == "" || !deleted) })
+}
 
 // PerRendition is the name of the kind that has a step for each rendition.
 func PerRendition() string {

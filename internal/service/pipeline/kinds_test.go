@@ -65,8 +65,11 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
 		t.Errorf("%v survive a cancelled pass; want the purge alone", got)
 	}
-	if got := DelayNoPurge(); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Purge}) {
-		t.Errorf("a purge does not wait for %v; want measure and purge", got)
+	if got := DelayNoPurge(true); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Purge}) {
+		t.Errorf("the purge of a deleted video does not wait for %v; want measure and purge", got)
+	}
+	if got := DelayNoPurge(false); !slices.Equal(got, []queue.Kind{queue.AV1, queue.AV1Join, queue.Measure, queue.Purge}) {
+		t.Errorf("a purge after a pass does not wait for %v; want AV1, measure and purge", got)
 	}
 	if got := PerRendition(); got != string(queue.Assemble) {
 		t.Errorf("%s has a step for each rendition", got)

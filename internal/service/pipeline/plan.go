@@ -69,8 +69,12 @@ func (t *Tasks) countFilm(ctx context.Context, tx *store.Tx, tenant video.Tenant
 // expand turns the plan of a video into its steps and the tasks that can start at once: those of the
 // pass, or those that follow after it.
 func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []queue.Task) {
+	return expandKinds(v, func(k Kind) bool { return k.AfterPass == after && (k.Enabled == nil || k.Enabled(c)) })
+}
+
+func expandKinds(v video.Video, wanted func(Kind) bool) (steps []store.Step, tasks []queue.Task) {
 	for _, k := range kinds {
-		if k.Numbers == nil || k.AfterPass != after || k.Enabled != nil && !k.Enabled(c) {
+		if k.Numbers == nil || !wanted(k) {
 			continue
 		}
 		from, to := k.Numbers(v)

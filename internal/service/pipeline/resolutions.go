@@ -62,14 +62,14 @@ func (p *Passes) addResolution(ctx context.Context, tx *store.Tx, id video.ID, n
 	return p.include(ctx, tx, v, name)
 }
 
-// RetryResolution has a resolution made again that failed before, and returns its video. One that
-// did not fail stays as it is.
+// RetryResolution has a resolution made again that failed before, and returns its video. Of one that is
+// ready, the variants that failed are made again. One that did not fail stays as it is.
 func (p *Passes) RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (video.ID, error) {
 	v, err := auth.VideoOfResolution(ctx, p.store, by, auth.Write, id)
 	if err != nil {
 		return "", err
 	}
-	if !slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.ID == id && r.Status == video.Fail }) {
+	if !slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.ID == id && retryable(r) }) {
 		return v.ID, nil
 	}
 	if err := p.checkSource(ctx, v); err != nil {
@@ -95,7 +95,7 @@ func (p *Passes) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID
 		return video.ResolutionNotFound()
 	}
 	r := v.Resolutions[i]
-	if r.Status != video.Fail {
+	if !retryable(r) {
 		return nil
 	}
 	if v.CompletedAt.IsZero() {
@@ -105,10 +105,36 @@ func (p *Passes) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID
 	if err := p.checkSourceLocked(ctx, tx, v); err != nil {
 		return err
 	}
+	if r.Status == video.Ready {
+		return p.retryVariants(ctx, tx, v, r)
+	}
 	if err := tx.MoveResolution(ctx, id, video.Processing, nil); err != nil {
 		return err
 	}
 	return p.include(ctx, tx, v, r.Name)
+}
+
+// retryable reports whether something of a resolution has failed that may succeed now.
+func retryable(r video.Resolution) bool {
+	return r.Status == video.Fail || r.Status == video.Ready && slices.ContainsFunc(r.Variants, failed)
+}
+
+func failed(x video.Variant) bool { return x.Status == video.Fail }
+
+// retryVariants has the variants of a ready resolution made again that failed. What is being made of
+// other resolutions in their codec begins again, because its chunks lack this one.
+func (p *Passes) retryVariants(ctx context.Context, tx *store.Tx, v video.Video, r video.Resolution) error {
+	r.Variants = slices.DeleteFunc(slices.Clone(r.Variants), failed)
+	if err := tx.SetOutput(ctx, r); err != nil {
+		return err
+	}
+	if v.Status != video.Ready { // the end of the pass starts them
+		return nil
+	}
+	if err := p.Cancel(ctx, tx, v.ID, AfterPass); err != nil {
+		return err
+	}
+	return p.afterPass(ctx, tx, v.ID)
 }
 
 // sourceTimeout is how long a request waits for a storage that does not answer.
@@ -120,17 +146,25 @@ func (p *Passes) checkSource(ctx context.Context, v video.Video) error {
 	if !v.Status.Finished() || v.CompletedAt.IsZero() {
 		return nil
 	}
-	stat, cancel := context.WithTimeout(ctx, sourceTimeout)
-	defer cancel()
-	_, err := p.blobs.Stat(stat, v.Source.Key)
-	if errors.Is(err, fs.ErrNotExist) {
+	gone, err := p.sourceGone(ctx, v)
+	if gone {
 		return &video.Error{Kind: video.Conflict, Code: "source_gone",
 			Msg: "The uploaded file of this video is not kept, so nothing more can be made of it. Create another video."}
 	}
-	if err != nil {
-		return blob.ServiceError("find the source", err)
+	return err
+}
+
+func (p *Passes) sourceGone(ctx context.Context, v video.Video) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	_, err := p.blobs.Stat(ctx, v.Source.Key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
 	}
-	return nil
+	if err != nil {
+		return false, blob.ServiceError("find the source", err)
+	}
+	return false, nil
 }
 
 // checkSourceLocked is checkSource under the video's lock, without which no source is removed. The

@@ -34,7 +34,7 @@ func (x Variants) FinishChunk(ctx context.Context, task queue.Task, v video.Vide
 		frames = int64(f.Frames)
 	}
 	x.tasks.hook.Reach(failpoint.VariantStored)
-	return x.tasks.finish(ctx, task, result{frames: frames, run: run, pass: &v.Plan.First})
+	return x.tasks.finish(ctx, task, result{frames: frames, run: run, pass: &v.Plan.First, made: v.Wanted(codec)})
 }
 
 // Publish makes a rendition playable in another codec, under each name that it serves. What
@@ -108,14 +108,22 @@ func (x Variants) GiveUp(ctx context.Context, task queue.Task, f *video.Failure)
 		if err != nil || !taskOpen(task, v, steps) { // another worker did the task meanwhile
 			return err
 		}
-		for _, r := range lacking(v, task) {
-			r.Variants = r.WithVariant(video.Variant{Codec: KindOf(task.Kind).Codec, Status: video.Fail, Failure: f})
-			if err := tx.SetOutput(ctx, r); err != nil {
-				return err
-			}
+		if err := failVariants(ctx, tx, lacking(v, task), KindOf(task.Kind).Codec, f); err != nil {
+			return err
 		}
 		return x.drop(ctx, tx, task, steps)
 	})
+}
+
+// failVariants records that some resolutions cannot be made in a codec.
+func failVariants(ctx context.Context, tx *store.Tx, all []video.Resolution, c video.Codec, f *video.Failure) error {
+	for _, r := range all {
+		r.Variants = r.WithVariant(video.Variant{Codec: c, Status: video.Fail, Failure: f})
+		if err := tx.SetOutput(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drop ends a task that was given up and, if others need its result, all of them.

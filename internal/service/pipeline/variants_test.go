@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
@@ -167,4 +168,81 @@ func TestTheSourceIsKeptForAnotherCodec(t *testing.T) {
 	if has() {
 		t.Error("the source is still there")
 	}
+}
+
+// loseTasks plays the part of an older version that finishes a video, or gives it up: it leaves no tasks
+// and no steps of another codec.
+func loseTasks(b *servicetest.Rig) {
+	b.T.Helper()
+	for _, table := range []string{"task", "step"} {
+		if _, err := b.Store.Writer().ExecContext(b.T.Context(), `DELETE FROM `+table); err != nil {
+			b.T.Fatal(err)
+		}
+	}
+}
+
+// A variant is not processing for ever, whatever was lost.
+func TestLostVariantsAreQueuedAgain(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecs(b, "720p", "240p")
+	chunks := len(v.Plan.Chunks)
+	wantReconciled(b, map[queue.Kind]int{queue.AV1: chunks})
+	finishVariantChunks(b, v)
+	wantReconciled(b, map[queue.Kind]int{queue.AV1Join: 2})
+
+	loseTasks(b)
+	if n, err := b.Passes.Reconcile(t.Context()); n != chunks || err != nil || b.Waiting()[queue.AV1] != chunks {
+		t.Errorf("reconciled are %d, %v, and waiting %v; want %d chunks", n, err, b.Waiting(), chunks)
+	}
+	wantReconciled(b, map[queue.Kind]int{queue.AV1: chunks})
+	finishVariantChunks(b, v)
+	joined(b, v.ID, 0)
+	joined(b, v.ID, 1)
+	wantVariants(b, v.ID, "ready ready")
+	wantReconciled(b, map[queue.Kind]int{})
+
+	v = inTwoCodecs(b, "720p")
+	loseTasks(b)
+	b.Must(b.Blobs.Delete(t.Context(), v.Source.Key))
+	wantReconciled(b, map[queue.Kind]int{})
+	wantVariants(b, v.ID, "fail")
+	if got, _ := b.Video(v.ID).Resolutions[0].Variant(video.AV1); got.Failure == nil || got.Failure.Message == "" {
+		t.Errorf("720p in AV1 is %+v; want it to say why", got)
+	}
+}
+
+// Retrying a ready resolution makes its failed variants again, and nothing else.
+func TestRetryOfAVariant(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecs(b, "720p", "240p")
+	retry := func(i int) {
+		t.Helper()
+		if _, err := b.Passes.RetryResolution(t.Context(), b.By, v.Resolutions[i].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finishVariantChunks(b, v)
+	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, video.Failf(video.LimitMemory, "Too much.")))
+	wantVariants(b, v.ID, "processing fail")
+	before := b.Video(v.ID)
+	retry(0) // which did not fail
+	if w, err := b.Store.Steps(t.Context(), v.ID); err != nil || !slices.ContainsFunc(w, func(s store.Step) bool { return s.Done }) {
+		t.Errorf("steps are %v, %v; want the chunks still done", w, err)
+	}
+	retry(1)
+	wantVariants(b, v.ID, "processing processing")
+
+	late := queue.Task{Kind: queue.AV1, Video: v.ID}
+	b.Must(variants(b).FinishChunk(t.Context(), late, before, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 5}}))
+	if _, wanted, err := b.LoadTask(t.Context(), late); err != nil || !wanted {
+		t.Errorf("after a late chunk without the resolution, the chunk is wanted: %t, %v", wanted, err)
+	}
+	finishVariantChunks(b, v)
+	joined(b, v.ID, 0)
+	joined(b, v.ID, 1)
+	wantVariants(b, v.ID, "ready ready")
+	retry(1)
+	wantVariants(b, v.ID, "ready ready")
 }

@@ -64,8 +64,41 @@ func (e *Executor) Yield(id int64) {
 	}
 }
 
+// Spare counts the attempts of tasks of spare time.
+func (e *Executor) Spare() (n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, a := range e.attempts {
+		if a.inSpareTime() {
+			n++
+		}
+	}
+	return n
+}
+
+// YieldSpare interrupts the youngest n attempts of tasks of spare time, and returns how many that are.
+// Attempts that are just being interrupted count.
+func (e *Executor) YieldSpare(n int) (interrupted int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	youngest := slices.SortedFunc(maps.Values(e.attempts), func(a, b *Attempt) int { return cmp.Compare(b.order, a.order) })
+	for _, a := range youngest {
+		if a.yields {
+			n--
+		}
+	}
+	for _, a := range youngest {
+		if interrupted < n && a.inSpareTime() && !a.yields && !a.returned {
+			a.yields = true
+			a.cancel(errYield)
+			interrupted++
+		}
+	}
+	return interrupted
+}
+
 // Youngest returns the id of the youngest attempt of the tenant that runs most tasks here, if these are
-// at least two. An attempt of a task of spare time comes first, even a tenant's only one. It leaves out attempts that spare refuses. It reports false as well while an attempt is
+// at least two. It leaves out attempts that spare refuses. It reports false as well while an attempt is
 // just being interrupted.
 func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
 	e.mu.Lock()
@@ -80,11 +113,10 @@ func (e *Executor) Youngest(spare func(id int64) bool) (id int64, found bool) {
 	var best *Attempt
 	for _, a := range e.attempts {
 		n := running[a.Task.Tenant]
-		if n < 2 && !a.inSpareTime() || spare(a.ID) {
+		if n < 2 || spare(a.ID) {
 			continue
 		}
-		if best == nil || a.inSpareTime() && !best.inSpareTime() || a.inSpareTime() == best.inSpareTime() &&
-			cmp.Or(cmp.Compare(n, running[best.Task.Tenant]), cmp.Compare(a.order, best.order)) > 0 {
+		if best == nil || cmp.Or(cmp.Compare(n, running[best.Task.Tenant]), cmp.Compare(a.order, best.order)) > 0 {
 			best = a
 		}
 	}

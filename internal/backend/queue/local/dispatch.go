@@ -81,7 +81,7 @@ func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration
 		running := q.runningNames()
 		now := q.now()
 		if len(running) >= n {
-			return maxSleep, q.yield(ctx, now)
+			return q.pauseWhenFull(), q.yield(ctx, now)
 		}
 		c, found, err := q.claim(ctx, now, running)
 		if err != nil {
@@ -95,7 +95,19 @@ func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration
 	return 0, nil
 }
 
-// yield interrupts a task of a tenant that runs several, if another tenant has
+// sparePatience is how long a task is due before one of spare time is interrupted for it.
+func (q *Queue) sparePatience() time.Duration { return min(q.patience, queue.SparePatience) }
+
+// pauseWhenFull is how long to sleep while all slots are taken.
+func (q *Queue) pauseWhenFull() time.Duration {
+	if q.executor.Spare() > 0 {
+		return q.sparePatience()
+	}
+	return maxSleep
+}
+
+// yield interrupts tasks of spare time, if others are due. If there are none, it
+// interrupts a task of a tenant that runs several, if another tenant has
 // waited for long and runs none. The dispatcher looks at least every maxSleep, and
 // while tasks come and go quickly, about every second.
 func (q *Queue) yield(ctx context.Context, now time.Time) error {
@@ -103,6 +115,13 @@ func (q *Queue) yield(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	q.looked = now
+	if spare := q.executor.Spare(); spare > 0 {
+		due, err := q.countDue(ctx, now.Add(-q.sparePatience()), spare)
+		if due > 0 {
+			q.executor.YieldSpare(due)
+		}
+		return err
+	}
 	id, found := q.executor.Youngest(func(id int64) bool { return q.yielded[id] })
 	if !found {
 		return nil

@@ -149,14 +149,12 @@ func TestClockSetBackDelaysNoNewTask(t *testing.T) {
 	}
 }
 
-// Claiming happens for every task, so it must not read or sort the whole table, but
-// only look at one task of each tenant.
-func TestClaimUsesItsIndex(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	rows, err := r.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+claimSQL, 0, "[]", queue.Spare)
+// plan returns how SQLite runs a statement.
+func (r *rig) plan(query string, args ...any) string {
+	r.Helper()
+	rows, err := r.db.QueryContext(r.Context(), `EXPLAIN QUERY PLAN `+query, args...)
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
 	defer rows.Close()
 	var plan []string
@@ -164,11 +162,18 @@ func TestClaimUsesItsIndex(t *testing.T) {
 		var id, parent, unused int
 		var detail string
 		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
+			r.Fatal(err)
 		}
 		plan = append(plan, detail)
 	}
-	text := strings.Join(plan, "\n")
+	return strings.Join(plan, "\n")
+}
+
+// Claiming happens for every task, so it must not read or sort the whole table, but
+// only look at one task of each tenant.
+func TestClaimUsesItsIndex(t *testing.T) {
+	t.Parallel()
+	text := newRig(t).plan(claimSQL, 0, "[]", queue.Spare)
 	for _, index := range []string{
 		"SCAN task USING COVERING INDEX task_last", "SEARCH task USING COVERING INDEX task_last (tenant>?)",
 		"SEARCH own USING INDEX task_last (tenant=?)", "SEARCH task USING INDEX task_urgent (tenant=?)",
@@ -177,6 +182,15 @@ func TestClaimUsesItsIndex(t *testing.T) {
 		if !strings.Contains(text, index) || strings.Count(text, "TEMP B-TREE") != 2 {
 			t.Errorf("plan:\n%s\nwant it to %s and to sort no tasks that wait", text, index)
 		}
+	}
+}
+
+// While tasks of spare time run, others are counted every second.
+func TestCountingDueTasksUsesItsIndex(t *testing.T) {
+	t.Parallel()
+	text := newRig(t).plan(dueSQL, 0, queue.Background, 1)
+	if !strings.Contains(text, "SEARCH task USING INDEX task_urgent (tenant=? AND priority<?)") {
+		t.Errorf("plan:\n%s\nwant it to skip tasks of spare time in the index", text)
 	}
 }
 
@@ -199,6 +213,10 @@ func TestWhoeverWaits(t *testing.T) {
 		{"no tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("", 2, 0), late, false},
 		{"the same tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("a", 2, 0), late, false},
 		{"a tenant that runs something", []queue.Task{task("a", 0, 0), task("a", 1, 0), task("b", 3, 0)}, task("b", 2, 0), late, false},
+		{"the same tenant, for a task of spare time", []queue.Task{task("b", 0, 0), task("\x01a", 1, queue.Spare)}, task("b", 2, 0), queue.SparePatience, true},
+		{"a task for one of spare time, a moment", []queue.Task{task("\x01a", 1, queue.Spare)}, task("a", 2, 0), queue.SparePatience / 2, false},
+		{"a background task, for one of spare time", []queue.Task{task("\x01a", 1, queue.Spare)}, task("b", 2, queue.Background), late, false},
+		{"a task of spare time, for another", []queue.Task{task("\x01a", 1, queue.Spare)}, task("\x01b", 2, queue.Spare), late, false},
 		{"another tenant, for the only task of each", []queue.Task{task("a", 0, 0), task("c", 1, 0)}, task("b", 2, 0), late, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

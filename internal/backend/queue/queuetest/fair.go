@@ -27,7 +27,9 @@ func fairCases() []testCase {
 		{"a tenant that has every worker gives one up when another waits for long", testFairYield},
 		{"tasks of spare time run after everybody's others", testSpare},
 		{"tasks of spare time do not take the place of a tenant that runs more", testSparePlace},
-		{"a task of spare time gives its worker up when another tenant waits for long", testSpareYields},
+		{"a task of spare time gives its worker up when another tenant waits", testSpareYields},
+		{"tasks of spare time give up all workers, again and again", testSpareYieldsAll},
+		{"a task of spare time runs again after an error", testSpareRetry},
 		{"two transactions enqueue the same names in opposite order", testOpposite},
 	}
 }
@@ -320,5 +322,39 @@ func testSpareYields(l *lab) {
 	l.next(of("c", 0, 0)).end <- nil
 	l.nextAttempt(spareOf("a", 0), 1).end <- nil
 	another.end <- nil
+	l.counts(0, 0)
+}
+
+// testSpareYieldsAll has tasks of spare time in all slots when those of the same tenant come.
+func testSpareYieldsAll(l *lab) {
+	l.start(2)
+	spare, urgent := []queue.Task{spareOf("a", 0), spareOf("a", 1)}, batchOf("a", 4, 0)
+	l.enqueue(spare...)
+	for i := range 2 {
+		running := l.together(spare...)
+		l.enqueue(urgent[2*i], urgent[2*i+1])
+		for _, a := range running {
+			if a.Attempt != 1 {
+				l.Errorf("task %s began with attempt %d, want 1", a, a.Attempt)
+			}
+			l.ended(a)
+			a.end <- nil
+		}
+		for _, a := range l.together(urgent[2*i], urgent[2*i+1]) {
+			l.goesOn(a)
+			a.end <- nil
+		}
+	}
+	for _, a := range l.together(spare...) {
+		a.end <- nil
+	}
+	l.counts(0, 0)
+}
+
+func testSpareRetry(l *lab) {
+	l.start(1)
+	l.enqueue(spareOf("a", 0))
+	l.next(spareOf("a", 0)).end <- errTask
+	l.nextAttempt(spareOf("a", 0), 2).end <- nil
 	l.counts(0, 0)
 }

@@ -28,6 +28,9 @@ func (q *Queue) maintain(ctx context.Context) {
 		err := executor.Recover(func() error {
 			err := q.promote(ctx)
 			if err == nil {
+				err = q.yieldSpare(ctx)
+			}
+			if err == nil {
 				err = q.yield(ctx)
 			}
 			if err == nil && time.Since(reclaimed) >= q.heartbeat/2 {
@@ -43,7 +46,7 @@ func (q *Queue) maintain(ctx context.Context) {
 	}
 }
 
-// promote gives tasks whose time has come their slot. An available task with a
+// promote gives tasks whose time has come their slot, those of both priorities. An available task with a
 // real time was put back by River, at the end of a process that could not do so
 // itself; that time is of the process's clock, and means now. A failed task that
 // would wait longer than any backoff was scheduled before the database's clock was
@@ -54,7 +57,7 @@ func (q *Queue) promote(ctx context.Context) error {
 		   SET state = 'available', scheduled_at = (metadata->>'turn')::timestamptz,
 		       metadata = metadata || jsonb_build_object('due', extract(epoch FROM least(scheduled_at, now())))
 		 WHERE id IN (SELECT id FROM river_job
-		               WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1 AND priority = 1
+		               WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1 AND priority IN (1, 4)
 		                 AND scheduled_at > '` + realTime + `' AND (scheduled_at <= now() OR state = 'available'
 		                      OR state = 'retryable' AND scheduled_at > now() + interval '2 minutes')
 		                 FOR UPDATE SKIP LOCKED)`

@@ -114,6 +114,37 @@ var yieldSQL = `
 	)
 	` + requeueSQL + `, metadata = metadata || '{"yielded": true}' FROM allowed WHERE id = job`
 
+// dueSQL counts the tasks that somebody waits for and that have been due for a while.
+// It looks at the first few.
+const dueSQL = `
+	SELECT count(*) FROM (
+	       SELECT args, metadata, created_at FROM river_job
+	        WHERE state = 'available' AND queue = '` + queueName + `' AND priority = 1 AND scheduled_at < '` + realTime + `'
+	        ORDER BY scheduled_at, id LIMIT 200) AS task
+	 WHERE (args->>'priority')::bigint < $1
+	   AND coalesce(to_timestamp((metadata->>'due')::float8), created_at) <= now() - $2::interval`
+
+// yieldSpare interrupts tasks of spare time that run here, if this worker has no free
+// slot and other tasks are due. Of those that are due, it serves its share: some other
+// workers do the same at this moment. Unlike yield it needs no database to end an
+// attempt, so that its slot is free at once.
+func (q *Queue) yieldSpare(ctx context.Context) error {
+	if q.executor.Spare() == 0 || len(q.executor.IDs()) < q.slots {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var due int
+	if err := q.pool.QueryRow(ctx, dueSQL, queue.Background, min(q.patience, queue.SparePatience)).Scan(&due); err != nil {
+		return fmt.Errorf("count the due tasks: %w", err)
+	}
+	share := float64(due) / float64(min(max(q.alive.Load(), 1), maintainers))
+	if n := q.executor.YieldSpare(int(share + q.random())); n > 0 {
+		q.log.InfoContext(ctx, "tasks of spare time were put back, because others are due", "tasks", n)
+	}
+	return nil
+}
+
 // settled is the age from which on a running job is the one that its worker has
 // chosen.
 const settled = 2 * time.Second
