@@ -77,3 +77,27 @@ func TestAttemptOn(t *testing.T) {
 		t.Errorf("the attempt on the other video is %v, want %v", got, a)
 	}
 }
+
+// So many tasks of spare time make way as others are due, not as many again at each look.
+func TestYieldSpareCountsWhatIsBeingInterrupted(t *testing.T) {
+	t.Parallel()
+	e := newExecutor()
+	spare := func(n int) queue.Task { return queue.Task{Kind: queue.AV1, Number: n, Priority: queue.Spare} }
+	older, ordinary, younger := e.Begin(t.Context(), 1, spare(0)), e.Begin(t.Context(), 2, encode(0)), e.Begin(t.Context(), 3, spare(1))
+	wantStopped := func(when string, want ...bool) {
+		t.Helper()
+		for i, a := range []*Attempt{older, ordinary, younger} {
+			if got := a.ctx.Err() != nil; got != want[i] {
+				t.Errorf("%s: attempt %d was interrupted: %t", when, a.ID, got)
+			}
+		}
+	}
+	if n := e.YieldSpare(1); n != 1 || e.Spare() != 2 {
+		t.Errorf("%d were interrupted of %d; want 1 of 2", n, e.Spare())
+	}
+	wantStopped("for one task", false, false, true)
+	e.YieldSpare(1)
+	wantStopped("for the same task", false, false, true)
+	e.YieldSpare(3)
+	wantStopped("for more tasks", true, false, true)
+}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func stepTests() []test {
 		{"a step needs its video", stepNeedsItsVideo},
 		{"dropped steps are gone", stepsAreDropped},
 		{"growth changes with what is done and what is deleted", growthChanges},
+		{"ready videos are found that lack a variant, or have open steps", variantsAreLacking},
 	}
 }
 
@@ -225,4 +227,46 @@ func stepsAreDropped(t *testing.T, st *store.Store) {
 		}
 		return err
 	})
+}
+
+func variantsAreLacking(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	made := []video.Variant{{Codec: video.AV1, Status: video.Fail}}
+	add := func(s video.Status, codecs []video.Codec, variants []video.Variant, steps ...store.Step) video.ID {
+		v := newVideo("720p")
+		v.Codecs, v.Status, v.Resolutions[0].Status = codecs, s, s
+		insert(t, st, v)
+		r := v.Resolutions[0]
+		r.Variants = variants
+		change(t, st, func(tx *store.Tx) error {
+			if err := tx.SetOutput(ctx, r); err != nil {
+				return err
+			}
+			return tx.InsertSteps(ctx, v.ID, steps)
+		})
+		return v.ID
+	}
+	av1 := []video.Codec{video.AV1}
+	want := []video.ID{
+		add(video.Ready, av1, nil), add(video.Ready, av1, made, store.Step{Kind: "av1join"}), add(video.Ready, av1, nil, store.Step{Kind: "av1"}),
+	}
+	add(video.Ready, av1, made)
+	add(video.Ready, nil, nil, store.Step{Kind: "measure"})
+	add(video.Processing, av1, nil)
+	add(video.Fail, av1, nil)
+	slices.Sort(want)
+	var got []video.ID
+	for after := video.ID(""); ; after = got[len(got)-1] { // in pages of one
+		page, err := store.LackingVariants(ctx, st, after, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		got = append(got, page...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lacking (-want +got):\n%s", diff)
+	}
 }
