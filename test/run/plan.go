@@ -97,7 +97,6 @@ func everything(all selection) []lane {
 	return []lane{
 		{
 			raceTests(all),
-			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 			staticcheck,
 		},
@@ -105,6 +104,7 @@ func everything(all selection) []lane {
 			gofmt, vet,
 			test("plain", usual, all.of(both(withoutRace, not(either(attacks, either(program, fleet))))), "-p=1", patient),
 			test("plain", usual, all.of(program), "-count=1", patient),
+			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 		},
 	}
 }
