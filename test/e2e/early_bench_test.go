@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 )
 
 // BenchmarkEarly measures what it is to watch a film while it is encoded: when it is
-// playable, how often a player at normal speed has to wait, and what all of it costs. With
+// playable, how often hls.js at normal speed has to wait in a browser, and what all of it costs. With
 // SPOOL_BASELINE, a spool that does without, the cost is compared:
 //
 //	SPOOL_TEST_MEDIA=… SPOOL_BASELINE=… go test -run '^$' -bench Early -benchtime 1x -timeout 2h ./test/e2e
@@ -26,9 +24,9 @@ func BenchmarkEarly(b *testing.B) {
 		began := time.Now()
 		s.until("the film to be playable", time.Hour, func() bool { return s.read(u).Playable })
 		b.ReportMetric(time.Since(began).Seconds(), "s-playable")
-		stalls, waited := s.watchAtNormalSpeed(s.read(u).HLSURL)
-		b.ReportMetric(float64(stalls), "stalls")
-		b.ReportMetric(waited.Seconds(), "s-stalled")
+		seen := s.watchAtNormalSpeed(b, s.read(u).HLSURL)
+		b.ReportMetric(float64(seen.Waits), "stalls")
+		b.ReportMetric(seen.Waited, "s-stalled")
 		s.waitFor(u, 2*time.Hour)
 		b.ReportMetric(time.Since(began).Seconds(), "s-ready")
 		cost := s.cpuAtEnd()
@@ -71,37 +69,36 @@ func (s *server) cpuAtEnd() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
-// watchAtNormalSpeed plays the first variant of a stream as a player does that loads what it needs in
-// time, and returns how often and for how long it had to wait.
-func (s *server) watchAtNormalSpeed(master string) (stalls int, waited time.Duration) {
-	s.t.Helper()
-	list := beside(master, s.variants(master)[0].file)
-	var position, there float64
-	ended, stalled := false, false
-	last := time.Now()
-	for !ended || position < there {
-		if !ended && there-position < 10 {
-			text := string(s.fetch(list))
-			there, ended = 0, strings.Contains(text, "#EXT-X-ENDLIST")
-			for _, m := range segmentLine.FindAllStringSubmatch(text, -1) {
-				length, err := strconv.ParseFloat(m[1], 64)
-				if err != nil {
-					s.t.Fatal(err)
-				}
-				there += length
-			}
-		}
-		time.Sleep(500 * time.Millisecond)
-		passed := time.Since(last)
-		last = time.Now()
-		if position+passed.Seconds() <= there || ended {
-			position, stalled = position+passed.Seconds(), false
-			continue
-		}
-		if waited += passed; !stalled {
-			stalls++
-		}
-		stalled = true
+// viewing is what a player has seen.
+type viewing struct {
+	Errors        []string
+	Waits, Frames int
+	Waited, Time  float64
+	Heights       []int
+	Ended         bool
+}
+
+// lookEarly tells how far the film is that beginEarly began.
+const lookEarly = `() => {
+  const {video, errors, waits, waited, heights} = window.film;
+  return {errors, waits, waited: waited / 1000, heights: [...heights], time: video.currentTime, ended: video.ended,
+    frames: video.getVideoPlaybackQuality().totalVideoFrames};
+}`
+
+// watchAtNormalSpeed plays a stream to its end with hls.js in a browser.
+func (s *server) watchAtNormalSpeed(b *testing.B, master string) (got viewing) {
+	b.Helper()
+	page := openTab(b)
+	began := time.Now()
+	eval[any](page, "("+beginEarly+")("+quote(hlsjs(b))+","+quote(master)+", 1)")
+	b.ReportMetric(time.Since(began).Seconds(), "s-first-frame")
+	s.until("the player to reach the end", 2*time.Hour, func() bool {
+		got = eval[viewing](page, "("+lookEarly+")()")
+		return got.Ended || len(got.Errors) > 0
+	})
+	if len(got.Errors) > 0 {
+		b.Fatalf("the player ended with %+v", got)
 	}
-	return stalls, waited
+	b.Logf("%+v", got)
+	return got
 }

@@ -5,12 +5,12 @@ import (
 )
 
 // beginEarly begins to play a stream with hls.js, and tells what it was then.
-const beginEarly = `async (library, master) => {
+const beginEarly = `async (library, master, speed) => {
   const Hls = (await import(library)).default;
   const video = document.createElement("video"), hls = new Hls({enableWorker: false});
   document.body.append(video);
   video.muted = true;
-  const film = window.film = {video, hls, errors: [], waits: 0};
+  const film = window.film = {video, hls, errors: [], waits: 0, waited: 0, heights: new Set()};
   hls.on(Hls.Events.ERROR, (_, e) => { if (e.fatal) film.errors.push(e.details); });
   const loaded = new Promise(done => hls.once(Hls.Events.LEVEL_LOADED, (_, e) => done(e.details)));
   film.ended = new Promise((done, failed) => { video.onended = done; video.onerror = () => failed(video.error.message); });
@@ -19,8 +19,12 @@ const beginEarly = `async (library, master) => {
   const details = await loaded;
   await video.play();
   const began = video.currentTime;
-  video.onwaiting = () => film.waits++;
-  video.playbackRate = 4;
+  let since;
+  video.onwaiting = () => { if (!video.seeking) { film.waits++; since ??= performance.now(); } };
+  video.onplaying = () => { if (since) { film.waited += performance.now() - since; since = undefined; } };
+  video.onresize = () => film.heights.add(video.videoHeight);
+  film.heights.add(video.videoHeight);
+  video.playbackRate = speed;
   return {live: details.live, type: details.type, began, there: details.totalduration};
 }`
 
@@ -50,7 +54,7 @@ func TestAFilmIsPlayedThroughWhileItIsEncoded(t *testing.T) {
 		Type         string
 		Began, There float64
 	}
-	if got := eval[first](b, "("+beginEarly+")("+quote(library)+","+quote(master)+")"); !got.Live || got.Type != "EVENT" || got.Began > 1 || !near(got.There, 56, 0.1) {
+	if got := eval[first](b, "("+beginEarly+")("+quote(library)+","+quote(master)+", 4)"); !got.Live || got.Type != "EVENT" || got.Began > 1 || !near(got.There, 56, 0.1) {
 		t.Errorf("the player began with %+v; want 56 s of an event, from the beginning", got)
 	}
 	g.release()
