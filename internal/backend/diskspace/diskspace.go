@@ -1,4 +1,9 @@
-// Package diskspace measures the free space of a disk.
+// Package diskspace measures the free space of a disk, and holds some of it back.
+//
+// A service that cannot record a deletion would never recover from a full disk, so the
+// setting min_free reserves space for the database: requests and tasks that would use it
+// are refused or wait. Other programs may fill the disk all the same. For that case a file
+// (Emergency) takes up some space, and is given up for a start or a deletion.
 package diskspace
 
 import (

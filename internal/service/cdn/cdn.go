@@ -1,6 +1,7 @@
 // Package cdn tells a CDN what it must forget. What is deleted is recorded in the transaction of the
 // deletion, so that a crash loses nothing, and told to the CDN afterwards: a CDN that does not answer
-// never delays a deletion.
+// never delays a deletion. It is told when the storage has none of the files any more, or it would
+// fetch them again.
 package cdn
 
 import (
