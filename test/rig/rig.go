@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/test/need"
 )
 
 // Run builds the program, with these flags, and runs the tests of a package two
@@ -26,15 +28,44 @@ func Run(m *testing.M, prepare func(dir, binary string) (finish func()), flags .
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "spool")
-	build := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build spool: %v\n%s", err, out)
+	binary, err := build(dir, flags)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	finish := prepare(dir, binary)
 	return pgtest.Run(runner{m, finish})
+}
+
+// build builds the program with these flags. A run in which several packages need it links it once.
+func build(dir string, flags []string) (string, error) {
+	shared := need.SharedFolder()
+	if shared == "" {
+		return link(filepath.Join(dir, "spool"), flags)
+	}
+	binary := filepath.Join(shared, "spool"+strings.Join(flags, ""))
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	part, err := os.MkdirTemp(shared, "part-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(part)
+	made, err := link(filepath.Join(part, "spool"), flags)
+	if err != nil {
+		return "", err
+	}
+	return binary, os.Rename(made, binary) // another package may have been faster, with the same
+}
+
+func link(binary string, flags []string) (string, error) {
+	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build spool: %w\n%s", err, out)
+	}
+	return binary, nil
 }
 
 // runner runs the tests and finishes while the shared database still runs.

@@ -8,14 +8,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 func main() {
@@ -48,6 +53,11 @@ func run(ctx context.Context, target string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	remove, err := shareFolder()
+	if err != nil {
+		return false, err
+	}
+	defer remove()
 	began, r := time.Now(), newReport(os.Stdout)
 	runAll(ctx, lanes, r)
 	r.retry(ctx)
@@ -62,6 +72,30 @@ func trimPaths(ctx context.Context) error {
 		return fmt.Errorf("go env: %w", err)
 	}
 	return os.Setenv("GOFLAGS", strings.TrimSpace(string(flags))+" -trimpath")
+}
+
+// shareFolder makes the folder in which the test binaries of this run share what is made once. Its
+// name is the same in each run, unless another one uses it: Go's cache of test results would take
+// another name for another test.
+func shareFolder() (remove func(), err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(os.TempDir(), fmt.Sprintf("spool-run-%08x", crc32.ChecksumIEEE([]byte(dir))))
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		err = errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+	} else {
+		dir, err = os.MkdirTemp("", "spool-run-")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _, _ = os.RemoveAll(dir), lock.Close() }, os.Setenv(need.SharedVariable, dir)
 }
 
 // runAll runs the lanes side by side.

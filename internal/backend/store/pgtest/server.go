@@ -102,9 +102,8 @@ func launch(ctx context.Context, env ...string) (*Server, error) {
 			return nil, err
 		}
 	}
-	initdb := s.command(ctx, "initdb", "-D", s.data(), "-U", user, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(dir))
+	if err := s.makeData(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := s.start(ctx); err != nil {
 		s.remove()
