@@ -132,7 +132,7 @@ func (w *countingWriter) WriteHeader(status int) {
 func (w *countingWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
 	w.begin()
-	w.wrote(int64(n))
+	w.countBytes(int64(n))
 	return n, err
 }
 
@@ -157,11 +157,11 @@ func (w *countingWriter) ReadFrom(src io.Reader) (int64, error) {
 		*from = &firstRead{*from, w.begin}
 	}
 	n, err := io.Copy(w.ResponseWriter, src)
-	w.wrote(n)
+	w.countBytes(n)
 	return n, err
 }
 
-func (w *countingWriter) wrote(n int64) {
+func (w *countingWriter) countBytes(n int64) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}

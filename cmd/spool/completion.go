@@ -78,7 +78,7 @@ func firstSentence(s string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(s, "'", ""), ".")
 }
 
-func texts(words []word) string {
+func completionTexts(words []word) string {
 	all := make([]string, len(words))
 	for i, w := range words {
 		all[i] = w.text
@@ -96,7 +96,7 @@ _spool() {
 `)
 	writePaths(w, all)
 	for _, c := range all {
-		fmt.Fprintf(w, "    '%s') words='%s' flags='%s' ;;\n", prefixed(c.command), texts(c.commands), texts(c.flags))
+		fmt.Fprintf(w, "    '%s') words='%s' flags='%s' ;;\n", prefixed(c.command), completionTexts(c.commands), completionTexts(c.flags))
 	}
 	fmt.Fprint(w, `  esac
   if [[ $cur == -* ]]; then words=$flags; fi

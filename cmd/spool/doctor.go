@@ -109,18 +109,20 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 }
 
-func (d *doctor) ok(format string, args ...any) { d.found(healthy, fmt.Sprintf(format, args...), "") }
+func (d *doctor) ok(format string, args ...any) {
+	d.addFinding(healthy, fmt.Sprintf(format, args...), "")
+}
 
 func (d *doctor) warn(fix, format string, args ...any) {
-	d.found(warning, fmt.Sprintf(format, args...), fix)
+	d.addFinding(warning, fmt.Sprintf(format, args...), fix)
 }
 
 func (d *doctor) fail(fix, format string, args ...any) {
 	d.failures++
-	d.found(broken, fmt.Sprintf(format, args...), fix)
+	d.addFinding(broken, fmt.Sprintf(format, args...), fix)
 }
 
-func (d *doctor) found(result, text, fix string) {
+func (d *doctor) addFinding(result, text, fix string) {
 	d.report(finding{Check: d.check, Result: result, Text: text, Fix: fix})
 }
 

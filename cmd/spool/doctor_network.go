@@ -37,7 +37,7 @@ func (h hostPort) String() string {
 
 func (d *doctor) checkServer(ctx context.Context) {
 	address := publicAddress("", listenAddress(d.Listen))
-	answer, err := d.ask(ctx, address+"/readyz")
+	answer, err := d.askReadiness(ctx, address+"/readyz")
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		d.ok("no service runs on %s; it can be started", address)
@@ -72,8 +72,8 @@ func (r *readyAnswer) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ask reads a probe.
-func (d *doctor) ask(ctx context.Context, address string) (readyAnswer, error) {
+// askReadiness reads a probe.
+func (d *doctor) askReadiness(ctx context.Context, address string) (readyAnswer, error) {
 	var answer readyAnswer
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ func (d *doctor) checkBaseURL(ctx context.Context) {
 		return
 	}
 	base := strings.TrimSuffix(d.BaseURL, "/")
-	answer, err := d.ask(ctx, base+"/healthz")
+	answer, err := d.askReadiness(ctx, base+"/healthz")
 	if err != nil || answer.Status != "ok" {
 		d.fail("let the name lead to the proxy, and the proxy to the service; start the service first", "%s does not lead to Spool: %v", base, withoutURL(err))
 		return

@@ -16,8 +16,8 @@ func behind(t *testing.T, proxy func(service *url.URL) http.Handler) string {
 	t.Helper()
 	h := new(health)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", h.alive)
-	mux.HandleFunc("GET "+beatPath, h.beat)
+	mux.HandleFunc("GET /healthz", h.serveLiveness)
+	mux.HandleFunc("GET "+beatPath, h.streamBeats)
 	mux.HandleFunc("PUT /upload/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
@@ -109,7 +109,7 @@ func TestBeatsAreLimited(t *testing.T) {
 	h := new(health)
 	h.beats.Store(mostBeats)
 	w := httptest.NewRecorder()
-	h.beat(w, httptest.NewRequest("GET", beatPath, nil))
+	h.streamBeats(w, httptest.NewRequest("GET", beatPath, nil))
 	if w.Code != http.StatusServiceUnavailable || h.beats.Load() != mostBeats {
 		t.Errorf("one too many gets %d; %d are counted", w.Code, h.beats.Load())
 	}

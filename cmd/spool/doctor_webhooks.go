@@ -40,11 +40,11 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 	}
 	client := outbound.NewClient(guard, outbound.Options{Timeout: webhookPatience, MaxBody: 1 << 16})
 	defer client.CloseIdle()
-	d.tryWebhooks(ctx, client, hosts(all))
+	d.tryWebhooks(ctx, client, distinctHosts(all))
 }
 
-// hosts returns the servers of addresses, each once. Paths may have secrets in them.
-func hosts(addresses []string) []string {
+// distinctHosts returns the servers of addresses, each once. Paths may have secrets in them.
+func distinctHosts(addresses []string) []string {
 	var all []string
 	for _, host := range addresses {
 		if u, err := url.Parse(host); err == nil && u.Host != "" {
@@ -62,7 +62,7 @@ func (d *doctor) tryWebhooks(ctx context.Context, client *outbound.Client, hosts
 	outcomes := make([]error, len(hosts))
 	var tries sync.WaitGroup
 	for i, host := range hosts {
-		tries.Go(func() { outcomes[i] = reach(ctx, client, host) })
+		tries.Go(func() { outcomes[i] = tryHost(ctx, client, host) })
 	}
 	tries.Wait()
 	for i, err := range outcomes {
@@ -89,8 +89,8 @@ var webhookFixes = map[outbound.Cause]string{
 	outbound.Refused:        "start the server, or look at the port",
 }
 
-// reach wants any answer of a host.
-func reach(ctx context.Context, client *outbound.Client, host string) error {
+// tryHost wants any answer of a host.
+func tryHost(ctx context.Context, client *outbound.Client, host string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, host, nil)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ type health struct {
 	beats    atomic.Int64 // requests that are sent beats
 }
 
-// alive responds as long as the process can respond at all.
-func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
+// serveLiveness responds as long as the process can respond at all.
+func (h *health) serveLiveness(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]string{"status": "ok"})
 }
 
@@ -39,9 +39,9 @@ const (
 	mostBeats = 8
 )
 
-// beat sends an event, and after a pause another one, with the headers of real streams: whoever
+// streamBeats sends an event, and after a pause another one, with the headers of real streams: whoever
 // asks through a proxy sees whether it lets events through when they happen.
-func (h *health) beat(w http.ResponseWriter, r *http.Request) {
+func (h *health) streamBeats(w http.ResponseWriter, r *http.Request) {
 	defer h.beats.Add(-1)
 	if h.beats.Add(1) > mostBeats {
 		problem.Write(w, r, &video.Error{Kind: video.Unavailable, Code: "too_many_streams", Msg: "Too many streams are open. Try again later.", RetryAfter: 2 * beatPause})

@@ -70,7 +70,7 @@ func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, close
 		closeLock = lock.unlock
 	}
 	if c.DatabaseURL != "" {
-		if c.DatabaseURL, err = named(c.DatabaseURL, "spool-migrate"); err != nil {
+		if c.DatabaseURL, err = withApplicationName(c.DatabaseURL, "spool-migrate"); err != nil {
 			return src, nil, errors.Join(err, closeLock())
 		}
 	}
@@ -89,8 +89,8 @@ func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, close
 	return src, closeAll, nil
 }
 
-// named gives the connections of a database URL a name of their own.
-func named(address, name string) (string, error) {
+// withApplicationName gives the connections of a database URL a name of their own.
+func withApplicationName(address, name string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", err

@@ -56,7 +56,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, be
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.openDatabase(ctx, c, log, c.about(bench)); err != nil {
+	if err := p.openDatabase(ctx, c, log, c.workerInfo(bench)); err != nil {
 		return nil, err
 	}
 	p.queue = traces.Queue(p.queue)

@@ -50,8 +50,8 @@ type stopTimeouts struct {
 func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts) *server {
 	h := &health{ready: &readiness{check: svc.ready}, sandbox: svc.sandbox}
 	probe := http.NewServeMux()
-	probe.HandleFunc("GET /healthz", h.alive)
-	probe.HandleFunc("GET "+beatPath, h.beat)
+	probe.HandleFunc("GET /healthz", h.serveLiveness)
+	probe.HandleFunc("GET "+beatPath, h.streamBeats)
 	probe.HandleFunc("GET /readyz", h.isReady)
 	probe.Handle("GET /metrics", m.Handler(log))
 	logged := &access{next: problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log: log, metrics: m, now: time.Now}

@@ -9,8 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/service/system"
 )
 
-// about is what this process tells others about itself as a worker. bench is nil where no tasks run.
-func (c *Config) about(bench *workbench) queue.About {
+// workerInfo is what this process tells others about itself as a worker. bench is nil where no tasks run.
+func (c *Config) workerInfo(bench *workbench) queue.About {
 	a := queue.About{Version: buildVersion(), Cores: runtime.GOMAXPROCS(0)}
 	if bench != nil {
 		a.Sandbox = bench.sandbox

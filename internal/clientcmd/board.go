@@ -45,9 +45,9 @@ type row struct {
 // drawPause is the time between two drawings.
 const drawPause = 100 * time.Millisecond
 
-func newBoard(w *Environment) *board {
-	b := &board{out: w.Stderr, size: w.Size, stop: make(chan struct{})}
-	if columns, _ := w.Size(); columns > 0 {
+func newBoard(env *Environment) *board {
+	b := &board{out: env.Stderr, size: env.Size, stop: make(chan struct{})}
+	if columns, _ := env.Size(); columns > 0 {
 		b.live = true
 		b.ended.Go(b.run)
 	}
@@ -82,19 +82,19 @@ func (b *board) close() {
 func (b *board) add(name string) *row {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := &row{board: b, name: clean(name)}
+	r := &row{board: b, name: forTerminal(name)}
 	b.rows = append(b.rows, r)
 	return r
 }
 
-// say prints a line that stays.
-func (r *row) say(format string, args ...any) {
+// printLine prints a line that stays.
+func (r *row) printLine(format string, args ...any) {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
-	r.board.say(r.name + ": " + fmt.Sprintf(format, args...))
+	r.board.printLine(r.name + ": " + fmt.Sprintf(format, args...))
 }
 
-func (b *board) say(line string) {
+func (b *board) printLine(line string) {
 	b.erase()
 	fmt.Fprintln(b.out, line)
 }
@@ -121,9 +121,9 @@ func (r *row) start(sent, total int64) {
 	case r.board.live:
 		r.board.draw()
 	case r.resumed && sent > 0:
-		r.board.say(fmt.Sprintf("%s: resuming at %s of %s", r.name, percent(fraction(sent, total)), size(total)))
+		r.board.printLine(fmt.Sprintf("%s: resuming at %s of %s", r.name, percent(fraction(sent, total)), formatBytes(total)))
 	default:
-		r.board.say(fmt.Sprintf("%s: uploading %s", r.name, size(total)))
+		r.board.printLine(fmt.Sprintf("%s: uploading %s", r.name, formatBytes(total)))
 	}
 }
 
@@ -151,8 +151,8 @@ func (r *row) follow(v client.Video) {
 	r.part = part
 }
 
-// end takes the file off the board.
-func (r *row) end() {
+// finish takes the file off the board.
+func (r *row) finish() {
 	b := r.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,11 +207,11 @@ func (r *row) line(columns int) string {
 	if r.phase == "uploading" {
 		facts += r.speed()
 	}
-	name := fit(r.name, max(8, columns/3))
+	name := truncate(r.name, max(8, columns/3))
 	head := fmt.Sprintf("%s  %-9s ", name, r.phase)
 	space := columns - utf8.RuneCountInString(head) - utf8.RuneCountInString(facts) - 2
 	if space < 5 {
-		return fit(head+strings.TrimSpace(facts), columns)
+		return truncate(head+strings.TrimSpace(facts), columns)
 	}
 	space = min(space, 40)
 	full := int(float64(space) * min(1, r.part))
@@ -222,9 +222,9 @@ func (r *row) line(columns int) string {
 func (r *row) speed() string {
 	took := time.Since(r.began).Seconds()
 	if took < 1 || r.sent <= r.from {
-		return "  " + size(r.total)
+		return "  " + formatBytes(r.total)
 	}
 	rate := float64(r.sent-r.from) / took
 	left := time.Duration(float64(r.total-r.sent) / rate * float64(time.Second))
-	return fmt.Sprintf("  %s/s  %s left", size(int64(rate)), clock(left))
+	return fmt.Sprintf("  %s/s  %s left", formatBytes(int64(rate)), formatDuration(left))
 }

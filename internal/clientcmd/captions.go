@@ -33,7 +33,7 @@ Examples:
 }
 
 // Run adds captions.
-func (c *Captions) Run(ctx context.Context, w *Environment) error {
+func (c *Captions) Run(ctx context.Context, env *Environment) error {
 	if c.Language == "" {
 		var err error
 		if c.Language, err = languageOf(c.File); err != nil {
@@ -43,17 +43,17 @@ func (c *Captions) Run(ctx context.Context, w *Environment) error {
 	if _, err := os.Stat(c.File); err != nil {
 		return &UsageError{Text: err.Error()}
 	}
-	api, err := c.client(w, short)
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	if err := setCaptions(ctx, api, c.ID, c.File, c.Language, client.CaptionOptions{Label: c.Label, Kind: c.Kind}); err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	if c.JSON {
-		return printJSON(w.Stdout, map[string]string{"id": c.ID, "language": c.Language})
+		return printJSON(env.Stdout, map[string]string{"id": c.ID, "language": c.Language})
 	}
-	_, err = fmt.Fprintf(w.Stdout, "%s  captions %s\n", clean(c.ID), clean(c.Language))
+	_, err = fmt.Fprintf(env.Stdout, "%s  captions %s\n", forTerminal(c.ID), forTerminal(c.Language))
 	return err
 }
 
@@ -82,7 +82,7 @@ func languageOf(file string) (string, error) {
 	name = strings.TrimSuffix(name, filepath.Ext(name))
 	tag := strings.TrimPrefix(filepath.Ext(name), ".")
 	if !languageTag.MatchString(tag) {
-		return "", &UsageError{Text: fmt.Sprintf("%s does not say its language: call it NAME.en.vtt, or use spool captions with --language", clean(file))}
+		return "", &UsageError{Text: fmt.Sprintf("%s does not say its language: call it NAME.en.vtt, or use spool captions with --language", forTerminal(file))}
 	}
 	return tag, nil
 }

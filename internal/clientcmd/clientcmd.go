@@ -74,7 +74,7 @@ type Connection struct {
 }
 
 // client returns a client of the server that repeats failing requests for so long.
-func (c *Connection) client(w *Environment, patience time.Duration) (*client.Client, error) {
+func (c *Connection) client(env *Environment, patience time.Duration) (*client.Client, error) {
 	key := c.APIKey
 	if c.APIKeyFile != "" && key == "" {
 		text, err := os.ReadFile(c.APIKeyFile)
@@ -83,7 +83,7 @@ func (c *Connection) client(w *Environment, patience time.Duration) (*client.Cli
 		}
 		key = strings.TrimSpace(string(text))
 	}
-	made, err := client.New(c.Server, key, client.WithPatience(patience), client.WithUserAgent("spool/"+w.Version))
+	made, err := client.New(c.Server, key, client.WithPatience(patience), client.WithUserAgent("spool/"+env.Version))
 	if err != nil {
 		return nil, &UsageError{Text: err.Error()}
 	}
@@ -99,31 +99,31 @@ const (
 
 // explain says in words for people what went wrong, and what to do.
 func (c *Connection) explain(err error) string {
-	text := clean(err.Error())
+	text := forTerminal(err.Error())
 	switch client.Code(err) {
 	case client.CodeMissingAPIKey:
 		return "the server wants an API key: set SPOOL_API_KEY or --api-key-file. The first start of spool serve prints one; spool keys create --name=NAME makes another."
 	case client.CodeInvalidAPIKey:
-		return fmt.Sprintf("%s does not accept this API key: it is of another server, or was revoked, or has expired. On the server, spool keys create --name=NAME makes another.", clean(c.Server))
+		return fmt.Sprintf("%s does not accept this API key: it is of another server, or was revoked, or has expired. On the server, spool keys create --name=NAME makes another.", forTerminal(c.Server))
 	case client.CodeInsufficientScope:
 		return text + ": this key may not do that; spool keys create --scopes=… makes one that may."
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
-		why := clean(e.Err.Error())
+		why := forTerminal(e.Err.Error())
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			why = "nothing listens there"
 		}
-		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", clean(c.Server), why)
+		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", forTerminal(c.Server), why)
 	}
 	return text
 }
 
 // fail says what went wrong and ends the command.
-func (c *Connection) fail(w *Environment, err error) error {
+func (c *Connection) fail(env *Environment, err error) error {
 	if _, usage := errors.AsType[*UsageError](err); usage {
 		return err
 	}
-	fmt.Fprintf(w.Stderr, "spool: %s\n", c.explain(err))
+	fmt.Fprintf(env.Stderr, "spool: %s\n", c.explain(err))
 	return &Ended{Code: failed}
 }
 
@@ -134,10 +134,10 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// ask wants a yes from the person at the terminal.
-func (w *Environment) ask(question string) bool {
-	fmt.Fprintf(w.Stderr, "%s [y/N] ", question)
+// confirm wants a yes from the person at the terminal.
+func (env *Environment) confirm(question string) bool {
+	fmt.Fprintf(env.Stderr, "%s [y/N] ", question)
 	var answer string
-	_, _ = fmt.Fscanln(w.Stdin, &answer) // no answer is no yes
+	_, _ = fmt.Fscanln(env.Stdin, &answer) // no answer is no yes
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
 }

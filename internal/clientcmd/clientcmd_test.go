@@ -21,11 +21,11 @@ const hostile = "a\x1b]0;owned\x07\x9b31m\u009b2J\u202Etxt.exe\r\nb\u2066\x7f"
 
 func TestForeignTextIsNotObeyed(t *testing.T) {
 	t.Parallel()
-	got := clean(hostile)
+	got := forTerminal(hostile)
 	if strings.ContainsFunc(got, obeyed) || !strings.HasPrefix(got, "a\ufffd]0;owned\ufffd") {
 		t.Errorf("clean = %q", got)
 	}
-	if got := clean("Grüße 漢字 🎬"); got != "Grüße 漢字 🎬" {
+	if got := forTerminal("Grüße 漢字 🎬"); got != "Grüße 漢字 🎬" {
 		t.Errorf("clean changes %q", got)
 	}
 	var out bytes.Buffer
@@ -42,12 +42,12 @@ func TestForeignTextIsNotObeyed(t *testing.T) {
 func TestFiguresForPeople(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 230_000: "230 kB", 5_400_000_000: "5.4 GB"} {
-		if got := size(n); got != want {
+		if got := formatBytes(n); got != want {
 			t.Errorf("size(%d) = %q, want %q", n, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "0:00", 61 * time.Second: "1:01", 3723 * time.Second: "1:02:03"} {
-		if got := clock(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("clock(%s) = %q, want %q", d, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ func (u *uploads) fetch(ctx context.Context, address string, r *row) (client.Vid
 		return client.Video{}, err
 	}
 	if !u.Wait {
-		r.say("the server fetches it as %s", clean(created.ID))
+		r.printLine("the server fetches it as %s", forTerminal(created.ID))
 	}
 	return client.Video{ID: created.ID, Status: client.PendingUpload, Public: created.Public}, u.addCaptions(ctx, created.ID)
 }

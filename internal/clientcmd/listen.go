@@ -38,55 +38,55 @@ const (
 )
 
 // Run passes events on until Ctrl-C.
-func (c *WebhookListen) Run(ctx context.Context, w *Environment) error {
+func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 	if u, err := url.Parse(c.Forward); c.Forward != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return &UsageError{Text: "--forward must be an address such as http://localhost:3000/hook"}
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	api, err := c.client(w, long)
+	api, err := c.client(env, long)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	host, _ := os.Hostname() // only for people
 	h, err := api.CreateWebhook(ctx, client.NewWebhook{Pull: true, Events: c.Events, Description: strings.TrimSpace("spool webhooks listen " + host)})
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
 		if err := api.DeleteWebhook(ctx, h.ID); err != nil {
-			fmt.Fprintf(w.Stderr, "spool: the webhook %s is still there: %s\n", clean(h.ID), c.explain(err))
+			fmt.Fprintf(env.Stderr, "spool: the webhook %s is still there: %s\n", forTerminal(h.ID), c.explain(err))
 		}
 	}()
-	if err := c.greet(w, h); err != nil {
+	if err := c.printIntroduction(env, h); err != nil {
 		return err
 	}
-	return c.listen(ctx, w, api, h)
+	return c.listen(ctx, env, api, h)
 }
 
-func (c *WebhookListen) greet(w *Environment, h client.Webhook) error {
+func (c *WebhookListen) printIntroduction(env *Environment, h client.Webhook) error {
 	if c.JSON {
-		return printJSON(w.Stdout, h)
+		return printJSON(env.Stdout, h)
 	}
 	if c.Forward == "" {
-		_, err := fmt.Fprintf(w.Stdout, "Webhook %s prints events. Ctrl-C ends it.\n", clean(h.ID))
+		_, err := fmt.Fprintf(env.Stdout, "Webhook %s prints events. Ctrl-C ends it.\n", forTerminal(h.ID))
 		return err
 	}
-	_, err := fmt.Fprintf(w.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", clean(h.ID), clean(c.Forward), clean(h.Secret))
+	_, err := fmt.Fprintf(env.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", forTerminal(h.ID), forTerminal(c.Forward), forTerminal(h.Secret))
 	return err
 }
 
 // listen passes events on.
-func (c *WebhookListen) listen(ctx context.Context, w *Environment, api *client.Client, h client.Webhook) error {
+func (c *WebhookListen) listen(ctx context.Context, env *Environment, api *client.Client, h client.Webhook) error {
 	for ctx.Err() == nil {
 		events, err := api.FetchEvents(ctx, h.ID)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return c.fail(w, err)
+			return c.fail(env, err)
 		}
 		for _, e := range events {
 			o := client.DeliveryOutcome{Status: http.StatusNoContent} // printed, which is what was asked for
@@ -97,9 +97,9 @@ func (c *WebhookListen) listen(ctx context.Context, w *Environment, api *client.
 				return nil // it is fetched again by whoever listens next
 			}
 			if err := api.ReportDelivery(ctx, e, o); err != nil && ctx.Err() == nil {
-				fmt.Fprintf(w.Stderr, "spool: %s\n", c.explain(err))
+				fmt.Fprintf(env.Stderr, "spool: %s\n", c.explain(err))
 			}
-			if err := c.tell(w, e, o); err != nil {
+			if err := c.printOutcome(env, e, o); err != nil {
 				return err
 			}
 		}
@@ -136,10 +136,10 @@ func (c *WebhookListen) forward(ctx context.Context, e client.FetchedEvent) clie
 	return client.DeliveryOutcome{Status: res.StatusCode, Took: time.Since(began)}
 }
 
-// tell prints what became of an event.
-func (c *WebhookListen) tell(w *Environment, e client.FetchedEvent, o client.DeliveryOutcome) error {
+// printOutcome prints what became of an event.
+func (c *WebhookListen) printOutcome(env *Environment, e client.FetchedEvent, o client.DeliveryOutcome) error {
 	if c.JSON {
-		return printJSON(w.Stdout, struct {
+		return printJSON(env.Stdout, struct {
 			client.FetchedEvent
 			Status int    `json:"status,omitempty"`
 			Error  string `json:"error,omitempty"`
@@ -147,13 +147,13 @@ func (c *WebhookListen) tell(w *Environment, e client.FetchedEvent, o client.Del
 	}
 	at := time.Now().Format("15:04:05")
 	if c.Forward == "" {
-		_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s\n", at, clean(e.Type), clean(e.Body))
+		_, err := fmt.Fprintf(env.Stdout, "%s  %-24s  %s\n", at, forTerminal(e.Type), forTerminal(e.Body))
 		return err
 	}
 	result := fmt.Sprint(o.Status)
 	if o.Error != "" {
 		result = o.Error
 	}
-	_, err := fmt.Fprintf(w.Stdout, "%s  %-24s  %s  %s (%d ms)\n", at, clean(e.Type), clean(e.DeliveryID), result, o.Took.Milliseconds())
+	_, err := fmt.Fprintf(env.Stdout, "%s  %-24s  %s  %s (%d ms)\n", at, forTerminal(e.Type), forTerminal(e.DeliveryID), result, o.Took.Milliseconds())
 	return err
 }

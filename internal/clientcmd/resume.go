@@ -38,8 +38,8 @@ type memory struct {
 var errUploading = errors.New("another spool upload is sending this file")
 
 // stateDir returns where started uploads are remembered.
-func (w *Environment) stateDir() (string, error) {
-	dir, _ := w.Environ("XDG_STATE_HOME")
+func (env *Environment) stateDir() (string, error) {
+	dir, _ := env.Environ("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // the specification says to ignore relative ones
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -106,8 +106,8 @@ func (m *memory) release() {
 	}
 }
 
-// tidy removes memories that are too old.
-func tidy(dir string) {
+// removeExpired removes memories that are too old.
+func removeExpired(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > forgetAfter {

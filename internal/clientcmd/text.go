@@ -18,8 +18,8 @@ func obeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// clean returns foreign text for a terminal, in one line.
-func clean(s string) string {
+// forTerminal returns foreign text for a terminal, in one line.
+func forTerminal(s string) string {
 	return strings.Map(func(r rune) rune {
 		if obeyed(r) {
 			return utf8.RuneError
@@ -55,8 +55,8 @@ func printTable(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// size writes a number of bytes as people read it.
-func size(n int64) string {
+// formatBytes writes a number of bytes as people read it.
+func formatBytes(n int64) string {
 	const unit = 1000
 	if n < unit {
 		return strconv.FormatInt(n, 10) + " B"
@@ -72,8 +72,8 @@ func size(n int64) string {
 	return strconv.FormatFloat(value, 'f', digits, 64) + " " + []string{"kB", "MB", "GB", "TB", "PB"}[i]
 }
 
-// clock writes a duration as a player does: 1:02:03.
-func clock(d time.Duration) string {
+// formatDuration writes a duration as a player does: 1:02:03.
+func formatDuration(d time.Duration) string {
 	s := int64(d.Round(time.Second).Seconds())
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
@@ -86,13 +86,13 @@ func seconds(s float64) string {
 	if s == 0 {
 		return "-"
 	}
-	return clock(time.Duration(s * float64(time.Second)))
+	return formatDuration(time.Duration(s * float64(time.Second)))
 }
 
 func percent(fraction float64) string { return strconv.Itoa(int(100*fraction)) + " %" }
 
-// fit shortens text to so many columns.
-func fit(s string, columns int) string {
+// truncate shortens text to so many columns.
+func truncate(s string, columns int) string {
 	if utf8.RuneCountInString(s) <= columns {
 		return s
 	}

@@ -71,25 +71,25 @@ type uploads struct {
 }
 
 // Run uploads the files.
-func (c *Upload) Run(ctx context.Context, w *Environment) error {
-	u, err := c.prepare(w)
+func (c *Upload) Run(ctx context.Context, env *Environment) error {
+	u, err := c.prepare(env)
 	if err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	// The first answer decides whether there is any sense in the rest.
-	first, err := c.client(w, short)
+	first, err := c.client(env, short)
 	if err == nil {
 		_, err = first.Usage(ctx)
 	}
 	if err != nil && client.Code(err) != client.CodeInsufficientScope { // a key that may only write is fine
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	if u.client, err = c.client(w, long); err != nil {
-		return c.fail(w, err)
+	if u.client, err = c.client(env, long); err != nil {
+		return c.fail(env, err)
 	}
-	u.board = newBoard(w)
+	u.board = newBoard(env)
 	slots := make(chan struct{}, c.Parallel)
 	var files sync.WaitGroup
 	for _, file := range c.Files {
@@ -97,7 +97,7 @@ func (c *Upload) Run(ctx context.Context, w *Environment) error {
 		sent := sync.OnceFunc(func() { <-slots }) // waiting for the encoding needs no slot
 		files.Go(func() {
 			defer sent()
-			u.one(ctx, file, sent)
+			u.uploadFile(ctx, file, sent)
 		})
 	}
 	files.Wait()
@@ -106,15 +106,15 @@ func (c *Upload) Run(ctx context.Context, w *Environment) error {
 }
 
 // prepare checks what can be checked before anything is sent.
-func (c *Upload) prepare(w *Environment) (*uploads, error) {
-	c.Files = uniq(c.Files)
+func (c *Upload) prepare(env *Environment) (*uploads, error) {
+	c.Files = withoutDuplicates(c.Files)
 	if len(c.Files) > 1 && (c.Title != "" || len(c.Captions) > 0) {
 		return nil, &UsageError{Text: "--title and --captions are for a single file"}
 	}
 	if c.Parallel < 1 {
 		return nil, &UsageError{Text: "--parallel must be at least 1"}
 	}
-	u := &uploads{Upload: c, env: w}
+	u := &uploads{Upload: c, env: env}
 	var err error
 	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
 		return nil, err
@@ -127,15 +127,15 @@ func (c *Upload) prepare(w *Environment) (*uploads, error) {
 			return nil, &UsageError{Text: err.Error()}
 		}
 	}
-	if u.dir, err = w.stateDir(); err != nil {
+	if u.dir, err = env.stateDir(); err != nil {
 		u.dir = ""
 	} else {
-		tidy(u.dir)
+		removeExpired(u.dir)
 	}
 	return u, nil
 }
 
-func uniq(all []string) []string {
+func withoutDuplicates(all []string) []string {
 	var out []string
 	for _, one := range all {
 		if !slices.Contains(out, one) {
@@ -161,8 +161,8 @@ func parseMetadata(all []string) (client.Metadata, error) {
 	return m, nil
 }
 
-// one uploads a file and prints what became of it.
-func (u *uploads) one(ctx context.Context, file string, sent func()) {
+// uploadFile uploads a file and prints what became of it.
+func (u *uploads) uploadFile(ctx context.Context, file string, sent func()) {
 	r := u.board.add(file)
 	v, err := u.send(ctx, file, r)
 	sent()
@@ -176,7 +176,7 @@ func (u *uploads) one(ctx context.Context, file string, sent func()) {
 			v = full
 		}
 	}
-	u.tell(ctx, file, r, v, err)
+	u.printOutcome(ctx, file, r, v, err)
 }
 
 // send uploads a file, continuing where an earlier command was stopped, and its captions.
@@ -210,14 +210,14 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 		Created:  func(c client.Created) { r.resumed = c.Replayed },
 		Patience: long,
 	})
-	if err == nil || final(err) {
+	if err == nil || isPermanent(err) {
 		m.forget()
 	}
 	if err != nil {
 		return got, err
 	}
 	if !u.Wait {
-		r.say("uploaded as %s", clean(got.ID))
+		r.printLine("uploaded as %s", forTerminal(got.ID))
 	}
 	return got, u.addCaptions(ctx, got.ID)
 }
@@ -232,14 +232,14 @@ func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *
 		return nil, err
 	}
 	if err != nil {
-		r.say("a stopped upload cannot be resumed: %s", clean(err.Error()))
+		r.printLine("a stopped upload cannot be resumed: %s", forTerminal(err.Error()))
 		return &memory{}, nil
 	}
 	return m, nil
 }
 
-// final reports whether another try of the same upload would end the same way.
-func final(err error) bool {
+// isPermanent reports whether another try of the same upload would end the same way.
+func isPermanent(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Status >= 400 && e.Status < 500 && e.Status != 401 && e.Status != 403 && e.Status != 429
 }
@@ -272,14 +272,14 @@ type fault struct {
 	Message string `json:"message"`
 }
 
-// tell prints how it ended.
-func (u *uploads) tell(ctx context.Context, file string, r *row, v client.Video, err error) {
-	r.end()
+// printOutcome prints how it ended.
+func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v client.Video, err error) {
+	r.finish()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err != nil {
 		u.failures++
-		u.tellFailure(ctx, file, r, v, err)
+		u.printFailure(ctx, file, r, v, err)
 		return
 	}
 	if u.JSON {
@@ -287,21 +287,21 @@ func (u *uploads) tell(ctx context.Context, file string, r *row, v client.Video,
 		return
 	}
 	for _, warning := range v.Warnings {
-		r.say("%s", clean(warning.Message))
+		r.printLine("%s", forTerminal(warning.Message))
 	}
-	fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", clean(v.ID), v.Status, clean(file), clean(address(v)))
+	fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
 }
 
-func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
+func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
 	text, code := u.explain(err), client.Code(err)
 	if e, ok := errors.AsType[*client.FailedError](err); ok {
 		code = e.Code
 	}
 	switch {
 	case ctx.Err() != nil && r.fetched && v.ID != "":
-		code, text = "interrupted", fmt.Sprintf("stopped waiting; the server goes on (spool watch %s follows it)", clean(v.ID))
+		code, text = "interrupted", fmt.Sprintf("stopped waiting; the server goes on (spool watch %s follows it)", forTerminal(v.ID))
 	case ctx.Err() != nil && r.phase == "encoding":
-		code, text = "interrupted", fmt.Sprintf("stopped waiting; the encoding goes on (spool watch %s follows it)", clean(v.ID))
+		code, text = "interrupted", fmt.Sprintf("stopped waiting; the encoding goes on (spool watch %s follows it)", forTerminal(v.ID))
 	case ctx.Err() != nil:
 		code, text = "interrupted", fmt.Sprintf("stopped at %s; run the same command again to continue", percent(r.part))
 	case errors.Is(err, os.ErrNotExist):
@@ -314,7 +314,7 @@ func (u *uploads) tellFailure(ctx context.Context, file string, r *row, v client
 		}
 		_ = printJSON(u.env.Stdout, failure{file, v.ID, status, fault{code, text}}) // a closed pipe is no failure of the upload
 	}
-	r.say("%s", text)
+	r.printLine("%s", text)
 }
 
 // address returns the best URL to watch a video.

@@ -34,7 +34,7 @@ Examples:
 }
 
 // Run lists videos.
-func (c *List) Run(ctx context.Context, w *Environment) error {
+func (c *List) Run(ctx context.Context, env *Environment) error {
 	if c.Limit < 0 {
 		return &UsageError{Text: "--limit must not be negative"}
 	}
@@ -49,19 +49,19 @@ func (c *List) Run(ctx context.Context, w *Environment) error {
 	if c.Limit > 0 {
 		filter.PageSize = min(c.Limit, 100)
 	}
-	api, err := c.client(w, short)
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	rows, n := [][]string{{"ID", "STATUS", "CREATED", "LENGTH", "PUBLIC", "TITLE"}}, 0
 	for v, err := range api.Videos(ctx, filter) {
 		if err != nil {
-			return c.fail(w, err)
+			return c.fail(env, err)
 		}
 		if c.JSON {
-			err = printJSON(w.Stdout, v)
+			err = printJSON(env.Stdout, v)
 		} else {
-			rows = append(rows, []string{clean(v.ID), state(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), yes(v.Public), clean(title(v))})
+			rows = append(rows, []string{forTerminal(v.ID), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), yesNo(v.Public), forTerminal(title(v))})
 		}
 		if n++; n == c.Limit || err != nil {
 			break
@@ -70,15 +70,15 @@ func (c *List) Run(ctx context.Context, w *Environment) error {
 	if c.JSON {
 		return nil
 	}
-	return printTable(w.Stdout, rows)
+	return printTable(env.Stdout, rows)
 }
 
-// state is the status of a video, with its progress while there is some.
-func state(v client.Video) string {
+// statusText is the status of a video, with its progress while there is some.
+func statusText(v client.Video) string {
 	if v.Status == client.Processing {
 		return string(v.Status) + " " + strings.ReplaceAll(percent(v.Progress), " ", "")
 	}
-	return clean(string(v.Status))
+	return forTerminal(string(v.Status))
 }
 
 func title(v client.Video) string {
@@ -88,7 +88,7 @@ func title(v client.Video) string {
 	return v.Filename
 }
 
-func yes(b bool) string {
+func yesNo(b bool) string {
 	if b {
 		return "yes"
 	}
@@ -114,53 +114,53 @@ Examples:
 }
 
 // Run shows a video.
-func (c *Get) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *Get) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	v, err := api.Video(ctx, c.ID, c.Life)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	if c.JSON {
-		return printJSON(w.Stdout, v)
+		return printJSON(env.Stdout, v)
 	}
-	return printTable(w.Stdout, describe(v))
+	return printTable(env.Stdout, describe(v))
 }
 
 // describe says what a person wants to know of a video.
 func describe(v client.Video) [][]string {
 	rows := [][]string{
-		{"id", clean(v.ID)}, {"title", clean(title(v))}, {"file", clean(v.Filename)}, {"status", state(v)}, {"public", yes(v.Public)},
+		{"id", forTerminal(v.ID)}, {"title", forTerminal(title(v))}, {"file", forTerminal(v.Filename)}, {"status", statusText(v)}, {"public", yesNo(v.Public)},
 		{"created", v.CreatedAt.Local().Format(time.RFC1123)}, {"length", seconds(v.DurationSeconds)},
 	}
 	if v.Failure != nil {
-		rows = append(rows, []string{"failure", clean(v.Failure.Message)})
+		rows = append(rows, []string{"failure", forTerminal(v.Failure.Message)})
 	}
 	for _, warning := range v.Warnings {
-		rows = append(rows, []string{"warning", clean(warning.Message)})
+		rows = append(rows, []string{"warning", forTerminal(warning.Message)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
-		rows = append(rows, []string{"metadata", clean(fmt.Sprintf("%s=%v", key, v.Metadata[key]))})
+		rows = append(rows, []string{"metadata", forTerminal(fmt.Sprintf("%s=%v", key, v.Metadata[key]))})
 	}
 	for _, u := range [][]string{{"watch", v.WatchURL}, {"embed", v.EmbedURL}, {"HLS", v.HLSURL}, {"DASH", v.DASHURL}, {"poster", v.PosterURL}} {
 		if u[1] != "" {
-			rows = append(rows, []string{u[0], clean(u[1])})
+			rows = append(rows, []string{u[0], forTerminal(u[1])})
 		}
 	}
 	for _, c := range v.Captions {
-		rows = append(rows, []string{"captions", clean(c.Language + "  " + c.Label + "  " + c.URL)})
+		rows = append(rows, []string{"captions", forTerminal(c.Language + "  " + c.Label + "  " + c.URL)})
 	}
 	for _, name := range v.Names() {
 		r := v.Resolutions[name]
 		text := string(r.Status)
 		if r.Status == client.Ready {
-			text = fmt.Sprintf("%dx%d, %s  %s", r.Width, r.Height, size(r.SizeBytes), r.VideoURL)
+			text = fmt.Sprintf("%dx%d, %s  %s", r.Width, r.Height, formatBytes(r.SizeBytes), r.VideoURL)
 		} else if r.Failure != nil {
 			text += ": " + r.Failure.Message
 		}
-		rows = append(rows, []string{clean(name), clean(text)})
+		rows = append(rows, []string{forTerminal(name), forTerminal(text)})
 	}
 	return rows
 }
@@ -186,23 +186,23 @@ Exit codes: 0 all are ready, 1 none is, 3 some are.
 }
 
 // Run follows videos.
-func (c *Watch) Run(ctx context.Context, w *Environment) error {
+func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	api, err := c.client(w, long)
+	api, err := c.client(env, long)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	if first, err := c.client(w, short); err != nil {
-		return c.fail(w, err)
+	if first, err := c.client(env, short); err != nil {
+		return c.fail(env, err)
 	} else if _, err := first.State(ctx, c.IDs[0]); err != nil && client.Code(err) != client.CodeVideoNotFound {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	b := newBoard(w)
+	b := newBoard(env)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	failures := 0
-	for _, id := range uniq(c.IDs) {
+	for _, id := range withoutDuplicates(c.IDs) {
 		r := b.add(id)
 		all.Go(func() {
 			v, err := api.Wait(ctx, id, func(v client.Video) {
@@ -210,27 +210,27 @@ func (c *Watch) Run(ctx context.Context, w *Environment) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if c.JSON {
-					_ = printJSON(w.Stdout, v) // a closed pipe ends the program anyway
+					_ = printJSON(env.Stdout, v) // a closed pipe ends the program anyway
 				}
 			})
-			r.end()
+			r.finish()
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err != nil && ctx.Err() != nil:
 				failures++
-				r.say("stopped watching; the encoding goes on")
+				r.printLine("stopped watching; the encoding goes on")
 			case err != nil:
 				failures++
-				r.say("%s", c.explain(err))
+				r.printLine("%s", c.explain(err))
 			case !c.JSON:
-				fmt.Fprintf(w.Stdout, "%s  %s  %s\n", clean(v.ID), v.Status, clean(title(v)))
+				fmt.Fprintf(env.Stdout, "%s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(title(v)))
 			}
 		})
 	}
 	all.Wait()
 	b.close()
-	return outcome(failures, len(uniq(c.IDs)))
+	return outcome(failures, len(withoutDuplicates(c.IDs)))
 }
 
 // Remove is spool rm.
@@ -254,23 +254,23 @@ Exit codes: 0 all are deleted, 1 none is, 3 some are.
 }
 
 // Run deletes videos.
-func (c *Remove) Run(ctx context.Context, w *Environment) error {
-	ids := uniq(c.IDs)
-	api, err := c.client(w, short)
+func (c *Remove) Run(ctx context.Context, env *Environment) error {
+	ids := withoutDuplicates(c.IDs)
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	if w.Interactive && !c.Yes {
+	if env.Interactive && !c.Yes {
 		question := fmt.Sprintf("Delete %d videos for ever?", len(ids))
 		if len(ids) == 1 {
 			v, err := api.State(ctx, ids[0])
 			if err != nil {
-				return c.fail(w, err)
+				return c.fail(env, err)
 			}
-			question = fmt.Sprintf("Delete %q for ever?", clean(title(v)))
+			question = fmt.Sprintf("Delete %q for ever?", forTerminal(title(v)))
 		}
-		if !w.ask(question) {
-			fmt.Fprintln(w.Stderr, "Nothing was deleted.")
+		if !env.confirm(question) {
+			fmt.Fprintln(env.Stderr, "Nothing was deleted.")
 			return &Ended{Code: failed}
 		}
 	}
@@ -280,7 +280,7 @@ func (c *Remove) Run(ctx context.Context, w *Environment) error {
 		if err != nil {
 			failures++
 		}
-		c.tell(w, id, err)
+		c.printOutcome(env, id, err)
 		if _, answered := errors.AsType[*client.Error](err); err != nil && !answered {
 			return outcome(failures+len(ids)-slices.Index(ids, id)-1, len(ids)) // no server, no sense in going on
 		}
@@ -288,8 +288,8 @@ func (c *Remove) Run(ctx context.Context, w *Environment) error {
 	return outcome(failures, len(ids))
 }
 
-// tell prints what became of one video.
-func (c *Remove) tell(w *Environment, id string, err error) {
+// printOutcome prints what became of one video.
+func (c *Remove) printOutcome(env *Environment, id string, err error) {
 	type line struct {
 		ID      string `json:"id"`
 		Deleted bool   `json:"deleted"`
@@ -298,12 +298,12 @@ func (c *Remove) tell(w *Environment, id string, err error) {
 	out := line{ID: id, Deleted: err == nil}
 	if err != nil {
 		out.Error = &fault{client.Code(err), c.explain(err)}
-		fmt.Fprintf(w.Stderr, "spool: %s: %s\n", clean(id), out.Error.Message)
+		fmt.Fprintf(env.Stderr, "spool: %s: %s\n", forTerminal(id), out.Error.Message)
 	}
 	switch {
 	case c.JSON:
-		_ = printJSON(w.Stdout, out) // a closed pipe does not bring it back
+		_ = printJSON(env.Stdout, out) // a closed pipe does not bring it back
 	case err == nil:
-		fmt.Fprintf(w.Stdout, "%s  deleted\n", clean(id))
+		fmt.Fprintf(env.Stdout, "%s  deleted\n", forTerminal(id))
 	}
 }

@@ -33,39 +33,39 @@ func (Webhooks) Help() string {
 }
 
 // print prints a webhook.
-func (c *Connection) print(w *Environment, h client.Webhook) error {
+func (c *Connection) print(env *Environment, h client.Webhook) error {
 	if c.JSON {
-		return printJSON(w.Stdout, h)
+		return printJSON(env.Stdout, h)
 	}
 	rows := [][]string{
-		{"id", clean(h.ID)}, {"url", target(h)}, {"events", eventNames(h)}, {"description", clean(h.Description)},
+		{"id", forTerminal(h.ID)}, {"url", target(h)}, {"events", eventNames(h)}, {"description", forTerminal(h.Description)},
 		{"enabled", enabled(h)}, {"created", h.CreatedAt.Local().Format("2006-01-02 15:04")},
 	}
 	if h.Secret != "" {
-		rows = append(rows, []string{"secret", clean(h.Secret)})
+		rows = append(rows, []string{"secret", forTerminal(h.Secret)})
 	}
-	return printTable(w.Stdout, rows)
+	return printTable(env.Stdout, rows)
 }
 
 func target(h client.Webhook) string {
 	if h.Pull {
 		return "(fetched)"
 	}
-	return clean(h.URL)
+	return forTerminal(h.URL)
 }
 
 func eventNames(h client.Webhook) string {
 	if len(h.Events) == 0 {
 		return "all"
 	}
-	return clean(strings.Join(h.Events, ","))
+	return forTerminal(strings.Join(h.Events, ","))
 }
 
 func enabled(h client.Webhook) string {
 	if !h.Enabled && h.DisabledReason != "" {
-		return "no: " + clean(h.DisabledReason)
+		return "no: " + forTerminal(h.DisabledReason)
 	}
-	return yes(h.Enabled)
+	return yesNo(h.Enabled)
 }
 
 // WebhookList is spool webhooks list.
@@ -80,29 +80,29 @@ func (WebhookList) Help() string {
 }
 
 // Run lists webhooks.
-func (c *WebhookList) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookList) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	all, err := api.Webhooks(ctx)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	rows := [][]string{{"ID", "ENABLED", "EVENTS", "URL", "DESCRIPTION"}}
 	for _, h := range all {
 		if c.JSON {
-			if err := printJSON(w.Stdout, h); err != nil {
+			if err := printJSON(env.Stdout, h); err != nil {
 				return err
 			}
 			continue
 		}
-		rows = append(rows, []string{clean(h.ID), yes(h.Enabled), eventNames(h), target(h), clean(h.Description)})
+		rows = append(rows, []string{forTerminal(h.ID), yesNo(h.Enabled), eventNames(h), target(h), forTerminal(h.Description)})
 	}
 	if c.JSON {
 		return nil
 	}
-	return printTable(w.Stdout, rows)
+	return printTable(env.Stdout, rows)
 }
 
 // WebhookAdd is spool webhooks add.
@@ -122,16 +122,16 @@ func (WebhookAdd) Help() string {
 }
 
 // Run registers a webhook.
-func (c *WebhookAdd) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookAdd) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	h, err := api.CreateWebhook(ctx, client.NewWebhook{URL: c.URL, Events: c.Events, Description: c.Description})
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	return c.print(w, h)
+	return c.print(env, h)
 }
 
 // WebhookGet is spool webhooks get.
@@ -149,16 +149,16 @@ func (WebhookGet) Help() string {
 }
 
 // Run shows a webhook.
-func (c *WebhookGet) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookGet) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	h, err := api.Webhook(ctx, c.ID)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	return c.print(w, h)
+	return c.print(env, h)
 }
 
 // WebhookSet is spool webhooks set.
@@ -181,19 +181,19 @@ func (WebhookSet) Help() string {
 }
 
 // Run changes a webhook.
-func (c *WebhookSet) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookSet) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	if c.Events != nil && len(*c.Events) == 1 && (*c.Events)[0] == "all" {
 		c.Events = &[]string{}
 	}
 	h, err := api.UpdateWebhook(ctx, c.ID, client.WebhookChanges{URL: c.URL, Events: c.Events, Description: c.Description, Enabled: c.Enabled})
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
-	return c.print(w, h)
+	return c.print(env, h)
 }
 
 // WebhookRemove is spool webhooks rm.
@@ -212,27 +212,27 @@ func (WebhookRemove) Help() string {
 }
 
 // Run deletes webhooks.
-func (c *WebhookRemove) Run(ctx context.Context, w *Environment) error {
-	if w.Interactive && !c.Yes && !w.ask(fmt.Sprintf("Delete %d webhooks with their logs?", len(c.IDs))) {
-		fmt.Fprintln(w.Stderr, "Nothing was deleted.")
+func (c *WebhookRemove) Run(ctx context.Context, env *Environment) error {
+	if env.Interactive && !c.Yes && !env.confirm(fmt.Sprintf("Delete %d webhooks with their logs?", len(c.IDs))) {
+		fmt.Fprintln(env.Stderr, "Nothing was deleted.")
 		return &Ended{Code: failed}
 	}
-	return c.each(w, uniq(c.IDs), func(api *client.Client, id string) error { return api.DeleteWebhook(ctx, id) })
+	return c.forEach(env, withoutDuplicates(c.IDs), func(api *client.Client, id string) error { return api.DeleteWebhook(ctx, id) })
 }
 
-// each does something with several webhooks or deliveries, and says which failed.
-func (c *Connection) each(w *Environment, ids []string, do func(*client.Client, string) error) error {
-	api, err := c.client(w, short)
+// forEach does something with several webhooks or deliveries, and says which failed.
+func (c *Connection) forEach(env *Environment, ids []string, do func(*client.Client, string) error) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	failures := 0
 	for _, id := range ids {
 		if err := do(api, id); err != nil {
 			failures++
-			fmt.Fprintf(w.Stderr, "spool: %s: %s\n", clean(id), c.explain(err))
+			fmt.Fprintf(env.Stderr, "spool: %s: %s\n", forTerminal(id), c.explain(err))
 		} else if c.JSON {
-			if err := printJSON(w.Stdout, map[string]any{"id": id, "done": true}); err != nil {
+			if err := printJSON(env.Stdout, map[string]any{"id": id, "done": true}); err != nil {
 				return err
 			}
 		}
@@ -255,19 +255,19 @@ func (WebhookRotateSecret) Help() string {
 }
 
 // Run rotates the secret.
-func (c *WebhookRotateSecret) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookRotateSecret) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	secret, err := api.RotateWebhookSecret(ctx, c.ID)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	if c.JSON {
-		return printJSON(w.Stdout, map[string]string{"secret": secret})
+		return printJSON(env.Stdout, map[string]string{"secret": secret})
 	}
-	_, err = fmt.Fprintln(w.Stdout, clean(secret))
+	_, err = fmt.Fprintln(env.Stdout, forTerminal(secret))
 	return err
 }
 
@@ -286,8 +286,8 @@ func (WebhookTest) Help() string {
 }
 
 // Run sends a test event.
-func (c *WebhookTest) Run(ctx context.Context, w *Environment) error {
-	return c.each(w, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
+func (c *WebhookTest) Run(ctx context.Context, env *Environment) error {
+	return c.forEach(env, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
 }
 
 // WebhookDeliveries is spool webhooks deliveries.
@@ -307,18 +307,18 @@ func (WebhookDeliveries) Help() string {
 }
 
 // Run shows the log.
-func (c *WebhookDeliveries) Run(ctx context.Context, w *Environment) error {
-	api, err := c.client(w, short)
+func (c *WebhookDeliveries) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
 	if err != nil {
-		return c.fail(w, err)
+		return c.fail(env, err)
 	}
 	rows, n := [][]string{{"ID", "EVENT", "VIDEO", "STATE", "TRIES", "LAST TRY", "NEXT TRY"}}, 0
 	for d, err := range api.Deliveries(ctx, c.ID, c.Status) {
 		if err != nil {
-			return c.fail(w, err)
+			return c.fail(env, err)
 		}
 		if c.JSON {
-			err = printJSON(w.Stdout, d)
+			err = printJSON(env.Stdout, d)
 		} else {
 			rows = append(rows, deliveryRow(d))
 		}
@@ -329,7 +329,7 @@ func (c *WebhookDeliveries) Run(ctx context.Context, w *Environment) error {
 	if c.JSON {
 		return nil
 	}
-	return printTable(w.Stdout, rows)
+	return printTable(env.Stdout, rows)
 }
 
 func deliveryRow(d client.Delivery) []string {
@@ -338,7 +338,7 @@ func deliveryRow(d client.Delivery) []string {
 		a := d.Attempts[n-1]
 		last = a.At.Local().Format("2006-01-02 15:04:05")
 		if a.Error != "" {
-			last += " " + clean(a.Error)
+			last += " " + forTerminal(a.Error)
 		} else {
 			last += " " + strconv.Itoa(a.Status)
 		}
@@ -346,7 +346,7 @@ func deliveryRow(d client.Delivery) []string {
 	if d.NextAttemptAt != nil {
 		next = d.NextAttemptAt.Local().Format("2006-01-02 15:04:05")
 	}
-	return []string{clean(d.ID), clean(d.Type), clean(d.VideoID), clean(d.State), strconv.Itoa(len(d.Attempts)), last, next}
+	return []string{forTerminal(d.ID), forTerminal(d.Type), forTerminal(d.VideoID), forTerminal(d.State), strconv.Itoa(len(d.Attempts)), last, next}
 }
 
 // WebhookReplay is spool webhooks replay.
@@ -364,6 +364,6 @@ func (WebhookReplay) Help() string {
 }
 
 // Run sends events once more.
-func (c *WebhookReplay) Run(ctx context.Context, w *Environment) error {
-	return c.each(w, uniq(c.IDs), func(api *client.Client, id string) error { return api.ReplayDelivery(ctx, id) })
+func (c *WebhookReplay) Run(ctx context.Context, env *Environment) error {
+	return c.forEach(env, withoutDuplicates(c.IDs), func(api *client.Client, id string) error { return api.ReplayDelivery(ctx, id) })
 }

@@ -88,12 +88,12 @@ func (p *Plan) decideColours(add func(what, why string)) {
 
 func (p *Plan) decideRate(add func(what, why string)) {
 	if p.LimitRate > 0 {
-		add(fmt.Sprintf("Of %s frames per second, at most %d are kept.", short(p.Input.FrameRate), p.LimitRate),
+		add(fmt.Sprintf("Of %s frames per second, at most %d are kept.", formatNumber(p.Input.FrameRate), p.LimitRate),
 			"Few screens show more, and every frame costs bits. Kept frames keep their timestamps.")
 		return
 	}
 	add("Every frame is kept, with its own timestamp.",
-		fmt.Sprintf("The file has %s frames per second on average; a variable frame rate stays variable.", short(p.Input.FrameRate)))
+		fmt.Sprintf("The file has %s frames per second on average; a variable frame rate stays variable.", formatNumber(p.Input.FrameRate)))
 }
 
 func (p *Plan) decideSizes(add func(what, why string)) {
@@ -101,9 +101,9 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 		if len(r.Names) == 0 {
 			continue // a later pass made it again
 		}
-		what := fmt.Sprintf("%s is encoded at %d × %d.", join(r.Names), r.Width, r.Height)
+		what := fmt.Sprintf("%s is encoded at %d × %d.", joinNames(r.Names), r.Width, r.Height)
 		if len(r.Names) > 1 {
-			what = fmt.Sprintf("%s share one encode of %d × %d.", join(r.Names), r.Width, r.Height)
+			what = fmt.Sprintf("%s share one encode of %d × %d.", joinNames(r.Names), r.Width, r.Height)
 		}
 		add(what, p.sizeReason(r))
 	}
@@ -119,7 +119,7 @@ func (p *Plan) sizeReason(r Rendition) string {
 	case r.MaxResolution != "" && r.MaxResolution.ShortSide() < wanted:
 		return fmt.Sprintf("This server is configured to make nothing larger than %s; the source is %d × %d.", r.MaxResolution, p.Input.Width, p.Input.Height)
 	case r.MaxUpscale > 1 && side < wanted:
-		return fmt.Sprintf("Upscaling was requested; this server is configured to enlarge a video to at most %s times its size, and the source is %d × %d.", short(r.MaxUpscale), p.Input.Width, p.Input.Height)
+		return fmt.Sprintf("Upscaling was requested; this server is configured to enlarge a video to at most %s times its size, and the source is %d × %d.", formatNumber(r.MaxUpscale), p.Input.Width, p.Input.Height)
 	case r.MaxUpscale == 1 && side < wanted:
 		return fmt.Sprintf("Upscaling was requested, but this server is configured not to enlarge videos; the source is %d × %d.", p.Input.Width, p.Input.Height)
 	case side > source+1:
@@ -131,7 +131,7 @@ func (p *Plan) sizeReason(r Rendition) string {
 	}
 }
 
-func join(names []Name) string {
+func joinNames(names []Name) string {
 	words := make([]string, len(names))
 	for i, n := range names {
 		words[i] = string(n)
@@ -151,7 +151,7 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	}
 	for _, r := range p.Renditions {
 		if len(r.Names) > 0 && r.Codec != "" && r.Codec != cmp.Or(p.Codec, H264) {
-			add(fmt.Sprintf("%s, made earlier, stays %s.", join(r.Names), r.Codec.Title()), "This server was configured for that at the time.")
+			add(fmt.Sprintf("%s, made earlier, stays %s.", joinNames(r.Names), r.Codec.Title()), "This server was configured for that at the time.")
 		}
 	}
 	if len(p.Chunks) == 1 {
@@ -161,7 +161,7 @@ func (p *Plan) decideEncoding(add func(what, why string)) {
 	const shown = 5
 	var starts []string
 	for _, c := range p.Chunks[:min(shown, len(p.Chunks))] {
-		starts = append(starts, short(p.Input.TimeBase.Seconds(c.Start-p.FirstPTS)))
+		starts = append(starts, formatNumber(p.Input.TimeBase.Seconds(c.Start-p.FirstPTS)))
 	}
 	if len(p.Chunks) > shown {
 		starts = append(starts, "and so on")
@@ -208,11 +208,11 @@ func (p *Plan) decideThumbnails(add func(what, why string)) {
 			why = "The video is shorter; its last frame is used."
 		}
 		add(fmt.Sprintf("Thumbnail %d, requested at second %s, is the frame at second %s.",
-			i, short(t.Seconds), short(p.Input.TimeBase.Seconds(t.PTS-p.FirstPTS))), why)
+			i, formatNumber(t.Seconds), formatNumber(p.Input.TimeBase.Seconds(t.PTS-p.FirstPTS))), why)
 	}
 }
 
-// short writes a number with at most three decimals.
-func short(x float64) string {
+// formatNumber writes a number with at most three decimals.
+func formatNumber(x float64) string {
 	return strconv.FormatFloat(math.Round(x*1000)/1000, 'f', -1, 64)
 }

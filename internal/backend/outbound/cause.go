@@ -77,7 +77,7 @@ func causeByType(err error) Cause {
 	if badCertificate(err) {
 		return BadCertificate
 	}
-	if noTLS(err) {
+	if isNoTLS(err) {
 		return NoTLS
 	}
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
@@ -94,7 +94,7 @@ func badCertificate(err error) bool {
 	return verify || invalid || host || unknown
 }
 
-func noTLS(err error) bool {
+func isNoTLS(err error) bool {
 	_, header := errors.AsType[tls.RecordHeaderError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
 	return header || alert

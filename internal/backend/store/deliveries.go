@@ -121,7 +121,7 @@ func (t *Tx) hasOpen(ctx context.Context, h Webhook, n int) (bool, error) {
 	found, err := collect(ctx, t.queries, "find open deliveries", func(row *sql.Rows) (id string, err error) {
 		err = row.Scan(&id)
 		return id, err
-	}, `SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3`, h.ID, h.open(), n)
+	}, `SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3`, h.ID, h.unfinishedState(), n)
 	return len(found) == n, err
 }
 
@@ -133,7 +133,7 @@ func (w Webhooks) Replay(ctx context.Context, h Webhook, id string, now time.Tim
 		}
 		n, err := tx.affected(ctx, "replay delivery", `
 			UPDATE webhook_delivery SET state = $1, tries = 0, next_at = $2, lease = NULL WHERE id = $3 AND webhook_id = $4`,
-			h.open(), millis(now), id, h.ID)
+			h.unfinishedState(), millis(now), id, h.ID)
 		if err == nil && n == 0 {
 			return DeliveryNotFound()
 		}
@@ -151,16 +151,16 @@ type Lane struct {
 
 // NextDelivery returns when the next pending delivery is due; zero if there is none.
 func (w Webhooks) NextDelivery(ctx context.Context) (time.Time, error) {
-	return w.first(ctx, `SELECT next_at FROM webhook_delivery WHERE state = 'pending' AND next_at >= 0 ORDER BY next_at LIMIT 1`)
+	return w.earliestTime(ctx, `SELECT next_at FROM webhook_delivery WHERE state = 'pending' AND next_at >= 0 ORDER BY next_at LIMIT 1`)
 }
 
 // OldestPending returns when the oldest pending delivery was recorded; zero if there is
 // none.
 func (w Webhooks) OldestPending(ctx context.Context) (time.Time, error) {
-	return w.first(ctx, `SELECT created_at FROM webhook_delivery WHERE state = 'pending' AND created_at >= 0 ORDER BY created_at LIMIT 1`)
+	return w.earliestTime(ctx, `SELECT created_at FROM webhook_delivery WHERE state = 'pending' AND created_at >= 0 ORDER BY created_at LIMIT 1`)
 }
 
-func (w Webhooks) first(ctx context.Context, query string) (time.Time, error) {
+func (w Webhooks) earliestTime(ctx context.Context, query string) (time.Time, error) {
 	found, err := collect(ctx, w.s.queries, "find a delivery", func(row *sql.Rows) (at sql.NullInt64, err error) {
 		err = row.Scan(&at)
 		return at, err
@@ -175,10 +175,10 @@ func (w Webhooks) first(ctx context.Context, query string) (time.Time, error) {
 // ids from after on. It jumps from webhook to webhook, so that one with a million of
 // deliveries costs no more than another.
 func (w Webhooks) Lanes(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
-	return w.s.queries.lanes(ctx, after, now, limit)
+	return w.s.queries.dueWebhooks(ctx, after, now, limit)
 }
 
-func (q queries) lanes(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
+func (q queries) dueWebhooks(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
 	return collect(ctx, q, "find due deliveries", func(row *sql.Rows) (l Lane, err error) {
 		var tenant, head sql.NullString
 		var tries sql.NullInt64
@@ -219,7 +219,7 @@ type condition struct {
 }
 
 func claimDue(ids []string) condition {
-	in, arg := anyOf(4, ids)
+	in, arg := idSubquery(4, ids)
 	return condition{`state = 'pending' AND next_at <= $3 AND id IN ` + in, []any{arg}}
 }
 

@@ -188,7 +188,7 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	for _, h := range hooks {
 		n := len(args)
 		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8))
-		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.open(), millis(e.CreatedAt))
+		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), millis(e.CreatedAt))
 	}
 	_, err = t.affected(ctx, "record deliveries", `
 		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at)
@@ -199,7 +199,7 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 // Events returns those of the events that exist. One that cannot be read says so itself: it must not
 // keep the others from their receivers.
 func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	all := make(map[string]Event, len(ids))
 	_, err := collect(ctx, w.s.queries, "read events", func(row *sql.Rows) (none struct{}, err error) {
 		var e Event

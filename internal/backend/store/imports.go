@@ -210,7 +210,7 @@ func (i ImportsTx) Restart(ctx context.Context, id video.ID, now time.Time) (boo
 		UPDATE video SET status = 'pending_upload', failure_code = NULL, failure_message = NULL, upload_expires_at = $1, import_progress = 0
 		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL
 		   AND EXISTS (SELECT 1 FROM video_import WHERE video_id = $2 AND next_at IS NULL)
-		   AND status IN `+oneOf(video.Before(video.PendingUpload)),
+		   AND status IN `+statusList(video.Before(video.PendingUpload)),
 		millis(ImportForever), id)
 	if err != nil || n == 0 {
 		return false, err
@@ -220,7 +220,7 @@ func (i ImportsTx) Restart(ctx context.Context, id video.ID, now time.Time) (boo
 	}
 	_, err = i.tx.affected(ctx, "restart import", `
 		UPDATE resolution SET status = 'pending_upload', failure_code = NULL, failure_message = NULL
-		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.PendingUpload)), id)
+		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.PendingUpload)), id)
 	return true, err
 }
 

@@ -63,7 +63,7 @@ func (a APIKeys) ByHash(ctx context.Context, hash string) (Key, error) {
 
 // ByID returns those of the keys that exist, in no order.
 func (a APIKeys) ByID(ctx context.Context, ids []string) ([]Key, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	return a.find(ctx, selectKey+`WHERE id IN `+in, arg)
 }
 

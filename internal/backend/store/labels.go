@@ -112,7 +112,7 @@ func (t *Tx) backfill(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	for ok, ids := range done {
-		in, arg := anyOf(2, ids)
+		in, arg := idSubquery(2, ids)
 		if _, err := t.affected(ctx, "index metadata", `UPDATE video SET labelled = $1 WHERE id IN `+in, ok, arg); err != nil {
 			return 0, err
 		}

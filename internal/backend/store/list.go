@@ -60,7 +60,7 @@ func BeingProcessed(videos []video.Video) []video.ID {
 
 // byID is VideosByID without the totals.
 func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)
 	if err != nil {
 		return nil, err
@@ -149,12 +149,12 @@ func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.
 	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
-// anyOf writes a list of ids as a subquery with one argument, $n: there may be
+// idSubquery writes a list of ids as a subquery with one argument, $n: there may be
 // thousands of ids, and a statement is planned anew for each number of arguments.
 // The ids are the keys of a JSON object, because json_each of an array differs
 // between the databases. A single id, the most frequent case, is passed directly,
 // which takes half the time.
-func anyOf[ID ~string](n int, ids []ID) (in, arg string) {
+func idSubquery[ID ~string](n int, ids []ID) (in, arg string) {
 	mark := "$" + strconv.Itoa(n)
 	if len(ids) == 1 {
 		return "(" + mark + ")", string(ids[0])

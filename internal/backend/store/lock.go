@@ -31,17 +31,17 @@ func (t *Tx) lock(ctx context.Context, id video.ID) (int64, error) {
 		return t.affected(ctx, "lock video", `UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
 	}
 	const find = `SELECT count(*) FROM (SELECT 1 FROM video WHERE id = $1 AND deleted_at IS NULL`
-	n, err := t.count(ctx, find+` FOR NO KEY UPDATE SKIP LOCKED) AS v`, id)
+	n, err := t.countLocked(ctx, find+` FOR NO KEY UPDATE SKIP LOCKED) AS v`, id)
 	if err != nil || n > 0 {
 		return n, err
 	}
-	if n, err = t.count(ctx, find+`) AS v`, id); err == nil && n > 0 {
+	if n, err = t.countLocked(ctx, find+`) AS v`, id); err == nil && n > 0 {
 		err = errLocked
 	}
 	return 0, err
 }
 
-func (t *Tx) count(ctx context.Context, query string, id video.ID) (n int64, err error) {
+func (t *Tx) countLocked(ctx context.Context, query string, id video.ID) (n int64, err error) {
 	err = t.db.QueryRowContext(ctx, query, id).Scan(&n)
 	return n, wrap("lock video", err)
 }

@@ -43,9 +43,9 @@ func (p *prepared) statement(ctx context.Context, query string) *sql.Stmt {
 	return s
 }
 
-// known returns the statement of a query that ran before. It prepares none: whoever has a transaction
-// must not wait for another connection of the pool. learn does that, before the transaction.
-func (p *prepared) known(query string) *sql.Stmt {
+// lookup returns the statement of a query that ran before. It prepares none: whoever has a transaction
+// must not wait for another connection of the pool. prepareMissed does that, before the transaction.
+func (p *prepared) lookup(query string) *sql.Stmt {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.statements[query]
@@ -89,8 +89,8 @@ type preparedTx struct {
 	missed []string  // queries that were not prepared
 }
 
-// learn prepares what ran without being prepared, for the next time.
-func (t *preparedTx) learn(ctx context.Context) {
+// prepareMissed prepares what ran without being prepared, for the next time.
+func (t *preparedTx) prepareMissed(ctx context.Context) {
 	for _, query := range t.missed {
 		t.pool.statement(ctx, query)
 	}
@@ -101,7 +101,7 @@ func (t *preparedTx) statement(ctx context.Context, query string) *sql.Stmt {
 	if t.pool == nil {
 		return nil
 	}
-	s := t.pool.known(query)
+	s := t.pool.lookup(query)
 	if s == nil {
 		t.missed = append(t.missed, query)
 		return nil

@@ -75,7 +75,7 @@ func (v *ReadView) Close() {
 
 // Applied returns the names of the migrations that the schema has.
 func (v *ReadView) Applied(ctx context.Context) ([]string, error) {
-	return v.names(ctx, `SELECT name FROM migration WHERE set_name = 'store' ORDER BY name`)
+	return v.queryNames(ctx, `SELECT name FROM migration WHERE set_name = 'store' ORDER BY name`)
 }
 
 // QueryContext is for the queue, which has its own statements.
@@ -105,8 +105,8 @@ func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]vid
 
 // InWork returns which of some videos have steps: work on them is not finished.
 func (v *ReadView) InWork(ctx context.Context, ids []video.ID) (map[video.ID]bool, error) {
-	in, arg := anyOf(1, ids)
-	found, err := v.ids(ctx, `SELECT DISTINCT video_id FROM step WHERE video_id IN `+in, arg)
+	in, arg := idSubquery(1, ids)
+	found, err := v.queryIDs(ctx, `SELECT DISTINCT video_id FROM step WHERE video_id IN `+in, arg)
 	all := make(map[video.ID]bool, len(found))
 	for _, id := range found {
 		all[id] = true

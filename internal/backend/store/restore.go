@@ -59,7 +59,7 @@ func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error
 			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, id); err != nil {
 			return err
 		}
-		ids, err := tx.names(ctx, `SELECT id FROM identity`)
+		ids, err := tx.queryNames(ctx, `SELECT id FROM identity`)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err e
 	}
 	var ids []string
 	if slices.Contains(tables, "identity") {
-		if ids, err = s.names(ctx, `SELECT id FROM identity`); err != nil {
+		if ids, err = s.queryNames(ctx, `SELECT id FROM identity`); err != nil {
 			return found, err
 		}
 	}

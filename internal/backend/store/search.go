@@ -92,7 +92,7 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 	if len(ids) == 0 {
 		return nil, next, nil
 	}
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	videos, err := q.videos(ctx, `
 		SELECT `+listColumns+` FROM video
 		 WHERE deleted_at IS NULL AND id IN `+in+`
@@ -169,8 +169,8 @@ type pause struct {
 
 func newPause(every time.Duration) *pause { return &pause{every, time.Now()} }
 
-// rest is called after each piece of work.
-func (p *pause) rest() {
+// sleepIfDue is called after each piece of work.
+func (p *pause) sleepIfDue() {
 	if time.Since(p.since) >= p.every {
 		time.Sleep(p.every)
 		p.since = time.Now()
@@ -186,7 +186,7 @@ func (q queries) searchUnindexed(ctx context.Context, tenant video.Tenant, f vid
 		if err != nil {
 			return matches{}, err
 		}
-		if s.over() {
+		if s.isOver() {
 			return matches{s.at, s.last}, nil
 		}
 		if n < scanBatch {
@@ -209,8 +209,8 @@ type scan struct {
 	bytes  int
 }
 
-// over reports whether the page can or may have no more.
-func (s *scan) over() bool {
+// isOver reports whether the page can or may have no more.
+func (s *scan) isOver() bool {
 	return len(s.at) > s.limit || s.videos >= maxScanned || s.bytes >= maxScannedBytes || time.Since(s.began) >= maxScanTime ||
 		s.until != (video.Cursor{}) && newestFirst(s.last, s.until) >= 0
 }
@@ -249,7 +249,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		return 0, wrap("search metadata", ctx.Err())
 	}
 	pause := newPause(time.Millisecond)
-	for more := true; more && (n == 0 || !s.over()); more, n = rows.Next(), n+1 {
+	for more := true; more && (n == 0 || !s.isOver()); more, n = rows.Next(), n+1 {
 		var at video.Cursor
 		var created int64
 		var status video.Status
@@ -259,7 +259,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		s.examine(at, status, metadata)
-		pause.rest()
+		pause.sleepIfDue()
 	}
 	return n, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
 }

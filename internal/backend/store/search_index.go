@@ -42,9 +42,9 @@ func (s source) id() string {
 	return "d.video_id"
 }
 
-// from adds to a statement from where its rows, called d, come. The limit is part of the
+// writeFrom adds to a statement from where its rows, called d, come. The limit is part of the
 // text: PostgreSQL plans differently for a few rows than for an unknown number.
-func (s source) from(to *statement, after video.Cursor, limit int) {
+func (s source) writeFrom(to *statement, after video.Cursor, limit int) {
 	if s.status != "" {
 		to.add(` FROM video AS d WHERE d.tenant = ? AND d.deleted_at IS NULL AND d.status = ?`, s.tenant, s.status)
 	} else {
@@ -120,7 +120,7 @@ func (q queries) sparsest(ctx context.Context, all []source, after video.Cursor)
 			s.add(` UNION ALL `)
 		}
 		s.add(`SELECT ` + strconv.Itoa(i) + `, count(*), COALESCE(max(sample.created_at), 0), COALESCE(min(sample.created_at), 0) FROM (SELECT d.created_at`)
-		source.from(&s, after, sampleSize)
+		source.writeFrom(&s, after, sampleSize)
 		s.add(`) AS sample`)
 	}
 	samples, err := collect(ctx, q, "search labels", func(row *sql.Rows) (s sample, err error) {
@@ -149,7 +149,7 @@ func (q queries) sparsest(ctx context.Context, all []source, after video.Cursor)
 // stopped; zero: there are no more entries.
 func (q queries) examine(ctx context.Context, driver source, others []source, after video.Cursor, n, limit int, found *[]video.Cursor) (video.Cursor, error) {
 	s := lookUp(driver, others)
-	driver.from(s, after, n)
+	driver.writeFrom(s, after, n)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
 		return after, wrap("search labels", err)
@@ -157,7 +157,7 @@ func (q queries) examine(ctx context.Context, driver source, others []source, af
 	defer rows.Close()
 	examined, pause := 0, newPause(5*time.Millisecond) // which few searches take
 	for ; rows.Next(); examined++ {
-		pause.rest()
+		pause.sleepIfDue()
 		var created int64
 		var in int
 		if err := rows.Scan(&created, &after.ID, &in); err != nil {

@@ -33,7 +33,7 @@ func (q queries) searchNames(ctx context.Context, tenant video.Tenant, f video.F
 	if len(ids) == 0 {
 		return nil, after, nil
 	}
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in, arg)
 	slices.SortFunc(videos, func(a, b video.Video) int {
 		order := newestFirst(video.Cursor{CreatedAt: a.CreatedAt, ID: a.ID}, video.Cursor{CreatedAt: b.CreatedAt, ID: b.ID})
@@ -58,7 +58,7 @@ func (q queries) scanNames(ctx context.Context, tenant video.Tenant, f video.Fil
 	defer rows.Close()
 	n, pause := 0, newPause(5*time.Millisecond)
 	for ; len(*found) < limit && rows.Next(); n++ {
-		pause.rest()
+		pause.sleepIfDue()
 		var created int64
 		var filename string
 		var title sql.NullString

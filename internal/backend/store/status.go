@@ -16,14 +16,14 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 		UPDATE video
 		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
 		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
-		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+oneOf(video.Before(video.Processing)),
+		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+statusList(video.Before(video.Processing)),
 		millis(at), s.Key, s.Size, s.ETag, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	_, err = t.affected(ctx, "accept upload", `
 		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
-		 WHERE video_id = $1 AND status IN `+oneOf(video.Before(video.Processing)), id)
+		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.Processing)), id)
 	t.Emit(video.EventUploadCompleted, id)
 	return true, err
 }
@@ -35,7 +35,7 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 	const refuse = `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2
 		 WHERE id = $3 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `
-	from := oneOf(video.Before(video.Fail))
+	from := statusList(video.Before(video.Fail))
 	n, err := t.change(ctx, "refuse upload", id, refuse+from+` AND (status <> 'fail' OR COALESCE(failure_code, '') <> $1)`, f.Code, f.Message, id)
 	if err != nil {
 		return false, err
@@ -68,7 +68,7 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure) error {
 	_, err := t.affected(ctx, "fail resolutions", `
 		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
-		 WHERE video_id = $3 AND status IN `+oneOf(video.Before(video.Fail)), f.Code, f.Message, id)
+		 WHERE video_id = $3 AND status IN `+statusList(video.Before(video.Fail)), f.Code, f.Message, id)
 	return err
 }
 
@@ -78,7 +78,7 @@ func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *vid
 	code, message := failureColumns(f)
 	n, err := t.change(ctx, "move video", id, `
 		UPDATE video SET status = $1, failure_code = $2, failure_message = $3
-		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+		 WHERE id = $4 AND status IN `+statusList(video.Before(to)), to, code, message, id)
 	if err := illegalStep(n, err, string(id), to); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video
 	code, message := failureColumns(f)
 	n, err := t.affected(ctx, "move resolution", `
 		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
-		 WHERE id = $4 AND status IN `+oneOf(video.Before(to)), to, code, message, id)
+		 WHERE id = $4 AND status IN `+statusList(video.Before(to)), to, code, message, id)
 	if err := illegalStep(n, err, string(id), to); err != nil || to != video.Ready {
 		return err
 	}
@@ -117,9 +117,9 @@ func failureColumns(f *video.Failure) (code, message any) {
 	return f.Code, f.Message
 }
 
-// oneOf writes a list of statuses, which are constants, as SQL. An empty list,
+// statusList writes a list of statuses, which are constants, as SQL. An empty list,
 // which not every database accepts, is written as one that nothing is equal to.
-func oneOf(all []video.Status) string {
+func statusList(all []video.Status) string {
 	if len(all) == 0 {
 		return "(NULL)"
 	}

@@ -77,7 +77,7 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 	if len(ids) == 0 {
 		return sums, nil
 	}
-	in, arg := anyOf(2, ids)
+	in, arg := idSubquery(2, ids)
 	rows, err := q.db.QueryContext(ctx, `
 		SELECT video_id, kind, which, sum(weight), sum(weight * progress)
 		  FROM (SELECT video_id, kind, CASE WHEN kind = $1 THEN number ELSE 0 END AS which, weight, progress

@@ -96,11 +96,11 @@ func (q queries) tables(ctx context.Context, postgres bool) ([]string, error) {
 	if postgres {
 		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`
 	}
-	return q.names(ctx, query)
+	return q.queryNames(ctx, query)
 }
 
-// names returns the only column of a query.
-func (q queries) names(ctx context.Context, query string, args ...any) ([]string, error) {
+// queryNames returns the only column of a query.
+func (q queries) queryNames(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, wrap("read the schema", err)

@@ -80,7 +80,7 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 	reading := s.prepared.reading(tx)
 	v, err := queries{reading}.video(ctx, id, columns)
 	_ = tx.Rollback() // there is nothing to commit
-	reading.learn(ctx)
+	reading.prepareMissed(ctx)
 	return v, err
 }
 
@@ -175,7 +175,7 @@ func failure(code, message sql.NullString) *video.Failure {
 
 // resolutions returns the resolutions of some videos, in the order requested.
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
 		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, variants
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
@@ -329,7 +329,7 @@ func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error 
 // before the given time, the oldest first. It leaves out videos that are being
 // deleted.
 func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit int) ([]video.ID, error) {
-	return s.ids(ctx, `
+	return s.queryIDs(ctx, `
 		SELECT id FROM video
 		 WHERE status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $1
 		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
@@ -376,7 +376,7 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 // ProcessingVideos lists the videos in processing whose ids follow after, in the
 // order of their ids.
 func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-	return s.ids(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+	return s.queryIDs(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // LackingVariants lists the ready videos whose ids follow after, in the order of their
@@ -387,7 +387,7 @@ func LackingVariants(ctx context.Context, s *Store, after video.ID, limit int) (
 }
 
 func (q queries) lackingVariants(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-	return q.ids(ctx, `
+	return q.queryIDs(ctx, `
 		SELECT id FROM video
 		 WHERE codecs IS NOT NULL AND status = 'ready' AND id > $1
 		   AND (EXISTS (SELECT 1 FROM resolution
@@ -398,10 +398,10 @@ func (q queries) lackingVariants(ctx context.Context, after video.ID, limit int)
 
 // MarkedDeleted lists the videos that are marked deleted and not removed yet.
 func (s *Store) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
-	return s.ids(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
+	return s.queryIDs(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
 }
 
-func (q queries) ids(ctx context.Context, text string, args ...any) ([]video.ID, error) {
+func (q queries) queryIDs(ctx context.Context, text string, args ...any) ([]video.ID, error) {
 	return collect(ctx, q, "list videos", func(row *sql.Rows) (id video.ID, err error) {
 		err = row.Scan(&id)
 		return id, err

@@ -28,8 +28,8 @@ func (w Webhook) Wants(kind video.EventType) bool {
 	return len(w.Events) == 0 || slices.Contains(w.Events, kind)
 }
 
-// open is the state of a delivery that is not finished.
-func (w Webhook) open() DeliveryState {
+// unfinishedState is the state of a delivery that is not finished.
+func (w Webhook) unfinishedState() DeliveryState {
 	if w.Pull {
 		return DeliveryHeld
 	}
@@ -145,7 +145,7 @@ func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (W
 
 // ByID returns those of the webhooks that exist.
 func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	found, err := collect(ctx, w.s.queries, "read webhooks", scanWebhook, selectWebhook+`WHERE id IN `+in, arg)
 	all := make(map[string]Webhook, len(found))
 	for _, h := range found {
@@ -156,7 +156,7 @@ func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, e
 
 // Secrets returns the secrets of webhooks that have not expired at now, newest first.
 func (w Webhooks) Secrets(ctx context.Context, ids []string, now time.Time) (map[string][]WebhookSecret, error) {
-	in, arg := anyOf(1, ids)
+	in, arg := idSubquery(1, ids)
 	all := make(map[string][]WebhookSecret, len(ids))
 	_, err := collect(ctx, w.s.queries, "read secrets", func(row *sql.Rows) (none struct{}, err error) {
 		var id string

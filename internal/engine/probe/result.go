@@ -116,20 +116,20 @@ func (f *Result) Read(r io.Reader) error {
 		}
 		switch key {
 		case "packets":
-			err = each(d, func() error {
+			err = forEachElement(d, func() error {
 				limit.read = 0
 				return f.readPacket(d)
 			})
 		case "streams":
 			begin := d.InputOffset()
-			err = each(d, func() error {
+			err = forEachElement(d, func() error {
 				limit.read = 0
 				return f.readStream(d, begin+maxAbout)
 			})
 		case "format":
 			err = d.Decode(&f.Format)
 		default:
-			err = skip(d, limit)
+			err = skipValue(d, limit)
 		}
 		if err != nil {
 			return fmt.Errorf("read ffprobe's %v: %w", key, err)
@@ -202,9 +202,9 @@ func (v *valueReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skip reads over the next value and keeps nothing of it: the list of programs
+// skipValue reads over the next value and keeps nothing of it: the list of programs
 // of a small transport stream can be hundreds of megabytes.
-func skip(d *json.Decoder, limit *valueReader) error {
+func skipValue(d *json.Decoder, limit *valueReader) error {
 	depth := 0
 	for {
 		limit.read = 0
@@ -224,8 +224,8 @@ func skip(d *json.Decoder, limit *valueReader) error {
 	}
 }
 
-// each calls read for every element of the next array.
-func each(d *json.Decoder, read func() error) error {
+// forEachElement calls read for every element of the next array.
+func forEachElement(d *json.Decoder, read func() error) error {
 	if err := expect(d, json.Delim('[')); err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (g *threadGuard) answer(fd uintptr, pid int, stop context.CancelCauseFunc) 
 		return // it was killed meanwhile
 	}
 	a := reply{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if err := g.judge(pid); err != nil {
+	if err := g.checkOneMore(pid); err != nil {
 		a.flags, a.err = 0, -int32(unix.EAGAIN)
 		if errors.Is(err, ErrThreads) {
 			stop(err)
@@ -154,9 +154,9 @@ func (g *threadGuard) answer(fd uintptr, pid int, stop context.CancelCauseFunc) 
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 }
 
-// judge says whether the child may have one more thread. Several may be granted
+// checkOneMore says whether the child may have one more thread. Several may be granted
 // before the first is counted, but no more than it has threads that ask.
-func (g *threadGuard) judge(pid int) error {
+func (g *threadGuard) checkOneMore(pid int) error {
 	g.granted++
 	n, err := countThreads(pid)
 	if err != nil {

@@ -102,7 +102,7 @@ func (c *IndexCache) run(ctx context.Context, id entryID, current *call, read fu
 		defer c.mu.Unlock()
 		delete(c.calls, id)
 		if current.err == nil {
-			c.keep(&entry{id, current.index, current.index.Footprint()})
+			c.insert(&entry{id, current.index, current.index.Footprint()})
 		}
 		close(current.done)
 	}()
@@ -125,19 +125,19 @@ func recovering(read func() (*mp4.Index, error)) (index *mp4.Index, err error) {
 	return read()
 }
 
-// keep adds an entry, which replaces that of an older version.
-func (c *IndexCache) keep(e *entry) {
+// insert adds an entry, which replaces that of an older version.
+func (c *IndexCache) insert(e *entry) {
 	if old := c.entries[e.key]; old != nil {
-		c.drop(old)
+		c.evict(old)
 	}
 	c.entries[e.key] = c.recent.PushFront(e)
 	c.size += e.size
 	for c.size > c.limit {
-		c.drop(c.recent.Back())
+		c.evict(c.recent.Back())
 	}
 }
 
-func (c *IndexCache) drop(element *list.Element) {
+func (c *IndexCache) evict(element *list.Element) {
 	e := c.recent.Remove(element).(*entry)
 	delete(c.entries, e.key)
 	c.size -= e.size

@@ -18,9 +18,9 @@ var (
 	override = regexp.MustCompile(`\{\\[^{}]*\}`)
 )
 
-// clean returns a line of text as WebVTT has it: known tags stay, others go, and every
+// cleanLine returns a line of text as WebVTT has it: known tags stay, others go, and every
 // other character stands for itself.
-func clean(line string, subrip bool) string {
+func cleanLine(line string, subrip bool) string {
 	if subrip {
 		line = override.ReplaceAllString(line, "")
 	}

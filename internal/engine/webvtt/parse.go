@@ -28,17 +28,17 @@ type parser struct {
 
 func (p *parser) parse(text []byte) ([]Cue, error) {
 	if len(text) > MaxSize {
-		return nil, fault(1, "the text has %d bytes, more than %d", len(text), MaxSize)
+		return nil, syntaxError(1, "the text has %d bytes, more than %d", len(text), MaxSize)
 	}
 	if bytes.HasPrefix(text, []byte{0xfe, 0xff}) || bytes.HasPrefix(text, []byte{0xff, 0xfe}) {
-		return nil, fault(1, "the text is UTF-16, but has to be UTF-8")
+		return nil, syntaxError(1, "the text is UTF-16, but has to be UTF-8")
 	}
 	s := strings.TrimPrefix(string(text), "\ufeff")
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	p.lines = strings.Split(s, "\n")
 	for i, line := range p.lines {
 		if !utf8.ValidString(line) {
-			return nil, fault(i+1, "the text is not UTF-8")
+			return nil, syntaxError(i+1, "the text is not UTF-8")
 		}
 		p.lines[i] = withoutControls(line)
 	}
@@ -52,7 +52,7 @@ func (p *parser) parse(text []byte) ([]Cue, error) {
 		if p.at == len(p.lines) {
 			return p.cues, nil
 		}
-		if err := p.block(); err != nil {
+		if err := p.parseBlock(); err != nil {
 			return nil, err
 		}
 	}
@@ -72,13 +72,13 @@ func (p *parser) header() error {
 	}
 	p.subrip = true
 	if len(p.lines) == 1 && blank(first) {
-		return fault(1, "the text is empty")
+		return syntaxError(1, "the text is empty")
 	}
 	return nil
 }
 
-// block reads lines up to an empty one.
-func (p *parser) block() error {
+// parseBlock reads lines up to an empty one.
+func (p *parser) parseBlock() error {
 	from, to := p.at, p.at
 	timing := -1
 	for ; to < len(p.lines) && !blank(p.lines[to]); to++ {
@@ -89,7 +89,7 @@ func (p *parser) block() error {
 	p.at = to
 	switch first := p.lines[from]; {
 	case timing >= 0:
-		return p.cue(timing, to)
+		return p.parseCue(timing, to)
 	case !p.subrip && isComment(first):
 		return nil
 	case p.subrip && len(p.cues) > 0: // an empty line within a text
@@ -97,9 +97,9 @@ func (p *parser) block() error {
 	case p.forgiving:
 		return nil
 	case !p.subrip:
-		return fault(from+1, "this block has no time such as 00:00:01.000 --> 00:00:04.000")
+		return syntaxError(from+1, "this block has no time such as 00:00:01.000 --> 00:00:04.000")
 	}
-	return fault(from+1, "this is neither WebVTT, which begins with WEBVTT, nor SubRip, which begins with a number and a time such as 00:00:01,000 --> 00:00:04,000")
+	return syntaxError(from+1, "this is neither WebVTT, which begins with WEBVTT, nor SubRip, which begins with a number and a time such as 00:00:01,000 --> 00:00:04,000")
 }
 
 func isComment(line string) bool {
@@ -116,7 +116,7 @@ func (p *parser) continueText(from, to int) error {
 	if p.dropped {
 		return nil
 	}
-	lines, size, err := p.text(from, to, p.size)
+	lines, size, err := p.parseText(from, to, p.size)
 	if err != nil {
 		p.cues = p.cues[:len(p.cues)-1]
 		return p.tooMuch(err)
@@ -128,8 +128,8 @@ func (p *parser) continueText(from, to int) error {
 
 var timing = regexp.MustCompile(`^\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)\s*-->\s*((?:\d{1,5}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,6})?)(?:\s+(.*))?$`)
 
-// cue reads a cue: its time, and the text up to a line.
-func (p *parser) cue(at, to int) error {
+// parseCue reads a cue: its time, and the text up to a line.
+func (p *parser) parseCue(at, to int) error {
 	m := timing.FindStringSubmatch(p.lines[at])
 	if m == nil {
 		return p.malformed(at, "the time is not of the form 00:00:01.000 --> 00:00:04.000")
@@ -142,9 +142,9 @@ func (p *parser) cue(at, to int) error {
 	case end <= start:
 		return p.malformed(at, "the text ends at %s, which is not after its beginning at %s", m[2], m[1])
 	case len(p.cues) == maxCues:
-		return fault(at+1, "there are more than %d texts", maxCues)
+		return syntaxError(at+1, "there are more than %d texts", maxCues)
 	}
-	lines, size, err := p.text(at+1, to, 0)
+	lines, size, err := p.parseText(at+1, to, 0)
 	if err != nil {
 		return p.tooMuch(err)
 	}
@@ -165,7 +165,7 @@ func (p *parser) malformed(at int, format string, args ...any) error {
 	if p.forgiving {
 		return nil
 	}
-	return fault(at+1, format, args...)
+	return syntaxError(at+1, format, args...)
 }
 
 // tooMuch leaves a cue out whose text is too long, or refuses it.
@@ -177,9 +177,9 @@ func (p *parser) tooMuch(err error) error {
 	return err
 }
 
-// text returns lines of a cue that was read from some bytes already, and from how many it is then. The
+// parseText returns lines of a cue that was read from some bytes already, and from how many it is then. The
 // limit counts the lines as they were sent: those of which nothing stays would be endless otherwise.
-func (p *parser) text(from, to, size int) ([]string, int, error) {
+func (p *parser) parseText(from, to, size int) ([]string, int, error) {
 	most := maxText
 	if p.forgiving {
 		most *= len("&amp;") // what Parse accepted has grown so much at most when it was written
@@ -187,9 +187,9 @@ func (p *parser) text(from, to, size int) ([]string, int, error) {
 	var out []string
 	for i := from; i < to; i++ {
 		if size += len(p.lines[i]); size > most {
-			return nil, size, fault(i+1, "the text has more than %d bytes", most)
+			return nil, size, syntaxError(i+1, "the text has more than %d bytes", most)
 		}
-		if line := strings.TrimSpace(clean(p.lines[i], p.subrip)); line != "" {
+		if line := strings.TrimSpace(cleanLine(p.lines[i], p.subrip)); line != "" {
 			out = append(out, line)
 		}
 	}

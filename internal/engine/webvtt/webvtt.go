@@ -38,7 +38,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-func fault(line int, format string, args ...any) *Error {
+func syntaxError(line int, format string, args ...any) *Error {
 	return &Error{Line: line, Reason: fmt.Sprintf(format, args...)}
 }
 

@@ -42,12 +42,12 @@ type Options struct {
 type sink interface {
 	// begin is told how many bytes may come.
 	begin(ctx context.Context, h Header, bytes int64) error
-	// have returns the entry of an object that is there already in this version.
-	have(ctx context.Context, info blob.Info) (e entry, found bool, err error)
+	// findStored returns the entry of an object that is there already in this version.
+	findStored(ctx context.Context, info blob.Info) (e entry, found bool, err error)
 	// put stores an object.
 	put(ctx context.Context, info blob.Info, r io.Reader) (entry, error)
 	// finish stores the rest: the tasks, the rows and, behind everything, the summary.
-	finish(ctx context.Context, tasks, rows *spool, s *Summary) error
+	finish(ctx context.Context, tasks, rows *lineFile, s *Summary) error
 	// abandon removes what an unfinished copy left.
 	abandon()
 }
@@ -183,9 +183,9 @@ func (h *hold) confirm(ctx context.Context) error {
 // copyAll copies the rows of this moment and then what they need. held is asked last whether all of that
 // was kept for it.
 func (c *copier) copyAll(ctx context.Context, id string, held func(context.Context) error) error {
-	var spools [3]*spool
+	var spools [3]*lineFile
 	for i := range spools {
-		s, err := newSpool(c.options.Scratch)
+		s, err := newLineFile(c.options.Scratch)
 		if err != nil {
 			return fmt.Errorf("make a temporary file: %w", err)
 		}
@@ -225,7 +225,7 @@ func (c *copier) copyAll(ctx context.Context, id string, held func(context.Conte
 }
 
 // read reads the database as it is now.
-func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *spool) (h Header, err error) {
+func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *lineFile) (h Header, err error) {
 	view, err := store.OpenReadView(ctx, c.source.Store)
 	if err != nil {
 		return h, err
@@ -249,7 +249,7 @@ func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *spool)
 	return h, err
 }
 
-func (c *copier) readTasks(ctx context.Context, view *store.ReadView, out *spool) error {
+func (c *copier) readTasks(ctx context.Context, view *store.ReadView, out *lineFile) error {
 	return compressed(out, func(w io.Writer) error {
 		list := json.NewEncoder(w)
 		for t, err := range c.source.Queue.All(ctx, view) {
@@ -306,7 +306,7 @@ func (c *copier) copyVideo(ctx context.Context, n need) error {
 	}
 	for _, key := range n.Required {
 		if !keys[key] {
-			if err := c.judge(ctx, n, key); err != nil {
+			if err := c.explainMissing(ctx, n, key); err != nil {
 				return err
 			}
 		}
@@ -316,7 +316,7 @@ func (c *copier) copyVideo(ctx context.Context, n need) error {
 
 // copyObject copies an object. It reports false if it is gone.
 func (c *copier) copyObject(ctx context.Context, info blob.Info) (bool, error) {
-	e, have, err := c.sink.have(ctx, info)
+	e, have, err := c.sink.findStored(ctx, info)
 	if err != nil {
 		return false, err
 	}

@@ -92,8 +92,8 @@ func storedAs(info blob.Info) string {
 	return fmt.Sprintf("%s~%d-%s~", info.Key, info.Size, hex.EncodeToString(sum[:8]))
 }
 
-// have finds an object that an earlier run has stored.
-func (s *folderSink) have(ctx context.Context, info blob.Info) (entry, bool, error) {
+// findStored finds an object that an earlier run has stored.
+func (s *folderSink) findStored(ctx context.Context, info blob.Info) (entry, bool, error) {
 	prefix := storedAs(info)
 	names, err := os.ReadDir(filepath.Join(s.dir, folderObjects, filepath.FromSlash(path.Dir(prefix))))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func (s *folderSink) have(ctx context.Context, info blob.Info) (entry, bool, err
 		if s.doubtful && checkStored(ctx, s.dir, e) != nil {
 			continue // it is stored again
 		}
-		return e, true, s.manifest.line(e)
+		return e, true, s.manifest.writeLine(e)
 	}
 	return entry{}, false, nil
 }
@@ -142,11 +142,11 @@ func (s *folderSink) put(_ context.Context, info blob.Info, r io.Reader) (entry,
 	if err := os.Rename(f.Name(), filepath.Join(s.dir, folderObjects, filepath.FromSlash(e.Stored))); err != nil {
 		return entry{}, err
 	}
-	return e, s.manifest.line(e)
+	return e, s.manifest.writeLine(e)
 }
 
 // finish has all objects on disk before the snapshot that names them.
-func (s *folderSink) finish(_ context.Context, tasks, rows *spool, sum *Summary) error {
+func (s *folderSink) finish(_ context.Context, tasks, rows *lineFile, sum *Summary) error {
 	if err := syncAll(s.dir); err != nil {
 		return explainFull(filepath.Join(s.dir, folderObjects), err)
 	}

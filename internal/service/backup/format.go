@@ -77,8 +77,8 @@ type Summary struct {
 	SHA256 string `json:"sha256"` // of the lines before, and of the summary without it
 }
 
-// seal returns the checksum of a summary, with the lines before it, which lines has read.
-func (s Summary) seal(lines hash.Hash) (string, error) {
+// checksum returns the checksum of a summary, with the lines before it, which lines has read.
+func (s Summary) checksum(lines hash.Hash) (string, error) {
 	s.SHA256 = ""
 	text, err := json.Marshal(s)
 	lines.Write(text)
@@ -104,16 +104,16 @@ func (t taskLine) task() queue.Task {
 	return queue.Task{Kind: t.Kind, Video: t.Video, Number: t.Number, Tenant: t.Tenant, Priority: t.Priority, RunAt: t.RunAt}
 }
 
-// spool is a file without a name: lines are written to it once, then read as often as necessary. It
+// lineFile is a file without a name: lines are written to it once, then read as often as necessary. It
 // keeps the memory of a large library flat.
-type spool struct {
+type lineFile struct {
 	file *os.File
 	out  *bufio.Writer
 	sum  hash.Hash
 }
 
-// newSpool makes a spool in a folder.
-func newSpool(dir string) (*spool, error) {
+// newLineFile makes a spool in a folder.
+func newLineFile(dir string) (*lineFile, error) {
 	f, err := os.CreateTemp(dir, ".spool-backup-*.tmp")
 	if err != nil {
 		return nil, err
@@ -121,19 +121,19 @@ func newSpool(dir string) (*spool, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	s := &spool{file: f, sum: sha256.New()}
+	s := &lineFile{file: f, sum: sha256.New()}
 	s.out = bufio.NewWriter(io.MultiWriter(f, s.sum))
 	return s, nil
 }
 
 // Write implements io.Writer.
-func (s *spool) Write(p []byte) (int, error) { return s.out.Write(p) }
+func (s *lineFile) Write(p []byte) (int, error) { return s.out.Write(p) }
 
-// line writes a value as a line of JSON.
-func (s *spool) line(value any) error { return json.NewEncoder(s.out).Encode(value) }
+// writeLine writes a value as a line of JSON.
+func (s *lineFile) writeLine(value any) error { return json.NewEncoder(s.out).Encode(value) }
 
 // reader returns a reader of everything that was written, and how much that is.
-func (s *spool) reader() (*io.SectionReader, error) {
+func (s *lineFile) reader() (*io.SectionReader, error) {
 	if err := s.out.Flush(); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *spool) reader() (*io.SectionReader, error) {
 	return io.NewSectionReader(s.file, 0, size), err
 }
 
-func (s *spool) close() { s.file.Close() }
+func (s *lineFile) close() { s.file.Close() }
 
 // maxLine is the longest line of a manifest: its summary may name many objects.
 const maxLine = 64 << 20
@@ -195,7 +195,7 @@ func readManifest(path string, r io.Reader, f func(entry) error) (*Summary, erro
 	if end == nil {
 		return nil, &DamagedError{path, "its manifest is cut off"}
 	}
-	if seal, err := end.seal(sum); err != nil || seal != end.SHA256 {
+	if seal, err := end.checksum(sum); err != nil || seal != end.SHA256 {
 		return nil, &DamagedError{path, "the checksum of its manifest is wrong"}
 	}
 	return end, nil

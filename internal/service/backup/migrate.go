@@ -44,8 +44,8 @@ func (s *targetSink) begin(ctx context.Context, h Header, _ int64) (err error) {
 	return err
 }
 
-// have compares an object that is there with the source.
-func (s *targetSink) have(ctx context.Context, info blob.Info) (entry, bool, error) {
+// findStored compares an object that is there with the source.
+func (s *targetSink) findStored(ctx context.Context, info blob.Info) (entry, bool, error) {
 	there, err := s.target.Blobs.Stat(ctx, info.Key)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && there.Size != info.Size {
 		return entry{}, false, nil
@@ -53,14 +53,14 @@ func (s *targetSink) have(ctx context.Context, info blob.Info) (entry, bool, err
 	if err != nil {
 		return entry{}, false, err
 	}
-	want, err := sumOf(ctx, s.source, info.Key)
+	want, err := checksumOf(ctx, s.source, info.Key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return entry{}, false, nil
 	}
 	if err != nil {
 		return entry{}, false, err
 	}
-	got, err := sumOf(ctx, s.target.Blobs, info.Key)
+	got, err := checksumOf(ctx, s.target.Blobs, info.Key)
 	return entry{Name: objectsRoot + info.Key, Size: info.Size, SHA256: want}, got == want, err
 }
 
@@ -70,7 +70,7 @@ func (s *targetSink) put(ctx context.Context, info blob.Info, r io.Reader) (entr
 	if err != nil {
 		return entry{}, err
 	}
-	got, err := sumOf(ctx, s.target.Blobs, info.Key)
+	got, err := checksumOf(ctx, s.target.Blobs, info.Key)
 	if err != nil {
 		return entry{}, err
 	}
@@ -80,8 +80,8 @@ func (s *targetSink) put(ctx context.Context, info blob.Info, r io.Reader) (entr
 	return entry{Name: objectsRoot + info.Key, Size: info.Size, SHA256: got}, nil
 }
 
-// sumOf reads an object and returns its checksum.
-func sumOf(ctx context.Context, blobs blob.Store, key string) (string, error) {
+// checksumOf reads an object and returns its checksum.
+func checksumOf(ctx context.Context, blobs blob.Store, key string) (string, error) {
 	o, err := blobs.Open(ctx, key)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func sumOf(ctx context.Context, blobs blob.Store, key string) (string, error) {
 	return hexSum(sum), err
 }
 
-func (s *targetSink) finish(ctx context.Context, tasks, rows *spool, sum *Summary) error {
+func (s *targetSink) finish(ctx context.Context, tasks, rows *lineFile, sum *Summary) error {
 	if len(sum.Missing) > 0 {
 		return fmt.Errorf("%d objects that the database names are not in the storage, the first is %s: nothing was moved", len(sum.Missing), sum.Missing[0])
 	}
@@ -108,7 +108,7 @@ func (s *targetSink) finish(ctx context.Context, tasks, rows *spool, sum *Summar
 }
 
 // unzipped gives f the content of a compressed spool.
-func unzipped(s *spool, f func(io.Reader) error) error {
+func unzipped(s *lineFile, f func(io.Reader) error) error {
 	r, err := s.reader()
 	if err != nil {
 		return err

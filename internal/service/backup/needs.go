@@ -70,7 +70,7 @@ const videoPage = 100
 
 // writeNeeds writes what each video of a view needs, in the order of their ids, and returns how many
 // there are and how large their objects are.
-func writeNeeds(ctx context.Context, view *store.ReadView, out *spool) (videos, bytes int64, err error) {
+func writeNeeds(ctx context.Context, view *store.ReadView, out *lineFile) (videos, bytes int64, err error) {
 	after := video.ID("")
 	for {
 		page, err := view.Videos(ctx, after, videoPage)
@@ -94,15 +94,15 @@ func writeNeeds(ctx context.Context, view *store.ReadView, out *spool) (videos, 
 			if v.CompletedAt.IsZero() && len(v.Files) == 0 {
 				continue // its bytes have to be sent again
 			}
-			if err := out.line(needOf(v, inWork[v.ID])); err != nil {
+			if err := out.writeLine(needOf(v, inWork[v.ID])); err != nil {
 				return videos, bytes, err
 			}
 		}
 	}
 }
 
-// judge finds out why an object that a video needed is not there, and records it.
-func (c *copier) judge(ctx context.Context, n need, key string) error {
+// explainMissing finds out why an object that a video needed is not there, and records it.
+func (c *copier) explainMissing(ctx context.Context, n need, key string) error {
 	v, err := c.source.Store.Video(ctx, n.Video)
 	if video.KindOf(err) == video.NotFound || err == nil && !v.DeletedAt.IsZero() {
 		if !slices.Contains(c.summary.Deleted, n.Video) {

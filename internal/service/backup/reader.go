@@ -32,7 +32,7 @@ type tarReader struct {
 
 	current entry
 	sum     hash.Hash
-	seen    *spool // a line for each member, as the manifest has it
+	seen    *lineFile // a line for each member, as the manifest has it
 }
 
 // openTar opens a backup and reads its header.
@@ -47,7 +47,7 @@ func openTar(ctx context.Context, path, scratch string) (_ *tarReader, err error
 			r.close()
 		}
 	}()
-	if r.seen, err = newSpool(scratch); err != nil {
+	if r.seen, err = newLineFile(scratch); err != nil {
 		return nil, fmt.Errorf("make a temporary file: %w", err)
 	}
 	name, body, err := r.next()
@@ -110,7 +110,7 @@ func (r *tarReader) endMember() error {
 	}
 	r.current.SHA256 = hexSum(r.sum)
 	r.sum = nil
-	return r.seen.line(r.current)
+	return r.seen.writeLine(r.current)
 }
 
 // damaged says what an error of reading means. A context that has ended means nothing about the file.

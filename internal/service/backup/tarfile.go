@@ -25,7 +25,7 @@ type archive struct {
 	path     string
 	file     *os.File
 	tar      *tar.Writer
-	manifest *spool
+	manifest *lineFile
 	created  time.Time
 	complete bool // it has its name
 }
@@ -81,7 +81,7 @@ func createArchive(path string, h Header) (*archive, error) {
 		a.abandon()
 		return nil, err
 	}
-	if a.manifest, err = newSpool(filepath.Dir(path)); err != nil {
+	if a.manifest, err = newLineFile(filepath.Dir(path)); err != nil {
 		a.abandon()
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (a *archive) add(name string, size int64, r io.Reader) (entry, error) {
 		return entry{}, explainFull(a.path, err)
 	}
 	e := entry{Name: name, Size: size, SHA256: sum}
-	return e, a.manifest.line(e)
+	return e, a.manifest.writeLine(e)
 }
 
 // write writes a member and returns its checksum.
@@ -121,10 +121,10 @@ func (a *archive) write(name string, size int64, r io.Reader) (string, error) {
 }
 
 // finish writes what comes last, and gives the file its name.
-func (a *archive) finish(tasks, rows *spool, s *Summary) error {
+func (a *archive) finish(tasks, rows *lineFile, s *Summary) error {
 	for _, part := range []struct {
 		name string
-		from *spool
+		from *lineFile
 	}{{tasksName, tasks}, {rowsName, rows}} {
 		r, err := part.from.reader()
 		if err != nil {
@@ -137,12 +137,12 @@ func (a *archive) finish(tasks, rows *spool, s *Summary) error {
 	if err := a.manifest.out.Flush(); err != nil {
 		return explainFull(a.path, err)
 	}
-	seal, err := s.seal(a.manifest.sum)
+	seal, err := s.checksum(a.manifest.sum)
 	if err != nil {
 		return err
 	}
 	s.SHA256 = seal
-	if err := a.manifest.line(lastLine{s}); err != nil {
+	if err := a.manifest.writeLine(lastLine{s}); err != nil {
 		return explainFull(a.path, err)
 	}
 	r, err := a.manifest.reader()
@@ -237,13 +237,15 @@ func (s *fileSink) begin(_ context.Context, h Header, bytes int64) (err error) {
 	return err
 }
 
-func (s *fileSink) have(context.Context, blob.Info) (entry, bool, error) { return entry{}, false, nil }
+func (s *fileSink) findStored(context.Context, blob.Info) (entry, bool, error) {
+	return entry{}, false, nil
+}
 
 func (s *fileSink) put(_ context.Context, info blob.Info, r io.Reader) (entry, error) {
 	return s.add(objectsRoot+info.Key, info.Size, r)
 }
 
-func (s *fileSink) finish(_ context.Context, tasks, rows *spool, sum *Summary) error {
+func (s *fileSink) finish(_ context.Context, tasks, rows *lineFile, sum *Summary) error {
 	return s.archive.finish(tasks, rows, sum)
 }
 

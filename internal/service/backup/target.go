@@ -125,7 +125,7 @@ func (t *Target) finish(ctx context.Context, tasks io.Reader, s *Summary) (err e
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	t.Hook.Reach(failpoint.RowsRestored)
-	if err := t.adapt(ctx, st, q, s); err != nil {
+	if err := t.applyChanges(ctx, st, q, s); err != nil {
 		return err
 	}
 	if err := enqueueAll(ctx, st, q, tasks); err != nil {
@@ -134,8 +134,8 @@ func (t *Target) finish(ctx context.Context, tasks io.Reader, s *Summary) (err e
 	return st.InTx(ctx, func(tx *store.Tx) error { return store.EndRestore(ctx, tx) })
 }
 
-// adapt does what clients did while the backup ran, and quiets webhooks.
-func (t *Target) adapt(ctx context.Context, st *store.Store, q queue.Queue, s *Summary) error {
+// applyChanges does what clients did while the backup ran, and quiets webhooks.
+func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queue, s *Summary) error {
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: true}, st, q, t.Blobs, time.Now, slog.New(slog.DiscardHandler), nobody{})
 	return st.InTx(ctx, func(tx *store.Tx) error {
 		if !t.KeepWebhooks { // before anything is changed: that would be an event
@@ -238,7 +238,7 @@ func Restore(ctx context.Context, path, snapshot string, t *Target, scratch stri
 	if err != nil {
 		return r.header, nil, err
 	}
-	tasks, err := newSpool(scratch)
+	tasks, err := newLineFile(scratch)
 	if err != nil {
 		return r.header, nil, errors.Join(fmt.Errorf("make a temporary file: %w", err), st.Close())
 	}
@@ -282,7 +282,7 @@ type filler struct {
 	target   *Target
 	store    *store.Store
 	progress Progress
-	tasks    *spool
+	tasks    *lineFile
 
 	objects, bytes int64
 }

@@ -258,7 +258,7 @@ func FromTracks(tracks []Track) []Text {
 	var all []Text
 	seen := map[string]bool{}
 	tracks = slices.Clone(tracks)
-	slices.SortStableFunc(tracks, func(a, b Track) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(tracks, func(a, b Track) int { return trackOrder(a) - trackOrder(b) })
 	for _, t := range tracks {
 		language, ok := Language(t.Stream.Language)
 		if !ok {
@@ -279,7 +279,7 @@ func FromTracks(tracks []Track) []Text {
 	return all
 }
 
-func rank(t Track) int {
+func trackOrder(t Track) int {
 	switch {
 	case t.Stream.Is("forced"), t.Stream.Is("comment"):
 		return 2

@@ -64,7 +64,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 
 // Watch returns a public video with its permanent addresses, for anybody.
 func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (PlaybackInfo, error) {
-	v, err := c.shown(ctx, id)
+	v, err := c.findVisible(ctx, id)
 	if err == nil && !v.IsPublic {
 		err = video.VideoNotFound() // whether there is a private one is nobody's business
 	}
@@ -81,7 +81,7 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 	if err := c.keys.Verify(ctx, sign.Embed, string(id), token); err != nil {
 		return PlaybackInfo{}, err
 	}
-	v, err := c.shown(ctx, id)
+	v, err := c.findVisible(ctx, id)
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
@@ -89,8 +89,8 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))}, err
 }
 
-// shown returns a video that is not marked deleted, whoever asks.
-func (c *Catalog) shown(ctx context.Context, id video.ID) (video.Video, error) {
+// findVisible returns a video that is not marked deleted, whoever asks.
+func (c *Catalog) findVisible(ctx context.Context, id video.ID) (video.Video, error) {
 	v, err := c.store.Video(ctx, id)
 	if err == nil && !v.DeletedAt.IsZero() {
 		return video.Video{}, video.VideoNotFound()

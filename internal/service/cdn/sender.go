@@ -86,7 +86,7 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		pause := troublePause
-		panics.Log(ctx, s.log, "purging the CDN panicked", func() { pause = s.round(ctx) })
+		panics.Log(ctx, s.log, "purging the CDN panicked", func() { pause = s.sendDue(ctx) })
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -98,8 +98,8 @@ func (s *Sender) Run(ctx context.Context) {
 	s.client.CloseIdleConnections()
 }
 
-// round sends what is due, and returns how long to pause.
-func (s *Sender) round(ctx context.Context) time.Duration {
+// sendDue sends what is due, and returns how long to pause.
+func (s *Sender) sendDue(ctx context.Context) time.Duration {
 	now := s.now()
 	all, err := s.rows.Claim(ctx, claimed, uuid.NewString(), now, now.Add(leaseTime))
 	if err != nil {
@@ -134,10 +134,10 @@ func (s *Sender) handle(ctx context.Context, p store.Purge) error {
 	}
 	switch {
 	case err == nil:
-		return s.ended(ctx, p, OutcomePurged)
+		return s.finishPurge(ctx, p, OutcomePurged)
 	case age > giveUpAfter:
 		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.Video, "reason", p.Reason, "tries", p.Tries, "err", err)
-		return s.ended(ctx, p, OutcomeFailed)
+		return s.finishPurge(ctx, p, OutcomeFailed)
 	}
 	s.count.CDNPurged(OutcomeRetry)
 	pause := retryPause(p.Tries)
@@ -145,8 +145,8 @@ func (s *Sender) handle(ctx context.Context, p store.Purge) error {
 	return s.rows.Again(ctx, p, s.now().Add(pause), true)
 }
 
-// ended removes a purge that needs no other try.
-func (s *Sender) ended(ctx context.Context, p store.Purge, o Outcome) error {
+// finishPurge removes a purge that needs no other try.
+func (s *Sender) finishPurge(ctx context.Context, p store.Purge, o Outcome) error {
 	err := s.rows.Done(ctx, p)
 	s.count.CDNPurged(o)
 	return err

@@ -34,8 +34,8 @@ func (f *fetch) progress() float64 {
 	return float64(f.had.Load()) / float64(size)
 }
 
-// all stores the bytes that are missing and puts the file in place.
-func (f *fetch) all(ctx context.Context, cancel context.CancelCauseFunc) error {
+// fetchMissing stores the bytes that are missing and puts the file in place.
+func (f *fetch) fetchMissing(ctx context.Context, cancel context.CancelCauseFunc) error {
 	var err error
 	if f.resumable, err = f.uploads.OpenFetched(ctx, f.claimed.Video); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (s *Service) Run(ctx context.Context, storage Storage) {
 	var running sync.WaitGroup
 	for ctx.Err() == nil {
 		var pause time.Duration
-		if !panics.Log(ctx, s.log, "looking for imports panicked", func() { pause = s.round(ctx, storage, &running) }) {
+		if !panics.Log(ctx, s.log, "looking for imports panicked", func() { pause = s.startDue(ctx, storage, &running) }) {
 			pause = troublePause
 		}
 		timer := time.NewTimer(pause)
@@ -50,17 +50,17 @@ func (s *Service) Run(ctx context.Context, storage Storage) {
 	s.client.CloseIdle()
 }
 
-// round starts what is due, as far as there are slots, and returns how long to pause.
-func (s *Service) round(ctx context.Context, storage Storage, running *sync.WaitGroup) time.Duration {
+// startDue starts what is due, as far as there are slots, and returns how long to pause.
+func (s *Service) startDue(ctx context.Context, storage Storage, running *sync.WaitGroup) time.Duration {
 	next, err := s.rows.Next(ctx)
 	if err != nil {
 		return s.trouble(ctx, err)
 	}
-	if next.IsZero() || next.After(s.now()) || s.full() {
+	if next.IsZero() || next.After(s.now()) || s.atCapacity() {
 		return pollEvery
 	}
 	for {
-		lanes, err := s.due(ctx)
+		lanes, err := s.waitingTenants(ctx)
 		if err != nil {
 			return s.trouble(ctx, err)
 		}
@@ -81,8 +81,8 @@ func (s *Service) trouble(ctx context.Context, err error) time.Duration {
 	return troublePause
 }
 
-// due lists the tenants that wait, those with the fewest running imports first.
-func (s *Service) due(ctx context.Context) ([]store.ImportLane, error) {
+// waitingTenants lists the tenants that wait, those with the fewest running imports first.
+func (s *Service) waitingTenants(ctx context.Context) ([]store.ImportLane, error) {
 	var all []store.ImportLane
 	after := video.Tenant("")
 	for {
@@ -136,10 +136,10 @@ func (s *Service) guarded(ctx context.Context, storage Storage, claimed store.Im
 	s.count.ImportStarted()
 	outcome := OutcomeWaiting
 	defer func() { s.count.ImportEnded(outcome) }()
-	panics.Log(ctx, s.log, "fetching a file panicked", func() { outcome = s.run(ctx, storage, claimed) })
+	panics.Log(ctx, s.log, "fetching a file panicked", func() { outcome = s.tryImport(ctx, storage, claimed) })
 }
 
-func (s *Service) full() bool {
+func (s *Service) atCapacity() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total >= s.config.Max

@@ -20,10 +20,10 @@ func TestATenantHasHalfOfTheSlots(t *testing.T) {
 			}
 			return n
 		}
-		if n := taken("a"); n != tt.each || s.full() != (n == tt.slots) {
+		if n := taken("a"); n != tt.each || s.atCapacity() != (n == tt.slots) {
 			t.Errorf("of %d slots a tenant has %d; want %d", tt.slots, n, tt.each)
 		}
-		if n := taken("b", "c", "d"); n != tt.all-tt.each || !s.full() {
+		if n := taken("b", "c", "d"); n != tt.all-tt.each || !s.atCapacity() {
 			t.Errorf("of %d slots, %d of which are taken, others have %d; want all", tt.slots, tt.each, n)
 		}
 		s.release("a")

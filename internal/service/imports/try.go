@@ -12,8 +12,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// run tries a claimed import once, and records what became of it.
-func (s *Service) run(parent context.Context, storage Storage, claimed store.Import) Outcome {
+// tryImport tries a claimed import once, and records what became of it.
+func (s *Service) tryImport(parent context.Context, storage Storage, claimed store.Import) Outcome {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	f := &fetch{Service: s, storage: storage, claimed: claimed}
@@ -21,7 +21,7 @@ func (s *Service) run(parent context.Context, storage Storage, claimed store.Imp
 	kept, end := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
-		panics.Log(kept, s.log, "keeping the claim of an import panicked", func() { f.keep(kept, cancel) })
+		panics.Log(kept, s.log, "keeping the claim of an import panicked", func() { f.renewClaim(kept, cancel) })
 	})
 	defer keeping.Wait()
 	defer end()
@@ -34,7 +34,7 @@ func (s *Service) run(parent context.Context, storage Storage, claimed store.Imp
 	if err == nil {
 		defer lease.Release()
 		f.lease = lease
-		if err = f.all(ctx, cancel); err == nil {
+		if err = f.fetchMissing(ctx, cancel); err == nil {
 			err = s.uploads.CompleteFetched(context.WithoutCancel(ctx), claimed.Video)
 		}
 	}
@@ -48,9 +48,9 @@ func (s *Service) run(parent context.Context, storage Storage, claimed store.Imp
 	return s.conclude(closing, f, began, err)
 }
 
-// keep renews the claim and stores the progress until ctx ends. It cancels the fetch when the claim is
+// renewClaim renews the claim and stores the progress until ctx ends. It cancels the fetch when the claim is
 // lost, or may be.
-func (f *fetch) keep(ctx context.Context, cancel context.CancelCauseFunc) {
+func (f *fetch) renewClaim(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	renewed := time.Now()

@@ -32,18 +32,18 @@ func (f *fetch) validator() string {
 func (f *fetch) continues(res *http.Response, part Partial) bool {
 	from, total, ok := contentRange(res)
 	return ok && from == part.Stored() && (part.Size() < 0 || total < 0 || total == part.Size()) &&
-		same(f.claimed.ETag, strongETag(res)) && same(f.claimed.Modified, res.Header.Get("Last-Modified"))
+		sameVersion(f.claimed.ETag, strongETag(res)) && sameVersion(f.claimed.Modified, res.Header.Get("Last-Modified"))
 }
 
-// same reports whether two names of a version do not contradict each other. A server need not repeat them.
-func same(before, now string) bool { return before == "" || now == "" || before == now }
+// sameVersion reports whether two names of a version do not contradict each other. A server need not repeat them.
+func sameVersion(before, now string) bool { return before == "" || now == "" || before == now }
 
 // isWhole reports whether the server refuses to send more because part is the whole file.
 func (f *fetch) isWhole(res *http.Response, part Partial) bool {
 	total, ok := strings.CutPrefix(res.Header.Get("Content-Range"), "bytes */")
 	n, err := strconv.ParseInt(total, 10, 64)
 	return ok && err == nil && n == part.Stored() && part.Size() < 0 &&
-		same(f.claimed.ETag, strongETag(res)) && same(f.claimed.Modified, res.Header.Get("Last-Modified"))
+		sameVersion(f.claimed.ETag, strongETag(res)) && sameVersion(f.claimed.Modified, res.Header.Get("Last-Modified"))
 }
 
 // contentRange reads "bytes 5-9/10". The total is -1 where the server does not know it.

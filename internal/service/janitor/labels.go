@@ -15,7 +15,7 @@ const (
 func (m *Maintenance) IndexMetadata(ctx context.Context) {
 	for {
 		more := false
-		m.do(ctx, func(ctx context.Context) { more = m.indexMetadata(ctx) })
+		m.runJob(ctx, func(ctx context.Context) { more = m.indexMetadata(ctx) })
 		if more {
 			continue
 		}

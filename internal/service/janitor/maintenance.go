@@ -43,32 +43,32 @@ func (m *Maintenance) Run(ctx context.Context) {
 	defer reconcile.Stop()
 	defer sweep.Stop()
 	defer uploads.Stop()
-	m.do(ctx, m.tidy)
-	m.do(ctx, m.reconcile)
-	m.do(ctx, m.sweep)
+	m.runJob(ctx, m.runLocalJobs)
+	m.runJob(ctx, m.reconcile)
+	m.runJob(ctx, m.sweep)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tidy.C:
-			m.do(ctx, m.tidy)
+			m.runJob(ctx, m.runLocalJobs)
 		case <-reconcile.C:
-			m.do(ctx, m.reconcile)
+			m.runJob(ctx, m.reconcile)
 		case <-sweep.C:
-			m.do(ctx, m.sweep)
+			m.runJob(ctx, m.sweep)
 		case <-uploads.C:
-			m.do(ctx, m.sweepUploads)
+			m.runJob(ctx, m.sweepUploads)
 		}
 	}
 }
 
-// do does one job. A panic in it ends neither the process nor the other jobs.
-func (m *Maintenance) do(ctx context.Context, job func(context.Context)) {
+// runJob does one job. A panic in it ends neither the process nor the other jobs.
+func (m *Maintenance) runJob(ctx context.Context, job func(context.Context)) {
 	panics.Log(ctx, m.Log, "maintenance panicked", func() { job(ctx) })
 }
 
-// tidy is done by every process.
-func (m *Maintenance) tidy(ctx context.Context) {
+// runLocalJobs is done by every process.
+func (m *Maintenance) runLocalJobs(ctx context.Context) {
 	if err := m.Clock.Adjust(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not ask the database for the time", "err", err)
 	}
@@ -155,7 +155,7 @@ func (m *Maintenance) conclude(ctx context.Context, r SweepReport, err error) {
 // once a day.
 func (m *Maintenance) AbortUploads(ctx context.Context) {
 	for {
-		m.do(ctx, m.abortUnfinished)
+		m.runJob(ctx, m.abortUnfinished)
 		select {
 		case <-time.After(askEvery):
 		case <-ctx.Done():

@@ -112,7 +112,7 @@ var kinds = []Kind{
 	},
 	{ // makes and publishes the thumbnails, so that a ready video has them
 		Name: queue.Thumbnails, Priority: always(thumbnailPriority),
-		Numbers: func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Thumbnails) > 0) },
+		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Thumbnails) > 0) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.1 * float64(len(p.Thumbnails)) },
 		Reads:   wholeSource, Writes: estimated(thumbnailBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
@@ -121,7 +121,7 @@ var kinds = []Kind{
 		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: []string{video.PosterFile},
 		Numbers: func(v video.Video) (int, int) {
 			_, made := v.File(video.PosterFile) // in an earlier pass
-			return 0, oneIf(v.Plan.Poster != nil && !made)
+			return 0, countIf(v.Plan.Poster != nil && !made)
 		},
 		Weight: func(*video.Plan, int) float64 { return 0.1 },
 		Reads:  wholeSource, Writes: estimated(func(video.Video, int) int64 { return thumbnailSize }),
@@ -131,7 +131,7 @@ var kinds = []Kind{
 		Name: queue.Captions, Priority: always(audioPriority),
 		Numbers: func(v video.Video) (int, int) {
 			made := slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready })
-			return 0, oneIf((len(v.Plan.TextTracks()) > 0 || v.Plan.MayHaveClosedCaptions()) && !made)
+			return 0, countIf((len(v.Plan.TextTracks()) > 0 || v.Plan.MayHaveClosedCaptions()) && !made)
 		},
 		Weight: func(p *video.Plan, _ int) float64 { return 0.01 * p.Duration.Seconds() },
 		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64((1 + len(v.Plan.TextTracks())) * captionsSize) }),
@@ -148,7 +148,7 @@ var kinds = []Kind{
 		Name: queue.Pictures, Priority: always(thumbnailPriority), Publishes: []string{video.StoryboardFile, video.PreviewFile},
 		Numbers: func(v video.Video) (int, int) {
 			_, made := v.File(video.StoryboardFile) // in an earlier pass
-			return 0, oneIf(v.Plan.Pictures && !made)
+			return 0, countIf(v.Plan.Pictures && !made)
 		},
 		Enabled: func(c Config) bool { return c.Pictures },
 		Reads:   smallRendition, Writes: estimated(func(video.Video, int) int64 { return picturesSize }),
@@ -172,7 +172,7 @@ var kinds = []Kind{
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
-		Numbers:  func(v video.Video) (int, int) { return 0, oneIf(len(v.Plan.Samples) > 0) },
+		Numbers:  func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },
 		Enabled:  func(c Config) bool { return c.MeasureQuality },
 		Optional: true, AfterPass: true, KeepsSource: true, Notable: true,
 	},
@@ -287,7 +287,7 @@ func taskOpen(t queue.Task, v video.Video, steps []store.Step) bool {
 
 func always(priority int) func(int) int { return func(int) int { return priority } }
 
-func oneIf(wanted bool) int {
+func countIf(wanted bool) int {
 	if wanted {
 		return 1
 	}

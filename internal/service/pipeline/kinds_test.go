@@ -45,8 +45,8 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if k.Optional && !k.Blocks && !k.AfterPass {
 			t.Errorf("%s is optional, but nothing goes on when it is skipped", k.Name)
 		}
-		starts += oneIf(k.StartsPass)
-		assembles += oneIf(k.PerRendition)
+		starts += countIf(k.StartsPass)
+		assembles += countIf(k.PerRendition)
 	}
 	if starts != 1 || assembles != 1 {
 		t.Errorf("%d kinds start a pass and %d assemble renditions; want one of each", starts, assembles)

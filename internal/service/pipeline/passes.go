@@ -81,20 +81,20 @@ func (p *Passes) include(ctx context.Context, tx *store.Tx, v video.Video, name 
 	if err := usage.CheckWork(); err != nil {
 		return err
 	}
-	return p.next(ctx, tx, v)
+	return p.startNextPass(ctx, tx, v)
 }
 
-// next starts a pass for the resolutions that wait for one. Work left over from the pass before, such
+// startNextPass starts a pass for the resolutions that wait for one. Work left over from the pass before, such
 // as a comparison with the source, is cancelled.
-func (p *Passes) next(ctx context.Context, tx *store.Tx, v video.Video) error {
+func (p *Passes) startNextPass(ctx context.Context, tx *store.Tx, v video.Video) error {
 	if err := p.cancelWork(ctx, tx, v.ID); err != nil {
 		return err
 	}
 	return p.queue.Enqueue(ctx, tx, inspection(v.ID, v.Tenant))
 }
 
-// skip starts the next pass if nobody waits for the result of the current one any more.
-func (p *Passes) skip(ctx context.Context, tx *store.Tx, v video.Video) error {
+// skipPass starts the next pass if nobody waits for the result of the current one any more.
+func (p *Passes) skipPass(ctx context.Context, tx *store.Tx, v video.Video) error {
 	waiting := v.Unplanned()
 	awaited := func(r video.Resolution) bool { return !r.Status.Finished() && !slices.Contains(waiting, r.Name) }
 	if len(waiting) == 0 || slices.ContainsFunc(v.Resolutions, awaited) {
@@ -103,7 +103,7 @@ func (p *Passes) skip(ctx context.Context, tx *store.Tx, v video.Video) error {
 	if steps, err := tx.Steps(ctx, v.ID); err != nil || !passOpen(steps) {
 		return err
 	}
-	return p.next(ctx, tx, v)
+	return p.startNextPass(ctx, tx, v)
 }
 
 // endIfDone ends the current pass if none of its renditions is open, and starts the next one if more
@@ -118,7 +118,7 @@ func (p *Passes) endIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 		return err
 	}
 	if len(v.Unplanned()) > 0 {
-		return p.next(ctx, tx, v)
+		return p.startNextPass(ctx, tx, v)
 	}
 	if err := tx.DropSteps(ctx, id); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (p *Passes) ResolutionDeleted(ctx context.Context, tx *store.Tx, id video.I
 		}
 		return p.afterPass(ctx, tx, id)
 	}
-	if err := p.skip(ctx, tx, v); err != nil {
+	if err := p.skipPass(ctx, tx, v); err != nil {
 		return err
 	}
 	return p.enqueuePurge(ctx, tx, id, AfterDeletion)

@@ -97,7 +97,7 @@ func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) e
 			return err
 		}
 		if len(waiting) > 0 {
-			return p.next(ctx, tx, v)
+			return p.startNextPass(ctx, tx, v)
 		}
 		if _, err = p.updateStatus(ctx, tx, v, f); err != nil {
 			return err

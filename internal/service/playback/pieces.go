@@ -28,8 +28,8 @@ const (
 	maxPieces  = 128 << 20
 )
 
-// of returns what is known of a video.
-func (c *pieceCaches) of(id video.ID) *growingCache {
+// cacheFor returns what is known of a video.
+func (c *pieceCaches) cacheFor(id video.ID) *growingCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
@@ -88,8 +88,8 @@ func (c *growingCache) remember(g *growingVideo, growth store.Growth, now time.T
 	c.last, c.growth, c.readAt = g, growth, now
 }
 
-// known returns a video as it was read less than a moment ago, if nothing has changed since.
-func (c *pieceCaches) known(id video.ID, growth store.Growth, now time.Time) *growingVideo {
+// recentlyRead returns a video as it was read less than a moment ago, if nothing has changed since.
+func (c *pieceCaches) recentlyRead(id video.ID, growth store.Growth, now time.Time) *growingVideo {
 	c.mu.Lock()
 	g := c.all[id]
 	if g != nil {

@@ -146,11 +146,11 @@ func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	t.Parallel()
 	var all pieceCaches
 	now, growth := time.Now(), store.Growth{Status: video.Processing, Done: 3}
-	if all.known("a", growth, now) != nil || len(all.all) != 0 {
+	if all.recentlyRead("a", growth, now) != nil || len(all.all) != 0 {
 		t.Error("a video that nobody read is known")
 	}
 	g := &growingVideo{}
-	all.of("a").remember(g, growth, now)
+	all.cacheFor("a").remember(g, growth, now)
 	later := growth
 	later.Done++
 	for _, tt := range []struct {
@@ -161,7 +161,7 @@ func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	}{
 		{"at once", growth, 0, g}, {"soon", growth, 900 * time.Millisecond, g}, {"later", growth, time.Second, nil}, {"with one more part", later, 0, nil},
 	} {
-		if got := all.known("a", tt.growth, now.Add(tt.after)); got != tt.want {
+		if got := all.recentlyRead("a", tt.growth, now.Add(tt.after)); got != tt.want {
 			t.Errorf("%s: known is %v; want %v", tt.name, got, tt.want)
 		}
 	}

@@ -65,7 +65,7 @@ func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.I
 	if err != nil {
 		return nil, err
 	}
-	show.Text = p.texts(ctx, id)
+	show.Text = p.textTracks(ctx, id)
 	text := stream.MasterPlaylist(show)
 	if k == stream.Manifest {
 		text, err = stream.DASHManifest(show)

@@ -14,9 +14,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// texts returns the captions of a video, as its streams list them. Their languages and labels are in
+// textTracks returns the captions of a video, as its streams list them. Their languages and labels are in
 // the database. A viewer can do without them, so a database that does not answer stops nobody.
-func (p *Player) texts(ctx context.Context, id video.ID) []stream.Text {
+func (p *Player) textTracks(ctx context.Context, id video.ID) []stream.Text {
 	v, err := p.store.Video(ctx, id)
 	if err != nil {
 		return nil

@@ -58,11 +58,11 @@ func (c *textCache) get(v textVersion, read func() ([]byte, error)) (*cachedText
 			t.size += int64(len(line)) + 32
 		}
 	}
-	c.keep(t)
+	c.insert(t)
 	return t, nil
 }
 
-func (c *textCache) keep(t *cachedText) {
+func (c *textCache) insert(t *cachedText) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries[t.version] != nil {

@@ -89,11 +89,11 @@ func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func(
 	h.lease = store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process}
 	h.ended = make(chan struct{})
 	h.stop = sync.OnceFunc(func() { panics.Log(ctx, l.log, "a request panicked when it was asked to stop", stop) })
-	if err := l.enter(ctx, h); err != nil {
+	if err := l.waitForProcess(ctx, h); err != nil {
 		return Lease{}, err
 	}
-	if err := l.take(ctx, h); err != nil {
-		l.leave(h)
+	if err := l.acquireRow(ctx, h); err != nil {
+		l.releaseHolder(h)
 		return Lease{}, err
 	}
 	release := func() {
@@ -102,7 +102,7 @@ func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func(
 		if err := l.rows.Drop(ctx, h.lease); err != nil {
 			l.log.WarnContext(ctx, "could not release the lease of an upload; it expires in a few seconds", "video", id, "err", err)
 		}
-		l.leave(h)
+		l.releaseHolder(h)
 	}
 	return Lease{Release: release, Valid: func() bool { return l.valid(h) }}, nil
 }
@@ -119,8 +119,8 @@ func locked() error {
 	return &video.Error{Kind: video.Locked, Code: "upload_locked", Msg: "Another request is still writing to this upload. Try again shortly."}
 }
 
-// enter waits until no other request of this process has the upload.
-func (l *Leases) enter(ctx context.Context, h *holder) error {
+// waitForProcess waits until no other request of this process has the upload.
+func (l *Leases) waitForProcess(ctx context.Context, h *holder) error {
 	for {
 		l.mu.Lock()
 		other := l.held[h.lease.Video]
@@ -139,7 +139,7 @@ func (l *Leases) enter(ctx context.Context, h *holder) error {
 	}
 }
 
-func (l *Leases) leave(h *holder) {
+func (l *Leases) releaseHolder(h *holder) {
 	l.mu.Lock()
 	delete(l.held, h.lease.Video)
 	l.mu.Unlock()
@@ -168,13 +168,13 @@ func (l *Leases) InterruptAll() {
 	}
 }
 
-// take waits until no other process has the upload.
-func (l *Leases) take(ctx context.Context, h *holder) error {
+// acquireRow waits until no other process has the upload.
+func (l *Leases) acquireRow(ctx context.Context, h *holder) error {
 	for {
 		asked := time.Now()
 		mine, err := l.rows.Take(ctx, h.lease, leaseTTL)
 		if mine {
-			l.keep(h, asked)
+			l.startRenewing(h, asked)
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -190,8 +190,8 @@ func (l *Leases) take(ctx context.Context, h *holder) error {
 	}
 }
 
-// keep has the lease of h renewed until it leaves.
-func (l *Leases) keep(h *holder, taken time.Time) {
+// startRenewing has the lease of h renewed until it leaves.
+func (l *Leases) startRenewing(h *holder, taken time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.since = taken

@@ -15,9 +15,9 @@ func (s *Service) usageWithout(ctx context.Context, v video.Video) (video.Usage,
 	return u, err
 }
 
-// count counts a file that was stored. If it exceeds a limit, because others were stored at the same
+// countStored counts a file that was stored. If it exceeds a limit, because others were stored at the same
 // time, it is removed again.
-func (s *Service) count(ctx context.Context, id video.ID, size int64) error {
+func (s *Service) countStored(ctx context.Context, id video.ID, size int64) error {
 	ctx = context.WithoutCancel(ctx) // the file is there, whether or not its client still is
 	var refusal error
 	err := s.store.InTx(ctx, func(tx *store.Tx) error {

@@ -82,7 +82,7 @@ func (s *Service) put(ctx context.Context, v video.Video, in Incoming, u video.U
 	}
 	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), s.reserve.Reader(body))
 	if err == nil {
-		return info, s.count(ctx, v.ID, info.Size)
+		return info, s.countStored(ctx, v.ID, info.Size)
 	}
 	if body.stopped.Load() {
 		return blob.Info{}, s.whyStopped(ctx, v.ID)

@@ -117,19 +117,19 @@ func (s *Service) StoredBytes(ctx context.Context, id video.ID) (int64, error) {
 // FinishResumable is called when all bytes have come. They are in file, or, with an empty name, in
 // place already.
 func (s *Service) FinishResumable(ctx context.Context, id video.ID, file string) error {
-	size, err := s.place(ctx, id, file)
+	size, err := s.putInPlace(ctx, id, file)
 	if err != nil {
 		return err
 	}
 	s.hook.Reach(failpoint.UploadStored)
-	if err := s.count(ctx, id, size); err != nil {
+	if err := s.countStored(ctx, id, size); err != nil {
 		return err
 	}
 	return s.DiscardIfClosed(ctx, id)
 }
 
-// place puts a file in place, unless it is there already, and returns its size.
-func (s *Service) place(ctx context.Context, id video.ID, file string) (int64, error) {
+// putInPlace puts a file in place, unless it is there already, and returns its size.
+func (s *Service) putInPlace(ctx context.Context, id video.ID, file string) (int64, error) {
 	if file == "" {
 		size, err := s.StoredBytes(ctx, id)
 		return max(size, 0), err

@@ -114,7 +114,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	running.Go(func() { d.prune(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
-		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.round(ctx, tries, &running) }) {
+		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {
 			pause = troublePause
 		}
 		timer := time.NewTimer(pause)
@@ -131,8 +131,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	d.client.CloseIdle()
 }
 
-// round starts what is due and returns how long to pause.
-func (d *Dispatcher) round(ctx, tries context.Context, running *sync.WaitGroup) time.Duration {
+// startDue starts what is due and returns how long to pause.
+func (d *Dispatcher) startDue(ctx, tries context.Context, running *sync.WaitGroup) time.Duration {
 	next, err := d.rows.NextDelivery(ctx)
 	if err != nil {
 		return d.trouble(ctx, err)

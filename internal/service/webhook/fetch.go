@@ -27,7 +27,7 @@ type Fetched struct {
 // Fetch leases the messages that a webhook holds, oldest first. Each is fetched again later unless its
 // outcome is reported within a minute.
 func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int) ([]Fetched, error) {
-	h, err := s.own(ctx, by, id)
+	h, err := s.findOwned(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ type Page struct {
 
 // Deliveries returns the log of a webhook, newest first; with a state, only those deliveries.
 func (s *Service) Deliveries(ctx context.Context, by auth.Actor, id string, state State, after video.Cursor, limit int) (Page, error) {
-	h, err := s.own(ctx, by, id)
+	h, err := s.findOwned(ctx, by, id)
 	if err != nil {
 		return Page{}, err
 	}

@@ -25,7 +25,7 @@ func (d *Dispatcher) record(ctx context.Context) {
 				continue
 			}
 			d.count.WebhookTried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
-			d.slots.learn(r.slot, r.outcome == OutcomeDelivered)
+			d.slots.releaseWithOutcome(r.slot, r.outcome == OutcomeDelivered)
 		}
 		d.Wake()
 	}

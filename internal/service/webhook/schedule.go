@@ -30,8 +30,8 @@ func newSchedule(factor float64) schedule {
 	return schedule{factor}
 }
 
-// after returns the pause after so many tries; false: there is no other one.
-func (s schedule) after(tries int) (time.Duration, bool) {
+// pauseAfter returns the pause after so many tries; false: there is no other one.
+func (s schedule) pauseAfter(tries int) (time.Duration, bool) {
 	if tries > len(pauses) {
 		return 0, false
 	}
@@ -63,7 +63,7 @@ func (s schedule) conclude(d store.Delivery, a store.DeliveryAttempt) (store.Con
 		c.State, c.Disable = store.DeliveryFailed, "The receiver answered with 410 Gone."
 		return c, OutcomeDisabled
 	}
-	pause, again := s.after(c.Tries)
+	pause, again := s.pauseAfter(c.Tries)
 	if !again {
 		c.State = store.DeliveryFailed
 		return c, OutcomeFailed

@@ -184,11 +184,11 @@ func (s *Service) List(ctx context.Context, by auth.Actor) ([]Webhook, error) {
 
 // Get returns a webhook.
 func (s *Service) Get(ctx context.Context, by auth.Actor, id string) (Webhook, error) {
-	h, err := s.own(ctx, by, id)
+	h, err := s.findOwned(ctx, by, id)
 	return view(h), err
 }
 
-func (s *Service) own(ctx context.Context, by auth.Actor, id string) (store.Webhook, error) {
+func (s *Service) findOwned(ctx context.Context, by auth.Actor, id string) (store.Webhook, error) {
 	if err := by.Require(auth.Admin); err != nil {
 		return store.Webhook{}, err
 	}
@@ -197,7 +197,7 @@ func (s *Service) own(ctx context.Context, by auth.Actor, id string) (store.Webh
 
 // Update changes a webhook. Disabling it fails what was still to be delivered.
 func (s *Service) Update(ctx context.Context, by auth.Actor, id string, c Changes) (Webhook, error) {
-	h, err := s.own(ctx, by, id)
+	h, err := s.findOwned(ctx, by, id)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -257,7 +257,7 @@ func (s *Service) RotateSecret(ctx context.Context, by auth.Actor, id string) (s
 
 // Test sends an event that says nothing, whatever events the webhook has asked for.
 func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
-	h, err := s.own(ctx, by, id)
+	h, err := s.findOwned(ctx, by, id)
 	if err != nil {
 		return err
 	}

@@ -72,20 +72,20 @@ func (s *slots) reserve(l store.Lane) (slot, bool) {
 func (s *slots) release(mine slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free(mine)
+	s.releaseLocked(mine)
 }
 
-// learn returns a slot, and remembers whether the webhook answered well.
-func (s *slots) learn(mine slot, succeeded bool) {
+// releaseWithOutcome returns a slot, and remembers whether the webhook answered well.
+func (s *slots) releaseWithOutcome(mine slot, succeeded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.lanes[mine.webhook]; l != nil {
 		l.proven, l.failed = succeeded, !succeeded
 	}
-	s.free(mine)
+	s.releaseLocked(mine)
 }
 
-func (s *slots) free(mine slot) {
+func (s *slots) releaseLocked(mine slot) {
 	s.total--
 	if mine.failing {
 		s.failing--

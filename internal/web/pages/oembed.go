@@ -59,7 +59,7 @@ type frameCode struct {
 // responsiveCode is an iframe that is as wide as what surrounds it.
 func responsiveCode(embed, title string, s size) string {
 	r := s.ratio()
-	return code(responsiveFrame, frameCode{embed, title, r.width, r.height})
+	return renderFrameCode(responsiveFrame, frameCode{embed, title, r.width, r.height})
 }
 
 // ratio returns the shape of a picture. Sizes are rounded to even numbers, so that of a usual shape is
@@ -74,7 +74,7 @@ func (s size) ratio() size {
 	return s
 }
 
-func code(t *template.Template, f frameCode) string {
+func renderFrameCode(t *template.Template, f frameCode) string {
 	var out bytes.Buffer
 	_ = t.Execute(&out, f) // it writes to memory, and has all it needs
 	return out.String()
@@ -114,7 +114,7 @@ func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
 	if f := q.Get("format"); f != "" && f != "json" {
 		return &video.Error{Kind: video.NotImplemented, Code: "format_not_supported", Msg: "The only format is json."}
 	}
-	box, err := boxOf(q)
+	box, err := parseMaxSize(q)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, ok := idIn(q.Get("url"), base)
+	id, ok := videoIDOfURL(q.Get("url"), base)
 	if !ok {
 		return video.VideoNotFound()
 	}
@@ -137,7 +137,7 @@ func describe(info catalog.PlaybackInfo, base string, box size) oembedAnswer {
 	c, s := cardOf(info, base), sizeOf(info).within(box.width, box.height)
 	a := oembedAnswer{
 		Version: "1.0", Type: "video", ProviderName: "Spool", ProviderURL: base + "/", Title: info.Video.Title,
-		HTML:  code(fixedFrame, frameCode{c.Embed, info.Video.Title, s.width, s.height}),
+		HTML:  renderFrameCode(fixedFrame, frameCode{c.Embed, info.Video.Title, s.width, s.height}),
 		Width: s.width, Height: s.height, Duration: int(info.Video.Duration.Seconds()), CacheAge: 3600,
 	}
 	// A picture that is larger than what was asked for must not be named.
@@ -147,8 +147,8 @@ func describe(info catalog.PlaybackInfo, base string, box size) oembedAnswer {
 	return a
 }
 
-// boxOf returns the largest size that a request allows.
-func boxOf(q url.Values) (size, error) {
+// parseMaxSize returns the largest size that a request allows.
+func parseMaxSize(q url.Values) (size, error) {
 	box := size{maxShown, maxShown}
 	var faults []video.Fault
 	for name, to := range map[string]*int{"maxwidth": &box.width, "maxheight": &box.height} {
@@ -169,9 +169,9 @@ func boxOf(q url.Values) (size, error) {
 	return box, nil
 }
 
-// idIn returns the video in the URL of a watch page or of a public embed page. The scheme is not
+// videoIDOfURL returns the video in the URL of a watch page or of a public embed page. The scheme is not
 // compared: links are often written without it.
-func idIn(raw, base string) (video.ID, bool) {
+func videoIDOfURL(raw, base string) (video.ID, bool) {
 	own, err := url.Parse(base)
 	if err != nil {
 		return "", false

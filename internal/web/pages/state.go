@@ -127,7 +127,7 @@ func (s size) within(width, height int) size {
 func detailLine(info catalog.PlaybackInfo) string {
 	var all []string
 	if d := info.Video.Duration; d > 0 {
-		all = append(all, clock(d))
+		all = append(all, formatDuration(d))
 	}
 	var best video.Name
 	side := 0
@@ -144,8 +144,8 @@ func detailLine(info catalog.PlaybackInfo) string {
 	return strings.Join(all, " · ")
 }
 
-// clock writes a duration as players do: 1:02:03.
-func clock(d time.Duration) string {
+// formatDuration writes a duration as players do: 1:02:03.
+func formatDuration(d time.Duration) string {
 	s := int(d.Seconds())
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)

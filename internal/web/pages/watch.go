@@ -25,7 +25,7 @@ func (p *pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, info, frame{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
+	return p.servePage(w, r, info, frame{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
 }
 
 // embedPublic answers GET /embed/{id}.
@@ -34,7 +34,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, info, frame{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
+	return p.servePage(w, r, info, frame{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
 }
 
 // embedPrivate answers GET /embed/{token}/{id}.
@@ -47,7 +47,7 @@ func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, info, frame{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
+	return p.servePage(w, r, info, frame{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
 }
 
 // public returns the public video that a request asks for.
@@ -86,8 +86,8 @@ type frame struct {
 	cache     string
 }
 
-// show answers with a page, or with the state of its video.
-func (p *pages) show(w http.ResponseWriter, r *http.Request, info catalog.PlaybackInfo, f frame) error {
+// servePage answers with a page, or with the state of its video.
+func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.PlaybackInfo, f frame) error {
 	s := stateOf(info)
 	if r.URL.Query().Has("state") {
 		return writeJSON(w, r, s, "no-store")

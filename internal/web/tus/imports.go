@@ -18,15 +18,15 @@ func Imports(services Services, storage Storage) imports.Storage {
 
 type importStorage struct{ store *uploadStore }
 
-// as returns a context for calls of the store, which finds the request in it.
-func as(ctx context.Context, r uploads.Resumable, l uploads.Lease) context.Context {
+// withRequest returns a context for calls of the store, which finds the request in it.
+func withRequest(ctx context.Context, r uploads.Resumable, l uploads.Lease) context.Context {
 	q := &request{resumable: r, lease: l, length: -1, replaces: true}
 	q.values = context.WithValue(context.WithoutCancel(ctx), requestKey{}, q)
 	return context.WithValue(ctx, requestKey{}, q)
 }
 
 func (s importStorage) Open(ctx context.Context, r uploads.Resumable, l uploads.Lease) (imports.Partial, error) {
-	ctx = as(ctx, r, l)
+	ctx = withRequest(ctx, r, l)
 	u, err := s.store.GetUpload(ctx, "")
 	if errors.Is(err, handler.ErrNotFound) {
 		return nil, nil
@@ -38,7 +38,7 @@ func (s importStorage) Open(ctx context.Context, r uploads.Resumable, l uploads.
 }
 
 func (s importStorage) Create(ctx context.Context, r uploads.Resumable, l uploads.Lease, size int64) (imports.Partial, error) {
-	ctx = as(ctx, r, l)
+	ctx = withRequest(ctx, r, l)
 	u, err := s.store.NewUpload(ctx, handler.FileInfo{Size: max(size, 0), SizeIsDeferred: size < 0})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (v Version) writeRanges(ctx context.Context, f io.WriterAt, ranges []blob.R
 		wg.Go(func() {
 			buffer := make([]byte, copyBuffer)
 			for r := range work {
-				if err := catch(func() error { return v.writeRange(ctx, f, r, buffer) }); err != nil {
+				if err := recoverPanic(func() error { return v.writeRange(ctx, f, r, buffer) }); err != nil {
 					stop(err)
 				}
 			}

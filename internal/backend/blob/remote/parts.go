@@ -56,15 +56,15 @@ func (p *Parts) Send(release func(), send func(context.Context) error) {
 	p.inFlight.Go(func() {
 		defer func() { <-p.slots }()
 		defer release()
-		if err := catch(func() error { return send(p.sending) }); err != nil {
+		if err := recoverPanic(func() error { return send(p.sending) }); err != nil {
 			p.fail(err)
 		}
 	})
 }
 
-// catch returns the error of f, or its panic as an error: in a goroutine of its own, a panic would
+// recoverPanic returns the error of f, or its panic as an error: in a goroutine of its own, a panic would
 // end the process.
-func catch(f func() error) (err error) {
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())

@@ -58,7 +58,7 @@ func (q *Queue) fillOnce(ctx context.Context, n int, h queue.Handler, afterError
 				return err
 			}
 		}
-		pause, err = q.fill(ctx, n, h)
+		pause, err = q.claimUntilFull(ctx, n, h)
 		return err
 	})
 	return pause, err
@@ -75,13 +75,13 @@ func (q *Queue) sleep(d time.Duration, wakeUp <-chan struct{}) {
 	}
 }
 
-// fill claims tasks until n run.
-func (q *Queue) fill(ctx context.Context, n int, h queue.Handler) (time.Duration, error) {
+// claimUntilFull claims tasks until n run.
+func (q *Queue) claimUntilFull(ctx context.Context, n int, h queue.Handler) (time.Duration, error) {
 	for !q.executor.IsStopping() {
 		running := q.runningNames()
 		now := q.now()
 		if len(running) >= n {
-			return q.pauseWhenFull(), q.yield(ctx, now)
+			return q.pauseWhenFull(), q.preempt(ctx, now)
 		}
 		c, found, err := q.claim(ctx, now, running)
 		if err != nil {
@@ -106,11 +106,11 @@ func (q *Queue) pauseWhenFull() time.Duration {
 	return maxSleep
 }
 
-// yield interrupts tasks of spare time, if others are due. If there are none, it
+// preempt interrupts tasks of spare time, if others are due. If there are none, it
 // interrupts a task of a tenant that runs several, if another tenant has
 // waited for long and runs none. The dispatcher looks at least every maxSleep, and
 // while tasks come and go quickly, about every second.
-func (q *Queue) yield(ctx context.Context, now time.Time) error {
+func (q *Queue) preempt(ctx context.Context, now time.Time) error {
 	if now.Sub(q.looked).Abs() < min(q.patience, time.Second) {
 		return nil
 	}

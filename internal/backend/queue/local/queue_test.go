@@ -239,7 +239,7 @@ func TestWhoeverWaits(t *testing.T) {
 				<-begun
 			}
 			r.enqueue(tt.waits)
-			if err := r.q.yield(t.Context(), r.q.now().Add(tt.after)); err != nil {
+			if err := r.q.preempt(t.Context(), r.q.now().Add(tt.after)); err != nil {
 				t.Fatal(err)
 			}
 			var first bool

@@ -41,7 +41,7 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	if _, err := tx.ExecContext(ctx, removeName, running); err != nil {
 		return err
 	}
-	err = raw(tx, func(tx pgx.Tx) error {
+	err = withPgxTx(tx, func(tx pgx.Tx) error {
 		for _, job := range running {
 			if _, err := q.insert.JobCancelTx(ctx, tx, job); err != nil {
 				return err
@@ -68,7 +68,7 @@ func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind)
 		 ORDER BY id
 		   FOR UPDATE`
 
-	rows, err := tx.QueryContext(ctx, lock, queueName, id, texts(keep))
+	rows, err := tx.QueryContext(ctx, lock, queueName, id, toStrings(keep))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,9 +88,9 @@ func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind)
 	return waiting, running, rows.Err()
 }
 
-// texts converts a list for PostgreSQL. It is never NULL: x <> ALL(NULL) is true
+// toStrings converts a list for PostgreSQL. It is never NULL: x <> ALL(NULL) is true
 // for no x.
-func texts[T ~string](list []T) []string {
+func toStrings[T ~string](list []T) []string {
 	all := make([]string, len(list))
 	for i, s := range list {
 		all[i] = string(s)

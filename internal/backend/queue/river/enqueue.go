@@ -82,7 +82,7 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 		return err
 	}
 	jobs := slots.jobs(unique(tasks), busy)
-	err = raw(tx, func(tx pgx.Tx) error {
+	err = withPgxTx(tx, func(tx pgx.Tx) error {
 		_, err := q.insert.InsertManyTx(ctx, tx, jobs)
 		return err
 	})
@@ -192,7 +192,7 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.
 		 WHERE state = 'running' AND queue = $1 AND args->>'video' = ANY($2) AND metadata ? 'cancel_attempted_at'
 		   FOR SHARE`
 
-	rows, err := tx.QueryContext(ctx, find, queueName, texts(videosOf(tasks)))
+	rows, err := tx.QueryContext(ctx, find, queueName, toStrings(videosOf(tasks)))
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +208,8 @@ func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.
 	return busy, rows.Err()
 }
 
-// raw gives f the caller's transaction as a pgx.Tx, which River needs.
-func raw(tx queue.Tx, f func(pgx.Tx) error) error {
+// withPgxTx gives f the caller's transaction as a pgx.Tx, which River needs.
+func withPgxTx(tx queue.Tx, f func(pgx.Tx) error) error {
 	t, ok := tx.(interface{ Raw(func(any) error) error })
 	if !ok {
 		return errors.New("the transaction does not give access to its connection")

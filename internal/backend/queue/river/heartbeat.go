@@ -27,7 +27,7 @@ func (q *Queue) openHeartbeatPool(ctx context.Context) (err error) {
 func (q *Queue) keepBeating(ctx context.Context) {
 	failed := false
 	for pause := q.heartbeat; sleep(ctx, pause); {
-		err := executor.Recover(func() error { return q.beat(ctx) })
+		err := executor.Recover(func() error { return q.sendHeartbeat(ctx) })
 		if err != nil && ctx.Err() == nil && !failed { // once, not with every try
 			q.log.WarnContext(ctx, "the heartbeat of this worker cannot be written", append(executor.LogAttrs(err), "worker", q.id)...)
 		}
@@ -49,7 +49,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (q *Queue) beat(ctx context.Context) error {
+func (q *Queue) sendHeartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	if err := q.writeHeartbeat(ctx); err != nil {

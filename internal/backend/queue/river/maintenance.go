@@ -31,7 +31,7 @@ func (q *Queue) maintain(ctx context.Context) {
 				err = q.yieldSpare(ctx)
 			}
 			if err == nil {
-				err = q.yield(ctx)
+				err = q.preempt(ctx)
 			}
 			if err == nil && time.Since(reclaimed) >= q.heartbeat/2 {
 				reclaimed = time.Now()
@@ -115,12 +115,12 @@ func (q *Queue) reclaim(ctx context.Context, grace time.Duration) error {
 			return err
 		}
 	}
-	return q.clean(ctx)
+	return q.removeStale(ctx)
 }
 
-// clean deletes workers that are long gone, and jobs that River has closed at the
+// removeStale deletes workers that are long gone, and jobs that River has closed at the
 // end of a process that could not remove them.
-func (q *Queue) clean(ctx context.Context) error {
+func (q *Queue) removeStale(ctx context.Context) error {
 	const (
 		workers = `DELETE FROM queue_worker WHERE seen_at < now() - interval '1 hour'`
 		jobs    = `DELETE FROM river_job WHERE finalized_at IS NOT NULL AND queue = $1`

@@ -126,7 +126,7 @@ const dueSQL = `
 
 // yieldSpare interrupts tasks of spare time that run here, if this worker has no free
 // slot and other tasks are due. Of those that are due, it serves its share: some other
-// workers do the same at this moment. Unlike yield it needs no database to end an
+// workers do the same at this moment. Unlike preempt it needs no database to end an
 // attempt, so that its slot is free at once.
 func (q *Queue) yieldSpare(ctx context.Context) error {
 	if q.executor.Spare() == 0 || len(q.executor.IDs()) < q.slots {
@@ -149,8 +149,8 @@ func (q *Queue) yieldSpare(ctx context.Context) error {
 // chosen.
 const settled = 2 * time.Second
 
-// yield interrupts a task for a tenant that has waited for long.
-func (q *Queue) yield(ctx context.Context) error {
+// preempt interrupts a task for a tenant that has waited for long.
+func (q *Queue) preempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	tag, err := q.pool.Exec(ctx, yieldSQL, queue.Background, q.patience, 2*q.heartbeat, settled)

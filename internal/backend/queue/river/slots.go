@@ -56,7 +56,7 @@ const lastSlotsSQL = `
 // ends of indexes. See lockSlots for two transactions that do so at once.
 func newAllocator(ctx context.Context, tx queue.Tx, tasks []queue.Task) (*allocator, error) {
 	l := &allocator{last: map[video.Tenant]time.Time{}}
-	rows, err := tx.QueryContext(ctx, lastSlotsSQL, texts(tenantsOf(tasks)))
+	rows, err := tx.QueryContext(ctx, lastSlotsSQL, toStrings(tenantsOf(tasks)))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) e
 		here := q.executor.AttemptOn(id, keep)
 		if here == nil {
 			var running bool
-			if err := q.pool.QueryRow(ctx, find, queueName, id, texts(keep)).Scan(&running); err != nil {
+			if err := q.pool.QueryRow(ctx, find, queueName, id, toStrings(keep)).Scan(&running); err != nil {
 				return fmt.Errorf("wait for the tasks of video %s: %w", id, err)
 			}
 			if !running {
