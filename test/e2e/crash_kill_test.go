@@ -23,8 +23,8 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 			if kind != "inspect" && kind != "encode" {
 				oneBackend(t, "the queue of a fleet treats all kinds alike, and two of them run there")
 			}
-			if kind == "thumbnails" || kind == "poster" {
-				need.TimeFor(t, "the queue treats all kinds alike, and four others run here")
+			if kind == "thumbnails" || kind == "poster" || kind == "audio" {
+				need.TimeFor(t, "the queue treats all kinds alike, and three others run here")
 			}
 			t.Parallel()
 			g := newGate(t, pattern, hold)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/test/need"
 )
 
 // tinyFrames is how many frames tinyClip has.
@@ -64,6 +65,9 @@ var crossings = map[failpoint.Point]crossing{
 // stagings are the points before a transaction that publishes.
 var stagings = []failpoint.Point{failpoint.RenditionStaged, failpoint.ThumbnailsStaged, failpoint.FilesStaged}
 
+// variants are the points of another codec that have a twin among those of H.264.
+var variants = []failpoint.Point{failpoint.VariantStored, failpoint.VariantStaged}
+
 func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 	t.Parallel()
 	if covered := slices.Collect(maps.Keys(crossings)); len(covered) != len(failpoint.All) {
@@ -77,6 +81,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			}
 			if slices.Contains(stagings, point) {
 				usuallyOneBackend(t, "what was staged is put again, and rendition-linked dies later in the same step")
+			}
+			if slices.Contains(variants, point) {
+				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")
 			}
 			c, ok := crossings[point]
 			if !ok {

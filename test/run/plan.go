@@ -37,7 +37,7 @@ type lane []job
 var (
 	gofmt       = job{name: "lint", what: "gofmt", check: formatted}
 	vet         = job{name: "lint", what: "go vet", args: []string{"vet", "./..."}, env: usual}
-	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: usual}
+	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"tool", "staticcheck", "./..."}, env: append(usual, "GOGC=400", "GOMEMLIMIT=2GiB")}
 )
 
 // packagingTests have a module of their own, whose dependencies Spool does not need.
