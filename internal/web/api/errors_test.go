@@ -111,11 +111,10 @@ func TestErrorsOfTheServiceReachTheClient(t *testing.T) {
 		{&video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage"}, 507, "insufficient_storage"},
 		{errors.New("no such table: video"), 500, "internal"},
 	}
-	for _, op := range everyOperation {
-		for _, tt := range tests {
+	for _, tt := range tests {
+		h := newHandler(t, &fakeService{err: fmt.Errorf("doing it: %w", tt.err)}, Config{})
+		for _, op := range everyOperation {
 			t.Run(op.name+" "+tt.code, func(t *testing.T) {
-				t.Parallel()
-				h := newHandler(t, &fakeService{err: fmt.Errorf("doing it: %w", tt.err)}, Config{})
 				w := do(h, request(op.method, op.path, op.body))
 				p := wantProblem(t, w, tt.status, tt.code)
 				if strings.Contains(w.Body.String(), "no such table") {
@@ -154,11 +153,12 @@ func TestMalformedPath(t *testing.T) {
 			want         []problem.Fault
 		}{"GET", "/api/video/" + testID + "/private/" + s, []problem.Fault{seconds}})
 	}
+	f := &fakeService{}
+	h := newHandler(t, f, Config{})
 	for _, tt := range tests {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
-			t.Parallel()
-			f := &fakeService{}
-			p := wantProblem(t, do(newHandler(t, f, Config{}), request(tt.method, tt.path, "")), 400, "invalid_request")
+			f.calls = 0
+			p := wantProblem(t, do(h, request(tt.method, tt.path, "")), 400, "invalid_request")
 			if diff := cmp.Diff(tt.want, p.Errors); diff != "" || f.calls != 0 {
 				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
 			}
@@ -187,15 +187,15 @@ func TestContentType(t *testing.T) {
 		{"complete with no JSON and no type", complete, "x=1", "", 400},
 	}
 	codes := map[int]string{400: "invalid_request", 415: "unsupported_media_type"}
+	h := newHandler(t, &fakeService{}, Config{})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			r := request("POST", tt.path, tt.body)
 			r.Header.Del("Content-Type")
 			if tt.contentType != "" {
 				r.Header.Set("Content-Type", tt.contentType)
 			}
-			w := do(newHandler(t, &fakeService{}, Config{}), r)
+			w := do(h, r)
 			if code := codes[tt.status]; code != "" {
 				wantProblem(t, w, tt.status, code)
 			} else if w.Code != tt.status {

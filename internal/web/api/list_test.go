@@ -136,11 +136,12 @@ func TestListFaults(t *testing.T) {
 		"limit=1;cursor=x":                   {" malformed_query"},
 		"status=x&" + strings.Repeat("metadata.a=1&", 10) + "": {status},
 	}
+	f := &fakeService{}
+	h := newHandler(t, f, Config{})
 	for query, want := range tests {
 		t.Run(query, func(t *testing.T) {
-			t.Parallel()
-			f := &fakeService{}
-			p := wantProblem(t, do(newHandler(t, f, Config{}), request("GET", "/api/video?"+query, "")), 400, "invalid_request")
+			f.calls = 0
+			p := wantProblem(t, do(h, request("GET", "/api/video?"+query, "")), 400, "invalid_request")
 			if diff := cmp.Diff(want, faultWords(p)); diff != "" || f.calls != 0 {
 				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
 			}

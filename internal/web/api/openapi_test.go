@@ -135,17 +135,17 @@ func TestAnswersFitTheDescription(t *testing.T) {
 	t.Parallel()
 	doc := strictDescription(t)
 	bare := catalog.Report{Video: testVideo(true, video.PendingUpload)}
+	handlers := []http.Handler{
+		newHandler(t, &fakeService{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true, system: busySystem()}, Config{}),
+		newHandler(t, &fakeService{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}}, Config{}),
+	}
 	for _, op := range everyOperation {
 		if op.name == "events" {
 			continue // see TestEventsFitTheDescription
 		}
 		t.Run(op.name, func(t *testing.T) {
-			t.Parallel()
-			for _, f := range []*fakeService{
-				{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true, system: busySystem()},
-				{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}},
-			} {
-				w := do(newHandler(t, f, Config{}), request(op.method, op.path, op.body))
+			for _, h := range handlers {
+				w := do(h, request(op.method, op.path, op.body))
 				at := operations[op.name]
 				if w.Code != at.status {
 					t.Fatalf("answer is %d, want %d", w.Code, at.status)

@@ -50,15 +50,16 @@ func TestScopeComesBeforeTheRequest(t *testing.T) {
 		{"DELETE", "/api/video/" + testID, []string{readKey, writeKey}},
 		{"DELETE", "/api/video/resolution/" + testID, []string{readKey, writeKey}},
 	}
+	f := &fakeService{}
+	h := newHandler(t, f, Config{})
 	for _, tt := range tests {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
-			t.Parallel()
 			for _, key := range tt.lacking {
-				f := &fakeService{}
+				f.calls = 0
 				r := httptest.NewRequest(tt.method, tt.path, untouched{t})
 				r.Header.Set(headerKey, key)
 				r.Header.Set("Content-Type", "application/json")
-				wantProblem(t, do(newHandler(t, f, Config{}), r), 403, "insufficient_scope")
+				wantProblem(t, do(h, r), 403, "insufficient_scope")
 				if f.calls != 0 {
 					t.Errorf("the service was called with %s", key)
 				}
