@@ -112,7 +112,10 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, fil
 	case playback.Early(object):
 		cache = c.upTo(earlyCache)
 	}
-	serve(w, r, object, file, cache)
+	describe(w.Header(), object.Info(), file, cache)
+	if !d.sendfile.handOver(w, r, object.Info()) {
+		serve(w, r, object)
+	}
 	return nil
 }
 
@@ -159,14 +162,18 @@ func (c caching) upTo(longest time.Duration) string {
 	return c.who + ", max-age=" + strconv.Itoa(int(age.Seconds()))
 }
 
-// serve sends an object, or the requested range of it.
-func serve(w http.ResponseWriter, r *http.Request, object playback.Content, file, cache string) {
-	info, h := object.Info(), w.Header()
+// describe sets the headers that a file has, whatever part of it is sent.
+func describe(h http.Header, info blob.Info, file, cache string) {
 	values := [...]string{blob.ContentType(file), cache, quote(info.ETag)}
 	h["Content-Type"], h["Cache-Control"], h["Etag"] = values[0:1:1], values[1:2:2], values[2:3:3]
 	// A file must never run as a page of this origin, whatever type a browser detects.
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Security-Policy"] = sandboxOf(file)
+}
+
+// serve sends an object, or the requested range of it.
+func serve(w http.ResponseWriter, r *http.Request, object playback.Content) {
+	info, h := object.Info(), w.Header()
 	if sendPlain(w, r, object) {
 		return
 	}
