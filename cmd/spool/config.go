@@ -19,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/delivery"
 )
 
 // Location says where the service keeps its data. Commands other than serve need it, too.
@@ -47,6 +48,7 @@ type Config struct {
 	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
 	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
 	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
+	SendfileHeader     string        `placeholder:"NAME" help:"Header with which trusted proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
 	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
 	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
 	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
@@ -126,7 +128,7 @@ func (l *Location) readDatabaseURL() error {
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.adminFaults(), c.tracingFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.tracingFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
 }
 
 func (c *Config) addressFaults() []string {
@@ -142,6 +144,21 @@ func (c *Config) addressFaults() []string {
 	faults = append(faults, c.cdnFaults()...)
 	if _, err := outbound.NewGuard(c.OutboundAllow...); err != nil {
 		faults = append(faults, fmt.Sprintf("outbound_allow: %v.", err))
+	}
+	return faults
+}
+
+// sendfileFaults finds what is wrong with leaving files to a proxy.
+func (c *Config) sendfileFaults() []string {
+	if c.SendfileHeader == "" {
+		return nil
+	}
+	faults := oneOf("sendfile_header", c.SendfileHeader, []string{delivery.XAccelRedirect, delivery.XSendfile})
+	if c.StorageURL != "" {
+		faults = append(faults, "sendfile_header is set, but so is storage_url: a proxy can only send files that are on this machine.")
+	}
+	if len(c.TrustedProxies) == 0 {
+		faults = append(faults, "sendfile_header is set, but trusted_proxies is empty: name the proxies that send files.")
 	}
 	return faults
 }

@@ -69,8 +69,23 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 			IdleTimeout:       60 * time.Second,
 			MaxHeaderBytes:    64 << 10,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			Protocols:         protocols(),
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: time.Minute, SendPingTimeout: time.Minute},
 		},
 	}
+}
+
+// maxStreams is how many requests a connection of HTTP/2 may have open. A request that its client has
+// reset counts until its handler has ended, and clients that go on opening others are disconnected.
+const maxStreams = 100
+
+// protocols are those that the server speaks: HTTP/1, and HTTP/2 without TLS for proxies that begin
+// with it. There is no upgrade from one to the other, which proxies have been passed by with.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // dispatch sends probes to one handler and everything else to the other. A mux would

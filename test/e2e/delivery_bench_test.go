@@ -20,8 +20,9 @@ import (
 
 var (
 	loadRounds = flag.Int("rounds", 7, "rounds of each load of BenchmarkDelivery, of which the median counts")
-	loadTime   = flag.Duration("loadtime", time.Second, "how long each load of BenchmarkDelivery lasts")
+	loadTime   = flag.Duration("loadtime", 400*time.Millisecond, "how long each load of BenchmarkDelivery lasts")
 	loadOnly   = flag.String("load", "", "the loads of BenchmarkDelivery to run, as a regular expression")
+	loadBefore = flag.String("before", "", "another build of the program, with which BenchmarkDelivery compares reads of the API")
 )
 
 const (
@@ -43,7 +44,7 @@ func BenchmarkDelivery(b *testing.B) {
 	var rows []loadRow
 	for _, l := range s.loads() {
 		if only.MatchString(l.name) {
-			rows = append(rows, l.run(b))
+			rows = append(rows, l.run(b, "lean", askLean), l.run(b, "ordinary", askOrdinary))
 		}
 	}
 	var text strings.Builder
@@ -72,19 +73,20 @@ type load struct {
 // loadRow is the outcome of a load: the median of each target.
 type loadRow struct {
 	name   string
+	client string
 	scores map[string]score
 	ratios map[string]float64 // of Spool's rate to that of the other, by round
 }
 
-func (l load) run(b *testing.B) loadRow {
+func (l load) run(b *testing.B, client string, ask asker) loadRow {
 	all := map[string][]score{}
 	for round := range *loadRounds {
 		for i := range l.targets {
 			x := l.targets[(i+round)%len(l.targets)]
-			all[x.name] = append(all[x.name], x.put(b, l.connections, *loadTime))
+			all[x.name] = append(all[x.name], x.put(b, ask, l.connections, *loadTime))
 		}
 	}
-	row := loadRow{l.name, map[string]score{}, map[string]float64{}}
+	row := loadRow{l.name, client, map[string]score{}, map[string]float64{}}
 	for name, scores := range all {
 		row.scores[name] = score{
 			rate:  medianOf(scores, func(s score) float64 { return s.rate }),
@@ -112,30 +114,47 @@ func medianOf[T any](all []T, value func(T) float64) float64 {
 func writeDelivery(w *strings.Builder, rows []loadRow) {
 	fmt.Fprintf(w, "\n## Delivery\n\nSpool against nginx and a Go program that does nothing but serve files (`http.ServeContent`), over the loopback interface, on SQLite and a disk. "+
 		"The three took turns in %d rounds of %s; medians. CPU is user and system time of the server for each answer: it varies little with what else the machine does, "+
-		"whereas rates also depend on the client, which shares its cores.\n\n"+
-		"| load | Spool /s | nginx /s | Go /s | Spool/nginx | Spool/Go | CPU, µs: Spool | nginx | Go | CPU, nginx/Spool |\n|---|---|---|---|---|---|---|---|---|---|\n", *loadRounds, *loadTime)
+		"whereas rates also depend on the client, which shares its cores. The lean client leaves nearly all of the time to the server; the ordinary one is that of Go's `net/http`.\n\n"+
+		"| load | client | Spool /s | nginx /s | Go /s | Spool/nginx | Spool/Go | CPU, µs: Spool | nginx | Go | CPU, Go/Spool |\n|---|---|---|---|---|---|---|---|---|---|---|\n", *loadRounds, *loadTime)
 	for _, r := range rows {
-		cell := func(name string, f func(score) float64) string {
-			s, ok := r.scores[name]
-			if !ok {
-				return "–"
-			}
-			return fmt.Sprintf("%.0f", f(s))
-		}
 		rate, cpu := func(s score) float64 { return s.rate }, func(s score) float64 { return s.cpu }
-		ratio := func(name string) string {
-			if _, ok := r.scores[name]; !ok {
-				return "–"
-			}
-			return fmt.Sprintf("**%.2f**", r.ratios[name])
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name, r.client,
+			r.cell("Spool", rate), r.cell("nginx", rate), r.cell("Go", rate), r.ratio("nginx"), r.ratio("Go"),
+			r.cell("Spool", cpu), r.cell("nginx", cpu), r.cell("Go", cpu), r.work("Go"))
+		if _, ok := r.scores[anotherBuild]; ok {
+			fmt.Fprintf(w, "| %s, before | %s | %s | – | – | Spool/before: %s | – | %s | – | – | before/Spool: %s |\n", r.name, r.client,
+				r.cell(anotherBuild, rate), r.ratio(anotherBuild), r.cell(anotherBuild, cpu), r.work(anotherBuild))
 		}
-		work := "–"
-		if n, ok := r.scores["nginx"]; ok {
-			work = fmt.Sprintf("%.2f", n.cpu/r.scores["Spool"].cpu)
-		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name, cell("Spool", rate), cell("nginx", rate), cell("Go", rate),
-			ratio("nginx"), ratio("Go"), cell("Spool", cpu), cell("nginx", cpu), cell("Go", cpu), work)
 	}
+}
+
+// anotherBuild is the name of another build of Spool.
+const anotherBuild = "before"
+
+// cell is a figure of a server, if it took part.
+func (r loadRow) cell(name string, f func(score) float64) string {
+	s, ok := r.scores[name]
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", f(s))
+}
+
+// ratio is that of Spool's rate to another's.
+func (r loadRow) ratio(name string) string {
+	if _, ok := r.scores[name]; !ok {
+		return "–"
+	}
+	return fmt.Sprintf("**%.2f**", r.ratios[name])
+}
+
+// work is the ratio of another's CPU time to Spool's.
+func (r loadRow) work(name string) string {
+	s, ok := r.scores[name]
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", s.cpu/r.scores["Spool"].cpu)
 }
 
 // threeServers are servers with the same films.
@@ -144,6 +163,7 @@ type threeServers struct {
 	spool   *server
 	public  watch
 	private watch
+	film    string // what was uploaded
 	dir     string // of the other two
 	nginx   *nginx
 	plain   string // address
@@ -152,19 +172,26 @@ type threeServers struct {
 
 func newThreeServers(b *testing.B) *threeServers {
 	s := &threeServers{b: b, dir: b.TempDir()}
-	// As an operator starts it. A single key is not to be slowed down.
-	s.spool = start(b, withEnv("SPOOL_LOG_LEVEL", ""), withEnv("SPOOL_RATE_LIMIT", "0"), withEnv("SPOOL_LOG_FORMAT", "json"))
+	s.spool = s.startSpool()
 	s.nginx = startNginx(b, "", "root "+s.dir+"; dav_methods PUT; create_full_put_path on;")
 	s.startPlain()
-	film := filepath.Join(b.TempDir(), "film.mp4")
-	if err := runFFmpeg(strings.Fields("-f lavfi -i testsrc2=size=640x360:rate=25,noise=alls=60:allf=t -f lavfi -i sine=frequency=440:sample_rate=48000 -t 12 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac " + film)...); err != nil {
+	s.film = filepath.Join(b.TempDir(), "film.mp4")
+	if err := runFFmpeg(strings.Fields("-f lavfi -i testsrc2=size=640x360:rate=25,noise=alls=60:allf=t -f lavfi -i sine=frequency=440:sample_rate=48000 -t 12 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac " + s.film)...); err != nil {
 		b.Fatal(err)
 	}
-	s.public = s.spool.waitReady(s.spool.submit(newVideo{Filename: "film.mp4", Resolutions: []string{"360p"}, IsPublic: true}, film))
-	u := s.spool.submit(newVideo{Filename: "film.mp4", Resolutions: []string{"360p"}}, film)
-	s.private = s.spool.waitReady(u)
+	s.public, s.private = s.submit(s.spool, true), s.submit(s.spool, false)
 	s.save("film.mp4", s.public.Resolutions["360p"].VideoURL)
 	return s
+}
+
+// startSpool starts Spool as an operator does. A single key is not to be slowed down.
+func (s *threeServers) startSpool(options ...option) *server {
+	return start(s.b, append(options, withEnv("SPOOL_LOG_LEVEL", ""), withEnv("SPOOL_RATE_LIMIT", "0"), withEnv("SPOOL_LOG_FORMAT", "json"))...)
+}
+
+// submit has a server make the film.
+func (s *threeServers) submit(to *server, public bool) watch {
+	return to.waitReady(to.submit(newVideo{Filename: "film.mp4", Resolutions: []string{"360p"}, IsPublic: public}, s.film))
 }
 
 func (s *threeServers) startPlain() {
@@ -291,7 +318,17 @@ func (s *threeServers) uploads() load {
 	return load{fmt.Sprintf("PUT of %d MiB", uploadSize>>20), connections, all}
 }
 
+// reads asks for the description of a video.
 func (s *threeServers) reads() load {
-	addr, head := requestTo(s.b, "GET", s.spool.url+"/api/video/"+s.public.ID+"/public", header{"X-API-KEY", s.spool.key})
-	return load{"GET /api/video/{id}/public", loadConnections, []target{{name: "Spool", pid: s.spool.cmd.Process.Pid, addr: addr, heads: []string{head}, code: 200}}}
+	l := load{"GET /api/video/{id}/public", loadConnections, []target{readOf(s.spool, "Spool", s.public)}}
+	if *loadBefore != "" {
+		old := s.startSpool(func(x *server) { x.binary = *loadBefore })
+		l.targets = append(l.targets, readOf(old, anotherBuild, s.submit(old, true)))
+	}
+	return l
+}
+
+func readOf(s *server, name string, v watch) target {
+	addr, head := requestTo(s.t, "GET", s.url+"/api/video/"+v.ID+"/public", header{"X-API-KEY", s.key})
+	return target{name: name, pid: s.cmd.Process.Pid, addr: addr, heads: []string{head}, code: 200}
 }

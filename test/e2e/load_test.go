@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -35,9 +36,11 @@ type score struct {
 	cpu   float64 // microseconds of the server's CPU an answer
 }
 
-// put sends a load over some connections, which stay open, for some time. It is not
-// net/http's client, whose own work would be most of what is measured.
-func (x target) put(t testing.TB, connections int, length time.Duration) score {
+// asker sends requests over one connection, the c-th, until end.
+type asker func(x target, c int, end time.Time) (answers, received int64, err error)
+
+// put sends a load over some connections, which stay open, for some time.
+func (x target) put(t testing.TB, ask asker, connections int, length time.Duration) score {
 	t.Helper()
 	var answers, received atomic.Int64
 	var all sync.WaitGroup
@@ -45,7 +48,7 @@ func (x target) put(t testing.TB, connections int, length time.Duration) score {
 	end := began.Add(length)
 	for c := range connections {
 		all.Go(func() {
-			n, got, err := x.ask(c, end)
+			n, got, err := ask(x, c, end)
 			answers.Add(n)
 			received.Add(got)
 			if err != nil {
@@ -59,8 +62,8 @@ func (x target) put(t testing.TB, connections int, length time.Duration) score {
 	return score{rate: n / took, bytes: float64(received.Load()) / took, cpu: float64(used.Microseconds()) / n}
 }
 
-// ask sends requests over one connection until end.
-func (x target) ask(c int, end time.Time) (answers, received int64, err error) {
+// askLean is an asker that does next to nothing, so that nearly all of the time is the server's.
+func askLean(x target, c int, end time.Time) (answers, received int64, err error) {
 	conn, err := net.Dial("tcp", x.addr)
 	if err != nil {
 		return 0, 0, err
@@ -86,6 +89,53 @@ func (x target) ask(c int, end time.Time) (answers, received int64, err error) {
 		answers, received = answers+1, received+n
 	}
 	return answers, received, nil
+}
+
+// askOrdinary is an asker that uses net/http's client, as most programs do. It takes more time for
+// each answer than most servers.
+func askOrdinary(x target, c int, end time.Time) (answers, received int64, err error) {
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	requests, err := x.requests()
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := c; time.Now().Before(end); i++ {
+		r := requests[i%len(requests)]
+		if x.body != nil {
+			r = requests[c%len(requests)]
+			r.Body = io.NopCloser(bytes.NewReader(x.body))
+		}
+		res, err := client.Do(r)
+		if err != nil {
+			return answers, received, err
+		}
+		n, err := io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if err != nil {
+			return answers, received, err
+		}
+		if res.StatusCode != x.code || x.size != 0 && n != x.size {
+			return answers, received, fmt.Errorf("answer is %d with %d bytes, want %d with %d", res.StatusCode, n, x.code, x.size)
+		}
+		answers, received = answers+1, received+n
+	}
+	return answers, received, nil
+}
+
+// requests returns the heads as requests of net/http's client.
+func (x target) requests() ([]*http.Request, error) {
+	var all []*http.Request
+	for _, head := range x.heads {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head)))
+		if err != nil {
+			return nil, err
+		}
+		r.RequestURI, r.URL.Scheme, r.URL.Host = "", "http", x.addr
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // answer reads one answer and returns the size of its body.

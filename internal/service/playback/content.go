@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/engine/stream"
 )
 
@@ -77,15 +76,9 @@ type segment struct {
 	info blob.Info
 }
 
-func newSegment(file mediaFile, parts []mp4.Part) *segment {
-	r := stream.NewReader(parts, func(from, to int64) io.ReadCloser { return file.Span(blob.Range{From: from, To: to}) })
-	hash, of := sha256.New(), file.Info()
-	hash.Write([]byte(of.ETag))
-	for _, p := range parts {
-		hash.Write(p.Bytes)
-	}
-	info := blob.Info{Size: r.Size(), ETag: hex.EncodeToString(hash.Sum(nil)[:16]), Modified: of.Modified}
-	return &segment{Reader: r, file: file, info: info}
+func newSegment(file mediaFile, c cut) *segment {
+	r := stream.NewReader(c.parts, func(from, to int64) io.ReadCloser { return file.Span(blob.Range{From: from, To: to}) })
+	return &segment{Reader: r, file: file, info: blob.Info{Size: r.Size(), ETag: c.etag, Modified: file.Info().Modified}}
 }
 
 func (s *segment) Info() blob.Info { return s.info }

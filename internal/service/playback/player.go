@@ -32,6 +32,7 @@ type Player struct {
 	local    bool           // the files are on this machine
 	indexes  *stream.IndexCache
 	captions *textCache
+	cuts     cutCache
 	pieces   pieceCaches
 }
 

@@ -115,19 +115,26 @@ func (p *Player) cutSegment(ctx context.Context, area objects.Area, id video.ID,
 		}
 		return nil, noSuchFile()
 	}
-	cut := track.Segment
-	if f.Kind == stream.Frame {
-		cut = track.KeyFrame
-	}
-	parts, err := cut(f.Number)
+	of := file.Info()
+	c, err := p.cuts.get(newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })
 	if err == nil && early {
-		err = growing.open(parts)
+		err = growing.open(c.parts)
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, file.Info().Key, err)
+		return nil, fmt.Errorf("segment %d of %s: %w", f.Number, of.Key, err)
 	}
-	return newSegment(file, parts), nil
+	return newSegment(file, c), nil
+}
+
+// cutOut cuts a segment out of a track.
+func cutOut(track *mp4.Segments, f stream.File, of blob.Info) (cut, error) {
+	find := track.Segment
+	if f.Kind == stream.Frame {
+		find = track.KeyFrame
+	}
+	parts, err := find(f.Number)
+	return newCut(parts, of), err
 }
 
 // openTrack opens a track: of the rendition file that has it or, while that is being made, of what is

@@ -41,6 +41,8 @@ type Config struct {
 	CDN bool
 	// Purged says that the CDN is told of deletions, so that it may keep public files for longer.
 	Purged bool
+	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
+	Sendfile Sendfile
 }
 
 type delivery struct {
@@ -49,6 +51,7 @@ type delivery struct {
 	idleTimeout time.Duration
 	now         func() time.Time
 	cdn, purged bool
+	sendfile    Sendfile
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
@@ -66,7 +69,7 @@ func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config)
 }
 
 func newDelivery(uploads Uploads, player Player, config Config) *delivery {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged}
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged, sendfile: config.Sendfile}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}

@@ -31,6 +31,7 @@ type fakeService struct {
 	receive func(uploads.Incoming) (string, error)
 	path    string // of the file to play
 	address string // where GET is redirected to; "" serves the file
+	key     string // of the file, if it is one of the storage
 	early   bool   // the file is one of a rendition that is not published yet
 
 	token    string
@@ -79,7 +80,7 @@ func (f *fakeService) open() (playback.Content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stat the file to play: %w", err)
 	}
-	return object{file, blob.Info{Size: stat.Size(), ETag: "e1", Modified: modified}, f.early}, nil
+	return object{file, blob.Info{Key: f.key, Size: stat.Size(), ETag: "e1", Modified: modified}, f.early}, nil
 }
 
 type object struct {

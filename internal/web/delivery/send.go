@@ -36,14 +36,18 @@ func sendPlain(w http.ResponseWriter, r *http.Request, object playback.Content) 
 			return false
 		}
 	}
-	h := w.Header()
+	h, values := w.Header(), make([]string, 0, 3)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	if modified := info.Modified; !modified.IsZero() && !modified.Equal(time.Unix(0, 0)) {
-		h["Last-Modified"] = []string{modified.UTC().Format(http.TimeFormat)}
+		set("Last-Modified", modified.UTC().Format(http.TimeFormat))
 	}
 	h["Accept-Ranges"] = bytesUnit
-	h["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	set("Content-Length", strconv.FormatInt(length, 10))
 	if status == http.StatusPartialContent {
-		h["Content-Range"] = []string{"bytes " + strconv.FormatInt(from, 10) + "-" + strconv.FormatInt(from+length-1, 10) + "/" + strconv.FormatInt(info.Size, 10)}
+		set("Content-Range", "bytes "+strconv.FormatInt(from, 10)+"-"+strconv.FormatInt(from+length-1, 10)+"/"+strconv.FormatInt(info.Size, 10))
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

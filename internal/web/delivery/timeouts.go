@@ -48,15 +48,15 @@ func Guard(next http.Handler, t Timeouts) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		out := &timeoutWriter{ResponseWriter: w, control: control, idle: t.Idle}
-		out.extend()
 		if isAmbiguous(r) {
 			w.Header().Set("Connection", "close")
 		}
-		if r.ContentLength == 0 { // most requests: there is nothing to wait for
+		if r.ContentLength == 0 { // most requests: there is nothing to wait for, and nothing is written but by next
 			next.ServeHTTP(out, r)
 			out.extend()
 			return
 		}
+		out.extend()
 		in := &trackedBody{ReadCloser: r.Body, control: control}
 		out.unread = func() bool { return !in.finished && r.ProtoMajor == 1 }
 		// Only connections of tests do not support deadlines.
@@ -154,10 +154,11 @@ func (w *timeoutWriter) beforeResponse() {
 }
 
 func (w *timeoutWriter) WriteHeader(status int) {
-	if status >= http.StatusOK { // 1xx is not the final response
+	if status >= http.StatusOK {
 		w.beforeResponse()
+	} else {
+		w.extend() // 1xx is not the final response, and sent at once
 	}
-	w.extend()
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -181,6 +182,10 @@ func (w *timeoutWriter) ReadFrom(src io.Reader) (sent int64, err error) {
 	whole, limited := src.(*io.LimitedReader)
 	if !limited {
 		whole = &io.LimitedReader{R: src, N: math.MaxInt64}
+	}
+	if whole.N <= writeBlock {
+		w.extend()
+		return io.Copy(w.ResponseWriter, whole)
 	}
 	for whole.N > 0 {
 		size := min(whole.N, writeBlock)

@@ -119,6 +119,34 @@ func TestAStalledReaderIsDisconnected(t *testing.T) {
 	waitFor(t, ended)
 }
 
+// Over HTTP/2 the connection can be alive while one request of it is stalled: its client takes no more
+// than what it allowed at the beginning.
+func TestAStalledReaderOfHTTP2IsDisconnected(t *testing.T) {
+	t.Parallel()
+	play := newHandler(sparse(t, 64<<20), Config{IdleTimeout: 300 * time.Millisecond})
+	done := make(chan struct{}, 1)
+	guard := Guard(play, Timeouts{Idle: 300 * time.Millisecond})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { done <- struct{}{} }()
+		guard.ServeHTTP(w, r)
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	transport := &http.Transport{Protocols: server.Config.Protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	res, err := (&http.Client{Transport: transport}).Get(server.URL + playPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.ProtoMajor != 2 {
+		t.Errorf("the answer comes over %s", res.Proto)
+	}
+	waitFor(t, done)
+}
+
 func TestASlowButSteadyReaderGetsTheWholeFile(t *testing.T) {
 	t.Parallel()
 	const size, idle = 64 << 20, time.Second

@@ -2,8 +2,10 @@ package problem
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 )
 
@@ -32,6 +34,17 @@ func isSafeID(id string) bool {
 	return true
 }
 
+// newID returns a random name. It is no secret, so it need not come from the kernel, which would take
+// longer than everything else that is done for each request here.
+func newID() string {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
+	return idEncoding.EncodeToString(b[:])
+}
+
+var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+
 // RequestID gives every request an ID: the client's own if it is safe, otherwise a
 // new one. The ID is in the X-Request-Id header of the response, in the context
 // (see ID), and in the log entries about problems of this request.
@@ -39,22 +52,24 @@ func RequestID(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(headerRequestID)
 		if !isSafeID(id) {
-			id = rand.Text()
+			id = newID()
 		}
-		w.Header().Set(headerRequestID, id)
-		ctx := context.WithValue(r.Context(), contextKey{}, requestInfo{id: id, log: log})
+		w.Header()[headerRequestID] = []string{id}
+		ctx := context.WithValue(r.Context(), contextKey{}, &requestInfo{id: id, log: log})
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 // ID returns the ID of the request that ctx belongs to, or "" outside RequestID.
 func ID(ctx context.Context) string {
-	info, _ := ctx.Value(contextKey{}).(requestInfo)
-	return info.id
+	if info, ok := ctx.Value(contextKey{}).(*requestInfo); ok {
+		return info.id
+	}
+	return ""
 }
 
 func logger(ctx context.Context) *slog.Logger {
-	if info, ok := ctx.Value(contextKey{}).(requestInfo); ok && info.log != nil {
+	if info, ok := ctx.Value(contextKey{}).(*requestInfo); ok && info.log != nil {
 		return info.log
 	}
 	return slog.Default()

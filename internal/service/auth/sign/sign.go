@@ -53,7 +53,14 @@ type Key struct {
 // Keyring signs with its newest key and accepts signatures of all its keys. It is
 // safe for concurrent use. An empty ring accepts nothing; signing with it is a
 // programming error.
-type Keyring struct{ keys atomic.Pointer[[]Key] }
+type Keyring struct{ keys atomic.Pointer[keySet] }
+
+// keySet is the keys of a ring at one time, and the tokens that they were found to have signed. Both go
+// together: no token is remembered for a key that is gone.
+type keySet struct {
+	keys  []Key
+	valid verdicts
+}
 
 // NewKeyring returns a ring of keys, newest first.
 func NewKeyring(keys ...Key) *Keyring {
@@ -64,47 +71,65 @@ func NewKeyring(keys ...Key) *Keyring {
 
 // Set replaces the keys, newest first.
 func (r *Keyring) Set(keys []Key) {
-	keys = slices.Clone(keys)
-	r.keys.Store(&keys)
+	if now := r.keys.Load(); now != nil && slices.EqualFunc(now.keys, keys, Key.equal) {
+		return // as nearly always: keys are read again every few seconds
+	}
+	r.keys.Store(&keySet{keys: slices.Clone(keys)})
+}
+
+func (k Key) equal(other Key) bool {
+	return k.ID == other.ID && hmac.Equal(k.Secret, other.Secret)
 }
 
 // Has reports whether the ring contains the key with this ID.
 func (r *Keyring) Has(id string) bool {
-	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
+	return slices.ContainsFunc(r.keys.Load().keys, func(k Key) bool { return k.ID == id })
 }
 
 // Sign returns a token for subject that is valid until expires. The token is one
 // path element. The expiry has milliseconds: rounded to seconds, a URL for one
 // second could have expired on arrival.
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
-	k := (*r.keys.Load())[0]
+	k := r.keys.Load().keys[0]
 	exp := strconv.FormatInt(expires.UnixMilli(), 10)
 	return exp + "." + k.ID + "." + signature(k, p, exp, subject)
 }
 
 // Verify checks a token that Sign made for the same purpose and subject.
 func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error {
-	exp, id, sig, ok := split(token)
-	if !ok {
-		return ErrInvalid
+	set, u := r.keys.Load(), use{p, subject, token}
+	expires, known := set.valid.get(u)
+	if !known {
+		var err error
+		if expires, err = set.verify(u); err != nil {
+			return err
+		}
+		set.valid.add(u, expires)
 	}
-	keys := *r.keys.Load()
-	i := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
-	if i < 0 {
-		return ErrInvalid
-	}
-	if !hmac.Equal([]byte(sig), []byte(signature(keys[i], p, exp, subject))) {
-		return ErrInvalid
-	}
-	// The expiry is parsed only after the signature was verified.
-	ms, err := strconv.ParseInt(exp, 10, 64)
-	if err != nil {
-		return ErrInvalid
-	}
-	if !now.Before(time.UnixMilli(ms)) {
+	if !now.Before(time.UnixMilli(expires)) {
 		return ErrExpired
 	}
 	return nil
+}
+
+// verify checks the signature of a token and returns when it expires, in milliseconds.
+func (s *keySet) verify(u use) (expires int64, err error) {
+	exp, id, sig, ok := split(u.token)
+	if !ok {
+		return 0, ErrInvalid
+	}
+	i := slices.IndexFunc(s.keys, func(k Key) bool { return k.ID == id })
+	if i < 0 {
+		return 0, ErrInvalid
+	}
+	if !hmac.Equal([]byte(sig), []byte(signature(s.keys[i], u.purpose, exp, u.subject))) {
+		return 0, ErrInvalid
+	}
+	// The expiry is parsed only after the signature was verified.
+	if expires, err = strconv.ParseInt(exp, 10, 64); err != nil {
+		return 0, ErrInvalid
+	}
+	return expires, nil
 }
 
 // Expiry returns when a verified token expires.
@@ -124,11 +149,12 @@ func KeyID(token string) string {
 }
 
 func split(token string) (exp, id, sig string, ok bool) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
+	exp, rest, ok := strings.Cut(token, ".")
+	id, sig, found := strings.Cut(rest, ".")
+	if !ok || !found || strings.Contains(sig, ".") {
 		return "", "", "", false
 	}
-	return parts[0], parts[1], parts[2], true
+	return exp, id, sig, true
 }
 
 // signature joins the parts with newlines. Verify accepts only a number as expiry,
