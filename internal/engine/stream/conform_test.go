@@ -34,8 +34,9 @@ func TestAnIndependentParserReadsEverything(t *testing.T) {
 			checkMaster(t, p)
 			checkManifest(t, p)
 			for _, track := range p.tracks() {
-				checkTrack(t, p, track, false)
-				checkTrack(t, p, track, true)
+				for _, g := range []Growth{Fixed, Grown, Growing} {
+					checkTrack(t, p, track, g)
+				}
 			}
 		})
 	}
@@ -53,30 +54,30 @@ func films(t *testing.T) map[string][]Rendition {
 	}
 }
 
-func checkTrack(t *testing.T, p Presentation, track Track, growing bool) {
+func checkTrack(t *testing.T, p Presentation, track Track, g Growth) {
 	t.Helper()
-	_, media := parse(t, track.Playlist(p.Target(), growing).Encode())
-	checkMedia(t, media, p, growing)
+	_, media := parse(t, track.Playlist(p.Target(), g).Encode())
+	checkMedia(t, media, p, g)
 	if media.Iframe || media.Map == nil || media.Map.URI != track.Name+"-init.mp4" {
 		t.Errorf("the playlist of %s is for frames: %v, and has %+v to begin with", track.Name, media.Iframe, media.Map)
 	}
 	if track.Name == AudioTrack {
 		return
 	}
-	_, only := parse(t, track.FramesPlaylist(p.Target(), growing).Encode())
-	checkMedia(t, only, p, growing)
+	_, only := parse(t, track.FramesPlaylist(p.Target(), g).Encode())
+	checkMedia(t, only, p, g)
 	if !only.Iframe || only.Count() != media.Count() {
 		t.Errorf("of %d segments there are %d frames in a playlist for frames: %v", media.Count(), only.Count(), only.Iframe)
 	}
 }
 
-func checkMedia(t *testing.T, media *m3u8.MediaPlaylist, p Presentation, growing bool) {
+func checkMedia(t *testing.T, media *m3u8.MediaPlaylist, p Presentation, g Growth) {
 	t.Helper()
 	want := m3u8.VOD
-	if growing {
+	if g != Fixed {
 		want = m3u8.EVENT
 	}
-	if media.MediaType != want || media.Closed == growing || int(media.TargetDuration) != p.Target() {
+	if media.MediaType != want || media.Closed == (g == Growing) || int(media.TargetDuration) != p.Target() {
 		t.Errorf("the playlist is of type %d, closed: %v, with segments of %d s", media.MediaType, media.Closed, media.TargetDuration)
 	}
 	for _, s := range media.GetAllSegments() {

@@ -61,16 +61,15 @@ func score(p Presentation, t Track) string {
 
 func codecList(codecs ...[]string) string { return strings.Join(slices.Concat(codecs...), ",") }
 
-// Playlist returns the media playlist of a track. growing says that the video is still
-// being encoded.
-func (t Track) Playlist(target int, growing bool) MediaPlaylist {
-	return MediaPlaylist{Target: target, Init: initFile(t.Name), Entries: t.entries(), Growing: growing}
+// Playlist returns the media playlist of a track.
+func (t Track) Playlist(target int, g Growth) MediaPlaylist {
+	return MediaPlaylist{Target: target, Init: initFile(t.Name), Entries: t.entries(), Growth: g}
 }
 
 // FramesPlaylist returns the playlist of the first frames of each segment, for players
 // that show stills while they seek or wind.
-func (t Track) FramesPlaylist(target int, growing bool) MediaPlaylist {
-	p := t.Playlist(target, growing)
+func (t Track) FramesPlaylist(target int, g Growth) MediaPlaylist {
+	p := t.Playlist(target, g)
 	p.FramesOnly = true
 	for i := range p.Entries {
 		p.Entries[i].Name = segmentFile(t.Name+framesSuffix, i)

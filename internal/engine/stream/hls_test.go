@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
@@ -65,10 +66,10 @@ func TestMediaPlaylist(t *testing.T) {
 720p-2.m4s
 #EXT-X-ENDLIST
 `
-	if got := string(TrackOf("720p", x.Video).Playlist(6, false).Encode()); got != want {
+	if got := string(TrackOf("720p", x.Video).Playlist(6, Fixed).Encode()); got != want {
 		t.Errorf("the playlist of the frames is\n%s", got)
 	}
-	sound := string(TrackOf(AudioTrack, x.Audio).Playlist(6, false).Encode())
+	sound := string(TrackOf(AudioTrack, x.Audio).Playlist(6, Fixed).Encode())
 	if !strings.Contains(sound, "URI=\"audio-init.mp4\"") || !strings.Contains(sound, "audio-1.m4s\n") {
 		t.Errorf("the playlist of the audio is\n%s", sound)
 	}
@@ -148,5 +149,19 @@ func checkBandwidth(t *testing.T, films []Rendition, m []string) {
 	}
 	if p, a := told(1), told(2); p < peak || p > peak+3 || a < average || a > average+3 {
 		t.Errorf("%s says that it needs %.0f, %.0f on average; it is %.1f and %.1f", m[7], p, a, peak, average)
+	}
+}
+
+// TestAPlaylistThatGrewStaysAnEvent compares a playlist as it grows with what it is in the end.
+func TestAPlaylistThatGrewStaysAnEvent(t *testing.T) {
+	t.Parallel()
+	p := MediaPlaylist{Target: 6, Init: "a-init.mp4", Entries: []Entry{{"a-0.m4s", 4e6}}, Growth: GrowthOf(4*time.Second, true)}
+	early := string(p.Encode())
+	p.Entries, p.Growth = append(p.Entries, Entry{"a-1.m4s", 4e6}), GrowthOf(time.Minute, false)
+	if late := string(p.Encode()); !strings.HasPrefix(late, early) || !strings.HasSuffix(late, "#EXT-X-ENDLIST\n") {
+		t.Errorf("the playlist was\n%s\nand is\n%s", early, late)
+	}
+	if g := GrowthOf(30*time.Second, false); g != Fixed {
+		t.Errorf("the growth of a short video is %d", g)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"time"
 )
 
 // hlsVersion is the first version in which segments may be MP4 everywhere.
@@ -29,7 +30,36 @@ type MediaPlaylist struct {
 	Init       string // the init segment; "" for text
 	Entries    []Entry
 	FramesOnly bool // each segment holds one frame
-	Growing    bool // more segments will follow
+	Growth     Growth
+}
+
+// Growth says whether segments are, or were, added to a playlist.
+type Growth int
+
+const (
+	// Fixed is a playlist that was complete when it was first there.
+	Fixed Growth = iota
+	// Grown is one that is complete, and may have grown before.
+	Grown
+	// Growing is one to which segments will be added.
+	Growing
+)
+
+// mayGrow is how long a video is whose playlists may have grown, with a margin: videos of a minute and more
+// can be watched while they are encoded.
+const mayGrow = 45 * time.Second
+
+// GrowthOf returns the growth of the playlists of a video that lasts so long. Of a complete one, only its
+// length is known. Players that began with a playlist as it grew must never see it change but at its end
+// (RFC 8216, section 4.3.3.5), so what can have been an EVENT stays one.
+func GrowthOf(length time.Duration, growing bool) Growth {
+	switch {
+	case growing:
+		return Growing
+	case length >= mayGrow:
+		return Grown
+	}
+	return Fixed
 }
 
 // TargetDuration returns the EXT-X-TARGETDURATION of all playlists of a video, which
@@ -46,12 +76,12 @@ func TargetDuration(micros ...int64) int {
 // Encode returns the text of the playlist.
 func (p MediaPlaylist) Encode() []byte {
 	kind := "VOD"
-	if p.Growing {
+	if p.Growth != Fixed {
 		kind = "EVENT"
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n#EXT-X-PLAYLIST-TYPE:%s\n", hlsVersion, p.Target, kind)
-	if p.Growing { // players would begin near the end of what is there
+	if p.Growth != Fixed { // players would begin near the end of what is there
 		b.WriteString("#EXT-X-START:TIME-OFFSET=0,PRECISE=YES\n")
 	}
 	if p.FramesOnly {
@@ -65,7 +95,7 @@ func (p MediaPlaylist) Encode() []byte {
 	for _, e := range p.Entries {
 		fmt.Fprintf(&b, "#EXTINF:%d.%06d,\n%s\n", e.Micros/1e6, e.Micros%1e6, e.Name)
 	}
-	if !p.Growing {
+	if p.Growth != Growing {
 		b.WriteString("#EXT-X-ENDLIST\n")
 	}
 	return b.Bytes()

@@ -50,7 +50,7 @@ func (p Presentation) Micros() int64 {
 
 // NewTextPlaylist returns the media playlist of a text of a video that lasts so long.
 func NewTextPlaylist(name string, length int64, target int, growing bool) MediaPlaylist {
-	p := MediaPlaylist{Target: target, Growing: growing}
+	p := MediaPlaylist{Target: target, Growth: GrowthOf(time.Duration(length)*time.Microsecond, growing)}
 	each := TextLength.Microseconds()
 	for n, at := 0, int64(0); at < length; n, at = n+1, at+each {
 		if growing && at+each > length {

@@ -36,7 +36,7 @@ func TestTextsAreListed(t *testing.T) {
 	}
 	for _, growing := range []bool{false, true} {
 		_, media := parse(t, NewTextPlaylist("captions-en-0123456789ab", p.Micros(), p.Target(), growing).Encode())
-		checkMedia(t, media, p, growing)
+		checkMedia(t, media, p, GrowthOf(0, growing))
 		want := 3
 		if growing { // the last segment is not over yet
 			want = 2

@@ -41,17 +41,22 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 		return d, nil
 	}
 	t := stream.TrackOf(f.Track, track)
-	target := stream.NewPresentation([]stream.Track{t}, nil).Target()
+	target, growth := stream.NewPresentation([]stream.Track{t}, nil).Target(), stream.Grown
+	if early && growing.more {
+		growth = stream.Growing
+	}
 	if !early {
-		all, err := p.renditions(ctx, area, id) // the target duration is the same in all playlists
+		all, err := p.renditions(ctx, area, id) // target duration and type are the same in all playlists
 		if err != nil {
 			return nil, err
 		}
-		target = max(target, stream.Present(all).Target()) // its own is longer if it is not listed there
+		show := stream.Present(all)
+		target = max(target, show.Target()) // its own is longer if it is not listed there
+		growth = stream.GrowthOf(time.Duration(show.Micros())*time.Microsecond, false)
 	}
-	list := t.Playlist(target, early && growing.more)
+	list := t.Playlist(target, growth)
 	if f.Kind == stream.FramesPlaylist {
-		list = t.FramesPlaylist(target, early && growing.more)
+		list = t.FramesPlaylist(target, growth)
 	}
 	d := newDocument(list.Encode(), file.Info().Modified)
 	d.grows = early

@@ -138,7 +138,7 @@ func policyFor(urls []string) (string, error) {
 		return "", fmt.Errorf("the console cannot allow %w", err)
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; " +
-		"connect-src " + allowed + "; media-src " + allowed + " blob:; img-src " + allowed + "; " +
+		"connect-src " + allowed + "; media-src " + allowed + " blob: data:; img-src " + allowed + "; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player", nil
 }
 

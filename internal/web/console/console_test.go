@@ -84,7 +84,7 @@ func TestEveryFileIsServedSafely(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; img-src 'self'; " +
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob: data:; img-src 'self'; " +
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player",
 		} {
 			if got := w.Header().Get(name); got != want {
@@ -126,7 +126,7 @@ func TestThePolicyAllowsOnlyTheGivenOrigins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, directive := range []string{"connect-src " + tt.want, "media-src " + tt.want + " blob:", "img-src " + tt.want} {
+			for _, directive := range []string{"connect-src " + tt.want, "media-src " + tt.want + " blob: data:", "img-src " + tt.want} {
 				if !strings.Contains(policy, "; "+directive+"; ") {
 					t.Errorf("there is no %q: %s", directive, policy)
 				}

@@ -88,13 +88,13 @@ func Register(mux *http.ServeMux, c Catalog, config Config) error {
 }
 
 // policyFor returns the Content-Security-Policy of all pages, up to the frames that they may be in.
-// blob: is how hls.js hands the stream to the browser.
+// blob: is how hls.js hands the stream to the browser, data: the source of its text tracks, which is empty.
 func policyFor(urls []string) (string, error) {
 	allowed, err := assets.Sources(urls)
 	if err != nil {
 		return "", fmt.Errorf("pages cannot allow %w", err)
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src " + allowed + "; img-src " + allowed + "; " +
-		"media-src blob: " + allowed + "; base-uri 'none'; form-action 'none'; " +
+		"media-src blob: data: " + allowed + "; base-uri 'none'; form-action 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types spool-player; frame-ancestors ", nil
 }

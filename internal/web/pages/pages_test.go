@@ -134,7 +134,7 @@ func TestOnlyEmbedPagesMayBeFramed(t *testing.T) {
 		if !strings.HasSuffix(policy, want) || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("the policy of %s is %q, want %s", path, policy, want)
 		}
-		if !strings.Contains(policy, "media-src blob: 'self' https://video.example.com https://bucket.example.com;") {
+		if !strings.Contains(policy, "media-src blob: data: 'self' https://video.example.com https://bucket.example.com;") {
 			t.Errorf("the policy of %s is %q, without the origins", path, policy)
 		}
 	}

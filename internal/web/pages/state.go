@@ -16,6 +16,7 @@ import (
 type state struct {
 	Playable bool    `json:"playable"`
 	Making   bool    `json:"making"` // more is to come
+	Ready    int     `json:"ready"`  // resolutions that are finished
 	Settled  bool    `json:"settled"`
 	Progress float64 `json:"progress"`
 	Heading  string  `json:"heading"` // what is shown in the place of the player
@@ -49,6 +50,11 @@ func stateOf(info catalog.PlaybackInfo) state {
 			s.Poster = f.URL
 		case storyboardFile:
 			s.Storyboard = f.URL
+		}
+	}
+	for _, r := range info.Resolutions {
+		if r.Status == video.Ready {
+			s.Ready++
 		}
 	}
 	size := sizeOf(info)

@@ -13,6 +13,7 @@
 //	video-title what screen readers and the lock screen of a phone call it
 //	video-id    where it remembers the position, in this browser
 //	making      present while the video is still being encoded
+//	ready       how many resolutions are finished
 //	duration    length of the whole video in seconds, shown while it is being made
 //	start       begins here, in seconds, and not where one left
 //	captions    language of captions that are shown from the start, such as "en"
@@ -21,15 +22,15 @@
 //	page-keys   keys work wherever the focus is, not only in the player
 //
 // Changing hls loads again: at the same position if video-id is still the same (the URLs were renewed),
-// else another video, so change video-id first. Removing making looks for resolutions that were added
-// meanwhile. The property media is the video element; the element fires "spool-error" with a detail of {message} when it gives
+// else another video, so change video-id first. Removing making, and changing ready, looks for resolutions
+// that were added meanwhile; they are taken up without an interruption. The property media is the video element; the element fires "spool-error" with a detail of {message} when it gives
 // up, and a call of its reload() tries again, with new URLs if they were changed before.
 //
 // Its size is that of its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
 // accent colour is the custom property --spool-accent.
 //
 // A page with a content security policy needs script-src 'self', connect-src and img-src for the URLs,
-// media-src for the URLs and blob:, and where it has trusted types, trusted-types spool-player. It
+// media-src for the URLs, blob: and data: (of captions), and where it has trusted types, trusted-types spool-player. It
 // needs no inline styles.
 //
 // # Why media-chrome

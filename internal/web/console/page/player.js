@@ -63,8 +63,9 @@ export class Player {
     this.#update();
   }
 
-  // update says whether more is being made, without interrupting.
+  // update says whether more is being made, and what is there, without interrupting.
   #update() {
+    this.#element.setAttribute("ready", Object.values(this.#video.resolutions).filter((r) => r.status === "ready").length);
     this.#element.toggleAttribute("making", this.#video.status === "processing" && !largest(this.#video));
   }
 

@@ -38,6 +38,7 @@ function show(state) {
     if (state[name] && player.getAttribute(name) !== state[name]) player.setAttribute(name, state[name]);
   }
   if (state.duration > 0) player.setAttribute("duration", state.duration);
+  player.setAttribute("ready", state.ready);
   player.toggleAttribute("making", state.making);
 }
 

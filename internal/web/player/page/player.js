@@ -10,7 +10,7 @@ import { clock } from "./clock.js";
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
 export class SpoolPlayer extends HTMLElement {
-  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "duration", "loop", "page-keys"];
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "ready", "duration", "loop", "page-keys"];
 
   #layout = new Layout();
   #source = null;
@@ -60,7 +60,7 @@ export class SpoolPlayer extends HTMLElement {
     if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "making" || name === "duration") this.#showMaking();
-    if (name === "making" && now === null) this.#source?.refresh();
+    if (name === "ready" || (name === "making" && now === null)) this.#source.refresh();
     if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload();
   }
 

@@ -5,14 +5,19 @@ export class Renditions extends EventTarget {
   #all = [];
   #selected = -1; // by the bandwidth
 
+  // set replaces the list. What was chosen stays chosen if the new list has it.
   set(all) {
+    const chosen = this.selected;
     this.#all.forEach((_, i) => delete this[i]);
     this.#all = all;
     all.forEach((one, i) => { this[i] = one; });
-    this.#selected = -1;
+    this.#selected = chosen ? all.findIndex((one) => one.height === chosen.height) : -1;
     this.dispatchEvent(new Event(all.length > 0 ? "addrendition" : "removerendition"));
     this.dispatchEvent(new Event("change"));
   }
+
+  // selected is what somebody chose; undefined: the bandwidth decides.
+  get selected() { return this.#all[this.#selected]; }
 
   get length() { return this.#all.length; }
   get selectedIndex() { return this.#selected; }

@@ -1,6 +1,7 @@
 // What is played: HLS by hls.js, HLS by the browser, or an MP4 file.
 
 import { Renditions } from "./renditions.js";
+import { chosenCaptions, handOver, prepare, takeoverPoint } from "./successor.js";
 
 const eagerSeconds = 8; // loaded before anybody presses play
 const recoveryPause = 5000; // milliseconds within which a second decoding error is final
@@ -17,18 +18,22 @@ export class Source {
   #media;
   #options;
   #hls = null;
+  #next = null; // reads a longer list of renditions, to take over
+  #late = false; // there are more renditions, but too near to the end
   #loading = null; // "hls", "native" or "mp4"
   #recovered = -Infinity;
   #begun = false; // somebody pressed play
   #onError = () => this.#mediaFailed();
   #onLoaded = () => this.#goToStart();
   #onTrack = () => this.#chooseCaptions();
+  #onSeeked = () => { if (this.#late) this.refresh(); };
 
   constructor(media, options) {
     this.#media = media;
     this.#options = options;
     media.addEventListener("error", this.#onError);
     media.addEventListener("loadedmetadata", this.#onLoaded);
+    media.addEventListener("seeked", this.#onSeeked);
     media.textTracks.addEventListener("addtrack", this.#onTrack);
     media.videoRenditions ??= new Renditions();
     media.videoRenditions.onchoose = (level) => this.#chooseLevel(level);
@@ -53,57 +58,82 @@ export class Source {
   close() {
     this.#media.removeEventListener("error", this.#onError);
     this.#media.removeEventListener("loadedmetadata", this.#onLoaded);
+    this.#media.removeEventListener("seeked", this.#onSeeked);
     this.#media.textTracks.removeEventListener("addtrack", this.#onTrack);
     this.#media.videoRenditions.set([]);
+    this.#next?.destroy();
     this.#hls?.destroy();
-    this.#hls = null;
+    this.#next = this.#hls = null;
     this.#loading = "closed";
     this.#media.removeAttribute("src");
     this.#media.load(); // ends the download
   }
 
-  // refresh looks for resolutions that were added after the playlist was loaded.
+  // refresh looks for resolutions that were added after the playlist was loaded, and takes them up
+  // without an interruption.
   async refresh() {
     const hls = this.#hls;
-    if (!hls || hls.levels.length === 0) return;
+    if (!hls || hls.levels.length === 0 || this.#next) return;
+    if (!await this.#hasMore(hls) || hls !== this.#hls || this.#next) return;
+    const { default: Hls } = await import("./hls.js");
+    const from = takeoverPoint(this.#media);
+    this.#late = this.complete && from > this.#media.duration - 1; // unless somebody seeks
+    if (this.#late || hls !== this.#hls || this.#next) return;
+    const next = this.#next = new Hls({ ...this.#config(), abrEwmaDefaultEstimate: hls.bandwidthEstimate });
+    const chosen = this.#media.videoRenditions.selected;
+    const first = await prepare(Hls, next, this.#options.hls, from, chosen?.height, chosenCaptions(this.#media));
+    if (this.#next !== next) return; // closed meanwhile
+    this.#next = null;
+    if (!first || hls !== this.#hls) return next.destroy(); // what is there goes on playing
+    this.#hls = next;
+    this.#listen(Hls, next);
+    handOver(Hls, hls, next, this.#media, first);
+    this.#listLevels();
+  }
+
+  // hasMore reports whether the list of renditions has become longer.
+  async #hasMore(hls) {
     const before = hls.levels.filter((level) => level.height > 0).length;
-    let text = "";
     try {
-      text = await (await fetch(this.#options.hls, { cache: "no-cache" })).text();
+      const response = await fetch(this.#options.hls, { cache: "no-cache" });
+      return response.ok && ((await response.text()).match(/^#EXT-X-STREAM-INF:.*RESOLUTION=/gm) ?? []).length > before;
     } catch {
-      return; // what is there goes on playing
+      return false;
     }
-    if (hls !== this.#hls || (text.match(/^#EXT-X-STREAM-INF:.*RESOLUTION=/gm) ?? []).length <= before) return;
-    this.#options.start = this.#media.currentTime;
-    const playing = !this.#media.paused;
-    hls.destroy();
-    await this.#loadHLS();
-    if (playing) this.#media.play().catch(() => {});
   }
 
   async #loadHLS() {
     const { default: Hls } = await import("./hls.js");
     if (this.#loading !== "hls") return;
     if (!Hls.isSupported()) return this.#loadFile();
-    const hls = new Hls({
+    const hls = this.#hls = new Hls({
+      ...this.#config(),
       startPosition: this.#options.start, // of a growing playlist it would take the end
+      subtitlePreference: this.#options.captions ? { lang: this.#options.captions } : undefined,
+    });
+    hls.on(Hls.Events.MANIFEST_PARSED, () => { if (this.#hls === hls) this.#listLevels(); });
+    this.#listen(Hls, hls);
+    this.#keepPlaying(() => hls.attachMedia(this.#media));
+    hls.loadSource(this.#options.hls);
+  }
+
+  #config() {
+    return {
       enableWorker: false, // fragmented MP4 needs no conversion
       capLevelToPlayerSize: true,
       testBandwidth: false, // begin with what most connections carry, not with the smallest picture
       abrEwmaDefaultEstimate: 4_000_000, // bits per second
       maxBufferLength: bufferLength(this.#begun),
       backBufferLength: 60,
-      subtitlePreference: this.#options.captions ? { lang: this.#options.captions } : undefined,
-    });
-    this.#hls = hls;
-    hls.on(Hls.Events.MANIFEST_PARSED, () => { if (this.#hls === hls) this.#listLevels(); });
+    };
+  }
+
+  #listen(Hls, hls) {
     hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
       this.complete = !details.live;
       this.#options.onLive(details.live);
     });
-    hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal) this.#hlsFailed(Hls, error); });
-    this.#keepPlaying(() => hls.attachMedia(this.#media));
-    hls.loadSource(this.#options.hls);
+    hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal && this.#hls === hls) this.#hlsFailed(Hls, error); });
   }
 
   #listLevels() {

@@ -1,0 +1,73 @@
+// More renditions for a player that plays. hls.js reads the list of renditions once, so a second instance
+// reads the new list, and takes over media element and buffers when it has the segment that the viewer sees
+// some seconds later. All before that segment stays, so nobody has to wait.
+
+const ahead = 12; // seconds until the first segment that is taken over is shown
+
+// takeoverPoint is the position from which on a media element should get what another instance loads.
+export function takeoverPoint(media) {
+  return Math.min(media.currentTime + ahead * Math.max(1, media.playbackRate), bufferedEnd(media));
+}
+
+// prepare has hls load the segment at a position, in seconds. It resolves to that segment, or to null if
+// there is a problem.
+export function prepare(Hls, hls, url, from, height, captions) {
+  Object.assign(hls.config, { autoStartLoad: false, startFragPrefetch: true, pLoader: loaderThatStarts(Hls, from) });
+  hls.config.subtitlePreference = captions ?? undefined;
+  let first = null;
+  return new Promise((done) => {
+    hls.on(Hls.Events.MANIFEST_PARSED, () => {
+      const chosen = hls.levels.findIndex((level) => level.height === height);
+      if (chosen >= 0) {
+        hls.config.capLevelToPlayerSize = false;
+        hls.loadLevel = chosen;
+      }
+      hls.startLoad(from, true);
+    });
+    hls.on(Hls.Events.FRAG_LOADED, (_, { frag }) => { if (frag.type === "main" && frag.sn !== "initSegment") first ??= frag; });
+    hls.on(Hls.Events.BUFFER_CODECS, (_, { tracks }) => { if (tracks && first) done(first); }); // those of all tracks are known
+    hls.on(Hls.Events.ERROR, (_, { fatal }) => { if (fatal) done(null); });
+    hls.on(Hls.Events.DESTROYING, () => done(null));
+    hls.loadSource(url);
+  });
+}
+
+// loaderThatStarts makes a loader of playlists. Where to start without a seek, hls.js learns only from the
+// list of renditions itself.
+function loaderThatStarts(Hls, from) {
+  return class extends Hls.DefaultConfig.loader {
+    load(context, config, callbacks) {
+      if (context.type !== "manifest") return super.load(context, config, callbacks);
+      super.load(context, config, { ...callbacks, onSuccess(response, ...rest) {
+        response.data = response.data.replace(/^#EXTM3U\r?\n/, `$&#EXT-X-START:TIME-OFFSET=${from}\n`);
+        callbacks.onSuccess(response, ...rest);
+      } });
+    }
+  };
+}
+
+// handOver gives the media element of one instance, as it is, to another. If the segment that the other one
+// has loaded is larger than the picture, what is buffered behind it is replaced, too: that can be minutes.
+export function handOver(Hls, from, to, media, segment) {
+  const tracks = [...media.querySelectorAll("track")]; // the other instance makes its own
+  const data = from.transferMedia();
+  for (const track of tracks) track.remove();
+  to.attachMedia(data ?? media);
+  from.destroy();
+  const larger = to.levels[segment.level]?.height > media.videoHeight;
+  if (larger && bufferedEnd(media) > segment.end) to.trigger(Hls.Events.BUFFER_FLUSHING, { startOffset: segment.end, endOffset: Infinity, type: "video" });
+}
+
+// bufferedEnd is how far a media element can play without loading more, in seconds.
+function bufferedEnd(media) {
+  for (let i = 0; i < media.buffered.length; i++) {
+    if (media.buffered.start(i) <= media.currentTime + 0.1 && media.buffered.end(i) > media.currentTime) return media.buffered.end(i);
+  }
+  return media.currentTime;
+}
+
+// chosenCaptions describes the captions that are shown, as hls.js wants to know it.
+export function chosenCaptions(media) {
+  const shown = [...media.textTracks].find((t) => t.mode === "showing" && (t.kind === "subtitles" || t.kind === "captions"));
+  return shown && { lang: shown.language, name: shown.label };
+}
