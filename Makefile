@@ -66,8 +66,8 @@ qemu  = $(shell command -v qemu-aarch64-static || command -v qemu-aarch64)
 test-arm64: deps-arm64 ## Build for arm64; run the program and the tests that need no other process under emulation
 	$(arm64) build -trimpath -o bin/spool-arm64 ./cmd/spool
 	$(qemu) bin/spool-arm64 --version
-	$(arm64) vet ./internal/engine/sandbox
-	$(arm64) test -trimpath -count=1 -exec '$(qemu)' -run 'Filter' -v ./internal/engine/sandbox
+	$(arm64) vet ./internal/engine/sandbox/...
+	$(arm64) test -trimpath -count=1 -exec '$(qemu)' -run 'Filter' -v ./internal/engine/sandbox/launch
 	$(arm64) test -trimpath -count=1 -exec '$(qemu)' ./internal/video ./internal/service/objects ./internal/service/auth/sign ./internal/engine/plan
 
 # The time of the last commit is the time of every file: so everybody makes the same bytes.

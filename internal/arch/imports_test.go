@@ -84,11 +84,21 @@ func notStandard(imported string) bool {
 	return strings.Contains(first, ".")
 }
 
+// slowToStart forbids all but some packages that have next to nothing to initialise.
+func slowToStart(imported string) bool {
+	return !slices.Contains([]string{
+		"encoding/json", "errors", "fmt", "math", "os", "runtime", "slices", "syscall", "time", "unsafe", "golang.org/x/sys/unix",
+		"github.com/landlock-lsm/go-landlock/landlock", "github.com/landlock-lsm/go-landlock/landlock/syscall",
+	}, imported)
+}
+
 var rules = []rule{
 	{[]string{"video"}, notStandard,
 		"video holds the words that everyone speaks: it stands on the standard library only, so that anyone can import it"},
 	{[]string{"engine/mp4"}, ours,
 		"mp4 reads and writes files: it knows nothing of a service"},
+	{[]string{"engine/sandbox/launch"}, slowToStart,
+		"launch runs before all packages that it does not import, and each ffmpeg waits for those that it does"},
 	{[]string{"service/auth/sign"}, ours,
 		"sign is a small piece of cryptography that must be readable on its own"},
 	{[]string{"engine/stream"}, func(imported string) bool { return ours(imported) && !anyOf("engine/mp4")(imported) },
@@ -107,16 +117,17 @@ var rules = []rule{
 // knows only what it is built from: a plan is made of what was probed, and an
 // encode carries out a plan.
 var engineOrder = map[string][]string{
-	"sandbox":    {},
-	"mp4":        {},
-	"webvtt":     {},
-	"colour":     {},
-	"stream":     {"mp4"},
-	"ffmpeg":     {"sandbox"},
-	"probe":      {"colour", "ffmpeg", "sandbox"},
-	"plan":       {"colour", "ffmpeg", "probe"},
-	"encode":     {"colour", "ffmpeg", "mp4", "plan", "sandbox"},
-	"enginetest": {"ffmpeg", "sandbox"},
+	"sandbox":        {"sandbox/launch"},
+	"mp4":            {},
+	"sandbox/launch": {},
+	"webvtt":         {},
+	"colour":         {},
+	"stream":         {"mp4"},
+	"ffmpeg":         {"sandbox"},
+	"probe":          {"colour", "ffmpeg", "sandbox"},
+	"plan":           {"colour", "ffmpeg", "probe"},
+	"encode":         {"colour", "ffmpeg", "mp4", "plan", "sandbox"},
+	"enginetest":     {"ffmpeg", "sandbox"},
 }
 
 // againstEngineOrder reports whether both are packages of the engine and the
@@ -246,6 +257,9 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/engine/stream", module + "/internal/engine/mp4", ""},
 		{"internal/engine/stream", module + "/internal/video", "nothing of a service"},
 		{"internal/engine/sandbox", module + "/internal/backend/blob", "the arrows are"},
+		{"internal/engine/sandbox", module + "/internal/engine/sandbox/launch", ""},
+		{"internal/engine/sandbox/launch", "net/http", "each ffmpeg waits"},
+		{"internal/engine/sandbox/launch", "encoding/json", ""},
 		{"internal/engine/ffmpeg", module + "/internal/engine/sandbox", ""},
 		{"internal/engine/ffmpeg", module + "/internal/engine/probe", "sandbox ← ffmpeg"},
 		{"internal/engine/colour", module + "/internal/engine/ffmpeg", "sandbox ← ffmpeg"},

@@ -120,7 +120,7 @@ func (s *Sandbox) flood(ctx context.Context, bin, dir string, number int) (*Chil
 	if child.Cmd.Err != nil {
 		return child, child.Cmd.Err
 	}
-	if err := child.confine(order{Policy: policy, Flood: &number}, s.threads); err != nil {
+	if err := child.confineTrial(policy, trial{Flood: &number}, s.threads); err != nil {
 		return child, err
 	}
 	err := child.Run()

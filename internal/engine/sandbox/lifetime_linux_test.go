@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
 
 // startEndless starts an ffmpeg that runs until it is stopped, and returns when
@@ -174,7 +176,7 @@ func TestTheEnvironmentIsEmptyButForFive(t *testing.T) {
 		}
 		got := strings.Split(strings.TrimSpace(stdout), "\n")
 		slices.Sort(got)
-		if want := slices.Sorted(slices.Values(environment)); !slices.Equal(got, want) || len(want) != 5 {
+		if want := slices.Sorted(slices.Values(launch.Environment)); !slices.Equal(got, want) || len(want) != 5 {
 			t.Errorf("%s: the environment is %q; want %q", name, got, want)
 		}
 	}
@@ -206,10 +208,14 @@ func TestOpenFilesOfTheServerStayThere(t *testing.T) {
 // become an endless chain of servers.
 func TestAMainWithoutTheHookIsFoundOut(t *testing.T) {
 	t.Parallel()
-	cmd := inRole(t.Context(), "forgetful main")
-	cmd.Args = append(cmd.Args, helperArgument, "{}", "true")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "EnterIfAsked") {
-		t.Errorf("Open in a helper that was not caught: %v: %s", err, out)
+	openSandbox(t)
+	cmd := (&Sandbox{}).Command(t.Context(), Policy{}, find(t, "true")).Cmd
+	if err := confine(cmd, launch.Order{Trial: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(cmd.Env, roleVariable+"=forgetful main")
+	if _, stderr, err := runCmd(cmd); err == nil || !strings.Contains(stderr, "EnterIfAsked") {
+		t.Errorf("Open in a trial that was not caught: %v: %s", err, stderr)
 	}
 }
 
@@ -221,13 +227,13 @@ func TestTheHelperIsForTheServerOnly(t *testing.T) {
 		cmd  func() *exec.Cmd
 		want string
 	}{
-		{"started by hand", func() *exec.Cmd { return exec.CommandContext(t.Context(), "/proc/self/exe", helperArgument) }, "by hand"},
+		{"started by hand", func() *exec.Cmd { return exec.CommandContext(t.Context(), "/proc/self/exe", "sandbox-exec") }, "by hand"},
 		{"an order that is none", func() *exec.Cmd {
-			return exec.CommandContext(t.Context(), "/proc/self/exe", helperArgument, "{", "true")
+			return exec.CommandContext(t.Context(), "/proc/self/exe", "sandbox-exec", "{", "true")
 		}, "read the order"},
 		{"a server that has died", func() *exec.Cmd {
 			cmd := (&Sandbox{}).Command(t.Context(), Policy{}, find(t, "true")).Cmd
-			if err := confine(cmd, order{}); err != nil {
+			if err := confine(cmd, launch.Order{}); err != nil {
 				t.Fatal(err)
 			}
 			cmd.Args[2] = strings.Replace(cmd.Args[2], fmt.Sprintf(`"Server":%d`, os.Getpid()), `"Server":1`, 1)

@@ -17,8 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
-
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 	"github.com/spool-video/spool/test/need"
 )
 
@@ -76,8 +75,8 @@ func openSomehow() error {
 // openSandbox opens the sandbox, or skips the test where the kernel has none.
 func openSandbox(t testing.TB) *Sandbox {
 	t.Helper()
-	if abi, err := llsys.LandlockGetABIVersion(); err != nil || abi < leastLandlock {
-		need.Missing(t, "Landlock %d; this kernel has %d (%v)", leastLandlock, abi, err)
+	if _, err := launch.Available(); err != nil {
+		need.Missing(t, "Landlock and seccomp: %v", err)
 	}
 	s, err := Open(On, slog.New(slog.DiscardHandler))
 	if err != nil {

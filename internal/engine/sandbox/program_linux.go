@@ -7,34 +7,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
 
-// program is what has to be accessible for a binary to start.
-type program struct {
-	Path      string
-	Loader    string   // starts it and loads its libraries; "" when it is linked statically
-	Libraries []string // folders that it names itself, beyond those of the system
-}
-
 // inspect reads from a binary what it needs.
-func inspect(path string) (program, error) {
+func inspect(path string) (launch.Program, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return program{}, fmt.Errorf("find %s: %w", path, err)
+		return launch.Program{}, fmt.Errorf("find %s: %w", path, err)
 	}
 	file, err := elf.Open(path)
 	if err != nil {
-		return program{}, unfitError(path, err)
+		return launch.Program{}, unfitError(path, err)
 	}
 	defer file.Close()
-	p := program{Path: path}
+	p := launch.Program{Path: path}
 	for _, segment := range file.Progs {
 		if segment.Type != elf.PT_INTERP {
 			continue
 		}
 		name, err := io.ReadAll(io.LimitReader(segment.Open(), 4096))
 		if err != nil {
-			return program{}, fmt.Errorf("read which loader %s needs: %w", path, err)
+			return launch.Program{}, fmt.Errorf("read which loader %s needs: %w", path, err)
 		}
 		p.Loader = strings.TrimRight(string(name), "\x00")
 	}

@@ -5,7 +5,7 @@
 // network, starts no other program, reaches no other process and cannot use more
 // memory, time or disk than it was given.
 //
-// The server's binary starts itself again as a helper (EnterIfAsked), which
+// The server's binary starts itself again as a helper (package launch), which
 // gives up its rights step by step and then becomes the program to run. Nothing
 // of it needs privileges. The layers are:
 //
@@ -22,7 +22,7 @@
 //
 // At start the server attacks the sandbox from inside (SelfTest) and refuses to
 // start if an attack works: a sandbox that is assumed to hold is worth little. A
-// run costs about 10 ms more, most of it the start of a Go program.
+// run costs about 4 ms more, most of it the start of a Go program.
 package sandbox
 
 import (
@@ -36,6 +36,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
 
 // Mode says whether programs are confined.
@@ -49,31 +51,13 @@ const (
 // ExitRefused is the exit code of a child whose sandbox could not be built; it
 // never became the program. The only line on its stderr says why. It is the
 // machine's fault, not that of the file.
-const ExitRefused = 125
+const ExitRefused = launch.ExitRefused
 
 // pipeTimeout is how long the pipes of a killed child may stay open.
 const pipeTimeout = 2 * time.Second
 
-// environment is the environment of every child: the server's own holds secrets.
-var environment = []string{
-	"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8",
-	"AV_LOG_FORCE_NOCOLOR=1",
-	"MALLOC_ARENA_MAX=2", // one arena per thread would multiply the memory of many threads
-}
-
 // Policy is what one run may access and use. A limit of zero is no limit.
-type Policy struct {
-	Read     []string      // files that it may read
-	WriteDir string        // the one folder in which it may create, write, read and remove plain files
-	Devices  []string      // device nodes that it may use, where they exist: each gives access to a kernel driver
-	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries
-	FileSize int64         // bytes of each file that it writes; more kills it with SIGXFSZ
-	CPU      time.Duration // of all threads together, in whole seconds
-	Threads  int           // threads at once
-	Files    int           // files in WriteDir; those that are there already count
-	Space    int64         // bytes of all files in WriteDir, likewise
-	Nice     int           // by how much its priority is lower than that of the server, up to 19
-}
+type Policy = launch.Policy
 
 // Sandbox starts programs. The zero value does not confine them. It is safe for
 // concurrent use.
@@ -165,7 +149,7 @@ func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...str
 	c := newChild(ctx, p, bin, args...)
 	if s.report.confines() && c.Cmd.Err == nil {
 		c.groups, c.confined = s.groups, true
-		c.Cmd.Err = c.confine(order{Policy: p}, s.threads)
+		c.Cmd.Err = c.confine(launch.Order{Policy: p}, s.threads)
 	}
 	return c
 }
@@ -175,7 +159,7 @@ func newChild(ctx context.Context, p Policy, bin string, args ...string) *Child 
 	c := &Child{policy: p, ended: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	cmd := exec.CommandContext(c.ctx, bin, args...)
-	cmd.Env = slices.Clone(environment)
+	cmd.Env = slices.Clone(launch.Environment)
 	cmd.SysProcAttr = ownGroup()
 	cmd.WaitDelay = pipeTimeout
 	cmd.Cancel = func() error {

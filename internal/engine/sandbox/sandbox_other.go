@@ -6,15 +6,15 @@ import (
 	"context"
 	"errors"
 	"syscall"
-)
 
-type order struct{ Policy Policy }
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
+)
 
 func available() (Report, error) {
 	return Report{}, errors.New("it is made of parts of the Linux kernel; run the server on Linux, or start it with --sandbox=off")
 }
 
-func (c *Child) confine(order, *threadShare) error { return errors.ErrUnsupported }
+func (c *Child) confine(launch.Order, *threadShare) error { return errors.ErrUnsupported }
 
 func maxProcesses(string, string) int { return 0 }
 

@@ -67,7 +67,7 @@ func (s *Sandbox) attack(ctx context.Context, bin string, t target) (map[string]
 	if child.Cmd.Err != nil {
 		return nil, child.Cmd.Err
 	}
-	if err := child.confine(order{Policy: policy, Attack: &t}, s.threads); err != nil {
+	if err := child.confineTrial(policy, trial{Attack: &t}, s.threads); err != nil {
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer

@@ -167,13 +167,9 @@ func testIntercepted() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	code := append(load32(numberWord),
-		jump(unix.BPF_JEQ, unix.SYS_ACCT, 0, 1), ret(unix.SECCOMP_RET_USER_NOTIF), ret(unix.SECCOMP_RET_ALLOW))
-	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_TSYNC|unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH,
-		uintptr(unsafe.Pointer(&program))); errno != 0 {
-		return errno
+	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	if err := filterCall(unix.SYS_ACCT, unix.SECCOMP_RET_USER_NOTIF, listen); err != nil {
+		return err
 	}
 	s, err := Open(On, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -187,6 +183,21 @@ func testIntercepted() error {
 		return err
 	}
 	fmt.Println(s.Report(), s.Report().Advice())
+	return nil
+}
+
+// filterCall has the kernel do something else for one system call of this process.
+func filterCall(call, action uint32, flags uintptr) error {
+	code := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: action},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return errno
+	}
 	return nil
 }
 

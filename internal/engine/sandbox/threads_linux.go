@@ -25,9 +25,6 @@ import (
 // are answered to the server, through a pair of sockets. The main filter comes
 // later and is stricter: a new process is refused without a question.
 
-// answerSocket is the helper's end of the pair: the first file after stderr.
-const answerSocket = 3
-
 // threadGuard answers the questions of one child.
 type threadGuard struct {
 	limit   int
@@ -176,23 +173,6 @@ func countThreads(pid int) (int, error) {
 		return 0, err
 	}
 	return int(stat.Nlink) - 2, nil
-}
-
-// askForThreads makes each new thread of this one a question to the server. Where
-// that is impossible, because somebody else is asked already, the server learns
-// that it has to watch.
-func askForThreads() error {
-	defer unix.Close(answerSocket)
-	code := append(load32(numberWord),
-		jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, 1), ret(unix.SECCOMP_RET_USER_NOTIF), ret(unix.SECCOMP_RET_ALLOW))
-	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return nil
-	}
-	defer unix.Close(int(fd))
-	return unix.Sendmsg(answerSocket, []byte{1}, unix.UnixRights(int(fd)), nil, 0)
 }
 
 // receiveFile receives a file that another process sends through a socket.

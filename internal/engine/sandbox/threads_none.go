@@ -20,5 +20,3 @@ func (*threadGuard) close()                             {}
 func (*threadGuard) serve(int, context.CancelCauseFunc) {}
 
 func countThreads(int) (int, error) { return 0, errors.ErrUnsupported }
-
-func askForThreads() error { return errors.ErrUnsupported }

@@ -126,6 +126,22 @@ func TestExpandPlan(t *testing.T) {
 	}
 }
 
+// The one chunk of a clip is not kept waiting by what can be done beside it.
+func TestTheOrderOfAClip(t *testing.T) {
+	t.Parallel()
+	p := &video.Plan{Duration: 10 * time.Second, Chunks: make([]video.Chunk, 1), Audio: &video.Audio{}, Renditions: make([]video.Rendition, 1)}
+	p.Thumbnails, p.Poster = make([]video.Thumbnail, 1), &video.Poster{}
+	_, tasks := expand(Config{}, video.Video{Plan: p}, false)
+	slices.SortStableFunc(tasks, func(a, b queue.Task) int { return a.Priority - b.Priority })
+	var got []queue.Kind
+	for _, task := range tasks {
+		got = append(got, task.Kind)
+	}
+	if want := []queue.Kind{queue.Encode, queue.Thumbnails, queue.Poster, queue.Audio}; !slices.Equal(got, want) {
+		t.Errorf("the tasks run in the order %v; want %v", got, want)
+	}
+}
+
 // What has to be there before anybody can watch a film comes first.
 func TestTheOrderOfTheFirstTasks(t *testing.T) {
 	t.Parallel()

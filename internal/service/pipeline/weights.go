@@ -50,8 +50,13 @@ func audioWeight(p *video.Plan, n int) float64 {
 
 // headPriorityOf returns the priority of a task that a video needs before it can be played while it is
 // encoded, or just after. It reports false for all others.
+//
+// The only chunk of a clip takes longer than all the rest of it: what comes later in the table is done
+// beside it, and not before.
 func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	switch {
+	case t.Kind == queue.Encode && len(p.Chunks) == 1:
+		return thumbnailPriority, true
 	case p.Early == nil:
 		return 0, false
 	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:

@@ -1,9 +1,17 @@
-package sandbox
+package launch
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/landlock-lsm/go-landlock/landlock"
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
+
+// leastLandlock is the first version that can keep a file from being truncated
+// (Linux 6.2). Newer versions are used as far as they are available.
+const leastLandlock = 3
 
 // Access rights of Landlock rules. The library's own RODirs and RWDirs would
 // also allow to execute.
@@ -40,7 +48,7 @@ var (
 
 // restrictFiles closes the file system, TCP and, where the kernel can, signals
 // and sockets to the outside. It also sets no_new_privs.
-func restrictFiles(p Policy, bin program) error {
+func restrictFiles(p Policy, bin Program) error {
 	abi, err := llsys.LandlockGetABIVersion()
 	if err := judgeLandlock(abi, err); err != nil {
 		return err
@@ -65,4 +73,32 @@ func restrictFiles(p Policy, bin program) error {
 		rules = append(rules, landlock.PathAccess(fillFolder, p.WriteDir))
 	}
 	return landlock.V11.BestEffort().Restrict(rules...)
+}
+
+// Available returns which version of Landlock this kernel has, or why it does not
+// offer enough for a sandbox.
+func Available() (landlockABI int, err error) {
+	abi, err := llsys.LandlockGetABIVersion()
+	if err := judgeLandlock(abi, err); err != nil {
+		return 0, err
+	}
+	return abi, judgeSeccomp()
+}
+
+const wayOut = "use a newer kernel, or start with --sandbox=off to run ffmpeg without protection"
+
+// judgeLandlock explains why Landlock cannot be used. The library would silently
+// go on without it.
+func judgeLandlock(abi int, err error) error {
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Errorf("the kernel knows Landlock, but it is switched off: boot with \"landlock\" in the kernel's lsm= option, or start with --sandbox=off to run ffmpeg without protection")
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+		return fmt.Errorf("there is no Landlock here (%w): Linux is older than 6.2 or built without it, or the container forbids it; %s", err, wayOut)
+	case err != nil:
+		return fmt.Errorf("ask the kernel for Landlock: %w; %s", err, wayOut)
+	case abi < leastLandlock:
+		return fmt.Errorf("the kernel has version %d of Landlock, and version %d (Linux 6.2) is needed; %s", abi, leastLandlock, wayOut)
+	}
+	return nil
 }

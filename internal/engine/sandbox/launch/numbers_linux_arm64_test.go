@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 // From include/uapi/asm-generic/unistd.h, and AUDIT_ARCH_AARCH64.
 const kernelArch = 0xc00000b7

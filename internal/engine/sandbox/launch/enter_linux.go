@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 import (
 	"encoding/json"
@@ -25,61 +25,58 @@ const stackSize = 8 << 20
 // the one that kills it.
 const grace = 5 * time.Second
 
-// EnterIfAsked has to be the first call in main. It returns at once, unless this
-// process was started as the helper of a sandbox: then it never returns.
-func EnterIfAsked() {
-	if !isHelperProcess() {
+// A helper gets no further than this.
+func init() {
+	if !Asked() {
 		return
 	}
 	// Most restrictions apply to one thread, and this is the one that becomes
 	// the program.
 	runtime.LockOSThread()
-	err := enter(os.Args[2:])
-	fmt.Fprintf(os.Stderr, "sandbox: %v\n", err)
-	os.Exit(ExitRefused)
+	if err := enter(os.Args); err != nil {
+		fmt.Fprintf(os.Stderr, "sandbox: %v\n", err)
+		os.Exit(ExitRefused)
+	}
 }
 
-// isHelperProcess reports whether this process was started as a helper.
-func isHelperProcess() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
-
 // enter gives up all rights that the order does not grant and becomes the
-// program. It returns only if that fails.
+// program. It returns if that fails, or inside the sandbox for a trial.
 func enter(args []string) error {
-	if len(args) < 2 {
-		return errors.New("this command is for the server itself; it is of no use by hand")
-	}
-	var o order
-	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
-		return fmt.Errorf("read the order: %w", err)
-	}
-	if err := o.confineSelf(); err != nil {
+	o, err := readOrder(args)
+	if err != nil {
 		return err
 	}
-	if o.Attack != nil {
-		attackAll(*o.Attack, os.Stdout)
-		os.Exit(0)
+	if err := o.confineSelf(); err != nil || o.Trial != nil {
+		return err
 	}
-	if o.Flood != nil {
-		floodFor(*o.Flood, o.Policy.WriteDir)
-		os.Exit(0)
-	}
-	if err := syscall.Exec(o.Program.Path, args[1:], environment); err != nil {
+	if err := syscall.Exec(o.Program.Path, args[3:], Environment); err != nil {
 		return fmt.Errorf("start %s: %w", o.Program.Path, err)
 	}
 	return nil
 }
 
+// readOrder reads the order in the arguments of a helper.
+func readOrder(args []string) (o Order, err error) {
+	if len(args) < 4 {
+		return o, errors.New("this command is for the server itself; it is of no use by hand")
+	}
+	if err := json.Unmarshal([]byte(args[2]), &o); err != nil {
+		return o, fmt.Errorf("read the order: %w", err)
+	}
+	return o, nil
+}
+
 // confineSelf applies all layers. The memory limit comes late, because this
 // program itself may already use more, and the filter last, because it forbids
 // the calls that the other steps need.
-func (o *order) confineSelf() error {
+func (o *Order) confineSelf() error {
 	if err := dieWith(o.Server); err != nil {
 		return err
 	}
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close inherited files: %w", err)
 	}
-	o.Policy.standBack(0)
+	o.Policy.StandBack(0)
 	if err := o.Policy.limit(); err != nil {
 		return err
 	}
@@ -97,7 +94,7 @@ func (o *order) confineSelf() error {
 			return fmt.Errorf("have threads counted: %w", err)
 		}
 	}
-	if o.Policy.Memory > 0 && o.Attack == nil {
+	if o.Policy.Memory > 0 {
 		if err := o.Policy.limitMemory(); err != nil {
 			return fmt.Errorf("limit memory: %w", err)
 		}

@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 // From arch/x86/entry/syscalls/syscall_64.tbl, and AUDIT_ARCH_X86_64.
 const kernelArch = 0xc000003e

@@ -1,11 +1,11 @@
 //go:build unix && !linux
 
-package sandbox
+package launch
 
 import "syscall"
 
-// standBack lowers the priority of a process by p.Nice.
-func (p Policy) standBack(pid int) {
+// StandBack lowers the priority of a process by p.Nice.
+func (p Policy) StandBack(pid int) {
 	if p.Nice > 0 {
 		_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, p.Nice)
 	}

@@ -1,0 +1,48 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// helperArgument as the first argument makes the server's program the helper.
+const helperArgument = "sandbox-exec"
+
+// Order is what the server tells the helper, as JSON in its second argument;
+// the program's own arguments follow.
+type Order struct {
+	Server  int // process ID
+	Policy  Policy
+	Ask     bool // the server, for each new thread
+	Program Program
+	// Trial is what the helper does inside instead of becoming the program: an
+	// attack on the sandbox, which main knows about.
+	Trial json.RawMessage `json:",omitempty"`
+}
+
+// Program is what has to be accessible for a binary to start.
+type Program struct {
+	Path      string
+	Loader    string   // starts it and loads its libraries; "" when it is linked statically
+	Libraries []string // folders that it names itself, beyond those of the system
+}
+
+// Args returns the arguments of a helper that carries out an order. args are
+// those of the program, with its name.
+func (o *Order) Args(args []string) ([]string, error) {
+	encoded, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("encode the order for the sandbox: %w", err)
+	}
+	return append([]string{"spool-sandbox", helperArgument, string(encoded)}, args...), nil
+}
+
+// Asked reports whether this process was started as a helper.
+func Asked() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
+
+// Trial returns what this helper was told to do inside the sandbox, in which it is.
+func Trial() (json.RawMessage, Policy, error) {
+	o, err := readOrder(os.Args)
+	return o.Trial, o.Policy, err
+}
