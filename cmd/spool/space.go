@@ -37,6 +37,22 @@ func (p *parts) createSpace(c *Config) func(context.Context) error {
 	}
 }
 
+// eventsShort reports whether less than half of the reserve is left, by the same measure: nothing that
+// is refused on a full disk has taken the rest. Only SQLite keeps its rows on this disk.
+func (p *parts) eventsShort(c *Config) func(context.Context) (bool, error) {
+	if c.DatabaseURL != "" {
+		return nil
+	}
+	return func(ctx context.Context) (bool, error) {
+		free, err := diskspace.Free(c.DataDir)
+		if err != nil || free >= uint64(c.MinFree)/2 {
+			return false, err
+		}
+		reusable, err := p.store.ReusableBytes(ctx)
+		return free+uint64(reusable) < uint64(c.MinFree)/2, err
+	}
+}
+
 // minStartBytes is how much a start writes at most: SQLite's files, and what the test of the sandbox
 // needs.
 const minStartBytes = 2 << 20

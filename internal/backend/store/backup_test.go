@@ -265,6 +265,31 @@ func TestHoldsExpire(t *testing.T) {
 	}
 }
 
+func TestTheNewestCompleteBackupIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holds, ctx := HoldsOf(open(t)), t.Context()
+			noon := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+			want := time.Time{}
+			for _, began := range []time.Time{{}, noon, noon.Add(time.Hour), noon} { // the last one began before, and took longer
+				if !began.IsZero() {
+					if err := holds.Complete(ctx, began); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if began.After(want) {
+					want = began
+				}
+				if got, err := holds.LastComplete(ctx); err != nil || !got.Equal(want) {
+					t.Errorf("after a backup that began at %s the newest is of %s, %v; want %s", began, got, err, want)
+				}
+			}
+		})
+	}
+}
+
 // Nothing that a restore leaves at any moment may look like a database that is used, nor the reverse.
 func TestAnUnfinishedRestoreIsFound(t *testing.T) {
 	t.Parallel()

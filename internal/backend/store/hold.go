@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -53,6 +55,29 @@ func (h Holds) Release(ctx context.Context, id string) error {
 		_, err := tx.affected(ctx, "release deletions", `DELETE FROM backup_hold WHERE id = $1`, id)
 		return err
 	})
+}
+
+// lastBackup is the row of the table chore that says when the newest complete backup began.
+const lastBackup = "backup"
+
+// Complete notes that a backup which began at this time is complete.
+func (h Holds) Complete(ctx context.Context, began time.Time) error {
+	return h.s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.affected(ctx, "note backup", `
+			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE chore.begun_at < excluded.begun_at`, lastBackup, millis(began))
+		return err
+	})
+}
+
+// LastComplete returns when the newest complete backup began; zero if there is none.
+func (h Holds) LastComplete(ctx context.Context) (time.Time, error) {
+	var began sql.NullInt64
+	err := h.s.db.QueryRowContext(ctx, `SELECT begun_at FROM chore WHERE name = $1`, lastBackup).Scan(&began)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	return fromMillis(began), wrap("find the last backup", err)
 }
 
 // Held reports whether a backup runs. Whoever removes objects of a video asks last, with the video

@@ -18,7 +18,7 @@ var BackedUp = []string{
 var NotBackedUp = map[string]string{
 	"migration":    "a restore makes the schema itself",
 	"identity":     "a copy is another database, with an ownership marker of its own",
-	"chore":        "when periodic jobs last ran here",
+	"chore":        "when periodic jobs last ran here, and the last backup of this database",
 	"upload_lease": "which process writes to an upload now",
 	"stored":       "what the last sweeps counted",
 	"backup_hold":  "which backups run now",

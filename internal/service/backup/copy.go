@@ -69,6 +69,22 @@ type copier struct {
 	total   int64
 }
 
+// backUp makes a backup, and notes it in the database: its age is watched.
+func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, error) {
+	began, err := src.Store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := run(ctx, src, to, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.HoldsOf(src.Store).Complete(ctx, began); err != nil {
+		return nil, fmt.Errorf("the backup is complete, but that could not be noted in the database: %w", err)
+	}
+	return summary, nil
+}
+
 // run copies everything.
 func run(ctx context.Context, src Source, to sink, o Options) (_ *Summary, err error) {
 	if newer := src.Store.Newer(); len(newer) > 0 {

@@ -172,7 +172,7 @@ func ToFolder(ctx context.Context, src Source, dir string, keep int, o Options) 
 	defer lock.Close()
 	o.Scratch = cmp.Or(o.Scratch, dir)
 	to := &folderSink{dir: dir}
-	summary, err := run(ctx, src, to, o)
+	summary, err := backUp(ctx, src, to, o)
 	if err != nil || keep <= 0 {
 		return summary, to.name, err
 	}

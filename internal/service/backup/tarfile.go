@@ -263,5 +263,5 @@ func ToFile(ctx context.Context, src Source, path string, o Options) (*Summary, 
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(path))
 	}
-	return run(ctx, src, &fileSink{path: path}, o)
+	return backUp(ctx, src, &fileSink{path: path}, o)
 }

@@ -27,6 +27,10 @@ func (c *Catalog) Edit(ctx context.Context, by auth.Actor, id video.ID, e video.
 	if _, err := auth.VisibleVideo(ctx, c.store, by, auth.Write, id); err != nil {
 		return State{}, err
 	}
+	// What a video says of itself grows, too.
+	if err := c.space(ctx); err != nil {
+		return State{}, err
+	}
 	err := c.store.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, id); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
@@ -34,6 +35,20 @@ func TestTitleFollowsTheFilenameUnlessGiven(t *testing.T) {
 		if step.got != step.want {
 			t.Errorf("got %q, want %q", step.got, step.want)
 		}
+	}
+}
+
+// Metadata takes disk space as well: the videos of a full disk must not grow.
+func TestNothingIsEditedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := b.Create(video.Draft{}).Video
+	b.Reserve = diskspace.NewReserve(b.Blobs, 1<<60)
+	object := json.RawMessage(`{"a": 1}`)
+	_, err := b.Catalog.Edit(t.Context(), b.By, v.ID, video.Edit{Metadata: &object})
+	servicetest.WantCode(t, err, video.InsufficientStorage, "insufficient_storage")
+	if got := b.Video(v.ID).Metadata; got != nil {
+		t.Errorf("the metadata is %s", got)
 	}
 }
 

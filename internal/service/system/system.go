@@ -22,6 +22,7 @@ type Service struct {
 	queue   *Recent[map[queue.Kind]queue.Stat]
 	workers *Recent[[]queue.Worker]
 	stored  *Recent[[]Stored]
+	backup  *Recent[time.Time]
 	disk    func() (Disk, error)
 }
 
@@ -53,6 +54,7 @@ func New(version string, st *store.Store, q queue.Queue, disk func() (Disk, erro
 		queue:   NewRecent(q.Stats, time.Now),
 		workers: NewRecent(q.Workers, time.Now),
 		stored:  NewRecent(store.StoredOf(st).All, time.Now),
+		backup:  NewRecent(store.HoldsOf(st).LastComplete, time.Now),
 	}
 }
 
@@ -127,6 +129,9 @@ func (s *Service) Stored(ctx context.Context) ([]Stored, error) {
 	}
 	return all, nil
 }
+
+// LastBackup returns when the newest complete backup began; zero if there is none.
+func (s *Service) LastBackup(ctx context.Context) (time.Time, error) { return s.backup.Get(ctx) }
 
 // Disk measures the disk.
 func (s *Service) Disk() (Disk, error) { return s.disk() }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"sync/atomic"
@@ -261,6 +262,34 @@ func TestTheLogIsKeptForThirtyDays(t *testing.T) {
 	eventually(t, "the older one is gone", func() bool { return len(l.log(w)) == 1 })
 	if age := time.Since(l.log(w)[0].CreatedAt); age > webhook.Keep {
 		t.Errorf("what is left is %s old", age)
+	}
+}
+
+// On a disk that is nearly full, events go before deletions fail; otherwise they stay.
+func TestEventsMakeRoom(t *testing.T) {
+	t.Parallel()
+	var short atomic.Bool
+	var asked atomic.Int64
+	l := onSQLite(t, webhook.Config{Short: func(context.Context) (bool, error) { asked.Add(1); return short.Load(), nil }})
+	w, _ := l.add("") // nobody fetches them
+	l.ready()
+	l.run()
+	wait := func() {
+		before := asked.Load()
+		eventually(t, "the space is looked at", func() bool { return asked.Load() >= before+2 })
+	}
+	wait()
+	if n := len(l.log(w)); n != 1 {
+		t.Errorf("with enough space %d events are left; want one", n)
+	}
+	short.Store(true)
+	eventually(t, "there is room", func() bool { return len(l.log(w)) == 0 })
+	short.Store(false)
+	wait()
+	l.ready()
+	wait()
+	if n := len(l.log(w)); n != 1 {
+		t.Errorf("with enough space again %d events are left; want one", n)
 	}
 }
 

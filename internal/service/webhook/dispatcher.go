@@ -22,6 +22,11 @@ type Config struct {
 	InFlight int
 	// Timeout is for one try; 0: 15 s.
 	Timeout time.Duration
+	// Space returns an error while the disk has no space for more than what has to be recorded; nil: it
+	// always has.
+	Space func(context.Context) error
+	// Short reports whether events take space that deletions need; nil: they never do.
+	Short func(context.Context) (bool, error)
 }
 
 const (
@@ -39,7 +44,9 @@ const (
 	lanesPerRound, claimsPerRound = 1000, 200
 	maxResponse                   = 64 << 10
 	pruneEvery                    = time.Hour
-	prunedAtOnce                  = 500
+	// roomEvery is how often the free space is looked at.
+	roomEvery    = time.Second
+	prunedAtOnce = 500
 )
 
 // unwritable is what the log says of a message that could not be made.
@@ -63,6 +70,7 @@ type Dispatcher struct {
 	now     func() time.Time
 	log     *slog.Logger
 	count   Observer
+	short   func(context.Context) (bool, error)
 
 	wake    chan struct{}
 	results chan result
@@ -85,7 +93,7 @@ func NewDispatcher(s *store.Store, svc *Service, c Config, log *slog.Logger) *Di
 		c.Timeout = tryTimeout
 	}
 	d := &Dispatcher{
-		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count,
+		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, short: c.Short,
 		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
 		slots:  newSlots(c.InFlight), wake: make(chan struct{}, 1), results: make(chan result, c.InFlight),
 	}
@@ -112,6 +120,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		d.log.WarnContext(ctx, "could not release the leases of deliveries; they end by themselves", "err", err)
 	}
 	running.Go(func() { d.prune(ctx) })
+	running.Go(func() { d.keepRoom(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
 		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {

@@ -100,6 +100,9 @@ func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) er
 	if !h.Enabled {
 		return errDisabled
 	}
+	if err := s.space(ctx); err != nil { // each attempt makes the log longer
+		return err
+	}
 	return s.rows.Replay(ctx, h, delivery, s.now())
 }
 

@@ -96,3 +96,40 @@ func (d *Dispatcher) removeOld(ctx context.Context) {
 		d.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
 	}
 }
+
+// keepRoom removes events while they take the space that deletions need, until ctx ends. Each deletion
+// of a video is an event: without this, a full disk could not be left by deleting.
+func (d *Dispatcher) keepRoom(ctx context.Context) {
+	if d.short == nil {
+		return
+	}
+	every := time.NewTicker(roomEvery)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		panics.Log(ctx, d.log, "making room on the disk panicked", func() { d.makeRoom(ctx) })
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// makeRoom removes what has been delivered first. What is still to be delivered goes only if nothing else is left.
+func (d *Dispatcher) makeRoom(ctx context.Context) {
+	ended, lost := 0, 0
+	short, err := d.short(ctx)
+	for short && err == nil && ctx.Err() == nil {
+		var gone, open int
+		if gone, open, err = d.rows.MakeRoom(ctx, prunedAtOnce); gone+open == 0 || err != nil {
+			break
+		}
+		ended, lost = ended+gone, lost+open
+		short, err = d.short(ctx)
+	}
+	if ended+lost > 0 {
+		d.log.WarnContext(ctx, "the disk is nearly full, so the oldest events of webhooks were removed", "ended", ended, "undelivered", lost)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.WarnContext(ctx, "could not make room by removing events of webhooks", "err", err)
+	}
+}

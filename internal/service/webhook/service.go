@@ -67,13 +67,17 @@ type Service struct {
 	now   func() time.Time
 	plan  schedule
 	count Observer
+	space func(context.Context) error
 }
 
 // New returns the webhooks of a database. body writes the messages.
 func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time.Time, o Observer) *Service {
 	rows := store.WebhooksOf(s)
 	rows.UseClock(now)
-	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o}
+	if c.Space == nil {
+		c.Space = func(context.Context) error { return nil }
+	}
+	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space}
 }
 
 func view(h store.Webhook) Webhook {
@@ -263,6 +267,9 @@ func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
 	}
 	if !h.Enabled {
 		return errDisabled
+	}
+	if err := s.space(ctx); err != nil {
+		return err
 	}
 	e := store.Event{Type: video.EventTest, CreatedAt: s.now(), Snapshot: store.Snapshot{Webhook: id}}
 	sent, err := s.rows.Send(ctx, h, e, maxOpenForTest)

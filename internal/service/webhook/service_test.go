@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -67,6 +68,21 @@ func TestTestsAreBounded(t *testing.T) {
 			l.must(l.Test(t.Context(), l.by, w.ID))
 		}
 		wantCode(t, l.Test(t.Context(), l.by, w.ID), video.RateLimited, "rate_limited")
+	}
+}
+
+func TestNothingIsTestedOrReplayedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	full := &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "Full."}
+	var now error
+	l := onSQLite(t, webhook.Config{Space: func(context.Context) error { return now }})
+	w, _ := l.add("")
+	l.must(l.Test(t.Context(), l.by, w.ID))
+	now = full
+	wantCode(t, l.Test(t.Context(), l.by, w.ID), video.InsufficientStorage, "insufficient_storage")
+	wantCode(t, l.Replay(t.Context(), l.by, l.log(w)[0].ID), video.InsufficientStorage, "insufficient_storage")
+	if n := len(l.log(w)); n != 1 {
+		t.Errorf("%d deliveries; want one", n)
 	}
 }
 

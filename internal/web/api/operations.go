@@ -46,7 +46,7 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, operation(r, "getReport", "GET /api/video/{id}/report", 200, "Get the report on a video", nil, 404), read, byVideo(a.report))
 	register(h, operation(r, "deleteVideo", "DELETE /api/video/{id}", 200, "Delete a video", nil, 404), remove, byVideo(a.deleteVideo))
 	register(h, operation(r, "editVideo", "PATCH /api/video/{id}", 200, "Change the title or the metadata of a video",
-		requestBody[videoEdit](r, true), 404, 413, 415), change, a.editVideo)
+		requestBody[videoEdit](r, true), 404, 413, 415, 507), change, a.editVideo)
 	register(h, operation(r, "addResolution", "POST /api/video/{id}/resolutions", 201, "Add a resolution to a video",
 		requestBody[newResolution](r, true), 404, 409, 413, 415), change, a.addResolution)
 	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), change, byResolution(a.retryResolution))

@@ -51,12 +51,12 @@ func (a *API) registerWebhooks(h huma.API) {
 	register(h, op("updateWebhook", "PATCH /api/webhook/{id}", 200, "Change a webhook", requestBody[webhookChanges](r, true), 404, 413, 415), admin, byWebhook(a.updateWebhook))
 	register(h, op("deleteWebhook", "DELETE /api/webhook/{id}", 200, "Delete a webhook and its log", nil, 404), admin, byWebhook(a.deleteWebhook))
 	register(h, op("rotateWebhookSecret", "POST /api/webhook/{id}/rotate-secret", 200, "Give a webhook another secret; the former one signs too for 24 hours", nil, 404), admin, byWebhook(a.rotateSecret))
-	register(h, op("testWebhook", "POST /api/webhook/{id}/test", 202, "Send an event of the type webhook.test", nil, 404, 409), admin, byWebhook(a.testWebhook))
+	register(h, op("testWebhook", "POST /api/webhook/{id}/test", 202, "Send an event of the type webhook.test", nil, 404, 409, 507), admin, byWebhook(a.testWebhook))
 	register(h, op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", 200, "Fetch the events of a webhook without a URL", nil, 404, 409), admin, byWebhook(a.fetchEvents))
 	deliveries := op("listDeliveries", "GET /api/webhook/{id}/deliveries", 200, "List the deliveries of the last 30 days, newest first", nil, 404)
 	deliveries.Parameters = deliveryParameters()
 	register(h, deliveries, admin, byWebhook(a.listDeliveries))
-	register(h, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", 202, "Deliver an event once more", nil, 404, 409), admin, byDelivery(a.replayDelivery))
+	register(h, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", 202, "Deliver an event once more", nil, 404, 409, 507), admin, byDelivery(a.replayDelivery))
 	register(h, op("reportDelivery", "POST /api/webhook/delivery/{id}/report", 200, "Say what became of an event that was fetched",
 		requestBody[deliveryReport](r, true), 404, 409, 413, 415), admin, byDelivery(a.reportDelivery))
 }

@@ -36,6 +36,8 @@ func (busy) Stored(context.Context) ([]system.Stored, error) {
 	return []system.Stored{{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}, {Area: "work"}}, nil
 }
 
+func (busy) LastBackup(context.Context) (time.Time, error) { return time.Unix(1600000000, 0), nil }
+
 func (busy) Disk() (system.Disk, error) { return system.Disk{Free: 5, Size: 10}, nil }
 
 // broken is a service whose database is gone.
@@ -112,6 +114,7 @@ func TestEveryMetricIsShown(t *testing.T) {
 		`spool_stored_objects{area="source"} 3`,
 		`spool_stored_counted_timestamp_seconds{area="source"} 1.7000000005e+09`,
 		`spool_stored_counted_timestamp_seconds{area="work"} 0`,
+		`spool_backup_last_success_timestamp_seconds 1.6e+09`,
 		`spool_disk_free_bytes 5`,
 		`spool_disk_size_bytes 10`,
 		`spool_videos_finished_total{code="",status="ready"} 1`,

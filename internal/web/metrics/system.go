@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,13 +17,14 @@ type System interface {
 	Queue(context.Context) ([]system.KindStat, error)
 	Workers(context.Context) ([]queue.Worker, error)
 	Stored(context.Context) ([]system.Stored, error)
+	LastBackup(context.Context) (time.Time, error)
 	Disk() (system.Disk, error)
 }
 
-// WatchSystem shows what waits in the queue, the workers, what the storage holds and
-// the space of the disk. ctx ends when the process does.
+// WatchSystem shows what waits in the queue, the workers, what the storage holds, the
+// last backup and the space of the disk. ctx ends when the process does.
 func (m *Metrics) WatchSystem(ctx context.Context, s System) {
-	m.registry.MustRegister(queueGauges(ctx, s), fleetGauges(ctx, s), storageGauges(ctx, s), diskGauges(s))
+	m.registry.MustRegister(queueGauges(ctx, s), fleetGauges(ctx, s), storageGauges(ctx, s), backupGauge(ctx, s), diskGauges(s))
 }
 
 // asked is a collector whose metrics come from one question. If there is no answer,
@@ -108,14 +110,31 @@ func storageGauges(ctx context.Context, s System) *asked {
 		for _, c := range stored {
 			set(0, float64(c.Bytes), c.Area)
 			set(1, float64(c.Objects), c.Area)
-			var counted float64
-			if !c.CountedAt.IsZero() {
-				counted = float64(c.CountedAt.UnixMilli()) / 1000
-			}
-			set(2, counted, c.Area)
+			set(2, timestamp(c.CountedAt), c.Area)
 		}
 		return nil
 	}}
+}
+
+func backupGauge(ctx context.Context, s System) *asked {
+	return &asked{[]*prometheus.Desc{
+		gauge("spool_backup_last_success_timestamp_seconds", "When the newest complete backup began; 0: there is none."),
+	}, func(set func(int, float64, ...string)) error {
+		began, err := s.LastBackup(ctx)
+		if err != nil {
+			return err
+		}
+		set(0, timestamp(began))
+		return nil
+	}}
+}
+
+// timestamp is a time as Prometheus counts it; 0 for none.
+func timestamp(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
 }
 
 func diskGauges(s System) *asked {

@@ -21,6 +21,7 @@ func deliveryTests() []test {
 		{"replayed", replayed},
 		{"listed in pages", deliveryPages},
 		{"old ones are removed", oldDeliveries},
+		{"those that have ended make room first", endedMakeRoom},
 	}
 }
 
@@ -256,4 +257,38 @@ func oldDeliveries(t *testing.T, st *store.Store) {
 	if more, err = store.WebhooksOf(st).RemoveOld(t.Context(), noon.Add(2*time.Hour), 10); err != nil || more || len(log(t, st, h)) != 1 {
 		t.Errorf("RemoveOld = %t, %v; left %d", more, err, len(log(t, st, h)))
 	}
+}
+
+func endedMakeRoom(t *testing.T, st *store.Store) {
+	h, w := hook(t, st), store.WebhooksOf(st)
+	other := hook(t, st)
+	var events []string
+	for i := range 3 {
+		deliverAt(t, st, noon.Add(time.Duration(i)*time.Hour))
+		events = append(events, log(t, st, h)[i].Event)
+	}
+	d, _ := claim(t, st, log(t, st, h)[2].ID, noon.Add(2*time.Hour)) // the newest
+	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryDelivered, Tries: 1})
+	room := func(wantEnded, wantOpen int) {
+		t.Helper()
+		if ended, open, err := w.MakeRoom(t.Context(), 1); err != nil || ended != wantEnded || open != wantOpen {
+			t.Errorf("MakeRoom = %d, %d, %v; want %d and %d", ended, open, err, wantEnded, wantOpen)
+		}
+	}
+	room(1, 0)
+	if left := log(t, st, h); len(left) != 2 || left[0].State != store.DeliveryPending {
+		t.Errorf("left: %+v; want those that are open", left)
+	}
+	wantEvents(t, st, 3, events...) // the other webhook has not got any yet
+	room(0, 1)
+	room(0, 1)
+	wantEvents(t, st, 2, events...)
+	if left := len(log(t, st, h)) + len(log(t, st, other)); left != 3 {
+		t.Errorf("%d are left; want those of the two newest events", left)
+	}
+	for range 3 {
+		room(0, 1)
+	}
+	room(0, 0)
+	wantEvents(t, st, 0, events...)
 }

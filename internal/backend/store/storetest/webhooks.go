@@ -166,15 +166,30 @@ func webhookRemoved(t *testing.T, st *store.Store) {
 	if err := w.Remove(ctx, "other", h.ID); video.KindOf(err) != video.NotFound {
 		t.Errorf("another tenant's: %v", err)
 	}
+	event := log(t, st, h)[0].Event
+	wantEvents(t, st, 1, event)
 	if err := w.Remove(ctx, h.Tenant, h.ID); err != nil {
 		t.Fatal(err)
 	}
+	wantEvents(t, st, 1, event) // the other one gets it, too
 	secrets, err := w.Secrets(ctx, []string{h.ID}, noon)
 	if err != nil || len(secrets) > 0 || len(log(t, st, h)) > 0 || len(log(t, st, other)) != 1 {
 		t.Errorf("left: secrets %v, %v, log %v; the other's log: %v", secrets, err, log(t, st, h), log(t, st, other))
 	}
 	if err := w.Remove(ctx, h.Tenant, h.ID); video.KindOf(err) != video.NotFound {
 		t.Errorf("twice: %v", err)
+	}
+	if err := w.Remove(ctx, other.Tenant, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	wantEvents(t, st, 0, event)
+}
+
+// wantEvents wants so many of the events to exist.
+func wantEvents(t *testing.T, st *store.Store, want int, ids ...string) {
+	t.Helper()
+	if all, err := store.WebhooksOf(st).Events(t.Context(), ids); err != nil || len(all) != want {
+		t.Errorf("%d events are stored, %v; want %d", len(all), err, want)
 	}
 }
 
