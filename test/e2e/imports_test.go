@@ -92,7 +92,7 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	oneBackend(t, "TestAnImportSurvivesAKill fetches on both")
 	page := []byte("<!DOCTYPE html><html><body>" + strings.Repeat("<p>no film</p>", 100) + "</body></html>")
-	o := newOrigin(t, map[string][]byte{"/films/a.mp4": content(t, clip(t, miniClip)), "/page": page})
+	o := newOrigin(t, map[string][]byte{"/films/a.mp4": content(t, clip(t, miniClip)), "/page": page, "/held/page": bytes.Repeat(page, 40)})
 	s := start(t, allowLoopback)
 
 	key := header{"Idempotency-Key", "one"}
@@ -101,6 +101,7 @@ func TestImports(t *testing.T) {
 		t.Errorf("a repeated request makes another video")
 	}
 	bad, missing := s.createImport(o.URL+"/page"), s.createImport(o.URL+"/nowhere")
+	endless := s.createImport(o.URL + "/held/page") // refused by its beginning: the rest never comes
 	for _, address := range []string{"http://169.254.169.254/latest/meta-data", "https://10.0.0.1/a.mp4", "http://2852039166/", "ftp://example.com/a", "nonsense", ""} {
 		body := map[string]any{"filename": "a.mp4", "resolutions": []string{"144p"}, "isPublic": true, "sourceUrl": address}
 		s.call("POST", "/api/video", body).problem(t, http.StatusBadRequest, "address_not_allowed")
@@ -109,7 +110,7 @@ func TestImports(t *testing.T) {
 	if got := s.importState(u.ID); got.ImportProgress == nil || *got.ImportProgress != 1 {
 		t.Errorf("at the end, importProgress is %v; want 1", got.ImportProgress)
 	}
-	for id, code := range map[string]string{bad.ID: "not_a_video", missing.ID: "import_refused"} {
+	for id, code := range map[string]string{bad.ID: "not_a_video", endless.ID: "not_a_video", missing.ID: "import_refused"} {
 		s.until(code, time.Minute, func() bool { return s.importState(id).Status == "fail" })
 		if got := s.importState(id); got.Failure == nil || got.Failure.Code != code {
 			t.Errorf("the failure is %+v; want %s", got.Failure, code)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/spool-video/spool/internal/service/uploads"
 )
 
 // body is the file as it arrives. It always ends with io.EOF, so that whoever stores it keeps what has
@@ -17,6 +19,7 @@ type body struct {
 	left   int64             // how many more bytes the file has; -1: not known
 	check  func(int64) error // returns an error for a file that is too large
 	pace   Pace
+	head   *head // judges the beginning of the file; nil: it was judged before
 
 	count *atomic.Int64 // of bytes, with those that were there before
 	err   error
@@ -44,6 +47,9 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if tooLarge := b.check(b.count.Add(int64(n))); tooLarge != nil {
 		b.err = tooLarge
+		return 0, io.EOF
+	}
+	if b.err = b.head.judge(p[:n]); b.err != nil {
 		return 0, io.EOF
 	}
 	switch {
@@ -76,5 +82,27 @@ func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return err
+}
+
+// head is the beginning of a file as it arrives. What cannot be a video is refused as soon as enough of
+// it is there, by the rule that judges every upload when it is complete.
+type head struct {
+	bytes []byte
+	admit func(head []byte) error
+}
+
+// judge takes the next bytes of the file. It returns an error, once, for one that begins like no video. A file
+// that ends before there are enough is judged when it is complete.
+func (h *head) judge(next []byte) error {
+	if h == nil || h.admit == nil {
+		return nil
+	}
+	h.bytes = append(h.bytes, next[:min(len(next), uploads.HeadSize-len(h.bytes))]...)
+	if len(h.bytes) < uploads.HeadSize {
+		return nil
+	}
+	err := h.admit(h.bytes)
+	h.bytes, h.admit = nil, nil
 	return err
 }

@@ -180,6 +180,9 @@ func (f *fetch) receive(ctx context.Context, cancel context.CancelCauseFunc, par
 		left = part.Size() - part.Stored()
 	}
 	in := &body{ctx: ctx, cancel: cancel, src: res.Body, left: left, check: f.resumable.CheckSize, pace: f.config.Pace, count: &f.had}
+	if part.Stored() == 0 {
+		in.head = &head{admit: f.uploads.Admit}
+	}
 	storing, done := afterGrace(ctx)
 	defer done()
 	err := part.Append(storing, in, res.ContentLength)
