@@ -329,7 +329,7 @@ func (t *Tx) makeRoom(ctx context.Context, limit int) (ended, open int, err erro
 	if err != nil || len(events) == 0 {
 		return ended, open, err
 	}
-	in, arg := anyOf(1, events)
+	in, arg := idSubquery(1, events)
 	_, err = t.affected(ctx, "remove events", `
 		DELETE FROM webhook_event WHERE id IN `+in+`
 		   AND NOT EXISTS (SELECT 1 FROM webhook_delivery AS d WHERE d.event_id = webhook_event.id)`, arg)
