@@ -80,7 +80,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 const maxStreams = 100
 
 // protocols are those that the server speaks: HTTP/1, and HTTP/2 without TLS for proxies that begin
-// with it. There is no upgrade from one to the other, which proxies have been passed by with.
+// with it. There is no upgrade from HTTP/1, with which requests could be smuggled past a proxy.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

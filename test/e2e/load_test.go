@@ -94,7 +94,17 @@ func askLean(x target, c int, end time.Time) (answers, received int64, err error
 // askOrdinary is an asker that uses net/http's client, as most programs do. It takes more time for
 // each answer than most servers.
 func askOrdinary(x target, c int, end time.Time) (answers, received int64, err error) {
-	transport := &http.Transport{DisableCompression: true}
+	return askWith(&http.Transport{DisableCompression: true}, x, c, end)
+}
+
+// askHTTP2 is askOrdinary over HTTP/2, without TLS.
+func askHTTP2(x target, c int, end time.Time) (answers, received int64, err error) {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return askWith(&http.Transport{DisableCompression: true, Protocols: p}, x, c, end)
+}
+
+func askWith(transport *http.Transport, x target, c int, end time.Time) (answers, received int64, err error) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	requests, err := x.requests()

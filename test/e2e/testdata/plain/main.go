@@ -19,7 +19,10 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s\n", ln.Addr())
-	log.Fatal(http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	both := new(http.Protocols)
+	both.SetHTTP1(true)
+	both.SetUnencryptedHTTP2(true)
+	log.Fatal((&http.Server{Protocols: both, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := filepath.Join(dir, filepath.Clean("/"+r.URL.Path))
 		if r.Method == http.MethodPut {
 			put(w, r, path)
@@ -37,7 +40,7 @@ func main() {
 			return
 		}
 		http.ServeContent(w, r, path, info.ModTime(), f)
-	})))
+	})}).Serve(ln))
 }
 
 func put(w http.ResponseWriter, r *http.Request, path string) {
