@@ -2,8 +2,12 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,9 +24,6 @@ const (
 
 // Done reports whether the processing has ended.
 func (s Status) Done() bool { return s == Ready || s == Failed }
-
-// ResolutionNames are the names of all resolutions, the largest first.
-var ResolutionNames = []string{"8k", "4k", "1440p", "1080p", "720p", "480p", "360p", "240p", "144p"}
 
 // NewVideo describes a video that is to be created.
 type NewVideo struct {
@@ -143,18 +144,18 @@ type Video struct {
 
 // Names returns the names of the video's resolutions, the largest first.
 func (v Video) Names() []string {
-	var names []string
-	for _, n := range ResolutionNames {
-		if _, ok := v.Resolutions[n]; ok {
-			names = append(names, n)
-		}
+	return slices.SortedFunc(maps.Keys(v.Resolutions), func(a, b string) int { return cmp.Compare(lines(b), lines(a)) })
+}
+
+// lines returns the height that the name of a resolution stands for, such as 720p or 4k. Names are not
+// listed here: a newer server may have others.
+func lines(name string) int {
+	if n, ok := strings.CutSuffix(name, "k"); ok {
+		thousands, _ := strconv.Atoi(n)
+		return 540 * thousands // a frame of 16:9 that is so many thousand pixels wide
 	}
-	for n := range v.Resolutions {
-		if !slices.Contains(ResolutionNames, n) { // of a newer server
-			names = append(names, n)
-		}
-	}
-	return names
+	n, _ := strconv.Atoi(strings.TrimSuffix(name, "p"))
+	return n
 }
 
 // Err returns a [*FailedError] if the processing failed.

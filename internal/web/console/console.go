@@ -110,12 +110,26 @@ func loadFiles() (map[string]file, error) {
 			return nil, err
 		}
 	}
-	names, err := json.Marshal(video.Names)
+	body, err := resolutionsScript()
 	if err != nil {
 		return nil, fmt.Errorf("write the console's %s: %w", resolutions, err)
 	}
-	files[resolutions], err = newFile(resolutions, fmt.Appendf(nil, "export const resolutions = %s;\n", names))
+	files[resolutions], err = newFile(resolutions, body)
 	return files, err
+}
+
+// resolutionsScript returns a module with the names of all resolutions and their sizes.
+func resolutionsScript() ([]byte, error) {
+	sides := make(map[video.Name]int, len(video.Names))
+	for _, name := range video.Names {
+		sides[name] = name.ShortSide()
+	}
+	names, err := json.Marshal(video.Names)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := json.Marshal(sides)
+	return fmt.Appendf(nil, "export const resolutions = %s;\nexport const shortSides = %s;\n", names, sizes), err
 }
 
 func newFile(name string, body []byte) (file, error) {

@@ -43,7 +43,7 @@ func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, fi
 	}
 	cache := caching{who: "public", validFor: maxCache, purged: d.purged}
 	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
+	if err == nil && !redirected(w, r, address, cache.maxAge(maxCache)) {
 		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token str
 	allowPlayers(w.Header())
 	cache := caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())}
 	address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.upTo(maxCache)) {
+	if err == nil && !redirected(w, r, address, cache.maxAge(maxCache)) {
 		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
 	}
 	if err != nil {
@@ -105,12 +105,12 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, fil
 		w.Header().Set("Cache-Tag", string(id))
 		w.Header().Set("Surrogate-Key", string(id))
 	}
-	cache := c.of(file)
+	cache := c.cacheControl(file)
 	switch {
 	case playback.Grows(object):
 		cache = "no-cache"
 	case playback.Early(object):
-		cache = c.upTo(earlyCache)
+		cache = c.maxAge(earlyCache)
 	}
 	describe(w.Header(), object.Info(), file, cache)
 	if !d.sendfile.handOver(w, r, object.Info()) {
@@ -143,21 +143,22 @@ type caching struct {
 	purged   bool // shared caches are told of deletions
 }
 
-// of is the Cache-Control of a file.
-func (c caching) of(file string) string {
+// cacheControl is the Cache-Control of a file.
+func (c caching) cacheControl(file string) string {
 	if playback.MayChange(file) {
-		return c.upTo(manifestCache)
+		return c.maxAge(manifestCache)
 	}
 	if c.who != "public" || playback.IsPlaylist(file) {
-		return c.upTo(maxCache)
+		return c.maxAge(maxCache)
 	}
 	if c.purged {
-		return c.upTo(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
+		return c.maxAge(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
 	}
-	return c.upTo(maxCache) + ", immutable"
+	return c.maxAge(maxCache) + ", immutable"
 }
 
-func (c caching) upTo(longest time.Duration) string {
+// maxAge allows caching until the URL expires, for longest at the most.
+func (c caching) maxAge(longest time.Duration) string {
 	age := max(0, min(c.validFor, longest))
 	return c.who + ", max-age=" + strconv.Itoa(int(age.Seconds()))
 }

@@ -73,11 +73,6 @@ export function titleOf(video) {
   return video.title || video.filename.replace(/\.[^.]+$/, "") || video.filename;
 }
 
-// shortSide is the number in the name of a resolution.
-export function shortSide(name) {
-  return { "4k": 2160, "8k": 4320 }[name] ?? parseInt(name, 10);
-}
-
 // largest returns the ready resolution with the most pixels, or undefined.
 export function largest(video) {
   return Object.values(video.resolutions).filter((r) => r.status === "ready" && r.width).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];

@@ -1,9 +1,10 @@
 // One resolution of a video.
 
 import { button, el, setText } from "./dom.js";
-import { bitrate, bytes, percent, shortSide, size } from "./format.js";
+import { bitrate, bytes, percent, size } from "./format.js";
 import { badge } from "./card.js";
 import { may } from "./key.js";
+import { shortSides } from "./resolutions.js";
 
 // hopeless are failures of the file or of its upload: trying again gives the same.
 const hopeless = [
@@ -42,7 +43,7 @@ export class Resolution {
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
     // A name above the size of the film is confusing without an explanation.
     const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
-    if (state.status === "ready" && short < shortSide(this.#name) - 1) words.push(`the film is smaller than ${this.#name}, so it keeps its size`);
+    if (state.status === "ready" && short < shortSides[this.#name] - 1) words.push(`the film is smaller than ${this.#name}, so it keeps its size`);
     setText(this.#meta, words.join(" · "));
     this.#meta.hidden = words.length === 0;
     this.#progress.hidden = state.status !== "processing";
