@@ -38,11 +38,8 @@ func (p *parts) createSpace(c *Config) func(context.Context) error {
 }
 
 // eventsShort reports whether less than half of the reserve is left, by the same measure: nothing that
-// is refused on a full disk has taken the rest. Only SQLite keeps its rows on this disk.
+// is refused on a full disk has taken the rest.
 func (p *parts) eventsShort(c *Config) func(context.Context) (bool, error) {
-	if c.DatabaseURL != "" {
-		return nil
-	}
 	return func(ctx context.Context) (bool, error) {
 		free, err := diskspace.Free(c.DataDir)
 		if err != nil || free >= uint64(c.MinFree)/2 {

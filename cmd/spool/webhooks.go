@@ -24,9 +24,9 @@ func (p *parts) buildWebhooks(c *Config, log *slog.Logger, o observer) error {
 	if err != nil {
 		return err
 	}
-	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests(), Short: p.eventsShort(c)}
+	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests()}
 	if c.DatabaseURL == "" {
-		config.Space = p.createSpace(c)
+		config.Space, config.Short = p.createSpace(c), p.eventsShort(c)
 	}
 	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, o)
 	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)

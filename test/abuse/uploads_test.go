@@ -22,6 +22,9 @@ func attackDisk(t *testing.T, o *outcome) {
 	}
 	s := startIn(t, filepath.Join(rig.Disk(t, 64), "data"), "SPOOL_RATE_LIMIT=0")
 	mallory := s.newKey("mallory")
+	for range 20 { // each deletion is an event for each of them, which nobody fetches
+		mallory.must("POST", "/api/webhook", `{"pull":true}`, "Content-Type", "application/json")
+	}
 	body := `{"filename":"a.mp4","isPublic":true,"resolutions":["144p"],"customMetadata":{"a":"` + strings.Repeat("x", 16_000) + `"}}`
 	var ids []string
 	var last reply
@@ -39,6 +42,8 @@ func attackDisk(t *testing.T, o *outcome) {
 	o.holds(last.status == 507, "creates on a disk of 64 MiB end with 507", "%d after %d videos", last.status, len(ids))
 	r := mallory.send("DELETE", "/api/video/"+ids[0], nil)
 	o.holds(r.status == 200, "DELETE works", "%d", r.status)
+	r = mallory.send("PATCH", "/api/video/"+ids[1], strings.NewReader(`{"title":"longer"}`), "Content-Type", "application/json")
+	o.holds(r.status == 507, "PATCH gets 507", "%d", r.status)
 	s.kill()
 	began := time.Now()
 	s.launch()
@@ -47,8 +52,15 @@ func attackDisk(t *testing.T, o *outcome) {
 	for _, id := range ids[1:] {
 		mallory.must("DELETE", "/api/video/"+id, "")
 	}
+	var hooks struct{ Webhooks []struct{ ID string } }
+	if err := json.Unmarshal(mallory.must("GET", "/api/webhook", "").body, &hooks); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hooks.Webhooks {
+		mallory.must("DELETE", "/api/webhook/"+h.ID, "")
+	}
 	again := mallory.send("POST", "/api/video", strings.NewReader(body), "Content-Type", "application/json").status
-	o.holds(again == 201, "after deleting them, creates work again", "%d", again)
+	o.holds(again == 201, "after deleting them and the 20 webhooks, whose events nobody fetched, creates work again", "%d", again)
 }
 
 // attackUploads sends many PUTs to one address, each as slowly as it may.

@@ -17,6 +17,7 @@ type sourceVideo struct {
 	Filename    string    `json:"filename"`
 	Resolutions []string  `json:"resolutions"`
 	IsPublic    bool      `json:"isPublic"`
+	Codecs      []string  `json:"codecs,omitempty"` // beside H.264
 	Thumbnails  []float64 `json:"thumbnailTimestampsSeconds,omitempty"`
 
 	seconds, rate int // of the frames

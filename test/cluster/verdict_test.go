@@ -79,6 +79,9 @@ func wantedObjects(live []*order, extras bool) []string {
 		}
 		for _, name := range o.Resolutions {
 			all = append(all, place+"/"+o.upload.ID+"/"+name+".mp4")
+			for _, codec := range o.Codecs {
+				all = append(all, place+"/"+o.upload.ID+"/"+codec+"-"+name+".mp4")
+			}
 			for i := range o.Thumbnails {
 				all = append(all, fmt.Sprintf("%s/%s/%s-%d.jpg", place, o.upload.ID, name, i))
 			}

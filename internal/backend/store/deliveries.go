@@ -310,19 +310,19 @@ func (t *Tx) releaseLeases(ctx context.Context, now time.Time) error {
 }
 
 // MakeRoom removes at most limit deliveries, oldest first, and the events that no other delivery needs:
-// deliveries that have ended, or, if there are none, those that are still open. It returns how many of
-// each it removed.
-func (w Webhooks) MakeRoom(ctx context.Context, limit int) (ended, open int, err error) {
+// deliveries that have ended, or, if there are none and all may go, those that are still open. It returns
+// how many of each it removed.
+func (w Webhooks) MakeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
-		ended, open, err = tx.makeRoom(ctx, limit)
+		ended, open, err = tx.makeRoom(ctx, all, limit)
 		return err
 	})
 	return ended, open, err
 }
 
-func (t *Tx) makeRoom(ctx context.Context, limit int) (ended, open int, err error) {
+func (t *Tx) makeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
 	events, err := t.removeOldest(ctx, ` AND state IN ('delivered', 'failed')`, limit)
-	if ended = len(events); err == nil && ended == 0 {
+	if ended = len(events); err == nil && ended == 0 && all {
 		events, err = t.removeOldest(ctx, ``, limit)
 		open = len(events)
 	}

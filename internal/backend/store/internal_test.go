@@ -223,7 +223,7 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 	_ = tx.failOpen(ctx, "h")
 	_ = tx.releaseLeases(ctx, now)
 	_, _ = tx.removeOld(ctx, now, 10)
-	_, _, _ = tx.makeRoom(ctx, 10)
+	_, _, _ = tx.makeRoom(ctx, true, 10)
 	_, _ = tx.removeOldest(ctx, ``, 10)
 	_ = tx.removeWebhookLog(ctx, "h")
 }

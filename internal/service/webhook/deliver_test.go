@@ -265,32 +265,47 @@ func TestTheLogIsKeptForThirtyDays(t *testing.T) {
 	}
 }
 
-// On a disk that is nearly full, events go before deletions fail; otherwise they stay.
+// On a disk that is nearly full, events go before deletions fail: those that were delivered first, and the
+// others only if they have to. Otherwise they stay.
 func TestEventsMakeRoom(t *testing.T) {
 	t.Parallel()
-	var short atomic.Bool
+	var full, short atomic.Bool
 	var asked atomic.Int64
-	l := onSQLite(t, webhook.Config{Short: func(context.Context) (bool, error) { asked.Add(1); return short.Load(), nil }})
-	w, _ := l.add("") // nobody fetches them
+	l := onSQLite(t, webhook.Config{
+		Space: func(context.Context) error {
+			asked.Add(1)
+			if full.Load() {
+				return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "Full."}
+			}
+			return nil
+		},
+		Short: func(context.Context) (bool, error) { return short.Load(), nil },
+	})
+	r := newReceiver(t, nil)
+	healthy, _ := l.add(r.URL)
+	held, _ := l.add("") // nobody fetches them
 	l.ready()
 	l.run()
-	wait := func() {
+	l.inState(healthy, webhook.Delivered)
+	want := func(when string, inHealthy, inHeld int) {
+		t.Helper()
 		before := asked.Load()
 		eventually(t, "the space is looked at", func() bool { return asked.Load() >= before+2 })
+		if a, b := len(l.log(healthy)), len(l.log(held)); a != inHealthy || b != inHeld {
+			t.Errorf("%s: %d delivered and %d open events are left; want %d and %d", when, a, b, inHealthy, inHeld)
+		}
 	}
-	wait()
-	if n := len(l.log(w)); n != 1 {
-		t.Errorf("with enough space %d events are left; want one", n)
-	}
+	want("enough space", 1, 1)
+	full.Store(true)
+	eventually(t, "what was delivered goes", func() bool { return len(l.log(healthy)) == 0 })
+	want("no space for creates", 0, 1)
 	short.Store(true)
-	eventually(t, "there is room", func() bool { return len(l.log(w)) == 0 })
-	short.Store(false)
-	wait()
+	eventually(t, "all events go", func() bool { return len(l.log(held)) == 0 })
+	full.Store(false)
+	want("enough space again", 0, 0)
 	l.ready()
-	wait()
-	if n := len(l.log(w)); n != 1 {
-		t.Errorf("with enough space again %d events are left; want one", n)
-	}
+	l.inState(healthy, webhook.Delivered)
+	want("enough space again", 1, 1)
 }
 
 // An event that cannot be read fails alone.

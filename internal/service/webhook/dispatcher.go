@@ -22,10 +22,9 @@ type Config struct {
 	InFlight int
 	// Timeout is for one try; 0: 15 s.
 	Timeout time.Duration
-	// Space returns an error while the disk has no space for more than what has to be recorded; nil: it
-	// always has.
+	// Space returns an error while the disk has no space for more than what has to be recorded, and Short
+	// reports whether even that will fail soon. nil, both of them: the database is on another disk.
 	Space func(context.Context) error
-	// Short reports whether events take space that deletions need; nil: they never do.
 	Short func(context.Context) (bool, error)
 }
 
@@ -70,6 +69,7 @@ type Dispatcher struct {
 	now     func() time.Time
 	log     *slog.Logger
 	count   Observer
+	space   func(context.Context) error
 	short   func(context.Context) (bool, error)
 
 	wake    chan struct{}
@@ -93,7 +93,7 @@ func NewDispatcher(s *store.Store, svc *Service, c Config, log *slog.Logger) *Di
 		c.Timeout = tryTimeout
 	}
 	d := &Dispatcher{
-		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, short: c.Short,
+		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, space: c.Space, short: c.Short,
 		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
 		slots:  newSlots(c.InFlight), wake: make(chan struct{}, 1), results: make(chan result, c.InFlight),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/video"
 )
 
 const (
@@ -97,10 +98,10 @@ func (d *Dispatcher) removeOld(ctx context.Context) {
 	}
 }
 
-// keepRoom removes events while they take the space that deletions need, until ctx ends. Each deletion
-// of a video is an event: without this, a full disk could not be left by deleting.
+// keepRoom removes events while they take the space that creates and deletions need, until ctx ends. Each
+// deletion of a video is an event: without this, a full disk could not be left by deleting.
 func (d *Dispatcher) keepRoom(ctx context.Context) {
-	if d.short == nil {
+	if d.space == nil {
 		return
 	}
 	every := time.NewTicker(roomEvery)
@@ -114,17 +115,20 @@ func (d *Dispatcher) keepRoom(ctx context.Context) {
 	}
 }
 
-// makeRoom removes what has been delivered first. What is still to be delivered goes only if nothing else is left.
+// makeRoom removes deliveries that have ended. Those that are still open go only if deletions would fail.
 func (d *Dispatcher) makeRoom(ctx context.Context) {
 	ended, lost := 0, 0
-	short, err := d.short(ctx)
-	for short && err == nil && ctx.Err() == nil {
+	var err error
+	for ctx.Err() == nil && video.KindOf(d.space(ctx)) == video.InsufficientStorage {
+		var short bool
+		if short, err = d.short(ctx); err != nil {
+			break
+		}
 		var gone, open int
-		if gone, open, err = d.rows.MakeRoom(ctx, prunedAtOnce); gone+open == 0 || err != nil {
+		if gone, open, err = d.rows.MakeRoom(ctx, short, prunedAtOnce); gone+open == 0 || err != nil {
 			break
 		}
 		ended, lost = ended+gone, lost+open
-		short, err = d.short(ctx)
 	}
 	if ended+lost > 0 {
 		d.log.WarnContext(ctx, "the disk is nearly full, so the oldest events of webhooks were removed", "ended", ended, "undelivered", lost)

@@ -271,11 +271,14 @@ func endedMakeRoom(t *testing.T, st *store.Store) {
 	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryDelivered, Tries: 1})
 	room := func(wantEnded, wantOpen int) {
 		t.Helper()
-		if ended, open, err := w.MakeRoom(t.Context(), 1); err != nil || ended != wantEnded || open != wantOpen {
+		if ended, open, err := w.MakeRoom(t.Context(), true, 1); err != nil || ended != wantEnded || open != wantOpen {
 			t.Errorf("MakeRoom = %d, %d, %v; want %d and %d", ended, open, err, wantEnded, wantOpen)
 		}
 	}
 	room(1, 0)
+	if ended, open, err := w.MakeRoom(t.Context(), false, 1); err != nil || ended+open > 0 {
+		t.Errorf("MakeRoom of what has ended = %d, %d, %v; want that nothing is left", ended, open, err)
+	}
 	if left := log(t, st, h); len(left) != 2 || left[0].State != store.DeliveryPending {
 		t.Errorf("left: %+v; want those that are open", left)
 	}
