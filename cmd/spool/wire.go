@@ -205,7 +205,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != ""}
+	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Vary: c.CDNVary}
 	delivery.Register(mux, p.uploads, p.player, files)
 	pieces, err := p.pieces()
 	if err != nil {

@@ -33,6 +33,7 @@ type Player struct {
 	indexes  *stream.IndexCache
 	captions *textCache
 	pieces   pieceCaches
+	seen     seenKeys // pictures of other formats
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.

@@ -27,6 +27,10 @@ type Player interface {
 	// file is to be opened and served.
 	PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error)
 	SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error)
+	// PublicPicture and SignedPicture return the file to send for a picture to a client that takes
+	// these formats beside JPEG.
+	PublicPicture(ctx context.Context, id video.ID, file string, takes []video.PictureFormat) string
+	SignedPicture(ctx context.Context, token string, id video.ID, file string, takes []video.PictureFormat) string
 	// Disposition returns the Content-Disposition of an open file that is to be downloaded.
 	Disposition(ctx context.Context, id video.ID, file string) (string, error)
 }
@@ -41,6 +45,9 @@ type Config struct {
 	CDN bool
 	// Purged says that the CDN is told of deletions, so that it may keep public files for longer.
 	Purged bool
+	// Vary says that the CDN keeps responses apart as their Vary header wants, so that it may keep
+	// pictures in all formats.
+	Vary bool
 }
 
 type delivery struct {
@@ -49,6 +56,7 @@ type delivery struct {
 	idleTimeout time.Duration
 	now         func() time.Time
 	cdn, purged bool
+	vary        bool
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
@@ -66,7 +74,7 @@ func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config)
 }
 
 func newDelivery(uploads Uploads, player Player, config Config) *delivery {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged}
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged, vary: config.Vary}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}
