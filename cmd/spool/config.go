@@ -44,6 +44,7 @@ type Config struct {
 	OTLPEndpoint       string        `name:"otlp-endpoint" placeholder:"URL" help:"OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318. Empty: OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
 	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
 	CDNURL             string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
+	CDNVary            bool          `name:"cdn-vary" help:"The CDN keeps responses apart by their Vary header, so it may keep pictures in all formats. Without it, a CDN keeps pictures as JPEG only."`
 	CDNPurgeURL        string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
 	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
 	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`

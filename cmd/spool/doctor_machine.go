@@ -41,11 +41,17 @@ func (d *doctor) checkFFmpeg(ctx context.Context) {
 		return
 	}
 	// Opening the engine makes a trial of the encoder.
-	if _, err := d.openEngine(ctx, nil, d.log); err != nil {
+	engine, err := d.openEngine(ctx, nil, d.log)
+	if err != nil {
 		d.fail("set codec, codecs and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
 		return
 	}
 	d.ok("%s %s encodes %s", program, r.Version(), strings.Join(slices.Compact(append([]string{d.Codec}, d.Codecs...)), ", "))
+	formats := []string{"JPEG"}
+	for _, f := range engine.PictureFormats() {
+		formats = append(formats, strings.ToUpper(string(f)))
+	}
+	d.ok("posters and thumbnails are made as %s", strings.Join(formats, ", "))
 }
 
 func (d *doctor) checkSandbox(ctx context.Context) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // wantRest waits until the fleet has nothing to do, and then wants it to keep
@@ -117,7 +119,7 @@ func (f *fleet) listObjects() []string {
 		f.t.Fatalf("list the bucket: %v", err)
 	}
 	slices.Sort(all)
-	return all
+	return rig.WithoutAlternates(all)
 }
 
 // wantWholeVideos wants every resolution of the videos to be whole.

@@ -116,7 +116,7 @@ func TestCDN(t *testing.T) {
 	told := &purger{}
 	api := httptest.NewServer(told)
 	t.Cleanup(api.Close)
-	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"))
+	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"), withEnv("SPOOL_CDN_VARY", "true"))
 	client, cache := startCDN(t, s)
 	told.mu.Lock()
 	told.apply = forget(t, cache)
@@ -124,6 +124,7 @@ func TestCDN(t *testing.T) {
 	v := cdnVideo(t, s)
 	files := []string{v.Resolutions["144p"].VideoURL, v.PosterURL, cdnOrigin + "/v/" + v.ID + "/144p-0.m4s", cdnOrigin + "/v/" + v.ID + "/144p-init.mp4"}
 	playViaCDN(t, client, files)
+	picturesViaCDN(t, client, v.PosterURL)
 	deleteBehindCDN(t, s, told, v)
 	for _, address := range files {
 		if r := viaCDN(t, client, address); r.status != http.StatusNotFound || r.header.Get("X-Cache") == "HIT" {
@@ -186,6 +187,19 @@ func playViaCDN(t *testing.T, client *http.Client, files []string) {
 	}
 }
 
+// picturesViaCDN asks for a poster in several formats, which the cache keeps apart.
+func picturesViaCDN(t *testing.T, client *http.Client, address string) {
+	t.Helper()
+	for round := range 2 {
+		for accept, kind := range map[string]string{"image/webp,*/*": "image/webp", "image/*": "image/jpeg"} {
+			r := viaCDN(t, client, address, "Accept", accept)
+			if r.header.Get("Content-Type") != kind || r.header.Get("Vary") != "Accept" || round > 0 && r.header.Get("X-Cache") != "HIT" {
+				t.Errorf("round %d for %q: %v", round, accept, r.header)
+			}
+		}
+	}
+}
+
 // deleteBehindCDN deletes a video while its CDN is out of order, which delays nothing.
 func deleteBehindCDN(t *testing.T, s *server, told *purger, v watch) {
 	t.Helper()
@@ -202,13 +216,16 @@ func deleteBehindCDN(t *testing.T, s *server, told *purger, v watch) {
 }
 
 // viaCDN asks the CDN for the first bytes of a file.
-func viaCDN(t testing.TB, client *http.Client, address string) reply {
+func viaCDN(t testing.TB, client *http.Client, address string, headers ...string) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Range", "bytes=0-99")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	res, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)

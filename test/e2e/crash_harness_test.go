@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // tidyTimeout is how long a server may take to put its house in order. Left-overs
@@ -124,7 +126,7 @@ func (s *server) files() []string {
 		}
 	}
 	slices.Sort(all)
-	return all
+	return rig.WithoutAlternates(all)
 }
 
 // idle reports whether no task waits or runs.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // metrics returns the numbers that the server shows, by name and labels.
@@ -51,7 +53,7 @@ func (s *server) objects(below string) []string {
 	if err != nil {
 		s.t.Fatalf("list the objects: %v", err)
 	}
-	return files
+	return rig.WithoutAlternates(files)
 }
 
 // filesOf lists everything in the storage that belongs to a video.

@@ -29,6 +29,7 @@ func TestPicturesOfAVideo(t *testing.T) {
 		s.complete(u.ID)
 		w := s.waitReady(u)
 		checkStoryboard(t, s, w)
+		checkFormats(t, s, w.PosterURL)
 		preview := s.getReady(w.PreviewURL)
 		if preview.status != http.StatusOK || preview.header.Get("Content-Type") != "image/webp" || len(preview.body) > 1_000_000 ||
 			!bytes.HasPrefix(preview.body, []byte("RIFF")) || bytes.Count(preview.body, []byte("ANMF")) < 5 {
@@ -102,5 +103,29 @@ func TestPicturesThatFailDoNotCostTheVideo(t *testing.T) {
 	w := s.read(u)
 	if w.Status != "ready" || w.StoryboardURL == "" || w.PreviewURL != "" {
 		t.Errorf("the video is %s with the preview %q and the storyboard %q", w.Status, w.PreviewURL, w.StoryboardURL)
+	}
+}
+
+// checkFormats asks for a poster as browsers and as other clients do. The address is the same.
+func checkFormats(t testing.TB, s *server, address string) {
+	t.Helper()
+	tags := map[string]bool{}
+	for _, tt := range []struct{ accept, kind, begins string }{
+		{"*/*", "image/jpeg", "\xff\xd8"},
+		{"image/webp,*/*", "image/webp", "RIFF"},
+		{"image/avif,image/webp,image/*,*/*;q=0.8", "image/webp", "RIFF"}, // AVIF is no smaller for a test pattern
+	} {
+		r := s.send("GET", address, nil, header{"Accept", tt.accept})
+		if r.status != http.StatusOK || r.header.Get("Content-Type") != tt.kind || r.header.Get("Vary") != "Accept" || !bytes.HasPrefix(r.body, []byte(tt.begins)) {
+			t.Errorf("for %q, the poster answers %d %v", tt.accept, r.status, r.header)
+		}
+		tag := r.header.Get("ETag")
+		tags[tag] = true
+		if r := s.send("GET", address, nil, header{"Accept", tt.accept}, header{"If-None-Match", tag}); r.status != http.StatusNotModified {
+			t.Errorf("for %q, the poster that the client has answers %d", tt.accept, r.status)
+		}
+	}
+	if len(tags) != 2 {
+		t.Errorf("the formats have the ETags %v", tags)
 	}
 }

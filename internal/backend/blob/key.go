@@ -35,6 +35,8 @@ func ContentType(key string) string {
 		return "text/vtt; charset=utf-8"
 	case ".webp":
 		return "image/webp"
+	case ".avif":
+		return "image/avif"
 	}
 	return "application/octet-stream"
 }

@@ -78,8 +78,9 @@ func (enc *Encoder) Encodes(codec video.Codec) bool {
 // Output is a file that a run made.
 type Output struct {
 	Path      string
-	Rendition int // index in Plan.Renditions
-	Thumbnail int // index in Plan.Thumbnails
+	Rendition int                 // index in Plan.Renditions
+	Thumbnail int                 // index in Plan.Thumbnails
+	Format    video.PictureFormat // of a picture; "": JPEG
 	Frames    int
 	Size      int64
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/engine/probe"
 )
 
 // body is the file as it arrives. It always ends with io.EOF, so that whoever stores it keeps what has
@@ -98,8 +98,8 @@ func (h *head) judge(next []byte) error {
 	if h == nil || h.admit == nil {
 		return nil
 	}
-	h.bytes = append(h.bytes, next[:min(len(next), uploads.HeadSize-len(h.bytes))]...)
-	if len(h.bytes) < uploads.HeadSize {
+	h.bytes = append(h.bytes, next[:min(len(next), probe.SniffSize-len(h.bytes))]...)
+	if len(h.bytes) < probe.SniffSize {
 		return nil
 	}
 	err := h.admit(h.bytes)

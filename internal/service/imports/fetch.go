@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -181,7 +182,7 @@ func (f *fetch) receive(ctx context.Context, cancel context.CancelCauseFunc, par
 	}
 	in := &body{ctx: ctx, cancel: cancel, src: res.Body, left: left, check: f.resumable.CheckSize, pace: f.config.Pace, count: &f.had}
 	if part.Stored() == 0 {
-		in.head = &head{admit: f.uploads.Admit}
+		in.head = &head{admit: probe.Admit}
 	}
 	storing, done := afterGrace(ctx)
 	defer done()

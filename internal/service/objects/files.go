@@ -17,7 +17,7 @@ import (
 // names begin with a letter.
 type File struct {
 	Resolution video.Name // "" for a listed file
-	Thumbnail  int        // its number; -1: the rendition file
+	Thumbnail  int        // its number, whatever its format; -1: the rendition file
 	Listed     string     // the name of a listed file
 }
 
@@ -29,7 +29,7 @@ var fileNames = []struct {
 	{regexp.MustCompile(`^([0-9]+[pk])\.mp4$`), func(m []string) (File, bool) {
 		return File{Resolution: video.Name(m[1]), Thumbnail: -1}, true
 	}},
-	{regexp.MustCompile(`^([0-9]+[pk])-([0-9]{1,2})\.jpg$`), func(m []string) (File, bool) {
+	{regexp.MustCompile(`^([0-9]+[pk])-([0-9]{1,2})\.(?:jpg|avif|webp)$`), func(m []string) (File, bool) {
 		i, err := strconv.Atoi(m[2])
 		// "00" would be a second address of the same thumbnail, and there is no such object.
 		return File{Resolution: video.Name(m[1]), Thumbnail: i}, err == nil && strconv.Itoa(i) == m[2]
@@ -61,6 +61,16 @@ func RenditionFile(n video.Name) string { return string(n) + ".mp4" }
 
 // ThumbnailFile is the name of a thumbnail of a resolution.
 func ThumbnailFile(n video.Name, i int) string { return string(n) + "-" + strconv.Itoa(i) + ".jpg" }
+
+// HasAlternates reports whether a file is a picture that may exist in other formats: the JPEG of a
+// thumbnail or of the poster.
+func HasAlternates(file string) bool {
+	if !strings.HasSuffix(file, ".jpg") { // nearly everything that is played
+		return false
+	}
+	f, ok := ParseFile(file)
+	return ok && (f.Listed == "" || file == video.PosterFile)
+}
 
 // CaptionsFile is the name of a file with timed text. Other text has another name, because the
 // content of a name never changes.
@@ -101,7 +111,11 @@ func PlaybackKeys(v video.Video, name video.Name) []string {
 		keys = append(keys, Playback(v, video.VariantFile(c, name)))
 	}
 	for i := range v.Thumbnails {
-		keys = append(keys, Playback(v, ThumbnailFile(name, i)))
+		jpeg := ThumbnailFile(name, i)
+		keys = append(keys, Playback(v, jpeg))
+		for _, f := range video.PictureFormats {
+			keys = append(keys, Playback(v, video.AlternateFile(jpeg, f)))
+		}
 	}
 	return keys
 }

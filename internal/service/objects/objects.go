@@ -10,7 +10,7 @@
 //	work/{video}/…                 chunk files and staged results of a pass
 //	public/{video}/720p.mp4        what is played, of public videos
 //	private/{video}/720p.mp4       and of private ones
-//	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for
+//	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for; also .avif and .webp
 //	{public|private}/{video}/{name}      files that the video lists (video.File)
 //
 // Beside these, owner/{database} is an empty object that marks whose storage it is.
@@ -150,9 +150,13 @@ func IsVariantPartOf(key string, c video.Codec, rendition int) bool {
 	return area == Work && m != nil && m[1] == string(c) && m[2] == strconv.Itoa(rendition)
 }
 
-// StagedThumbnail is the same for a thumbnail.
-func StagedThumbnail(id video.ID, rendition, thumbnail int) string {
-	return fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)
+// StagedThumbnail is the same for a thumbnail, in a format or, if that is "", as JPEG.
+func StagedThumbnail(id video.ID, rendition, thumbnail int, f video.PictureFormat) string {
+	jpeg := fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)
+	if f == "" {
+		return jpeg
+	}
+	return video.AlternateFile(jpeg, f)
 }
 
 // StagedFile is the same for a file that a video lists.

@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -16,14 +18,30 @@ import (
 type ThumbnailFile struct {
 	Rendition int
 	Thumbnail int
+	Format    video.PictureFormat // "": JPEG
 	Path      string
 }
 
+// staged is where the thumbnail waits for the transaction that publishes it.
+func (f ThumbnailFile) staged(id video.ID) string {
+	return objects.StagedThumbnail(id, f.Rendition, f.Thumbnail, f.Format)
+}
+
+// name is that of the thumbnail of a resolution.
+func (f ThumbnailFile) name(n video.Name) string {
+	jpeg := objects.ThumbnailFile(n, f.Thumbnail)
+	if f.Format == "" {
+		return jpeg
+	}
+	return video.AlternateFile(jpeg, f.Format)
+}
+
 // PublishThumbnails makes thumbnails visible, as PublishRendition does for rendition files: one short
-// transaction for each resolution.
+// transaction for each resolution. A JPEG comes after its other formats: who finds it finds these.
 func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile) error {
+	files = slices.SortedStableFunc(slices.Values(files), func(a, b ThumbnailFile) int { return -cmp.Compare(a.Format, b.Format) })
 	for _, f := range files {
-		if _, err := t.blobs.PutFile(ctx, objects.StagedThumbnail(id, f.Rendition, f.Thumbnail), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, f.staged(id), f.Path); err != nil {
 			return fmt.Errorf("store thumbnail: %w", err)
 		}
 	}
@@ -76,8 +94,7 @@ func thumbnailCopies(v video.Video, name video.Name, files []ThumbnailFile) iter
 			return
 		}
 		for _, f := range files {
-			from, to := objects.StagedThumbnail(v.ID, f.Rendition, f.Thumbnail), objects.Playback(v, objects.ThumbnailFile(name, f.Thumbnail))
-			if f.Rendition == v.Plan.RenditionOf(name) && !yield(from, to) {
+			if f.Rendition == v.Plan.RenditionOf(name) && !yield(f.staged(v.ID), objects.Playback(v, f.name(name))) {
 				return
 			}
 		}

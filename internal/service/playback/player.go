@@ -34,6 +34,7 @@ type Player struct {
 	captions *textCache
 	cuts     cutCache
 	pieces   pieceCaches
+	seen     seenKeys // pictures of other formats
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.

@@ -121,7 +121,8 @@ func fileURLs(v video.Video, address addressOf) []FileURL {
 
 // signedFor returns what the address of a file is signed for: this very file, or the whole stream
 // that it belongs to. The playlists of a stream name the other files by relative addresses, which
-// then carry the same signature. So does a storyboard.
+// then carry the same signature. So does a storyboard. A picture in another format is sent in the place
+// of its JPEG, and has the address of that.
 func signedFor(id video.ID, file string) (sign.Purpose, string) {
 	if video.IsStoryboardFile(file) {
 		return sign.Sprites, string(id)
@@ -129,7 +130,8 @@ func signedFor(id video.ID, file string) (sign.Purpose, string) {
 	if isStreamFile(file) {
 		return sign.Stream, string(id)
 	}
-	return sign.Playback, string(id) + "/" + file
+	jpeg, _ := video.CutFormat(file)
+	return sign.Playback, string(id) + "/" + jpeg
 }
 
 // isStreamFile reports whether a file is made when it is asked for. The storage has no such object.

@@ -156,8 +156,8 @@ func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
 const (
 	// verifyTimeout is how long a client waits for a storage that does not answer.
 	verifyTimeout = 5 * time.Second
-	// HeadSize is how much of a file is read to tell whether it is a video.
-	HeadSize = 8 << 10
+	// headSize is how much of a file is read to tell whether it is a video.
+	headSize = 8 << 10
 )
 
 // verify checks that the uploaded file is there, is not too large, and begins like a video.
@@ -182,15 +182,12 @@ func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	case info.Size > limit:
 		return blob.Info{}, video.Failf(video.FileTooLarge, "The file has %d bytes; at most %d are accepted.", info.Size, limit)
 	}
-	head := make([]byte, min(info.Size, HeadSize))
+	head := make([]byte, min(info.Size, headSize))
 	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {
 		return blob.Info{}, err
 	}
 	return info, s.admit(head)
 }
-
-// Admit returns a *video.Failure if the first HeadSize bytes of a file are not those of a video.
-func (s *Service) Admit(head []byte) error { return s.admit(head) }
 
 // sizeLimit is how large an uploaded file may be: larger if it was uploaded resumably.
 func (s *Service) sizeLimit(ctx context.Context, id video.ID, size int64) (int64, error) {

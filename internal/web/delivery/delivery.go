@@ -27,6 +27,10 @@ type Player interface {
 	// file is to be opened and served.
 	PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error)
 	SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error)
+	// PublicPicture and SignedPicture return the file to send for a picture to a client that takes
+	// these formats beside JPEG.
+	PublicPicture(ctx context.Context, id video.ID, file string, takes []video.PictureFormat) string
+	SignedPicture(ctx context.Context, token string, id video.ID, file string, takes []video.PictureFormat) string
 	// Disposition returns the Content-Disposition of an open file that is to be downloaded.
 	Disposition(ctx context.Context, id video.ID, file string) (string, error)
 }
@@ -43,6 +47,9 @@ type Config struct {
 	Purged bool
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
+	// Vary says that the CDN keeps responses apart as their Vary header wants, so that it may keep
+	// pictures in all formats.
+	Vary bool
 }
 
 type delivery struct {
@@ -52,6 +59,7 @@ type delivery struct {
 	now         func() time.Time
 	cdn, purged bool
 	sendfile    Sendfile
+	vary        bool
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
@@ -69,7 +77,8 @@ func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config)
 }
 
 func newDelivery(uploads Uploads, player Player, config Config) *delivery {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now, cdn: config.CDN, purged: config.Purged, sendfile: config.Sendfile}
+	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now,
+		cdn: config.CDN, purged: config.Purged, vary: config.Vary, sendfile: config.Sendfile}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}

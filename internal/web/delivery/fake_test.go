@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,9 @@ type fakeService struct {
 	id       video.ID
 	file     string
 	download bool // as asked of the redirect
+
+	has        video.PictureFormat // of pictures, beside JPEG
+	redirected string              // the file
 }
 
 func (f *fakeService) Receive(_ context.Context, in uploads.Incoming) (string, error) {
@@ -54,14 +58,25 @@ func (f *fakeService) OpenSigned(_ context.Context, token string, id video.ID, f
 	return f.open()
 }
 
-func (f *fakeService) PublicRedirect(_ context.Context, _ video.ID, _ string, download bool) (string, error) {
-	f.download = download
+func (f *fakeService) PublicRedirect(_ context.Context, _ video.ID, file string, download bool) (string, error) {
+	f.download, f.redirected = download, file
 	return f.address, nil
 }
 
 func (f *fakeService) SignedRedirect(_ context.Context, _ string, _ video.ID, _ string, download bool) (string, error) {
 	f.download = download
 	return f.address, nil
+}
+
+func (f *fakeService) PublicPicture(_ context.Context, _ video.ID, file string, takes []video.PictureFormat) string {
+	if slices.Contains(takes, f.has) {
+		return video.AlternateFile(file, f.has)
+	}
+	return file
+}
+
+func (f *fakeService) SignedPicture(ctx context.Context, _ string, id video.ID, file string, takes []video.PictureFormat) string {
+	return f.PublicPicture(ctx, id, file, takes)
 }
 
 func (f *fakeService) Disposition(_ context.Context, id video.ID, file string) (string, error) {

@@ -29,7 +29,7 @@ func Played(file string) Content {
 		return Playlist
 	case ".m4s":
 		return Segment
-	case ".jpg", ".webp":
+	case ".jpg", ".webp", ".avif":
 		return Picture
 	case ".vtt":
 		return Text
