@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"math"
+	"strconv"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -49,12 +50,17 @@ func maxBitrate(r video.Rendition, rate float64) int {
 func bufferSize(kbps int) int { return 2 * kbps }
 
 // effort is the preset and the CRF for frames whose shorter side is at most
-// upTo.
+// upTo. Options are what the encoder does other than the preset says, as its own
+// library names them.
 type effort struct {
-	upTo   int
-	preset string
-	crf    int
+	upTo    int
+	preset  string
+	crf     float64
+	options string
 }
+
+// rateFactor is the CRF as encoders read it.
+func (e effort) rateFactor() string { return strconv.FormatFloat(e.crf, 'f', -1, 64) }
 
 // efforts says what each quality means for each codec, smallest frames first.
 // The smaller a frame, the cheaper a slower preset; and small ones are made for
@@ -63,20 +69,20 @@ type effort struct {
 // size of the file.
 var efforts = map[video.Codec]map[video.Quality][]effort{
 	video.H264: {
-		video.Fast:     {{360, "faster", 24}, {largest, "veryfast", 23}},
-		video.Balanced: {{360, "medium", 25}, {480, "faster", 24}, {1080, "faster", 25}, {largest, "veryfast", 23}},
-		video.Small:    {{480, "slow", 25}, {1080, "slow", 26}, {largest, "medium", 26}},
+		video.Fast:     {{360, "faster", 24, ""}, {largest, "veryfast", 23, ""}},
+		video.Balanced: {{360, "medium", 25, ""}, {480, "faster", 24, ""}, {1080, "faster", 25, ""}, {largest, "veryfast", 23, ""}},
+		video.Small:    {{480, "slow", 25, ""}, {1080, "slow", 26, ""}, {largest, "medium", 26, ""}},
 	},
 	video.HEVC: {
-		video.Fast:     {{largest, "superfast", 24}},
-		video.Balanced: {{largest, "veryfast", 26}},
-		video.Small:    {{1080, "slow", 28}, {largest, "veryfast", 26}},
+		video.Fast:     {{largest, "superfast", 24, ""}},
+		video.Balanced: {{largest, "veryfast", 26, ""}},
+		video.Small:    {{1080, "slow", 28, ""}, {largest, "veryfast", 26, ""}},
 	},
 	video.AV1: {
-		video.Fast:     {{largest, "10", 37}},
-		video.Balanced: {{largest, "8", 40}},
-		video.Small:    {{1080, "6", 43}, {largest, "8", 40}},
-		video.Second:   {{480, "12", 36}, {largest, "12", 35}},
+		video.Fast:     {{largest, "10", 37, ""}},
+		video.Balanced: {{largest, "8", 40, ""}},
+		video.Small:    {{1080, "6", 43, ""}, {largest, "8", 40, ""}},
+		video.Second:   {{480, "12", 36, ""}, {largest, "12", 35, ""}},
 	},
 }
 
