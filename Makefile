@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 release test-release test-deb test-upgrade lint race crash chaos mutants scale abuse bench fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 release test-release test-deb test-upgrade lint race crash chaos mutants scale abuse bench study fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,11 +110,19 @@ abuse: deps ## Attack the built program as hostile clients would, and measure wh
 
 bench: deps-test ## Measure the engine against the limit, delivery against nginx and searches in a million videos (writes docs/benchmarks.md), and the hot paths
 	$(GO) test -run '^$$' -bench Engine -benchtime 1x -timeout 2h ./internal/engine/encode -report $(CURDIR)/docs/benchmarks.md
-	$(GO) test -run '^$$' -bench Codecs -benchtime 1x -timeout 2h ./internal/engine/encode
 	$(GO) test -run '^$$' -bench ShortClip -benchtime 10x ./test/e2e -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench Delivery -benchtime 1x -timeout 1h ./test/e2e -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench Search -benchtime 1x -timeout 2h ./test/scale -report $(CURDIR)/docs/benchmarks.md
-	$(GO) test -run '^$$' -bench . -skip 'Engine|Codecs|ShortClip|Delivery|Search' -benchmem ./...
+	$(GO) test -run '^$$' -bench . -skip 'Engine|Study|ShortClip|Delivery|Search' -benchmem ./...
+
+# Which videos, how much of them, which sizes, and which encoder options to try beside (a regular expression of names in
+# study_options_test.go). VMAF needs libvmaf's program vmaf in PATH, or an ffmpeg that has libvmaf.
+# An odd number: an excerpt that ends just behind a keyframe, which there is every two seconds, tells little of a whole video.
+STUDY_SECONDS ?= 3
+STUDY_SIZES   ?= 1080p,480p
+OPTIONS       ?=
+study: deps-test ## Compare our H.264 and AV1 with x264 veryfast at equal VMAF: bytes and CPU (writes docs/encoding.md); OPTIONS=x264 tries encoder options too
+	$(GO) test -run '^$$' -bench Study -benchtime 1x -timeout 6h -v ./internal/engine/encode -seconds $(STUDY_SECONDS) -sizes $(STUDY_SIZES) -options '$(OPTIONS)' -report $(CURDIR)/docs/encoding.md
 
 fuzz: ## Fuzz each fuzz test for FUZZTIME (default 20s)
 	GO='$(GO)' scripts/fuzz.sh

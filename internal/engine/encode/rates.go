@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"math"
+	"strconv"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -49,12 +50,17 @@ func maxBitrate(r video.Rendition, rate float64) int {
 func bufferSize(kbps int) int { return 2 * kbps }
 
 // effort is the preset and the CRF for frames whose shorter side is at most
-// upTo.
+// upTo. Options are what the encoder does other than the preset says, as its own
+// library names them.
 type effort struct {
-	upTo   int
-	preset string
-	crf    int
+	upTo    int
+	preset  string
+	crf     float64
+	options string
 }
+
+// rateFactor is the CRF as encoders read it.
+func (e effort) rateFactor() string { return strconv.FormatFloat(e.crf, 'f', -1, 64) }
 
 // efforts says what each quality means for each codec, smallest frames first.
 // The smaller a frame, the cheaper a slower preset; and small ones are made for
@@ -63,24 +69,35 @@ type effort struct {
 // size of the file.
 var efforts = map[video.Codec]map[video.Quality][]effort{
 	video.H264: {
-		video.Fast:     {{360, "faster", 24}, {largest, "veryfast", 23}},
-		video.Balanced: {{360, "medium", 25}, {480, "faster", 24}, {1080, "faster", 25}, {largest, "veryfast", 23}},
-		video.Small:    {{480, "slow", 25}, {1080, "slow", 26}, {largest, "medium", 26}},
+		video.Fast: {{360, "faster", 25, evenly}, {largest, "veryfast", 23.5, evenly}},
+		video.Balanced: {{360, "medium", 26, evenly}, {480, "faster", 25, evenly},
+			{largest, "veryfast", 24.5, "trellis=1:" + evenly}},
+		video.Small: {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
 	},
 	video.HEVC: {
-		video.Fast:     {{largest, "superfast", 24}},
-		video.Balanced: {{largest, "veryfast", 26}},
-		video.Small:    {{1080, "slow", 28}, {largest, "veryfast", 26}},
+		video.Fast:     {{largest, "superfast", 24, ""}},
+		video.Balanced: {{largest, "veryfast", 26, ""}},
+		video.Small:    {{1080, "slow", 28, ""}, {largest, "veryfast", 26, ""}},
 	},
 	video.AV1: {
-		video.Fast:     {{largest, "10", 37}},
-		video.Balanced: {{largest, "8", 40}},
-		video.Small:    {{1080, "6", 43}, {largest, "8", 40}},
-		video.Second:   {{480, "12", 36}, {largest, "12", 35}},
+		video.Fast:     {{largest, "10", 37, ""}},
+		video.Balanced: {{largest, "8", 40, ""}},
+		video.Small:    {{1080, "6", 43, ""}, {largest, "8", 40, ""}},
+		video.Second:   {{360, "12", 36, unfiltered}, {480, "12", 38, unfiltered}, {largest, "12", 34, unfiltered}},
 	},
 }
 
-const largest = math.MaxInt
+const (
+	largest = math.MaxInt
+
+	// evenly lets x264 judge how detailed a block is by the other blocks of its frame, and
+	// shift fewer bits from detailed to flat ones than it does by itself. It costs nothing
+	// and saves a sixth; of noise, it keeps less.
+	evenly = "aq-mode=2:aq-strength=0.5"
+	// unfiltered keeps SVT-AV1 from blending keyframes with their neighbours, which takes a
+	// tenth of its time and, at the fastest presets, gains nothing.
+	unfiltered = "enable-tf=0"
+)
 
 func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	for _, e := range efforts[codec][cmp.Or(q, video.Balanced)] {
@@ -99,6 +116,15 @@ var density = map[string]float64{
 	"vp8": 1, "mpeg4": 1, "mpeg2video": 1, "mpeg1video": 1, "h263": 1, "flv1": 1, "wmv2": 1, "wmv3": 1, "vc1": 1, "theora": 1,
 }
 
+// outputDensity is the density of what we make. Beside H.264, AV1 is made so fast that it
+// needs seven tenths of the bits of our H.264: with half of them it would look worse.
+func outputDensity(codec video.Codec, q video.Quality) float64 {
+	if codec == video.AV1 && q == video.Second {
+		return 1.4
+	}
+	return density[string(codec)]
+}
+
 const (
 	// reencodeFactor is how much more it takes to preserve video that is
 	// compressed for the second time: the artefacts of the first time have to be
@@ -115,15 +141,15 @@ const (
 
 // sourceCap returns how much a rendition may take so that it is not larger than
 // a source of its size would be: bits cannot restore what the source does not
-// have. It returns false if the source does not tell.
-func sourceCap(in video.Input, bitrate int64, r video.Rendition, codec video.Codec) (kbps float64, known bool) {
+// have. It returns false if the source does not tell. to is the density of the output.
+func sourceCap(in video.Input, bitrate int64, r video.Rendition, to float64) (kbps float64, known bool) {
 	from := density[in.Codec]
 	pixels := float64(in.CodedWidth) * float64(in.CodedHeight)
 	if from == 0 || bitrate <= 0 || pixels <= 0 {
 		return 0, false
 	}
 	share := math.Pow(float64(r.Width)*float64(r.Height)/pixels, pixelExponent)
-	return float64(bitrate) / 1000 * reencodeFactor * from / density[string(codec)] * share, true
+	return float64(bitrate) / 1000 * reencodeFactor * from / to * share, true
 }
 
 // settingsFor decides how rendition r of chunk n is encoded.
@@ -132,9 +158,10 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	if p.LimitRate > 0 {
 		fps = min(fps, float64(p.LimitRate))
 	}
-	highest := float64(maxBitrate(r, fps)) / density[string(codec)]
+	dense := outputDensity(codec, p.Quality)
+	highest := float64(maxBitrate(r, fps)) / dense
 	kbps := highest
-	if most, known := sourceCap(p.Input, p.Chunks[n].Bitrate, r, codec); known {
+	if most, known := sourceCap(p.Input, p.Chunks[n].Bitrate, r, dense); known {
 		kbps = min(kbps, max(most, minShare*highest))
 	}
 	o := settings{
