@@ -118,7 +118,7 @@ func (o settings) rateInThousandths() int { return int(math.Round(o.fps * 1000))
 
 func x264Args(o settings) []string {
 	refs := x264References[o.effort.preset]
-	args := []string{"-c:v", "libx264", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args := []string{"-c:v", "libx264", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
 	args = append(args, "-profile:v", "high")
 	if l, ok := levelOf(o.width, o.height, o.fps, o.highest, bufferSize(o.highest)); ok {
@@ -148,7 +148,7 @@ func x265Args(o settings) []string {
 	if o.threads > 0 {
 		params = append(params, fmt.Sprintf("pools=%d", o.threads))
 	}
-	args := []string{"-c:v", "libx265", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args := []string{"-c:v", "libx265", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
 	args = append(args, "-profile:v", "main", "-tag:v", "hvc1", "-pix_fmt", "yuv420p", "-forced-idr", "1", "-g", "100000")
 	return append(args, "-x265-params", strings.Join(params, ":"))
@@ -164,7 +164,7 @@ func svtArgs(o settings) []string {
 	if o.threads > 0 {
 		params = append(params, fmt.Sprintf("lp=%d", o.threads))
 	}
-	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", strconv.Itoa(o.effort.crf)}
+	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
 	args = append(args, "-pix_fmt", "yuv420p", "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
 	return append(args, "-svtav1-params", strings.Join(params, ":"))

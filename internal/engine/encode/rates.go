@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"math"
+	"strconv"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -53,8 +54,11 @@ func bufferSize(kbps int) int { return 2 * kbps }
 type effort struct {
 	upTo   int
 	preset string
-	crf    int
+	crf    float64
 }
+
+// rateFactor is the CRF as encoders read it.
+func (e effort) rateFactor() string { return strconv.FormatFloat(e.crf, 'f', -1, 64) }
 
 // efforts says what each quality means for each codec, smallest frames first.
 // The smaller a frame, the cheaper a slower preset; and small ones are made for
@@ -89,6 +93,14 @@ func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 		}
 	}
 	return effort{}
+}
+
+// tuned returns an effort with the CRF that was chosen for a film, if one was.
+func tuned(e effort, crf float64) effort {
+	if crf > 0 {
+		e.crf = crf
+	}
+	return e
 }
 
 // density says how much quality a bit of a codec gives, with H.264 as one. A
@@ -139,7 +151,7 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	}
 	o := settings{
 		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: effortOf(codec, p.Quality, r),
+		effort: tuned(effortOf(codec, p.Quality, r), r.CRF[codec]),
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)
