@@ -195,7 +195,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box},
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
-			Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside(),
+			Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside(), Adapt: c.AdaptQuality,
 		},
 		plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale})
 }

@@ -23,6 +23,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideColours(add)
 	p.decideRate(add)
 	p.decideSizes(add)
+	p.decideQuality(add)
 	p.decideEncoding(add)
 	p.decideAudio(add)
 	p.decideThumbnails(add)
@@ -106,6 +107,21 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 			what = fmt.Sprintf("%s share one encode of %d × %d.", joinNames(r.Names), r.Width, r.Height)
 		}
 		add(what, p.sizeReason(r))
+	}
+}
+
+func (p *Plan) decideQuality(add func(what, why string)) {
+	for _, r := range p.Renditions {
+		crf := r.CRF[cmp.Or(r.Codec, p.Codec, H264)]
+		switch {
+		case len(r.Names) == 0 || crf == 0:
+		case r.Shift > 0:
+			add(fmt.Sprintf("%s is encoded with CRF %s, which is higher than usual.", join(r.Names), short(crf)),
+				"A trial of a few frames showed that this picture looks as good as others do with fewer bits.")
+		case r.Shift < 0:
+			add(fmt.Sprintf("%s is encoded with CRF %s, which is lower than usual.", join(r.Names), short(crf)),
+				"A trial of a few frames showed that this picture needs more bits than others to look as good.")
+		}
 	}
 }
 

@@ -57,6 +57,9 @@ type Plan struct {
 	// Samples are short parts at which the finished rendition files are compared
 	// with the source. They begin where decoding the source can begin.
 	Samples []Chunk `json:"samples,omitempty"`
+	// Trials are short parts that are encoded before everything else, to see how
+	// the picture compresses. Nobody needs them later.
+	Trials []Chunk `json:"-"`
 }
 
 // Input describes the file and the streams chosen from it.
@@ -107,6 +110,13 @@ type Rendition struct {
 	// smaller than one of its names asks for. At most one of them is set.
 	MaxResolution Name    `json:"maxResolution,omitempty"`
 	MaxUpscale    float64 `json:"maxUpscale,omitempty"`
+	// CRF is the quality setting of its encoder, by codec. It is decided once, before
+	// anything is encoded, so that all chunks look alike wherever they are made. Plans
+	// of earlier versions have none: they use that of the size.
+	CRF map[Codec]float64 `json:"crf,omitempty"`
+	// Shift is by how much CRF of H.264 is higher than usual, because of how the
+	// picture of this film compresses. It is 0 where nothing was measured.
+	Shift float64 `json:"shift,omitempty"`
 }
 
 // Chunk is a part of the video that one task encodes. Times are integers in the
@@ -203,6 +213,20 @@ func (r Ratio) Ticks(seconds float64) float64 {
 // RenditionOf returns the index of the rendition that serves name, or -1.
 func (p *Plan) RenditionOf(name Name) int {
 	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
+}
+
+// CRF returns the CRF with which a resolution is made in a codec, which is "" for
+// its main one. It is 0 if that is not known.
+func (p *Plan) CRF(name Name, c Codec) float64 {
+	if p == nil {
+		return 0
+	}
+	n := p.RenditionOf(name)
+	if n < 0 {
+		return 0
+	}
+	r := p.Renditions[n]
+	return r.CRF[cmp.Or(c, r.Codec, p.Codec, H264)]
 }
 
 // After returns p as the next pass over a video: with the renditions that were

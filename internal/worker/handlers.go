@@ -52,6 +52,9 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return conversion(err)
 	}
+	if err := w.engine.ChooseQuality(ctx, job, plan); err != nil {
+		return conversion(err)
+	}
 	return w.Tasks.StorePlan(ctx, v.ID, plan)
 }
 

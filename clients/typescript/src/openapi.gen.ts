@@ -832,6 +832,11 @@ export interface components {
              * @description In bits per second.
              */
             bitrate: number;
+            /**
+             * Format: double
+             * @description The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent for videos of earlier versions, and where hardware encodes.
+             */
+            crf?: number;
             /** Format: int64 */
             height: number;
             /**
@@ -858,6 +863,11 @@ export interface components {
              */
             bitrate?: number;
             codec: components["schemas"]["VideoCodec"];
+            /**
+             * Format: double
+             * @description The quality setting of this codec's encoder.
+             */
+            crf?: number;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
             /** Format: int64 */

@@ -75,6 +75,12 @@ func TestArguments(t *testing.T) {
 		{"chunk_nvenc", chunkWith(0, encoderNamed(t, "h264_nvenc"), nil)},
 		{"chunk_qsv_hevc", chunkWith(0, encoderNamed(t, "hevc_qsv"), func(p *video.Plan) { p.Codec = video.HEVC })},
 		{"chunk_vaapi", chunkWith(0, encoderNamed(t, "h264_vaapi"), nil)},
+		{"chunk_with_a_crf_of_its_own", chunk(0, func(p *video.Plan) {
+			p.Renditions[0].CRF = map[video.Codec]float64{video.H264: 27.5, video.AV1: 41}
+		})},
+		{"trial", tryArgs(job, basicPlan(func(p *video.Plan) {
+			p.Trials = []video.Chunk{{Start: 1024, End: 4096, Seek: video.NoSeek}, {Start: 257024, End: 260096, Seek: 244224}}
+		}), 2)},
 		{"audio", audioArgs(job, basicPlan(nil), 0, 2)},
 		{"audio_with_long_silences", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Duration = 2 * time.Hour

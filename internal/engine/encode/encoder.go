@@ -34,6 +34,7 @@ type Config struct {
 	Beside      []video.Codec // that must work as well, in software
 	Quality     video.Quality // default Balanced; only logged here, because plans carry theirs
 	Accelerator Accelerator   // default Software
+	Adapt       bool          // let the picture of each film decide its CRF; see ChooseQuality
 	Log         *slog.Logger  // which encoder is used, and why another one is not; nil means no log
 }
 
@@ -42,6 +43,7 @@ type Encoder struct {
 	run     *ffmpeg.Runner
 	threads int
 	quality video.Quality
+	adapt   bool
 	encoder codecEncoder  // of the codec in use
 	minWall time.Duration // for tests: the time that every task has; default minWall
 	log     *slog.Logger
@@ -49,7 +51,7 @@ type Encoder struct {
 
 // New finds an encoder that works on this machine.
 func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) {
-	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), log: cfg.Log}
+	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), adapt: cfg.Adapt, log: cfg.Log}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

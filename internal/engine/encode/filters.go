@@ -28,6 +28,11 @@ const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
 //
 // selection are the filters that choose the frames.
 func graph(p *video.Plan, selection []string, to target) string {
+	return graphFrom(fmt.Sprintf("[0:%d]", p.Input.VideoStream), p, selection, to)
+}
+
+// graphFrom is graph with frames that have another label than those of the source.
+func graphFrom(label string, p *video.Plan, selection []string, to target) string {
 	filters := append([]string(nil), selection...)
 	if p.Deinterlace {
 		filters = append(filters, deinterlace)
@@ -35,7 +40,7 @@ func graph(p *video.Plan, selection []string, to target) string {
 	filters = append(filters, outputFilters(p, to)...)
 
 	var g strings.Builder
-	fmt.Fprintf(&g, "[0:%d]%s", p.Input.VideoStream, strings.Join(filters, ","))
+	g.WriteString(label + strings.Join(filters, ","))
 	for i, r := range p.Renditions {
 		if i > 0 {
 			// Scaling by rounded factors makes pixels that are not exactly square.

@@ -108,6 +108,14 @@ func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	return effort{}
 }
 
+// tuned returns an effort with the CRF that was chosen for a film, if one was.
+func tuned(e effort, crf float64) effort {
+	if crf > 0 {
+		e.crf = crf
+	}
+	return e
+}
+
 // density says how much quality a bit of a codec gives, with H.264 as one. A
 // source in a codec that is not listed says nothing about the bits it needs: it
 // may be an editing format, or a lossless screen recording.
@@ -166,7 +174,7 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	}
 	o := settings{
 		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: effortOf(codec, p.Quality, r),
+		effort: tuned(effortOf(codec, p.Quality, r), r.CRF[codec]),
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)

@@ -3,7 +3,6 @@ package ffmpeg
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -70,13 +69,19 @@ func FileURL(path string) string { return "file:" + path }
 // land on the one before; trim in the filter graph drops frames that come too
 // early.
 func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
-	args := slices.Concat([]string{
+	args := []string{
 		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1",
 		"-max_alloc", "536870912",
 		"-max_error_rate", "1", // we check what was decoded, not what was not
 		"-filter_complex_threads", "1",
 		"-copyts", // the plan is in the source's times, so they stay as they are
-	}, InputArgs(), []string{"-threads", strconv.Itoa(threads)})
+	}
+	return append(args, SourceArgs(job, tb, seek, threads)...)
+}
+
+// SourceArgs are the options of one more input that is the source, too.
+func SourceArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
+	args := append(InputArgs(), "-threads", strconv.Itoa(threads))
 	if seek != video.NoSeek {
 		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
 	}

@@ -60,6 +60,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.Poster = poster(p, width, height, line, found.SeeksExactly())
 	p.Pictures = true
 	p.Samples = samples(p, line, found.SeeksExactly())
+	p.Trials = trials(p, line, found.SeeksExactly())
 	p.Warnings = warnings(found, p, s)
 	return p, nil
 }

@@ -118,6 +118,7 @@ type outputView struct {
 	Height    int      `json:"height"`
 	SizeBytes int64    `json:"sizeBytes"`
 	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
+	CRF       float64  `json:"crf,omitempty" doc:"The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent for videos of earlier versions, and where hardware encodes."`
 	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 
@@ -129,6 +130,7 @@ type outputVariantView struct {
 	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
 	SizeBytes int64        `json:"sizeBytes,omitempty"`
 	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
+	CRF       float64      `json:"crf,omitempty" doc:"The quality setting of this codec's encoder."`
 	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
@@ -229,9 +231,11 @@ func viewCodecCosts(v video.Video, runs []video.Execution) []codecCostView {
 }
 
 func viewOutput(v video.Video, r video.Resolution) outputView {
-	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate}
+	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, "")}
 	for _, x := range v.Variants(r) {
-		o.Variants = append(o.Variants, outputVariantView{Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, Failure: viewFailure(x.Failure)})
+		o.Variants = append(o.Variants, outputVariantView{
+			Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, CRF: v.Plan.CRF(r.Name, x.Codec), Failure: viewFailure(x.Failure),
+		})
 	}
 	if l := r.Quality; l != nil {
 		o.SSIM, o.PSNR = new(math.Round(l.SSIM*1e4)/1e4), new(math.Round(l.PSNR*100)/100)

@@ -20,7 +20,8 @@ func readyReport() catalog.Report {
 			Container: "mov,mp4", VideoStream: 1, Codec: "h264", PixelFormat: "yuv420p", Width: 180, Height: 320, CodedWidth: 320, CodedHeight: 180,
 			Rotation: 90, TimeBase: video.Ratio{Num: 1, Den: 90000}, FrameRate: 29.97, Bitrate: 12345, Matrix: "bt709", Transfer: "bt709", Primaries: "bt709",
 		},
-		Duration: 2500 * time.Millisecond, Frames: 75, Chunks: []video.Chunk{{End: video.Forever}},
+		Renditions: []video.Rendition{{Names: []video.Name{"720p"}, CRF: map[video.Codec]float64{video.H264: 26.5, video.AV1: 37}}},
+		Duration:   2500 * time.Millisecond, Frames: 75, Chunks: []video.Chunk{{End: video.Forever}},
 		Audio: &video.Audio{Stream: 2, Codec: "aac", Channels: 6, Bitrate: 128_000},
 		Streams: []video.Stream{
 			{Index: 0, Codec: "unknown"},
@@ -64,7 +65,7 @@ func TestReport(t *testing.T) {
 		`{"task":"encode","number":3,"attempt":2,"program":"ffmpeg","arguments":["-i","file:source","a<b&c"],"startedAt":"2030-01-02T12:00:00Z",` +
 		`"wallSeconds":0.5,"cpuSeconds":1,"maxMemoryBytes":1073741824,"result":"exit status 1"}],` +
 		`"totals":{"runs":2,"wallSeconds":1.5,"cpuSeconds":2,"queueSeconds":0.02,"totalSeconds":3},` +
-		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"ssim":0.9877,"psnr":41.23},` +
+		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"crf":26.5,"ssim":0.9877,"psnr":41.23},` +
 		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}},` +
 		`"files":[{"name":"poster.jpg","kind":"poster","contentType":"image/jpeg","sizeBytes":5},` +
 		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}]}`
