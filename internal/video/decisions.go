@@ -116,10 +116,10 @@ func (p *Plan) decideQuality(add func(what, why string)) {
 		switch {
 		case len(r.Names) == 0 || crf == 0:
 		case r.Shift > 0:
-			add(fmt.Sprintf("%s is encoded with CRF %s, which is higher than usual.", join(r.Names), short(crf)),
+			add(fmt.Sprintf("%s is encoded with CRF %s, which is higher than usual.", joinNames(r.Names), formatNumber(crf)),
 				"A trial of a few frames showed that this picture looks as good as others do with fewer bits.")
 		case r.Shift < 0:
-			add(fmt.Sprintf("%s is encoded with CRF %s, which is lower than usual.", join(r.Names), short(crf)),
+			add(fmt.Sprintf("%s is encoded with CRF %s, which is lower than usual.", joinNames(r.Names), formatNumber(crf)),
 				"A trial of a few frames showed that this picture needs more bits than others to look as good.")
 		}
 	}
