@@ -3,6 +3,7 @@ package encode
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -115,4 +116,9 @@ func TestPosterFormats(t *testing.T) {
 	if smallest*100 > jpegs*90 {
 		t.Errorf("other formats save less than a tenth")
 	}
+}
+
+// jpegs returns the pictures that are JPEGs.
+func jpegs(all []Output) []Output {
+	return slices.DeleteFunc(slices.Clone(all), func(o Output) bool { return o.Format != "" })
 }
