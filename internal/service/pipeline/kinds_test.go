@@ -126,19 +126,26 @@ func TestExpandPlan(t *testing.T) {
 	}
 }
 
-// The one chunk of a clip is not kept waiting by what can be done beside it.
-func TestTheOrderOfAClip(t *testing.T) {
+// The one chunk of a clip is not kept waiting by what can be done beside it, and the rest of a clip is not
+// kept waiting by the chunks of others.
+func TestTheOrderOfClips(t *testing.T) {
 	t.Parallel()
 	p := &video.Plan{Duration: 10 * time.Second, Chunks: make([]video.Chunk, 1), Audio: &video.Audio{}, Renditions: make([]video.Rendition, 1)}
 	p.Thumbnails, p.Poster = make([]video.Thumbnail, 1), &video.Poster{}
-	_, tasks := expand(Config{}, video.Video{Plan: p}, false)
-	slices.SortStableFunc(tasks, func(a, b queue.Task) int { return a.Priority - b.Priority })
-	var got []queue.Kind
-	for _, task := range tasks {
-		got = append(got, task.Kind)
+	var tasks []queue.Task
+	for _, id := range []video.ID{"a", "b"} {
+		_, of := expand(Config{}, video.Video{ID: id, Plan: p}, false)
+		tasks = append(tasks, of...)
 	}
-	if want := []queue.Kind{queue.Encode, queue.Thumbnails, queue.Poster, queue.Audio}; !slices.Equal(got, want) {
-		t.Errorf("the tasks run in the order %v; want %v", got, want)
+	tasks = append(tasks, newTask(queue.Purge, "c", "", 0))
+	slices.SortStableFunc(tasks, func(a, b queue.Task) int { return a.Priority - b.Priority })
+	var got []string
+	for _, task := range tasks {
+		got = append(got, string(task.Video)+" "+string(task.Kind))
+	}
+	want := []string{"c purge", "a encode", "a audio", "a thumbnails", "a poster", "b encode", "b audio", "b thumbnails", "b poster"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the tasks run in the order %q; want %q", got, want)
 	}
 }
 

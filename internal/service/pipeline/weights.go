@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -48,15 +50,19 @@ func audioWeight(p *video.Plan, n int) float64 {
 	return min(whole, 0.05*packetSeconds(end))
 }
 
+// clipLength is that of the longest video whose tasks run in the order of the table.
+const clipLength = 30 * time.Second
+
 // headPriorityOf returns the priority of a task that a video needs before it can be played while it is
 // encoded, or just after. It reports false for all others.
 //
-// The only chunk of a clip takes longer than all the rest of it: what comes later in the table is done
-// beside it, and not before.
+// The only chunk of a clip takes longer than all the rest of it: the rest is done beside it, and not
+// before. All of it has the priority of the chunk, so that many clips are ready one after the other, and
+// none of them waits until all are encoded.
 func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	switch {
-	case t.Kind == queue.Encode && len(p.Chunks) == 1:
-		return thumbnailPriority, true
+	case KindOf(t.Kind).Blocks && len(p.Chunks) == 1 && p.Duration <= clipLength:
+		return encodePriority, true
 	case p.Early == nil:
 		return 0, false
 	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
