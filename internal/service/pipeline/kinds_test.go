@@ -155,7 +155,7 @@ func TestTheOrderOfTheFirstTasks(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d", task.Kind, task.Number))
 	}
 	want := []string{
-		"encode 0", "audio 0", "encode 1", "thumbnails 0", "poster 0", "encode 2", "audio 1", "encode 3", "encode 4", "audio 2", "encode 5", "encode 6", "encode 7",
+		"encode 0", "audio 0", "poster 0", "encode 1", "thumbnails 0", "encode 2", "audio 1", "encode 3", "encode 4", "audio 2", "encode 5", "encode 6", "encode 7",
 	}
 	for _, tt := range []struct {
 		kind queue.Kind
