@@ -53,6 +53,7 @@ type report struct {
 		Height    int      `json:"height"`
 		SizeBytes int64    `json:"sizeBytes"`
 		Bitrate   int64    `json:"bitrate"`
+		CRF       float64  `json:"crf"`
 		SSIM      *float64 `json:"ssim"`
 		PSNR      *float64 `json:"psnr"`
 	} `json:"outputs"`

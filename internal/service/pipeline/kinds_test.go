@@ -162,14 +162,14 @@ func TestTheOrderOfTheFirstTasks(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d", task.Kind, task.Number))
 	}
 	want := []string{
-		"encode 0", "audio 0", "encode 1", "thumbnails 0", "poster 0", "encode 2", "audio 1", "encode 3", "encode 4", "audio 2", "encode 5", "encode 6", "encode 7",
+		"encode 0", "audio 0", "poster 0", "encode 1", "thumbnails 0", "encode 2", "audio 1", "encode 3", "encode 4", "audio 2", "encode 5", "encode 6", "encode 7",
 	}
 	for _, tt := range []struct {
 		kind queue.Kind
 		n    int
 		want float64
 	}{
-		{queue.Inspect, 0, 0}, {queue.Encode, 0, 0}, {queue.Audio, 0, 0}, {queue.Encode, 1, 0.8}, {queue.Audio, 1, 1}, {queue.Encode, 4, 1}, {queue.Large, 0, 1}, {queue.Poster, 0, 1}, {queue.AV1, 0, 1.5}, {queue.AV1Join, 1, 1.5},
+		{queue.Inspect, 0, 0}, {queue.Encode, 0, 0}, {queue.Audio, 0, 0}, {queue.Encode, 1, 0.4}, {queue.Encode, 2, 0.8}, {queue.Audio, 1, 1}, {queue.Encode, 4, 1}, {queue.Large, 0, 1}, {queue.Poster, 0, 1}, {queue.AV1, 0, 1.5}, {queue.AV1Join, 1, 1.5},
 	} {
 		if got := Yield(p, queue.Task{Kind: tt.kind, Number: tt.n}); got != tt.want {
 			t.Errorf("%s %d stands back by %g; want %g", tt.kind, tt.n, got, tt.want)

@@ -67,6 +67,8 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 		return 0, false
 	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
 		return headPriority, true
+	case t.Kind == queue.Poster: // pages show it before anybody plays, and it leaves more to the first chunk than the second would
+		return headPriority, true
 	case t.Kind == queue.Encode && t.Number == 1: // before the thumbnails, which come later in the table
 		return thumbnailPriority, true
 	}
@@ -75,8 +77,8 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 
 // yields are those of the first chunks of a video that is played while it is encoded. Those that follow
 // have started when the first one runs: on a machine with few cores, half of its speed would be lost to
-// them.
-var yields = []float64{0, 0.8, 0.9}
+// them. With two workers, the second starts when the first is nearly done, and a viewer will soon need it.
+var yields = []float64{0, 0.4, 0.8}
 
 // spareYield is that of tasks which nobody waits for: beside others they have what is left.
 const spareYield = 1.5
