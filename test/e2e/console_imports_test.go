@@ -57,7 +57,7 @@ func TestConsoleFetchesFromAURL(t *testing.T) {
 	c.click("#upload", "Fetch")
 	c.waitText(".video .badge", "being fetched")
 	c.click(".video .name", "My holiday")
-	c.waitText(".fetching", "The server fetches the file from its address.")
+	c.waitText(".fetching", "Spool fetches the file from its address.")
 	c.wait("half of the file", `document.querySelector(".fetching progress").value > 0.4`)
 	c.look("fetching")
 	close(o.release)

@@ -40,7 +40,7 @@ export class AddressFields {
     this.#address.addEventListener("input", () => { this.#title.placeholder = URL.canParse(this.#address.value.trim()) ? nameIn(this.#address.value.trim()).replace(/\.[^.]+$/, "") : ""; });
     this.node = el("div", { class: "stack", hidden: true },
       el("div", { class: "field" }, el("label", { for: "source-url" }, "Address of the video file"), this.#address,
-        el("p", { class: "fine" }, "A link to the file itself, not to a page that shows it. The server fetches it, so you may close this page.")),
+        el("p", { class: "fine" }, "A link to the file itself, not to a page that shows it. Spool fetches it by itself, so you may close this page.")),
       el("div", { class: "field" }, el("label", { for: "source-title" }, "Title (optional)"), this.#title));
   }
 
@@ -67,7 +67,7 @@ export class AddressFields {
 export class Importing {
   #bar = el("progress", { max: 1, "aria-label": "Progress of fetching the file" });
   #percent = el("span", { class: "fine" });
-  #words = el("p", {}, "The server fetches the file from its address.");
+  #words = el("p", {}, "Spool fetches the file from its address.");
   #work = el("div", { class: "work" }, this.#bar, this.#percent);
   #again;
 
@@ -82,7 +82,7 @@ export class Importing {
     this.node.hidden = !fetching && !again;
     this.#work.hidden = !fetching;
     this.#again.hidden = !again;
-    setText(this.#words, fetching ? "The server fetches the file from its address." : "The file was not fetched. The server can try again.");
+    setText(this.#words, fetching ? "Spool fetches the file from its address." : "The file was not fetched. Spool can try again.");
     this.#bar.value = video.importProgress ?? 0;
     setText(this.#percent, percent(video.importProgress ?? 0));
   }

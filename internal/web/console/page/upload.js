@@ -163,7 +163,7 @@ export class UploadForm {
     try {
       const draft = { ...this.#address.draft, ...this.#draft() };
       await this.#request(draft);
-      announce(`The server fetches ${draft.title ?? draft.filename}.`);
+      announce(`Spool fetches ${draft.title ?? draft.filename}.`);
       this.#address.clear();
       this.#finish();
       this.#fetched();
