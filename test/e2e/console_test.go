@@ -134,6 +134,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	oneBackend(t, "the page asks the same API there, and TestConsoleCancelsAnUpload and TestConsoleGoesOnAfterTrouble upload to the bucket")
 	t.Parallel()
 	c := openConsole(t)
+	c.look("sign-in")
 	c.enter("no-such-key")
 	c.waitText(".problem", "API key")
 	c.enter(apiKey)
@@ -147,6 +148,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.click(".dock button", "Dismiss")
 	c.look("list")
 	c.wantHarmless()
+	c.addCaptions()
 	c.click(".video .name", hostileTitle)
 	c.waitText("h1", hostileTitle)
 	c.wantPlayable()
@@ -191,8 +193,23 @@ func (c *console) violations() []string {
 	return all
 }
 
+// addCaptions adds captions to the only video.
+func (c *console) addCaptions() {
+	c.t.Helper()
+	list := decode[struct{ Videos []struct{ ID string } }](c.t, c.call("GET", "/api/video", nil), 200)
+	if r := c.putCaptions(list.Videos[0].ID, "en?label=English", "WEBVTT\n\n00:00.500 --> 00:01.500\nGood morning\n"); r.status != 201 {
+		c.t.Fatalf("captions are answered with %d %s", r.status, r.body)
+	}
+}
+
 // look keeps pictures of a page, wide, narrow and dark, and has each checked.
 func (c *console) look(page string) {
+	c.t.Helper()
+	c.pictures(page, true)
+}
+
+// pictures keeps pictures of a page. The pages of others are not checked for accessibility.
+func (c *console) pictures(page string, ours bool) {
 	c.t.Helper()
 	for _, as := range []struct {
 		width  int
@@ -200,7 +217,7 @@ func (c *console) look(page string) {
 	}{{1280, "dark"}, {390, "light"}, {1280, "light"}} {
 		c.tab.emulate(as.width, as.scheme)
 		name := fmt.Sprintf("%s-%d-%s", page, as.width, as.scheme)
-		if as.width < 600 || as.scheme == "dark" {
+		if ours && (as.width < 600 || as.scheme == "dark") {
 			c.tab.wantAccessible(name)
 		}
 		c.tab.shoot(name)
@@ -245,6 +262,8 @@ func (c *console) wantReport() {
 	if n := eval[int](c.tab, `document.querySelectorAll(".bar-row").length`); n != 2 {
 		c.t.Errorf("%d bit rates are shown, want 2", n)
 	}
+	c.waitText(".panel li", "en · subtitles · uploaded")
+	c.click("summary", "Add captions")
 	c.look("video")
 }
 

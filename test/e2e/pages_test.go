@@ -129,6 +129,7 @@ func TestEmbedsInABrowser(t *testing.T) {
 	v = newVisitor(t, s)
 	v.visit(closed.EmbedURL)
 	v.wait("the picture before it", part("media-poster-image")+".image.naturalWidth > 0")
+	v.wantAccessible("embed-phone", 390)
 	v.wantAccessible("embed", 640)
 	eval[any](v.tab, part(".big")+".click()")
 	v.waitPlaying()

@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a failed resolution again */
+        /** Try a failed resolution again, or the failed variants of a ready one */
         post: operations["retryResolution"];
         delete?: never;
         options?: never;

@@ -17,7 +17,7 @@ import (
 // docsFiles is the page that shows the OpenAPI description. It loads nothing from other
 // servers, so it works offline.
 //
-//go:embed docs/index.html docs/init.js docs/swagger-ui.css.gz docs/swagger-ui-bundle.js.gz
+//go:embed docs/index.html docs/init.js docs/page.css docs/swagger-ui.css.gz docs/swagger-ui-bundle.js.gz
 var docsFiles embed.FS
 
 // docsPolicy restricts the page to its own scripts and this server. Swagger UI has its
@@ -29,6 +29,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 var docsTypes = map[string]string{
 	"index.html":           "text/html; charset=utf-8",
 	"init.js":              "text/javascript; charset=utf-8",
+	"page.css":             "text/css; charset=utf-8",
 	"swagger-ui.css":       "text/css; charset=utf-8",
 	"swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 }

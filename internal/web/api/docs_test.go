@@ -30,8 +30,8 @@ func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 		t.Errorf("the page has inline code or a foreign URL:\n%s", page)
 	}
 	links := regexp.MustCompile(`(?:src|href)="(docs/[^"]+)"`).FindAllStringSubmatch(page, -1)
-	if len(links) != 3 {
-		t.Fatalf("the page has %d links, want 3", len(links))
+	if len(links) != 4 {
+		t.Fatalf("the page has %d links, want 4", len(links))
 	}
 	for _, l := range links {
 		if w := do(h, httptest.NewRequest("GET", "/"+l[1], nil)); w.Code != 200 || w.Body.Len() == 0 {

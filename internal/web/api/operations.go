@@ -49,7 +49,7 @@ func (a *API) registerOperations(h huma.API) {
 		requestBody[videoEdit](r, true), 404, 413, 415, 507), change, a.editVideo)
 	register(h, operation(r, "addResolution", "POST /api/video/{id}/resolutions", 201, "Add a resolution to a video",
 		requestBody[newResolution](r, true), 404, 409, 413, 415), change, a.addResolution)
-	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again", nil, 404, 409), change, byResolution(a.retryResolution))
+	register(h, operation(r, "retryResolution", "POST /api/video/resolution/{id}/retry", 200, "Try a failed resolution again, or the failed variants of a ready one", nil, 404, 409), change, byResolution(a.retryResolution))
 	register(h, operation(r, "deleteResolution", "DELETE /api/video/resolution/{id}", 200, "Delete a video resolution", nil, 404), remove, byResolution(a.deleteResolution))
 	register(h, putCaptionsOperation(r), write, a.putCaptions)
 	register(h, operation(r, "deleteCaptions", "DELETE /api/video/{id}/captions/{language}", 200, "Delete the captions of a language", nil, 404), write, a.deleteCaptions)

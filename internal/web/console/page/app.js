@@ -37,7 +37,7 @@ function makeHome() {
   const dock = new Dock(() => library.refresh());
   dockPlace.replaceChildren(dock.node);
   if (may("write")) dock.showInterrupted();
-  return { library, dock, form: may("write") ? new UploadForm(dock) : null, address: "#/", scroll: 0 };
+  return { library, dock, form: may("write") ? new UploadForm(dock, () => { location.hash = "#/"; library.refresh(); }) : null, address: "#/", scroll: 0 };
 }
 
 // addressOf returns the fragment that shows a query.

@@ -1,6 +1,7 @@
 // One video of the library.
 
 import { announce, el, icon, setText } from "./dom.js";
+import { isFetching } from "./importing.js";
 import { ago, dateTime, duration, largest, percent, size, statuses, titleOf } from "./format.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -48,7 +49,7 @@ export class Card {
     this.video = video;
     setText(this.#name, title);
     this.box.setAttribute("aria-label", `Select ${title}`);
-    const importing = video.status === "pending_upload" && video.importProgress !== undefined;
+    const importing = isFetching(video);
     badge(this.#badge, video.status);
     if (importing) setText(this.#badge, "being fetched");
     if (video.status === "processing" && video.playable) setText(this.#badge, `${statuses.processing}, can be watched`);

@@ -63,6 +63,16 @@ export function percent(share) {
   return `${Math.floor(share * 100)} %`;
 }
 
+// compared says how a size differs from another one: "38 % smaller".
+export function compared(n, other) {
+  const share = Math.round(100 * (1 - n / other));
+  if (!Number.isFinite(share)) return "";
+  return share === 0 ? "same size" : share > 0 ? `${share} % smaller` : `${-share} % larger`;
+}
+
+// codecNames are what people call codecs.
+export const codecNames = { h264: "H.264", av1: "AV1" };
+
 // plural formats a count: "1 file", "2 files".
 export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;

@@ -179,7 +179,7 @@ export class Library {
     return el("div", { class: "empty welcome" }, icon("film"),
       el("h2", {}, "No videos yet"),
       may("write")
-        ? el("p", {}, "Drop video files anywhere on this page. They are converted to the resolutions you pick, and can be watched here as soon as they are ready.")
+        ? el("p", {}, "Upload video files, drop them anywhere on this page, or have them fetched from a URL. They are converted to the resolutions you pick, and can be watched here as soon as they are ready.")
         : el("p", {}, "This key may watch, but not upload. Videos appear here as soon as somebody uploads them."),
       may("write") && el("p", { class: "actions" }, button("Upload a video", this.#upload, { class: "main" })),
       el("p", { class: "fine" }, "Programs use the same key: the ", el("a", { href: "docs" }, "API docs"), " show how."));

@@ -2,7 +2,7 @@
 
 import { renditions, timeline } from "./chart.js";
 import { el, facts } from "./dom.js";
-import { bitrate, bytes, duration, elapsed, plural, size } from "./format.js";
+import { bitrate, bytes, codecNames, compared, duration, elapsed, plural, size } from "./format.js";
 
 // showReport returns the report in readable form, followed by its JSON.
 export function showReport(report) {
@@ -23,7 +23,7 @@ function found(f) {
   const rotated = v.rotation ? `, rotated by ${v.rotation}°` : "";
   const colours = [v.primaries, v.transfer, v.matrix].filter(Boolean);
   return el("div", {}, el("h3", {}, "Source file"), facts([
-    ["Container", f.container],
+    ["Container", f.container.split(",").slice(0, 2).join(" or ")],
     ["Size", bytes(f.sizeBytes)],
     ["Duration", duration(f.durationSeconds)],
     ["Frames", f.frames],
@@ -38,13 +38,32 @@ function found(f) {
 }
 
 function outputs(all) {
+  const codecs = [...new Set(Object.values(all).flatMap((o) => (o.variants ?? []).map((v) => v.codec)))];
   const rows = Object.entries(all).map(([name, o]) => [
-    name, size(o.width, o.height), bytes(o.sizeBytes), bitrate(o.bitrate),
+    name, size(o.width, o.height), bytes(o.sizeBytes), ...codecs.map((codec) => inCodec(o, codec)), bitrate(o.bitrate),
     o.ssim === undefined ? "–" : o.ssim.toFixed(4), o.psnr === undefined ? "–" : `${o.psnr.toFixed(1)} dB`,
   ]);
   return el("div", {}, el("h3", {}, "Outputs"),
-    table(["Resolution", "Pixels", "Size", "Bit rate", "SSIM", "PSNR"], rows),
+    table(["Resolution", "Pixels", codecs.length > 0 ? "Size in H.264" : "Size", ...codecs.map((codec) => `Size in ${codecNames[codec] ?? codec}`), "Bit rate", "SSIM", "PSNR"], rows),
+    codecs.map((codec) => saved(all, codec)),
     el("p", { class: "fine" }, "SSIM (1 is identical) and PSNR compare sampled frames with the source; they are measured after the video is ready."));
+}
+
+// inCodec says what became of an output in another codec.
+function inCodec(o, codec) {
+  const v = o.variants?.find((variant) => variant.codec === codec);
+  if (v?.status === "ready") return `${bytes(v.sizeBytes)}, ${compared(v.sizeBytes, o.sizeBytes)}`;
+  return { fail: "failed", processing: "not made yet" }[v?.status] ?? "–";
+}
+
+// saved says what a codec saves against H.264, in all files that it was made of.
+function saved(all, codec) {
+  const made = Object.values(all).flatMap((o) => (o.variants ?? []).filter((v) => v.codec === codec && v.status === "ready").map((v) => [o.sizeBytes, v.sizeBytes]));
+  const [before, after] = [0, 1].map((i) => made.reduce((sum, pair) => sum + pair[i], 0));
+  const name = codecNames[codec] ?? codec;
+  if (made.length === 0) return el("p", {}, `No resolution is there in ${name} yet.`);
+  return el("p", { class: "saved" }, after < before ? `${name} saves ${bytes(before - after)} of the ${bytes(before)} in H.264: ${compared(after, before)}.`
+    : `${name} saves nothing: ${bytes(after)} against ${bytes(before)} in H.264.`);
 }
 
 function cost(t) {
@@ -53,6 +72,7 @@ function cost(t) {
     ["Waited in the queue", elapsed(t.queueSeconds)],
     ["CPU time", elapsed(t.cpuSeconds)],
     ["Programs run", t.runs],
+    ...(t.codecs ?? []).map((c) => [`CPU time of ${codecNames[c.codec] ?? c.codec}`, elapsed(c.cpuSeconds)]),
   ]));
 }
 

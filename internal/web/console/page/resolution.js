@@ -1,8 +1,9 @@
 // One resolution of a video.
 
 import { button, el, setText } from "./dom.js";
-import { bitrate, bytes, percent, size } from "./format.js";
+import { bitrate, bytes, codecNames, compared, percent, size } from "./format.js";
 import { badge } from "./card.js";
+import { canFetchAgain, isFetching } from "./importing.js";
 import { may } from "./key.js";
 import { shortSides } from "./resolutions.js";
 
@@ -21,24 +22,31 @@ export class Resolution {
   #bar = el("progress", { max: 1 });
   #percent = el("span", { class: "fine" });
   #failure = el("p", { class: "failure" });
+  #variants = el("ul", { class: "variants" });
+  #shownVariants = "";
   #download;
   #retry;
+  #again;
 
   constructor(name, { retry, remove }) {
     this.#name = name;
+    this.#again = retry;
+    this.#variants.setAttribute("aria-label", `${name} in other codecs`);
     this.#download = el("a", { class: "choose", download: "", "aria-label": `Download ${name}` }, "Download");
-    this.#retry = button("Try again", retry, { "aria-label": `Try ${name} again` });
+    this.#retry = button("Try again", retry, { "aria-label": `Try again: ${name}` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
     this.#progress.append(this.#bar, this.#percent);
     this.node = el("li", { class: "resolution" },
       el("div", { class: "line" }, el("span", {}, el("strong", {}, name), " ", this.#badge),
         el("span", { class: "actions" }, this.#download, may("write") && may("read") && this.#retry,
           may("delete") && button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }))),
-      this.#meta, this.#progress, this.#failure);
+      this.#meta, this.#progress, this.#failure, this.#variants);
   }
 
-  update(state) {
+  // update shows a state of the resolution, which is one of the video.
+  update(state, video) {
     badge(this.#badge, state.status);
+    if (isFetching(video)) setText(this.#badge, "waiting for the file");
     this.#badge.classList.toggle("unseen", state.status === "ready");
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
     // A name above the size of the film is confusing without an explanation.
@@ -49,10 +57,34 @@ export class Resolution {
     this.#progress.hidden = state.status !== "processing";
     this.#bar.value = state.progress;
     setText(this.#percent, percent(state.progress));
+    this.#showVariants(state);
     setText(this.#failure, state.failure?.message ?? "");
-    this.#failure.hidden = !state.failure;
-    this.#retry.hidden = state.status !== "fail" || hopeless.includes(state.failure?.code);
+    this.#failure.hidden = !state.failure || canFetchAgain(video); // the page says it already
+    this.#retry.hidden = state.status !== "fail" || hopeless.includes(state.failure?.code) || canFetchAgain(video);
     this.#download.hidden = state.status !== "ready";
     if (state.videoUrl) this.#download.href = `${state.videoUrl}${state.videoUrl.includes("?") ? "&" : "?"}download=1`;
+  }
+
+  // showVariants shows the resolution in the codecs beside H.264. Equal ones are kept: a
+  // button may have the focus.
+  #showVariants(state) {
+    const others = (state.variants ?? []).filter((v) => v.codec !== "h264");
+    const key = JSON.stringify(others.map((v) => [v.codec, v.status, percent(v.progress), v.sizeBytes, v.failure?.message, state.status]));
+    if (key === this.#shownVariants) return;
+    this.#shownVariants = key;
+    this.#variants.hidden = others.length === 0;
+    this.#variants.replaceChildren(...others.map((v) => this.#variant(v, state)));
+  }
+
+  #variant(v, state) {
+    const name = codecNames[v.codec] ?? v.codec;
+    const waits = v.status === "pending_upload" || (v.status === "processing" && v.progress === 0);
+    const [word, words] = v.status === "ready" ? ["", [bytes(v.sizeBytes), compared(v.sizeBytes, state.sizeBytes)].filter(Boolean).join(" · ")]
+      : v.status === "fail" ? [" failed", v.failure?.message ?? ""]
+        : waits ? [" waiting", "made when the server has nothing else to do"] : [` ${percent(v.progress)}`, "being made"];
+    const again = v.status === "fail" && state.status === "ready" && may("write") && may("read");
+    return el("li", { class: "variant" },
+      el("span", { class: `badge ${waits ? "" : v.status}` }, name + word), el("span", { class: v.status === "fail" ? "failure" : "fine" }, words),
+      again && button("Try again", this.#again, { "aria-label": `Try again: ${name} of ${this.#name}` }));
   }
 }

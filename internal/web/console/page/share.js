@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import { announce, button, copyText, el, problemBox, setText } from "./dom.js";
-import { dateTime, largest } from "./format.js";
+import { codecNames, dateTime, largest } from "./format.js";
 
 const hour = 3600; // seconds
 const lives = [[hour, "1 hour"], [24 * hour, "1 day"], [7 * 24 * hour, "1 week"], [30 * 24 * hour, "30 days"], [365 * 24 * hour, "1 year"]];
@@ -46,7 +46,7 @@ export class Share {
     this.#lifeRow.hidden = this.#until.hidden = video.isPublic;
     if (this.node.hidden) return;
     if (video.isPublic) return this.#showRows(video);
-    const names = (v) => v && Object.entries(v.resolutions).map(([name, r]) => name + r.status).join();
+    const names = (v) => v && Object.entries(v.resolutions).map(([name, r]) => name + r.status + (r.variants ?? []).map((x) => x.status)).join();
     if (names(before) !== names(video) || this.#rows.childElementCount === 0) this.#sign();
   }
 
@@ -63,7 +63,8 @@ export class Share {
   }
 
   #showRows(video) {
-    const files = Object.entries(video.resolutions).filter(([, r]) => r.status === "ready").map(([name, r]) => [`MP4, ${name}`, r.videoUrl]);
+    const files = Object.entries(video.resolutions).filter(([, r]) => r.status === "ready").flatMap(([name, r]) => [[`MP4, ${name}`, r.videoUrl],
+      ...(r.variants ?? []).filter((v) => v.codec !== "h264" && v.status === "ready").map((v) => [`MP4, ${name}, ${codecNames[v.codec] ?? v.codec}`, v.videoUrl])]);
     const all = [
       ["Watch page", video.watchUrl],
       ["Embed code", video.embedUrl && embedCode(video.embedUrl, this.#title, video)],

@@ -83,7 +83,7 @@ function worker(one) {
     el("div", { class: "line" }, el("h3", {}, one.host), el("span", { class: `badge ${one.silentSeconds > 10 ? "fail" : "ready"}` }, one.silentSeconds > 10 ? "silent" : "alive"),
       el("span", { class: "fine" }, `${one.tasks.length} of ${plural(one.slots, "task")}`)),
     el("p", { class: "meta" }, [`Spool ${one.version || "of an older version"}`, one.cores > 0 && plural(one.cores, "core"), one.sandbox ? `sandbox: ${one.sandbox}` : "sandbox unknown",
-      `up for ${elapsed(one.upSeconds)}`, `heard of ${elapsed(one.silentSeconds)} ago`, `${one.done.toLocaleString()} done`, one.retried > 0 && `${one.retried.toLocaleString()} tried again`].filter(Boolean).join(" · ")),
+      `up for ${elapsed(one.upSeconds)}`, one.silentSeconds < 2 ? "heard of just now" : `heard of ${elapsed(one.silentSeconds)} ago`, `${one.done.toLocaleString()} done`, one.retried > 0 && `${one.retried.toLocaleString()} tried again`].filter(Boolean).join(" · ")),
     tasks.length > 0 ? el("ul", { class: "tasks" }, tasks) : el("p", { class: "fine" }, "Nothing to do."));
 }
 

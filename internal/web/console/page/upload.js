@@ -1,7 +1,9 @@
 // The upload form: a dialog that is opened by a button, or by dropping files anywhere.
 
-import { button, el, icon, problemBox, setText } from "./dom.js";
+import { newIdempotencyKey, request, withRetries } from "./api.js";
+import { announce, button, el, icon, problemBox, setText } from "./dom.js";
 import { bytes, percent, plural } from "./format.js";
+import { AddressFields } from "./importing.js";
 import { whoAmI } from "./key.js";
 import { MetadataEditor } from "./metadata.js";
 import { resolutions } from "./resolutions.js";
@@ -11,29 +13,37 @@ const defaultResolutions = ["1080p", "480p"];
 // stem is what the server makes of a name.
 const stem = (name) => name.replace(/\.[^.]+$/, "") || name;
 
-// UploadForm asks what to do with files, and hands them to the dock.
+// UploadForm asks what to do with files, and hands them to the dock; those at a URL are the
+// matter of the server. fetched is called when it has begun with one.
 export class UploadForm {
   #dock;
+  #fetched;
+  #attempt = { body: "", key: "" }; // the last request for a file at a URL
   #chosen = []; // {file, title, saved}
 
   #files = el("input", { type: "file", id: "files", multiple: true, accept: "video/*,.mkv,.mxf,.ts,.mts,.m2ts,.vob,.flv", class: "unseen", autofocus: true });
+  #fromFiles = el("input", { type: "radio", name: "source", value: "files", checked: true, onchange: () => this.#showSource() });
+  #fromUrl = el("input", { type: "radio", name: "source", value: "url", onchange: () => this.#showSource() });
+  #address = new AddressFields();
   #list = el("ul", { class: "files", id: "chosen", "aria-label": "Chosen files" });
   #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: defaultResolutions.includes(name) }));
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
+  #av1 = el("input", { type: "checkbox", id: "av1" });
   #metadata = new MetadataEditor(null);
   #metadataBox = el("div", {}, this.#metadata.node);
   #problem = el("div");
   #submit = el("button", { type: "submit", class: "main", id: "upload" }, "Upload");
   #zone;
 
-  constructor(dock) {
+  constructor(dock, fetched) {
     this.#dock = dock;
+    this.#fetched = fetched;
     this.#zone = el("div", { class: "drop" }, this.#files, icon("upload"),
       el("p", {}, el("label", { for: "files", class: "choose" }, "Choose files"), el("span", { class: "hint" }, " or drop them anywhere")));
     this.dialog = el("dialog", { class: "sheet", "aria-labelledby": "upload-title" },
-      el("div", { class: "line" }, el("h2", { id: "upload-title" }, "Upload videos"), button(icon("close"), () => this.dialog.close(), { class: "quiet round", "aria-label": "Close" })),
+      el("div", { class: "line" }, el("h2", { id: "upload-title" }, "Add videos"), button(icon("close"), () => this.dialog.close(), { class: "quiet round", "aria-label": "Close" })),
       this.#form());
     this.#files.addEventListener("change", () => {
       this.add(this.#files.files);
@@ -44,8 +54,11 @@ export class UploadForm {
 
   #form() {
     const chips = this.#boxes.map((box) => el("label", { class: "chip" }, box, el("span", {}, box.value)));
-    return el("form", { onsubmit: (event) => { event.preventDefault(); this.#send(); } },
-      this.#zone, this.#list,
+    return el("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#fromUrl.checked ? this.#fetch() : this.#send(); } },
+      el("fieldset", {}, el("legend", { class: "unseen" }, "Where the video is"), el("div", { class: "chips" },
+        el("label", { class: "chip" }, this.#fromFiles, el("span", {}, "Files")),
+        el("label", { class: "chip" }, this.#fromUrl, el("span", {}, "From a URL")))),
+      this.#zone, this.#list, this.#address.node,
       el("fieldset", {}, el("legend", {}, "Resolutions"), el("div", { class: "chips" }, chips),
         el("p", { class: "fine" }, "A film that is smaller than a resolution keeps its own size.")),
       el("fieldset", {}, el("legend", {}, "Who may watch"), el("div", { class: "chips" },
@@ -53,6 +66,7 @@ export class UploadForm {
         el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),
       el("details", {}, el("summary", {}, "More options"),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
+        el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
       el("p", { class: "actions" }, this.#submit));
@@ -70,19 +84,29 @@ export class UploadForm {
       this.#chosen.push({ file, title: el("input", { type: "text", maxlength: 200, "aria-label": `Title of ${file.name}`, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
     }
     this.#problem.replaceChildren();
-    this.#showChosen();
+    this.#fromFiles.checked = true;
+    this.#showSource();
   }
 
   highlight(on) {
     this.#zone.classList.toggle("over", on);
   }
 
+  #showSource() {
+    const url = this.#fromUrl.checked;
+    this.#zone.hidden = url;
+    this.#address.node.hidden = !url;
+    this.#problem.replaceChildren();
+    this.#showChosen();
+    if (url) this.#address.focus();
+  }
+
   #showChosen() {
     const whole = this.#chosen.reduce((sum, { file }) => sum + file.size, 0);
-    this.#list.hidden = this.#chosen.length === 0;
+    this.#list.hidden = this.#chosen.length === 0 || this.#fromUrl.checked;
     this.#zone.classList.toggle("small", this.#chosen.length > 0);
     this.#list.replaceChildren(...this.#chosen.map((item) => this.#fileRow(item)));
-    setText(this.#submit, this.#chosen.length > 1 ? `Upload ${plural(this.#chosen.length, "file")} · ${bytes(whole)}` : "Upload");
+    setText(this.#submit, this.#fromUrl.checked ? "Fetch" : this.#chosen.length > 1 ? `Upload ${plural(this.#chosen.length, "file")} · ${bytes(whole)}` : "Upload");
   }
 
   #fileRow(item) {
@@ -111,6 +135,7 @@ export class UploadForm {
       isPublic: this.#public.checked,
       ...(seconds.length > 0 && { thumbnailTimestampsSeconds: seconds }),
       ...(metadata && { customMetadata: metadata }),
+      ...(this.#av1.checked && { codecs: ["h264", "av1"] }),
     };
   }
 
@@ -128,7 +153,41 @@ export class UploadForm {
       return this.#problem.append(problemBox(error));
     }
     this.#chosen = [];
-    this.#metadata = new MetadataEditor(null); // what was written is about these files
+    this.#finish();
+  }
+
+  // fetch has the server fetch a file. The form stays open until the server has agreed.
+  async #fetch() {
+    this.#problem.replaceChildren();
+    this.#submit.disabled = true;
+    try {
+      const draft = { ...this.#address.draft, ...this.#draft() };
+      await this.#request(draft);
+      announce(`Spool fetches ${draft.title ?? draft.filename}.`);
+      this.#address.clear();
+      this.#finish();
+      this.#fetched();
+    } catch (error) {
+      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error));
+    } finally {
+      this.#submit.disabled = false;
+    }
+  }
+
+  // request creates a video. Pressed again after a response was lost, it creates no second one.
+  #request(draft) {
+    const body = JSON.stringify(draft);
+    if (this.#attempt.body !== body) this.#attempt = { body, key: newIdempotencyKey() };
+    const headers = { "Idempotency-Key": this.#attempt.key };
+    const { signal } = new AbortController();
+    return withRetries(() => request("POST", "video", { body: draft, headers }), signal, (text) => this.#problem.replaceChildren(el("p", { class: "fine", role: "status" }, text)));
+  }
+
+  // finish closes the form, ready for the next files.
+  #finish() {
+    this.#attempt = { body: "", key: "" };
+    this.#problem.replaceChildren();
+    this.#metadata = new MetadataEditor(null); // what was written is about the last files
     this.#metadataBox.replaceChildren(this.#metadata.node);
     this.#showChosen();
     this.dialog.close();

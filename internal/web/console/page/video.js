@@ -7,6 +7,7 @@ import { Metadata } from "./details.js";
 import { announce, button, confirmAction, el, problemBox, setText } from "./dom.js";
 import { events } from "./events.js";
 import { ago, dateTime, duration, statuses, titleOf } from "./format.js";
+import { Importing, isFetching } from "./importing.js";
 import { may } from "./key.js";
 import { Player } from "./player.js";
 import { Poller, interval } from "./poller.js";
@@ -17,6 +18,10 @@ import { Share } from "./share.js";
 import { Title } from "./title.js";
 
 const urlSeconds = 3600; // how long URLs of private videos are valid
+const variantInterval = 5000; // milliseconds between polls while other codecs are being made
+
+// parts says what the statuses of a video are: URLs are loaded again when one has changed.
+const parts = (video) => Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" ")).join();
 
 // VideoPage shows one video. It follows the event stream of the video, and polls when the
 // stream breaks. After the first successful poll it subscribes again, unless no event ever
@@ -37,6 +42,7 @@ export class VideoPage {
   #badge = el("span", { class: "badge" });
   #meta = el("p", { class: "meta" });
   #notes = el("div");
+  #importing = new Importing(() => this.#change(`video/${this.#id}/import`, undefined, "The file is fetched again."));
   #player = new Player(() => this.#load());
   #resolutions = el("ul", { class: "resolutions" });
   #more = el("select", { id: "more", "aria-label": "Another resolution" });
@@ -61,7 +67,7 @@ export class VideoPage {
     this.#captions = new Captions(this.#id, () => this.#load());
     this.#report.append(el("summary", {}, el("h2", {}, "Report")), this.#reportBody);
     this.#body = el("div", { class: "watching", hidden: true },
-      el("div", { class: "stack" }, this.#notes, this.#player.node, this.#report),
+      el("div", { class: "stack" }, this.#notes, this.#importing.node, this.#player.node, this.#report),
       el("div", { class: "stack side" }, this.#share.node,
         el("section", { class: "panel", "aria-labelledby": "resolutions-title" }, el("h2", { id: "resolutions-title" }, "Resolutions"), this.#resolutions, may("write") && this.#add),
         this.#captions.node, this.#metadata.node,
@@ -82,6 +88,7 @@ export class VideoPage {
       this.#body.hidden = false;
       if (this.#isPending() && !document.hidden) this.#subscribe();
       else if (this.#isPending()) this.#poller.wake(); // waits until the page is visible
+      else this.#followVariants();
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
     }
@@ -96,6 +103,16 @@ export class VideoPage {
 
   #isPending() {
     return ["pending_upload", "processing"].includes(this.#video.status);
+  }
+
+  // awaitsVariants reports whether a ready resolution is still being made in another codec. No
+  // event tells of that.
+  #awaitsVariants() {
+    return Object.values(this.#video.resolutions).some((r) => r.status === "ready" && r.variants?.some((v) => v.status === "processing"));
+  }
+
+  #followVariants() {
+    if (this.#awaitsVariants()) this.#poller.wake(variantInterval);
   }
 
   // load loads the video with its URLs and shows it.
@@ -128,18 +145,21 @@ export class VideoPage {
     }
     if (controller.signal.aborted) return;
     if (this.#isPending()) this.#poller.wake();
-    else this.#loadReport();
+    else {
+      this.#loadReport();
+      this.#followVariants();
+    }
   }
 
   // apply shows the state of an event. It has no URLs: those that were loaded last are kept,
   // unless a status has changed or they are about to expire.
   async #apply(state) {
     const known = this.#video.resolutions;
-    const parts = (video) => Object.entries(video.resolutions).map(([name, r]) => `${name} ${r.status}`).join();
     const old = Date.now() - this.#loadedAt > urlSeconds * 500; // half their validity
     if (old || state.status !== this.#video.status || parts(state) !== parts(this.#video)) return this.#load();
     for (const [name, resolution] of Object.entries(state.resolutions)) {
-      const { videoUrl, thumbnailImageUrls } = known[name];
+      const { videoUrl, thumbnailImageUrls, variants } = known[name];
+      resolution.variants?.forEach((v, i) => { v.videoUrl = variants?.[i]?.videoUrl; });
       Object.assign(resolution, { videoUrl, thumbnailImageUrls });
     }
     const { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions } = this.#video;
@@ -158,14 +178,22 @@ export class VideoPage {
   }
 
   async #poll() {
+    if (!this.#isPending()) return this.#pollVariants();
     await this.#load();
     if (!this.#isPending()) {
       this.#loadReport();
-      return 0;
+      return this.#awaitsVariants() ? variantInterval : 0;
     }
-    if (!this.#streamsWork) return this.#video.status === "processing" ? interval : 0;
+    if (!this.#streamsWork) return this.#video.status === "processing" || isFetching(this.#video) ? interval : 0;
     this.#subscribe();
     return 0;
+  }
+
+  async #pollVariants() {
+    const before = parts(this.#video);
+    await this.#apply(await request("GET", `video/${this.#id}`));
+    if (parts(this.#video) !== before) this.#loadReport();
+    return this.#awaitsVariants() ? variantInterval : 0;
   }
 
   #show() {
@@ -173,14 +201,16 @@ export class VideoPage {
     document.title = `${titleOf(video)} – Spool`;
     this.#title.show(titleOf(video));
     badge(this.#badge, video.status);
+    if (isFetching(video)) setText(this.#badge, "being fetched");
     const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`, this.#filename];
     setText(this.#meta, words.filter(Boolean).join(" · "));
     this.#meta.title = dateTime(video.createdAt);
     this.#notes.replaceChildren(
       ...(video.failure ? [el("p", { class: "failure" }, video.failure.message)] : []),
       ...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)),
-      ...(video.status === "pending_upload" ? [el("p", { class: "empty" }, "No file has been uploaded for this video yet.")] : []));
+      ...(video.status === "pending_upload" && !isFetching(video) ? [el("p", { class: "empty" }, "No file has been uploaded for this video yet.")] : []));
     this.#badge.classList.toggle("unseen", video.status === "ready");
+    this.#importing.show(video);
     this.#showResolutions();
     this.#metadata.show(video.customMetadata);
   }
@@ -209,7 +239,7 @@ export class VideoPage {
         this.#rows.set(name, row);
         this.#resolutions.append(row.node);
       }
-      row.update(state);
+      row.update(state, this.#video);
     }
     this.#showMore(resolutions.filter((name) => !this.#video.resolutions[name]));
   }
@@ -244,7 +274,7 @@ export class VideoPage {
       await request("POST", path, { body });
       announce(words);
       await this.#load();
-      if (!this.#isPending()) return;
+      if (!this.#isPending()) return this.#followVariants();
       this.#stream?.abort();
       if (this.#streamsWork) this.#subscribe();
       else this.#poller.wake();

@@ -95,8 +95,17 @@ function controlBar() {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
     el("media-time-display", { showduration: "", notoggle: "" }), el("span", { class: "gap" }),
-    el("media-captions-button"), el("media-settings-menu-button", {}, gear()), ...airplay(),
+    captionsButton(), el("media-settings-menu-button", {}, gear()), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
+}
+
+// captionsButton is a switch for screen readers: media-chrome makes it a button each time it is
+// connected, and a button cannot be checked.
+function captionsButton() {
+  const node = el("media-captions-button");
+  const mend = () => { if (node.getAttribute("role") === "button") node.setAttribute("role", "switch"); };
+  new MutationObserver(mend).observe(node, { attributes: true, attributeFilter: ["role"] });
+  return node;
 }
 
 // airplay is for Safari only; others have nothing to cast to.
