@@ -28,8 +28,8 @@ type backupCommand struct {
 func (backupCommand) Help() string {
 	return `Writes the database and all videos into one file, or into a folder that keeps
 each video once, while the service runs. The file gets its name when it is complete.
-Exit code 3: the backup is complete, but objects were lost before, or other backups
-in the folder are damaged.
+Exit code 3: the backup is complete, but objects were lost before, other backups in
+the folder are damaged, or the database could not take the note that it was made.
 
     spool backup /backup/spool.tar
     spool backup /backup/spool/ --keep=14
@@ -62,19 +62,36 @@ func (c *backupCommand) Run(ctx context.Context, p *process) error {
 		summary, err = backup.ToFile(ctx, src, c.File, options)
 	}
 	bar.end()
-	damaged, others := errors.AsType[*backup.DamagedSnapshotsError](err)
-	if others {
-		err = nil
-	}
+	warnings, err := backupWarnings(err)
 	if err = errors.Join(err, closeSource()); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	err = p.printBackup(c.JSON, "Backup written to "+strings.TrimRight(c.File, "/"), view, summary)
-	if !others {
+	if len(warnings) == 0 {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "spool: warning: %v\n", damaged)
+	for _, w := range warnings {
+		fmt.Fprintf(p.stderr, "spool: warning: %v\n", w)
+	}
 	return cmp.Or(err, error(&clientcmd.Ended{Code: exitPartly}))
+}
+
+// backupWarnings returns what is wrong beside a backup that is complete, and the errors that are no warnings.
+func backupWarnings(err error) (warnings []error, rest error) {
+	all := []error{err}
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		all = joined.Unwrap()
+	}
+	for _, e := range all {
+		_, damaged := errors.AsType[*backup.DamagedSnapshotsError](e)
+		_, unnoted := errors.AsType[*backup.NotNotedError](e)
+		if damaged || unnoted {
+			warnings = append(warnings, e)
+		} else {
+			rest = errors.Join(rest, e)
+		}
+	}
+	return warnings, rest
 }
 
 func (c *backupCommand) verify(ctx context.Context, p *process) error {

@@ -98,10 +98,10 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepFailed: c.KeepFailedUploads, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
-	if err := p.buildWebhooks(c, log, o); err != nil {
+	emergency := c.emergency()
+	if err := p.buildWebhooks(c, emergency, log, o); err != nil {
 		return err
 	}
-	emergency := c.emergency()
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
 		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,

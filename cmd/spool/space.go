@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/service/webhook"
 )
 
 // emergency returns the disk space that is held for deletions and starts on a full disk. Only SQLite
@@ -37,16 +38,23 @@ func (p *parts) createSpace(c *Config) func(context.Context) error {
 	}
 }
 
-// eventsShort reports whether less than half of the reserve is left, by the same measure: nothing that
-// is refused on a full disk has taken the rest.
-func (p *parts) eventsShort(c *Config) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
+// eventsShort says whether less than half, or an eighth, of the reserve is left, by the same measure:
+// nothing that is refused on a full disk has taken the rest. What is held for deletions is left, too.
+func (p *parts) eventsShort(c *Config, emergency *diskspace.Emergency) func(context.Context) (webhook.Shortage, error) {
+	return func(ctx context.Context) (webhook.Shortage, error) {
+		held := emergency.Held() // before the rest: if it is given up in between, it counts twice, not never
 		free, err := diskspace.Free(c.DataDir)
-		if err != nil || free >= uint64(c.MinFree)/2 {
-			return false, err
+		if err != nil {
+			return webhook.Enough, err
 		}
 		reusable, err := p.store.ReusableBytes(ctx)
-		return free+uint64(reusable) < uint64(c.MinFree)/2, err
+		switch left := free + uint64(held+reusable); {
+		case err != nil || left >= uint64(c.MinFree)/2:
+			return webhook.Enough, err
+		case left >= uint64(c.MinFree)/8:
+			return webhook.Short, nil
+		}
+		return webhook.Critical, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"syscall"
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/panics"
@@ -15,7 +16,7 @@ import (
 
 // buildWebhooks builds what delivers events. Every process records them, but a worker delivers none:
 // it needs no way to the internet, and its database user need not see the secrets.
-func (p *parts) buildWebhooks(c *Config, log *slog.Logger, o observer) error {
+func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *slog.Logger, o observer) error {
 	store.WebhooksOf(p.store).UseClock(p.clock.Now)
 	if !c.servesRequests() {
 		return nil
@@ -26,7 +27,7 @@ func (p *parts) buildWebhooks(c *Config, log *slog.Logger, o observer) error {
 	}
 	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests()}
 	if c.DatabaseURL == "" {
-		config.Space, config.Short = p.createSpace(c), p.eventsShort(c)
+		config.Space, config.Short, config.Release = p.createSpace(c), p.eventsShort(c, emergency), emergency.Release
 	}
 	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, o)
 	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)

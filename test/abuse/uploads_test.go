@@ -20,8 +20,9 @@ func attackDisk(t *testing.T, o *outcome) {
 	if os.Geteuid() != 0 {
 		o.skip("only root can mount a file system of 64 MiB")
 	}
-	s := startIn(t, filepath.Join(rig.Disk(t, 64), "data"), "SPOOL_RATE_LIMIT=0")
-	mallory := s.newKey("mallory")
+	s := startIn(t, filepath.Join(rig.Disk(t, 64), "data"), "SPOOL_RATE_LIMIT=0", "SPOOL_OUTBOUND_ALLOW=127.0.0.1")
+	mallory, alice := s.newKey("mallory"), s.newKey("alice")
+	waiting := alice.eventThatWaits()
 	for range 20 { // each deletion is an event for each of them, which nobody fetches
 		mallory.must("POST", "/api/webhook", `{"pull":true}`, "Content-Type", "application/json")
 	}
@@ -47,7 +48,7 @@ func attackDisk(t *testing.T, o *outcome) {
 	s.kill()
 	began := time.Now()
 	s.launch()
-	mallory.url = s.url
+	mallory.url, alice.url = s.url, s.url
 	o.holds(true, "a restart works", "ready after %s", time.Since(began).Round(10*time.Millisecond))
 	for _, id := range ids[1:] {
 		mallory.must("DELETE", "/api/video/"+id, "")
@@ -59,8 +60,24 @@ func attackDisk(t *testing.T, o *outcome) {
 	for _, h := range hooks.Webhooks {
 		mallory.must("DELETE", "/api/webhook/"+h.ID, "")
 	}
-	again := mallory.send("POST", "/api/video", strings.NewReader(body), "Content-Type", "application/json").status
+	kept := strings.Count(string(alice.must("GET", "/api/webhook/"+waiting+"/deliveries?status=pending", "").body), `"eventId"`)
+	o.holds(kept == 1, "another tenant's older event, whose server is away, still waits", "%d", kept)
+	again := 0
+	until(t, "the events are gone", time.Minute, func() bool { // in the background
+		again = mallory.send("POST", "/api/video", strings.NewReader(body), "Content-Type", "application/json").status
+		return again == 201
+	})
 	o.holds(again == 201, "after deleting them and the 20 webhooks, whose events nobody fetched, creates work again", "%d", again)
+}
+
+// eventThatWaits has an event that cannot be delivered for minutes, and returns its webhook.
+func (c *client) eventThatWaits() string {
+	var hook struct{ ID string }
+	if err := json.Unmarshal(c.must("POST", "/api/webhook", `{"url":"http://127.0.0.1:1/","events":["video.deleted"]}`, "Content-Type", "application/json").body, &hook); err != nil {
+		c.t.Fatal(err)
+	}
+	c.must("DELETE", "/api/video/"+c.create(`["144p"]`, "").ID, "")
+	return hook.ID
 }
 
 // attackUploads sends many PUTs to one address, each as slowly as it may.

@@ -309,42 +309,6 @@ func (t *Tx) releaseLeases(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// MakeRoom removes at most limit deliveries, oldest first, and the events that no other delivery needs:
-// deliveries that have ended, or, if there are none and all may go, those that are still open. It returns
-// how many of each it removed.
-func (w Webhooks) MakeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
-	err = w.s.InTx(ctx, func(tx *Tx) error {
-		ended, open, err = tx.makeRoom(ctx, all, limit)
-		return err
-	})
-	return ended, open, err
-}
-
-func (t *Tx) makeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
-	events, err := t.removeOldest(ctx, ` AND state IN ('delivered', 'failed')`, limit)
-	if ended = len(events); err == nil && ended == 0 && all {
-		events, err = t.removeOldest(ctx, ``, limit)
-		open = len(events)
-	}
-	if err != nil || len(events) == 0 {
-		return ended, open, err
-	}
-	in, arg := idSubquery(1, events)
-	_, err = t.affected(ctx, "remove events", `
-		DELETE FROM webhook_event WHERE id IN `+in+`
-		   AND NOT EXISTS (SELECT 1 FROM webhook_delivery AS d WHERE d.event_id = webhook_event.id)`, arg)
-	return ended, open, err
-}
-
-// removeOldest removes the oldest deliveries and returns their events.
-func (t *Tx) removeOldest(ctx context.Context, and string, limit int) ([]string, error) {
-	return collect(ctx, t.queries, "remove deliveries", func(row *sql.Rows) (event string, err error) {
-		err = row.Scan(&event)
-		return event, err
-	}, `DELETE FROM webhook_delivery WHERE id IN (
-		SELECT id FROM webhook_delivery WHERE created_at >= 0`+and+` ORDER BY created_at LIMIT $1) RETURNING event_id`, limit)
-}
-
 // RemoveOld deletes at most limit deliveries, and as many events, that were recorded
 // before the given time. It reports whether there may be more.
 func (w Webhooks) RemoveOld(ctx context.Context, before time.Time, limit int) (more bool, err error) {

@@ -215,7 +215,8 @@ func (t *Tx) failOpen(ctx context.Context, id string) error {
 	return nil
 }
 
-// Remove deletes a webhook of a tenant with its secrets and its log.
+// Remove deletes a webhook of a tenant with its secrets. From then on nothing is sent to it and nobody sees
+// its log, which RemoveLogs removes: it may be long.
 func (w Webhooks) Remove(ctx context.Context, tenant video.Tenant, id string) error {
 	return w.s.InTx(ctx, func(tx *Tx) error {
 		n, err := tx.affected(ctx, "remove webhook", `DELETE FROM webhook WHERE id = $1 AND tenant = $2`, id, tenant)
@@ -228,19 +229,10 @@ func (w Webhooks) Remove(ctx context.Context, tenant video.Tenant, id string) er
 		if _, err := tx.affected(ctx, "remove secrets", `DELETE FROM webhook_secret WHERE webhook_id = $1`, id); err != nil {
 			return err
 		}
-		return tx.removeWebhookLog(ctx, id)
-	})
-}
-
-// removeWebhookLog removes the deliveries to a webhook, and the events that no other webhook gets.
-func (t *Tx) removeWebhookLog(ctx context.Context, id string) error {
-	if _, err := t.affected(ctx, "remove events", `
-		DELETE FROM webhook_event WHERE id IN (SELECT event_id FROM webhook_delivery WHERE webhook_id = $1)
-		   AND NOT EXISTS (SELECT 1 FROM webhook_delivery AS d WHERE d.event_id = webhook_event.id AND d.webhook_id <> $1)`, id); err != nil {
+		_, err = tx.affected(ctx, "remove log", `
+			INSERT INTO webhook_removed (id, removed_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, millis(tx.now()))
 		return err
-	}
-	_, err := t.affected(ctx, "remove deliveries", `DELETE FROM webhook_delivery WHERE webhook_id = $1`, id)
-	return err
+	})
 }
 
 // RotateSecret gives a webhook of a tenant another secret. The former one expires at the

@@ -132,17 +132,6 @@ func TestAFileHoldsEverything(t *testing.T) {
 	}
 }
 
-func TestABackupThatFailedIsNotNoted(t *testing.T) {
-	t.Parallel()
-	l := newLibrary(t)
-	if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), filepath.Join(t.TempDir(), "missing", "backup.tar"), backup.Options{Scratch: t.TempDir()}); err == nil {
-		t.Fatal("a backup into a folder that does not exist")
-	}
-	if got, err := store.HoldsOf(l.Store).LastComplete(t.Context()); err != nil || !got.IsZero() {
-		t.Errorf("the newest backup is of %s, %v; want none", got, err)
-	}
-}
-
 // wantOtherOwner wants a copy to be another database than its original, which alone owns its storage.
 func wantOtherOwner(t *testing.T, l library, copied backup.Source) {
 	t.Helper()

@@ -69,7 +69,21 @@ type copier struct {
 	total   int64
 }
 
-// backUp makes a backup, and notes it in the database: its age is watched.
+// noteTimeout is how long noting a backup may take.
+const noteTimeout = 10 * time.Second
+
+// NotNotedError means that a backup is complete, but the database does not know it: what watches the age
+// of the newest backup takes it for missing.
+type NotNotedError struct{ err error }
+
+func (e *NotNotedError) Error() string {
+	return fmt.Sprintf("the backup is complete, but that could not be noted in the database, so its age is reported wrongly: %v", e.err)
+}
+
+func (e *NotNotedError) Unwrap() error { return e.err }
+
+// backUp makes a backup, and notes it in the database: its age is watched. It returns the summary also with
+// a NotNotedError.
 func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, error) {
 	began, err := src.Store.Now(ctx)
 	if err != nil {
@@ -79,8 +93,11 @@ func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, erro
 	if err != nil {
 		return nil, err
 	}
+	// Whoever interrupts it now has a backup all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
 	if err := store.HoldsOf(src.Store).Complete(ctx, began); err != nil {
-		return nil, fmt.Errorf("the backup is complete, but that could not be noted in the database: %w", err)
+		return summary, &NotNotedError{err}
 	}
 	return summary, nil
 }

@@ -163,7 +163,7 @@ func (s *folderSink) abandon() {
 }
 
 // ToFolder adds a backup to a folder, and then removes all but the newest keep ones; 0 keeps all. It
-// returns the name of the new one, also with a DamagedSnapshotsError.
+// returns the name of the new one, also with a DamagedSnapshotsError or a NotNotedError.
 func ToFolder(ctx context.Context, src Source, dir string, keep int, o Options) (*Summary, string, error) {
 	lock, err := openFolder(dir)
 	if err != nil {
@@ -173,10 +173,10 @@ func ToFolder(ctx context.Context, src Source, dir string, keep int, o Options) 
 	o.Scratch = cmp.Or(o.Scratch, dir)
 	to := &folderSink{dir: dir}
 	summary, err := backUp(ctx, src, to, o)
-	if err != nil || keep <= 0 {
+	if summary == nil || keep <= 0 {
 		return summary, to.name, err
 	}
-	return summary, to.name, prune(ctx, dir, keep)
+	return summary, to.name, errors.Join(err, prune(ctx, dir, keep))
 }
 
 // SnapshotInfo is one backup of a folder.

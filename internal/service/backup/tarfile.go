@@ -255,7 +255,7 @@ func (s *fileSink) abandon() {
 	}
 }
 
-// ToFile writes a backup into a file, which it replaces when it is complete.
+// ToFile writes a backup into a file, which it replaces when it is complete, also with a NotNotedError.
 func ToFile(ctx context.Context, src Source, path string, o Options) (*Summary, error) {
 	if o.Scratch == "" {
 		o.Scratch = filepath.Dir(path)

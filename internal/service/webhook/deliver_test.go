@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"sync/atomic"
@@ -263,49 +262,6 @@ func TestTheLogIsKeptForThirtyDays(t *testing.T) {
 	if age := time.Since(l.log(w)[0].CreatedAt); age > webhook.Keep {
 		t.Errorf("what is left is %s old", age)
 	}
-}
-
-// On a disk that is nearly full, events go before deletions fail: those that were delivered first, and the
-// others only if they have to. Otherwise they stay.
-func TestEventsMakeRoom(t *testing.T) {
-	t.Parallel()
-	var full, short atomic.Bool
-	var asked atomic.Int64
-	l := onSQLite(t, webhook.Config{
-		Space: func(context.Context) error {
-			asked.Add(1)
-			if full.Load() {
-				return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "Full."}
-			}
-			return nil
-		},
-		Short: func(context.Context) (bool, error) { return short.Load(), nil },
-	})
-	r := newReceiver(t, nil)
-	healthy, _ := l.add(r.URL)
-	held, _ := l.add("") // nobody fetches them
-	l.ready()
-	l.run()
-	l.inState(healthy, webhook.Delivered)
-	want := func(when string, inHealthy, inHeld int) {
-		t.Helper()
-		before := asked.Load()
-		eventually(t, "the space is looked at", func() bool { return asked.Load() >= before+2 })
-		if a, b := len(l.log(healthy)), len(l.log(held)); a != inHealthy || b != inHeld {
-			t.Errorf("%s: %d delivered and %d open events are left; want %d and %d", when, a, b, inHealthy, inHeld)
-		}
-	}
-	want("enough space", 1, 1)
-	full.Store(true)
-	eventually(t, "what was delivered goes", func() bool { return len(l.log(healthy)) == 0 })
-	want("no space for creates", 0, 1)
-	short.Store(true)
-	eventually(t, "all events go", func() bool { return len(l.log(held)) == 0 })
-	full.Store(false)
-	want("enough space again", 0, 0)
-	l.ready()
-	l.inState(healthy, webhook.Delivered)
-	want("enough space again", 1, 1)
 }
 
 // An event that cannot be read fails alone.

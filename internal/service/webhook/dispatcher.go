@@ -23,9 +23,12 @@ type Config struct {
 	// Timeout is for one try; 0: 15 s.
 	Timeout time.Duration
 	// Space returns an error while the disk has no space for more than what has to be recorded, and Short
-	// reports whether even that will fail soon. nil, both of them: the database is on another disk.
+	// says whether even that will fail soon. nil, both of them: the database is on another disk.
 	Space func(context.Context) error
-	Short func(context.Context) (bool, error)
+	Short func(context.Context) (Shortage, error)
+	// Release gives up disk space that is held for what gets the service out of a full disk, and reports
+	// whether there was any; nil: there is none.
+	Release func() bool
 }
 
 const (
@@ -43,9 +46,7 @@ const (
 	lanesPerRound, claimsPerRound = 1000, 200
 	maxResponse                   = 64 << 10
 	pruneEvery                    = time.Hour
-	// roomEvery is how often the free space is looked at.
-	roomEvery    = time.Second
-	prunedAtOnce = 500
+	prunedAtOnce                  = 500
 )
 
 // unwritable is what the log says of a message that could not be made.
@@ -69,8 +70,7 @@ type Dispatcher struct {
 	now     func() time.Time
 	log     *slog.Logger
 	count   Observer
-	space   func(context.Context) error
-	short   func(context.Context) (bool, error)
+	config  Config
 
 	wake    chan struct{}
 	results chan result
@@ -93,7 +93,7 @@ func NewDispatcher(s *store.Store, svc *Service, c Config, log *slog.Logger) *Di
 		c.Timeout = tryTimeout
 	}
 	d := &Dispatcher{
-		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, space: c.Space, short: c.Short,
+		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, config: c,
 		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
 		slots:  newSlots(c.InFlight), wake: make(chan struct{}, 1), results: make(chan result, c.InFlight),
 	}
@@ -121,6 +121,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 	running.Go(func() { d.prune(ctx) })
 	running.Go(func() { d.keepRoom(ctx) })
+	running.Go(func() { d.clear(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
 		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {

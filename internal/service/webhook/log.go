@@ -94,6 +94,9 @@ func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) er
 		return err
 	}
 	h, err := s.rows.Get(ctx, by.Tenant, d.Webhook)
+	if video.KindOf(err) == video.NotFound { // it was deleted, and soon its log is, too
+		return store.DeliveryNotFound()
+	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/panics"
-	"github.com/spool-video/spool/internal/video"
 )
 
 const (
@@ -95,45 +94,5 @@ func (d *Dispatcher) removeOld(ctx context.Context) {
 	}
 	if err != nil && ctx.Err() == nil {
 		d.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
-	}
-}
-
-// keepRoom removes events while they take the space that creates and deletions need, until ctx ends. Each
-// deletion of a video is an event: without this, a full disk could not be left by deleting.
-func (d *Dispatcher) keepRoom(ctx context.Context) {
-	if d.space == nil {
-		return
-	}
-	every := time.NewTicker(roomEvery)
-	defer every.Stop()
-	for ctx.Err() == nil {
-		panics.Log(ctx, d.log, "making room on the disk panicked", func() { d.makeRoom(ctx) })
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// makeRoom removes deliveries that have ended. Those that are still open go only if deletions would fail.
-func (d *Dispatcher) makeRoom(ctx context.Context) {
-	ended, lost := 0, 0
-	var err error
-	for ctx.Err() == nil && video.KindOf(d.space(ctx)) == video.InsufficientStorage {
-		var short bool
-		if short, err = d.short(ctx); err != nil {
-			break
-		}
-		var gone, open int
-		if gone, open, err = d.rows.MakeRoom(ctx, short, prunedAtOnce); gone+open == 0 || err != nil {
-			break
-		}
-		ended, lost = ended+gone, lost+open
-	}
-	if ended+lost > 0 {
-		d.log.WarnContext(ctx, "the disk is nearly full, so the oldest events of webhooks were removed", "ended", ended, "undelivered", lost)
-	}
-	if err != nil && ctx.Err() == nil {
-		d.log.WarnContext(ctx, "could not make room by removing events of webhooks", "err", err)
 	}
 }

@@ -68,6 +68,8 @@ type Service struct {
 	plan  schedule
 	count Observer
 	space func(context.Context) error
+	// release gives up disk space that is held for deletions; nil: there is none.
+	release func() bool
 }
 
 // New returns the webhooks of a database. body writes the messages.
@@ -77,7 +79,7 @@ func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time
 	if c.Space == nil {
 		c.Space = func(context.Context) error { return nil }
 	}
-	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space}
+	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space, release: c.Release}
 }
 
 func view(h store.Webhook) Webhook {
@@ -242,12 +244,12 @@ func (c Changes) apply(h *store.Webhook) {
 	}
 }
 
-// Delete removes a webhook with its log. Requests that are under way still arrive.
+// Delete removes a webhook. Requests that are under way still arrive. The dispatcher removes its log.
 func (s *Service) Delete(ctx context.Context, by auth.Actor, id string) error {
 	if err := by.Require(auth.Admin); err != nil {
 		return err
 	}
-	return s.rows.Remove(ctx, by.Tenant, id)
+	return onFullDisk(s.release, func() error { return s.rows.Remove(ctx, by.Tenant, id) })
 }
 
 // RotateSecret gives a webhook another secret and returns it. The former one signs too for a day.

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ func deliveryTests() []test {
 		{"listed in pages", deliveryPages},
 		{"old ones are removed", oldDeliveries},
 		{"those that have ended make room first", endedMakeRoom},
+		{"whoever takes the most makes room", largestMakesRoom},
 	}
 }
 
@@ -294,4 +297,51 @@ func endedMakeRoom(t *testing.T, st *store.Store) {
 	}
 	room(0, 0)
 	wantEvents(t, st, 0, events...)
+}
+
+// One tenant has a few large events that nobody fetches, or that no server takes; another has an older one,
+// or even more of them, which are small. These stay.
+func largestMakesRoom(t *testing.T, st *store.Store) {
+	w := store.WebhooksOf(st)
+	ofTenant := func(tenant video.Tenant, pull bool) store.Webhook {
+		h := store.Webhook{ID: uuid.NewString(), Tenant: tenant, Pull: pull, Enabled: true, CreatedAt: noon}
+		insertHook(t, st, h)
+		return h
+	}
+	alice, fetched, sent := ofTenant("alice", false), ofTenant("mallory", true), ofTenant("mallory", false)
+	record := func(tenant video.Tenant, n, size int) {
+		w.UseClock(func() time.Time { return noon })
+		for range n {
+			v := newVideo()
+			v.Tenant, v.Status, v.Metadata = tenant, video.Processing, []byte(`{"a":"`+strings.Repeat("x", size)+`"}`)
+			change(t, st, func(tx *store.Tx) error {
+				return errors.Join(tx.InsertVideo(t.Context(), v), tx.MoveVideo(t.Context(), v.ID, video.Ready, nil))
+			})
+		}
+	}
+	record("alice", 7, 0) // before the others
+	record("mallory", 5, 16_000)
+	want := func(ofAlice, inFetched, inSent int) {
+		t.Helper()
+		if a, b, c := len(log(t, st, alice)), len(log(t, st, fetched)), len(log(t, st, sent)); a != ofAlice || b != inFetched || c != inSent {
+			t.Fatalf("left: %d of alice, %d and %d of mallory; want %d, %d and %d", a, b, c, ofAlice, inFetched, inSent)
+		}
+	}
+	room := func(limit, want int) {
+		t.Helper()
+		if ended, open, err := w.MakeRoom(t.Context(), true, limit); err != nil || ended != 0 || open != want {
+			t.Fatalf("MakeRoom = %d, %d, %v; want %d open ones", ended, open, err, want)
+		}
+	}
+	room(3, 3)
+	want(7, 2, 5)
+	room(3, 2)
+	want(7, 0, 5)
+	room(3, 3)
+	want(7, 0, 2)
+	for range 9 {
+		room(1, 1)
+	}
+	want(0, 0, 0)
+	room(1, 0)
 }

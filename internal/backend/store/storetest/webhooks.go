@@ -171,6 +171,8 @@ func webhookRemoved(t *testing.T, st *store.Store) {
 	if err := w.Remove(ctx, h.Tenant, h.ID); err != nil {
 		t.Fatal(err)
 	}
+	wantEvents(t, st, 1, event)
+	removeLogs(t, st)
 	wantEvents(t, st, 1, event) // the other one gets it, too
 	secrets, err := w.Secrets(ctx, []string{h.ID}, noon)
 	if err != nil || len(secrets) > 0 || len(log(t, st, h)) > 0 || len(log(t, st, other)) != 1 {
@@ -179,10 +181,30 @@ func webhookRemoved(t *testing.T, st *store.Store) {
 	if err := w.Remove(ctx, h.Tenant, h.ID); video.KindOf(err) != video.NotFound {
 		t.Errorf("twice: %v", err)
 	}
+	deliver(t, st)
+	deliver(t, st)
 	if err := w.Remove(ctx, other.Tenant, other.ID); err != nil {
 		t.Fatal(err)
 	}
+	if more, err := w.RemoveLogs(ctx, 2); err != nil || !more || len(log(t, st, other)) != 1 {
+		t.Errorf("RemoveLogs = %t, %v; left %d, want one", more, err, len(log(t, st, other)))
+	}
+	removeLogs(t, st)
+	if left := log(t, st, other); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 	wantEvents(t, st, 0, event)
+}
+
+// removeLogs removes all that is left of removed webhooks.
+func removeLogs(t *testing.T, st *store.Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = store.WebhooksOf(st).RemoveLogs(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // wantEvents wants so many of the events to exist.

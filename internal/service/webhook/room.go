@@ -1,0 +1,145 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// Shortage says how little is left of the space that deletions need.
+type Shortage int
+
+const (
+	Enough   Shortage = iota
+	Short             // they will fail if this goes on
+	Critical          // they fail any moment
+)
+
+const (
+	// roomEvery is how often the free space is looked at.
+	roomEvery = time.Second
+	// shortLooks is how many looks in a row have to find it short before events go that are still to be
+	// delivered: another program may need much for a moment.
+	shortLooks = 5
+	// roomAtOnce is how many deliveries are removed before the space is measured again.
+	roomAtOnce = 50
+	// clearEvery is how often logs of removed webhooks are looked for.
+	clearEvery = time.Second
+	// tellEvery is how often the log says the same again.
+	tellEvery = time.Minute
+)
+
+// room is what keepRoom has found and done.
+type room struct {
+	looks       int // that found the space short, in a row
+	ended, lost int // deliveries that were removed and that the log does not tell yet
+	told        time.Time
+	complained  seldom
+}
+
+// seldom is something that is said once in a while.
+type seldom struct{ last time.Time }
+
+func (s *seldom) due() bool {
+	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= tellEvery {
+		s.last = now
+		return true
+	}
+	return false
+}
+
+// onFullDisk does something that frees space, once more if the disk is full and space that is held for this
+// could be released.
+func onFullDisk(release func() bool, step func() error) error {
+	err := step()
+	if video.KindOf(err) == video.InsufficientStorage && release != nil && release() {
+		return step()
+	}
+	return err
+}
+
+// keepRoom removes events while they take the space that creates and deletions need, until ctx ends. Each
+// deletion of a video is an event: without this, a full disk could not be left by deleting.
+func (d *Dispatcher) keepRoom(ctx context.Context) {
+	if d.config.Space == nil {
+		return
+	}
+	var r room
+	d.repeat(ctx, roomEvery, "making room on the disk panicked", func() { d.lookForRoom(ctx, &r) })
+}
+
+// clear removes the logs of webhooks that were removed, until ctx ends.
+func (d *Dispatcher) clear(ctx context.Context) {
+	var complained seldom
+	d.repeat(ctx, clearEvery, "removing the logs of webhooks panicked", func() {
+		var err error
+		for more := true; more && err == nil && ctx.Err() == nil; {
+			err = onFullDisk(d.config.Release, func() (err error) {
+				more, err = d.rows.RemoveLogs(ctx, prunedAtOnce)
+				return err
+			})
+		}
+		if err != nil && ctx.Err() == nil && complained.due() {
+			d.log.WarnContext(ctx, "could not remove the logs of webhooks that were deleted", "err", err)
+		}
+	})
+}
+
+// repeat calls f again and again until ctx ends.
+func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked string, f func()) {
+	every := time.NewTicker(pause)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		panics.Log(ctx, d.log, panicked, f)
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// lookForRoom measures the space once, and removes what has to go.
+func (d *Dispatcher) lookForRoom(ctx context.Context, r *room) {
+	err := d.makeRoom(ctx, r)
+	if r.ended+r.lost > 0 && time.Since(r.told) >= tellEvery {
+		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)
+		r.ended, r.lost, r.told = 0, 0, time.Now()
+	}
+	if err != nil && ctx.Err() == nil && r.complained.due() {
+		d.log.WarnContext(ctx, "could not make room by removing events of webhooks", "err", err)
+	}
+}
+
+// makeRoom removes deliveries that have ended while the space is not enough for creates. Those that are
+// still open go only if deletions would fail: at once if it is critical, else if it stays short.
+func (d *Dispatcher) makeRoom(ctx context.Context, r *room) error {
+	for first := true; ctx.Err() == nil; first = false {
+		if video.KindOf(d.config.Space(ctx)) != video.InsufficientStorage {
+			r.looks = 0
+			return nil
+		}
+		shortage, err := d.config.Short(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case shortage == Enough:
+			r.looks = 0
+		case first:
+			r.looks++
+		}
+		all := shortage == Critical || shortage == Short && r.looks >= shortLooks
+		var ended, open int
+		err = onFullDisk(d.config.Release, func() (err error) {
+			ended, open, err = d.rows.MakeRoom(ctx, all, roomAtOnce)
+			return err
+		})
+		if err != nil || ended+open == 0 {
+			return err
+		}
+		r.ended, r.lost = r.ended+ended, r.lost+open
+	}
+	return nil
+}

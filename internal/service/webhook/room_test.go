@@ -1,0 +1,146 @@
+package webhook_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/rig"
+)
+
+var errFull = &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "Full."}
+
+// On a disk that is nearly full, events go before deletions fail: those that were delivered first, and the
+// others only if they have to. Otherwise they stay.
+func TestEventsMakeRoom(t *testing.T) {
+	t.Parallel()
+	var full, dips atomic.Bool
+	var short, asked, looks atomic.Int64
+	l := onSQLite(t, webhook.Config{
+		Space: func(context.Context) error {
+			asked.Add(1)
+			if full.Load() {
+				return errFull
+			}
+			return nil
+		},
+		Short: func(context.Context) (webhook.Shortage, error) {
+			if dips.Load() && looks.Add(1)%5 > 0 {
+				return webhook.Short, nil // four times in a row
+			}
+			return webhook.Shortage(short.Load()), nil
+		},
+	})
+	r := newReceiver(t, nil)
+	healthy, _ := l.add(r.URL)
+	held, _ := l.add("") // nobody fetches them
+	l.ready()
+	l.run()
+	l.inState(healthy, webhook.Delivered)
+	want := func(when string, looks int64, inHealthy, inHeld int) {
+		t.Helper()
+		before := asked.Load()
+		eventually(t, "the space is looked at", func() bool { return asked.Load() >= before+looks })
+		if a, b := len(l.log(healthy)), len(l.log(held)); a != inHealthy || b != inHeld {
+			t.Errorf("%s: %d delivered and %d open events are left; want %d and %d", when, a, b, inHealthy, inHeld)
+		}
+	}
+	want("enough space", 2, 1, 1)
+	full.Store(true)
+	eventually(t, "what was delivered goes", func() bool { return len(l.log(healthy)) == 0 })
+	want("no space for creates", 2, 0, 1)
+	dips.Store(true)
+	want("something else needs space now and then", 7, 0, 1)
+	short.Store(int64(webhook.Short))
+	dips.Store(false)
+	eventually(t, "all events go", func() bool { return len(l.log(held)) == 0 })
+	full.Store(false)
+	want("enough space again", 2, 0, 0)
+	l.ready()
+	l.inState(healthy, webhook.Delivered)
+	want("enough space again", 2, 1, 1)
+}
+
+// No more is removed than has to be.
+func TestEventsGoInSmallSteps(t *testing.T) {
+	t.Parallel()
+	var looks atomic.Int64
+	l := onSQLite(t, webhook.Config{
+		Space: func(context.Context) error { return errFull },
+		Short: func(context.Context) (webhook.Shortage, error) {
+			if looks.Add(1) == 1 {
+				return webhook.Critical, nil
+			}
+			return webhook.Enough, nil
+		},
+	})
+	held, _ := l.add("")
+	for range 60 {
+		l.ready()
+	}
+	l.run()
+	eventually(t, "the space is looked at", func() bool { return looks.Load() > 3 })
+	if n := len(l.log(held)); n != 10 {
+		t.Errorf("%d of 60 events are left; want 10", n)
+	}
+}
+
+// On a disk that is full, nothing can be removed from a database without some space: that is held for it.
+func TestEventsMakeRoomOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := rig.SmallDisk(t)
+	emergency := diskspace.NewEmergency(dir, 16<<20)
+	st, err := store.OpenSQLite(t.Context(), filepath.Join(dir, "spool.db"))
+	l := newLab(t, webhook.Config{
+		Space:   func(context.Context) error { return errFull },
+		Short:   func(context.Context) (webhook.Shortage, error) { return webhook.Critical, nil },
+		Release: emergency.Release,
+	}, st, err)
+	held, _ := l.add("")
+	for range 60 {
+		l.ready()
+	}
+	deleted, _ := l.add("")
+	l.must(emergency.Hold())
+	_, err = st.Writer().ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`) // it may have space for a few changes
+	l.must(err)
+	rig.Fill(t, dir)
+	if _, _, err := store.WebhooksOf(st).MakeRoom(t.Context(), true, 60); video.KindOf(err) != video.InsufficientStorage {
+		t.Fatalf("removing events on a full disk: %v; want that it has no space", err)
+	}
+	l.must(l.Delete(t.Context(), l.by, deleted.ID))
+	l.run()
+	eventually(t, "all events go", func() bool { return len(l.log(held)) == 0 })
+	if emergency.Held() > 0 {
+		t.Error("the space that is held was not needed")
+	}
+}
+
+// A webhook that was deleted is gone at once, and its log soon, also if the process died in between.
+func TestTheLogOfADeletedWebhookGoes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open func(webhook.Config) *lab) {
+		l := open(quick)
+		w, _ := l.add("")
+		l.ready()
+		delivery := l.log(w)[0].ID
+		l.must(l.Delete(t.Context(), l.by, w.ID))
+		_, err := l.Get(t.Context(), l.by, w.ID)
+		wantCode(t, err, video.NotFound, "webhook_not_found")
+		wantCode(t, l.Replay(t.Context(), l.by, delivery), video.NotFound, "delivery_not_found")
+		rows := store.WebhooksOf(l.store)
+		if _, err := rows.Delivery(t.Context(), l.by.Tenant, delivery); err != nil {
+			t.Fatalf("the log is gone before anybody removed it: %v", err)
+		}
+		l.run()
+		eventually(t, "its log is gone", func() bool {
+			_, err := rows.Delivery(t.Context(), l.by.Tenant, delivery)
+			return video.KindOf(err) == video.NotFound
+		})
+	})
+}
