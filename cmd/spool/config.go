@@ -49,7 +49,8 @@ type Config struct {
 	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
 	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
 	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	SendfileHeader     string        `placeholder:"NAME" help:"Header with which trusted proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileHeader     string        `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileProxies    []network     `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
 	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
 	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
 	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
@@ -159,8 +160,8 @@ func (c *Config) sendfileFaults() []string {
 	if c.StorageURL != "" {
 		faults = append(faults, "sendfile_header is set, but so is storage_url: a proxy can only send files that are on this machine.")
 	}
-	if len(c.TrustedProxies) == 0 {
-		faults = append(faults, "sendfile_header is set, but trusted_proxies is empty: name the proxies that send files.")
+	if len(c.SendfileProxies) == 0 {
+		faults = append(faults, "sendfile_header is set, but sendfile_proxies is empty: name the proxies that send files.")
 	}
 	return faults
 }

@@ -137,6 +137,20 @@ func TestTheFileCanBeNamed(t *testing.T) {
 	})
 }
 
+// Files are left only to proxies that were named for it: others may pass on what clients ask for.
+func TestProxiesThatSendFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	header := "--sendfile-header=X-Accel-Redirect"
+	_, err := sources{args: []string{header, "--trusted-proxies=10.0.0.0/8"}}.parse(t)
+	if err == nil || !strings.Contains(err.Error(), "sendfile_proxies is empty") {
+		t.Errorf("a sendfile_header without sendfile_proxies gives %v", err)
+	}
+	c, err := sources{args: []string{header}, file: `sendfile_proxies = ["127.0.0.1"]`}.parse(t)
+	if err != nil || len(c.SendfileProxies) != 1 || len(c.TrustedProxies) != 0 {
+		t.Errorf("with it, the settings are %+v, %v", c, err)
+	}
+}
+
 func TestFaultsAreToldTogether(t *testing.T) {
 	t.Parallel()
 	from := sources{

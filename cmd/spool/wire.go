@@ -206,7 +206,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
 	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Vary: c.CDNVary, Sendfile: delivery.Sendfile{
-		Header: c.SendfileHeader, Proxies: prefixes(c.TrustedProxies), Dir: filepath.Join(c.DataDir, objectsFolder)}}
+		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, objectsFolder)}}
 	delivery.Register(mux, p.uploads, p.player, files)
 	pieces, err := p.pieces()
 	if err != nil {

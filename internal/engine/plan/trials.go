@@ -24,6 +24,8 @@ const (
 	// largeFrame is how many pixels the source may have for so many frames. Larger
 	// ones take longer to decode, and somebody waits.
 	largeFrame = 2560 * 1440
+	// maxLead is how many seconds of a film may be decoded to get to a group.
+	maxLead = 10
 )
 
 // trials chooses the frames that are encoded before everything else, to see how the
@@ -53,26 +55,36 @@ func trials(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 	var out []video.Chunk
 	for n := range groups {
 		target := line.First + (line.Last-line.First)/int64(2*groups)*int64(2*n+1)
-		out = appendTrial(out, line, nearest(keys, target), each, reliable)
+		c, ok := trialAt(line, nearest(keys, target), each, reliable)
+		if ok && (len(out) == 0 || c.Start >= out[len(out)-1].End) && p.Input.TimeBase.Seconds(lead(c, line)) <= maxLead {
+			out = append(out, c)
+		}
 	}
 	return out
 }
 
-// appendTrial adds the group of frames that begins at a keyframe, unless it is among
-// all already, or too little is left.
-func appendTrial(all []video.Chunk, line *probe.Timeline, key int64, frames int, reliable bool) []video.Chunk {
+// trialAt returns the group of frames that begins at a keyframe, unless too little is left.
+func trialAt(line *probe.Timeline, key int64, frames int, reliable bool) (c video.Chunk, ok bool) {
 	first, _ := slices.BinarySearch(line.Shown, key)
-	if first+frames >= len(line.Shown) || len(all) > 0 && key < all[len(all)-1].End {
-		return all
+	if first+frames >= len(line.Shown) {
+		return c, false
 	}
-	c := video.Chunk{Start: line.Shown[first], End: line.Shown[first+frames], Seek: key}
+	c = video.Chunk{Start: line.Shown[first], End: line.Shown[first+frames], Seek: key}
 	switch {
 	case key == line.First:
 		c.Seek = video.NoSeek
 	case !reliable:
 		c.Seek = line.SeekTo(key, 1) // seeking may land behind the keyframe aimed at
 	}
-	return append(all, c)
+	return c, true
+}
+
+// lead returns how much of a film is decoded before a group begins.
+func lead(c video.Chunk, line *probe.Timeline) int64 {
+	if c.Seek == video.NoSeek {
+		return c.Start - line.First
+	}
+	return c.Start - c.Seek
 }
 
 // nearest returns the time of a list that is closest to target.

@@ -26,6 +26,8 @@ func TestTrials(t *testing.T) {
 		{"a very long one takes no more frames", time.Hour, 10 * time.Second, mov, full, nil, []int64{450_000, 1_350_000, 2_250_000, 3_150_000}, []int64{450_000, 1_350_000, 2_250_000, 3_150_000}, 12},
 		{"a clip at two", 8 * time.Second, time.Second, mov, full, nil, []int64{2000, 6000}, []int64{2000, 6000}, 6},
 		{"one keyframe earlier where seeking is vague", 8 * time.Second, time.Second, "mpegts", full, nil, []int64{2000, 6000}, []int64{1000, 5000}, 6},
+		{"not what lies far behind where that would begin", time.Minute, 12 * time.Second, "mpegts", full, nil, nil, nil, 0},
+		{"but what does not", time.Minute, 8 * time.Second, "mpegts", full, nil, []int64{8000, 24000, 40000, 56000}, []int64{-1, 16000, 32000, 48000}, 9},
 		{"the beginning, once, of a film without keyframes", time.Minute, time.Hour, mov, full, nil, []int64{0}, []int64{-1}, 9},
 		{"not a short clip", 3 * time.Second, time.Second, mov, full, nil, nil, nil, 0},
 		{"nor a small one", 30 * time.Second, time.Second, mov, video.Rendition{Width: 320, Height: 180}, nil, nil, nil, 0},
@@ -65,7 +67,11 @@ func TestTrialsOfALargeSource(t *testing.T) {
 		Input:      video.Input{Container: "mov,mp4", TimeBase: video.Ratio{Num: 1, Den: 1000}, FrameRate: 25, CodedWidth: 3840, CodedHeight: 2160},
 		Renditions: []video.Rendition{{Width: 1920, Height: 1080}},
 	}
-	for _, c := range trials(p, steadyFilm(time.Minute, 2*time.Second), true) {
+	all := trials(p, steadyFilm(time.Minute, 2*time.Second), true)
+	if len(all) != maxTrials {
+		t.Errorf("there are %d trials, want %d", len(all), maxTrials)
+	}
+	for _, c := range all {
 		if got := (c.End - c.Start) / 40; got != trialGroup {
 			t.Errorf("a trial has %d frames, want %d", got, trialGroup)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // PublicPicture returns which file is to be sent for a picture of a public video to a client that takes
-// these formats beside JPEG: the smallest one that exists. That is the file asked for if there is no
+// these formats beside JPEG: the smallest one that exists beside it. That is the file asked for if there is no
 // other, and also if there is not even that: whoever opens it will say so.
 func (p *Player) PublicPicture(ctx context.Context, id video.ID, file string, takes []video.PictureFormat) string {
 	return p.picture(ctx, objects.Public, id, file, takes)
@@ -29,7 +29,7 @@ func (p *Player) SignedPicture(ctx context.Context, token string, id video.ID, f
 func (p *Player) picture(ctx context.Context, area objects.Area, id video.ID, file string, takes []video.PictureFormat) string {
 	for _, f := range takes {
 		name := video.AlternateFile(file, f)
-		if p.exists(ctx, area.Prefix(id)+name) {
+		if p.exists(ctx, area.Prefix(id)+name) && p.exists(ctx, area.Prefix(id)+file) { // it may be left of an earlier pass
 			return name
 		}
 	}
@@ -89,4 +89,11 @@ func (s *seenKeys) set(key string, found bool, now time.Time) {
 		s.keys = map[string]seenKey{}
 	}
 	s.keys[key] = seenKey{found, now.Add(seenFor)}
+}
+
+// forget is for an object that turned out not to exist.
+func (s *seenKeys) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, key)
 }

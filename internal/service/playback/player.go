@@ -119,6 +119,7 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 	stat, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if _, err := p.blobs.Stat(stat, key); errors.Is(err, fs.ErrNotExist) {
+		p.seen.forget(key)
 		return "", p.whyMissing(ctx, area, id, parsed)
 	} else if err != nil {
 		return "", blob.ServiceError("find "+file, err)
@@ -147,6 +148,7 @@ func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file 
 	}
 	o, err := p.openObject(ctx, area.Prefix(id)+file)
 	if errors.Is(err, fs.ErrNotExist) {
+		p.seen.forget(area.Prefix(id) + file)
 		return nil, p.whyMissing(ctx, area, id, parsed)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 )
@@ -24,7 +25,7 @@ const askSendfile = "X-Sendfile-Type"
 // Sendfile says which proxies send files themselves, and how they are told.
 type Sendfile struct {
 	Header  string         // XAccelRedirect or XSendfile; "" turns it off
-	Proxies []netip.Prefix // which may ask for it
+	Proxies []netip.Prefix // which may ask for it: none that passes on what its own clients ask for
 	Dir     string         // where the objects are, for XSendfile
 }
 
@@ -42,6 +43,9 @@ func (s Sendfile) handOver(w http.ResponseWriter, r *http.Request, info blob.Inf
 	h := w.Header()
 	h.Set(s.Header, at)
 	h.Del("ETag") // the proxy makes its own, and compares with that
+	// Should the answer get to a cache as it is, it is kept for those alone who ask like this. Files need
+	// not say so: they are right for everybody.
+	h.Set("Vary", strings.Join(append(h.Values("Vary"), askSendfile), ", "))
 	w.WriteHeader(http.StatusOK)
 	return true
 }

@@ -37,17 +37,32 @@ func TestOnlyAProxyThatAsksSendsTheFile(t *testing.T) {
 			h.ServeHTTP(w, r)
 			got := w.Header().Get(XAccelRedirect) + w.Header().Get(XSendfile)
 			if tt.want == "" {
+				if w.Header().Get("Vary") != "" {
+					t.Errorf("a file that is sent from here varies by %q", w.Header().Get("Vary"))
+				}
 				if got != "" || w.Code != http.StatusPartialContent || w.Body.String() != digits[1:3] {
 					t.Errorf("answer is %d %q, with a path %q; want the range", w.Code, w.Body, got)
 				}
 				return
 			}
-			if got != tt.want || w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("ETag") != "" {
+			if got != tt.want || w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("ETag") != "" || w.Header().Get("Vary") != "X-Sendfile-Type" {
 				t.Errorf("answer is %d with %d bytes, ETag %q and path %q; want the path %q alone", w.Code, w.Body.Len(), w.Header().Get("ETag"), got, tt.want)
 			}
 			if c := w.Header().Get("Cache-Control"); c != "public, max-age=3600, immutable" || w.Header().Get("Content-Type") != "video/mp4" {
 				t.Errorf("headers are %v", w.Header())
 			}
 		})
+	}
+}
+
+// A picture that is handed over still depends on Accept.
+func TestAPictureIsHandedOverWithItsVary(t *testing.T) {
+	t.Parallel()
+	f := playing(t, []byte(digits))
+	f.key, f.has = "public/"+testID+"/poster.webp", "webp"
+	h := newHandler(f, Config{Vary: true, CDN: true, Sendfile: Sendfile{Header: XAccelRedirect, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}})
+	w := do(h, "GET", "/v/"+testID+"/poster.jpg", "Accept", "image/webp", "X-Sendfile-Type", XAccelRedirect)
+	if got := w.Header(); got.Get(XAccelRedirect) == "" || got.Get("Vary") != "Accept, X-Sendfile-Type" || got.Get("Cache-Tag") != testID {
+		t.Errorf("the answer has the headers %v", got)
 	}
 }
