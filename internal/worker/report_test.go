@@ -128,7 +128,7 @@ func TestAReadyVideoIsMeasuredAndItsExecutionsAreRecorded(t *testing.T) {
 			t.Errorf("the command is %s; want the source in it, and no folder of ours", command)
 		}
 	}
-	const want = "inspect 1 by ffprobe: ok, poster 1 by ffmpeg: ok, encode 1 by ffmpeg: ok, measure 1 by ffmpeg: ok"
+	const want = "inspect 1 by ffprobe: ok, encode 1 by ffmpeg: ok, poster 1 by ffmpeg: ok, measure 1 by ffmpeg: ok"
 	if got := strings.Join(told, ", "); got != want {
 		t.Errorf("runs are %s; want %s", got, want)
 	}

@@ -20,7 +20,7 @@ func TestPicturesOfAVideo(t *testing.T) {
 	t.Parallel()
 	s := start(t, pictured())
 	for _, public := range []bool{true, false} {
-		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public}
+		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public, Thumbnails: []float64{0}}
 		u := s.create(ask)
 		early := s.read(u)
 		s.get(early.StoryboardURL).problem(t, http.StatusNotFound, "not_ready")
@@ -28,8 +28,12 @@ func TestPicturesOfAVideo(t *testing.T) {
 		s.put(u, clip(t, tinyClip))
 		s.complete(u.ID)
 		w := s.waitReady(u)
+		if r := s.send("GET", w.PosterURL, nil, header{"Accept", "image/jpeg"}); r.status != http.StatusOK || r.header.Get("Content-Type") != "image/jpeg" {
+			t.Errorf("the poster of a video that is just ready answers %d %v", r.status, r.header)
+		}
 		checkStoryboard(t, s, w)
 		checkFormats(t, s, w.PosterURL)
+		checkFormats(t, s, w.Resolutions["144p"].ThumbnailImageURLs[0])
 		preview := s.getReady(w.PreviewURL)
 		if preview.status != http.StatusOK || preview.header.Get("Content-Type") != "image/webp" || len(preview.body) > 1_000_000 ||
 			!bytes.HasPrefix(preview.body, []byte("RIFF")) || bytes.Count(preview.body, []byte("ANMF")) < 5 {
@@ -106,7 +110,7 @@ func TestPicturesThatFailDoNotCostTheVideo(t *testing.T) {
 	}
 }
 
-// checkFormats asks for a poster as browsers and as other clients do. The address is the same.
+// checkFormats asks for a poster or a thumbnail as browsers and as other clients do. The address is the same.
 func checkFormats(t testing.TB, s *server, address string) {
 	t.Helper()
 	tags := map[string]bool{}
