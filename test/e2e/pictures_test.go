@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"image/jpeg"
 	"net/http"
@@ -131,5 +132,31 @@ func checkFormats(t testing.TB, s *server, address string) {
 	}
 	if len(tags) != 2 {
 		t.Errorf("the formats have the ETags %v", tags)
+	}
+}
+
+// TestAUselessResolutionIsToldInTheReport uploads a blurred film: 720p shows no more than 360p does.
+func TestAUselessResolutionIsToldInTheReport(t *testing.T) {
+	oneBackend(t, "the storage tests cover the column")
+	t.Parallel()
+	s := start(t, withEnv("SPOOL_MEASURE_QUALITY", ""))
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"720p", "360p"}}, clip(t, blurClip))
+	s.waitReady(u)
+	s.waitIdle()
+	r := s.call("GET", "/api/video/"+u.ID+"/report", nil)
+	var report struct {
+		Outputs map[string]struct {
+			SSIM         float64 `json:"ssim"`
+			NoBetterThan string  `json:"noBetterThan"`
+		} `json:"outputs"`
+	}
+	if err := json.Unmarshal(r.body, &report); err != nil {
+		t.Fatal(err)
+	}
+	if o := report.Outputs; o["720p"].SSIM == 0 || o["720p"].NoBetterThan != "360p" || o["360p"].NoBetterThan != "" {
+		t.Errorf("the outputs are %+v; want 720p no better than 360p", o)
+	}
+	if !strings.Contains(string(r.body), "720p was made, but shows no more than 360p does.") {
+		t.Errorf("no decision says so: %s", r.body)
 	}
 }
