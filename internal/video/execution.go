@@ -33,4 +33,7 @@ type Cost struct {
 type QualityScore struct {
 	SSIM float64 // structural similarity; 1 means identical
 	PSNR float64 // peak signal-to-noise ratio in decibels
+	// NoBetterThan is the next smaller resolution, if that looks as much like the source when it is
+	// enlarged to the size of this one; "" otherwise.
+	NoBetterThan Name
 }

@@ -137,7 +137,7 @@ func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video
 	}
 	files := make([]pipeline.ThumbnailFile, len(outputs))
 	for i, o := range outputs {
-		files[i] = pipeline.ThumbnailFile{Rendition: v.Plan.First + o.Rendition, Thumbnail: o.Thumbnail, Format: o.Format, Path: o.Path}
+		files[i] = pipeline.ThumbnailFile{Rendition: v.Plan.First + o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
 	}
 	return w.Tasks.PublishThumbnails(ctx, v.ID, files)
 }

@@ -116,7 +116,7 @@ func TestCDN(t *testing.T) {
 	told := &purger{}
 	api := httptest.NewServer(told)
 	t.Cleanup(api.Close)
-	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"), withEnv("SPOOL_CDN_VARY", "true"))
+	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"), withEnv("SPOOL_CDN_VARY", "true"), pictured())
 	client, cache := startCDN(t, s)
 	told.mu.Lock()
 	told.apply = forget(t, cache)
@@ -124,6 +124,7 @@ func TestCDN(t *testing.T) {
 	v := cdnVideo(t, s)
 	files := []string{v.Resolutions["144p"].VideoURL, v.PosterURL, cdnOrigin + "/v/" + v.ID + "/144p-0.m4s", cdnOrigin + "/v/" + v.ID + "/144p-init.mp4"}
 	playViaCDN(t, client, files)
+	s.getReady(strings.Replace(v.PreviewURL, cdnOrigin, s.url, 1)) // it is made together with the other formats
 	picturesViaCDN(t, client, v.PosterURL)
 	deleteBehindCDN(t, s, told, v)
 	for _, address := range files {

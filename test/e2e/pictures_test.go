@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"image/jpeg"
 	"net/http"
@@ -20,7 +21,7 @@ func TestPicturesOfAVideo(t *testing.T) {
 	t.Parallel()
 	s := start(t, pictured())
 	for _, public := range []bool{true, false} {
-		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public}
+		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public, Thumbnails: []float64{0}}
 		u := s.create(ask)
 		early := s.read(u)
 		s.get(early.StoryboardURL).problem(t, http.StatusNotFound, "not_ready")
@@ -28,8 +29,12 @@ func TestPicturesOfAVideo(t *testing.T) {
 		s.put(u, clip(t, tinyClip))
 		s.complete(u.ID)
 		w := s.waitReady(u)
+		if r := s.send("GET", w.PosterURL, nil, header{"Accept", "image/jpeg"}); r.status != http.StatusOK || r.header.Get("Content-Type") != "image/jpeg" {
+			t.Errorf("the poster of a video that is just ready answers %d %v", r.status, r.header)
+		}
 		checkStoryboard(t, s, w)
 		checkFormats(t, s, w.PosterURL)
+		checkFormats(t, s, w.Resolutions["144p"].ThumbnailImageURLs[0])
 		preview := s.getReady(w.PreviewURL)
 		if preview.status != http.StatusOK || preview.header.Get("Content-Type") != "image/webp" || len(preview.body) > 1_000_000 ||
 			!bytes.HasPrefix(preview.body, []byte("RIFF")) || bytes.Count(preview.body, []byte("ANMF")) < 5 {
@@ -106,7 +111,7 @@ func TestPicturesThatFailDoNotCostTheVideo(t *testing.T) {
 	}
 }
 
-// checkFormats asks for a poster as browsers and as other clients do. The address is the same.
+// checkFormats asks for a poster or a thumbnail as browsers and as other clients do. The address is the same.
 func checkFormats(t testing.TB, s *server, address string) {
 	t.Helper()
 	tags := map[string]bool{}
@@ -127,5 +132,31 @@ func checkFormats(t testing.TB, s *server, address string) {
 	}
 	if len(tags) != 2 {
 		t.Errorf("the formats have the ETags %v", tags)
+	}
+}
+
+// TestAUselessResolutionIsToldInTheReport uploads a blurred film: 720p shows no more than 360p does.
+func TestAUselessResolutionIsToldInTheReport(t *testing.T) {
+	oneBackend(t, "the storage tests cover the column")
+	t.Parallel()
+	s := start(t, withEnv("SPOOL_MEASURE_QUALITY", ""))
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"720p", "360p"}}, clip(t, blurClip))
+	s.waitReady(u)
+	s.waitIdle()
+	r := s.call("GET", "/api/video/"+u.ID+"/report", nil)
+	var report struct {
+		Outputs map[string]struct {
+			SSIM         float64 `json:"ssim"`
+			NoBetterThan string  `json:"noBetterThan"`
+		} `json:"outputs"`
+	}
+	if err := json.Unmarshal(r.body, &report); err != nil {
+		t.Fatal(err)
+	}
+	if o := report.Outputs; o["720p"].SSIM == 0 || o["720p"].NoBetterThan != "360p" || o["360p"].NoBetterThan != "" {
+		t.Errorf("the outputs are %+v; want 720p no better than 360p", o)
+	}
+	if !strings.Contains(string(r.body), "720p was made, but shows no more than 360p does.") {
+		t.Errorf("no decision says so: %s", r.body)
 	}
 }

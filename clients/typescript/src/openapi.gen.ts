@@ -840,6 +840,11 @@ export interface components {
             /** Format: int64 */
             height: number;
             /**
+             * @description A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better.
+             * @example 360p
+             */
+            noBetterThan?: string;
+            /**
              * Format: double
              * @description Peak signal-to-noise ratio of the same frames, in decibels, at most 100.
              */

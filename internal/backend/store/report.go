@@ -89,13 +89,14 @@ func scanExecution(row *sql.Rows) (video.Execution, error) {
 // SetQualityScore stores how close a resolution's file is to its source. It is no
 // error if the resolution is gone.
 func (t *Tx) SetQualityScore(ctx context.Context, id video.ResolutionID, l video.QualityScore) error {
-	_, err := t.affected(ctx, "store quality score", `UPDATE resolution SET ssim = $1, psnr = $2 WHERE id = $3`, l.SSIM, l.PSNR, id)
+	_, err := t.affected(ctx, "store quality score", `UPDATE resolution SET ssim = $1, psnr = $2, no_better_than = $3 WHERE id = $4`,
+		l.SSIM, l.PSNR, sql.NullString{String: string(l.NoBetterThan), Valid: l.NoBetterThan != ""}, id)
 	return err
 }
 
-func qualityScore(ssim, psnr sql.NullFloat64) *video.QualityScore {
+func qualityScore(ssim, psnr sql.NullFloat64, noBetter sql.NullString) *video.QualityScore {
 	if !ssim.Valid || !psnr.Valid {
 		return nil
 	}
-	return &video.QualityScore{SSIM: ssim.Float64, PSNR: psnr.Float64}
+	return &video.QualityScore{SSIM: ssim.Float64, PSNR: psnr.Float64, NoBetterThan: video.Name(noBetter.String)}
 }

@@ -177,7 +177,7 @@ func failure(code, message sql.NullString) *video.Failure {
 func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
 	in, arg := idSubquery(1, ids)
 	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
-		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, variants
+		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, no_better_than, variants
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
 	all := make(map[video.ID][]video.Resolution, len(ids))
 	for _, r := range rows {
@@ -188,14 +188,14 @@ func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID]
 
 func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	var r video.Resolution
-	var code, message, variants sql.NullString
+	var code, message, noBetter, variants sql.NullString
 	var width, height, size, bitrate sql.NullInt64
 	var ssim, psnr sql.NullFloat64
-	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr, &variants)
+	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr, &noBetter, &variants)
 	r.Failure = failure(code, message)
 	r.Width, r.Height = int(width.Int64), int(height.Int64)
 	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
-	r.Quality = qualityScore(ssim, psnr)
+	r.Quality = qualityScore(ssim, psnr, noBetter)
 	if err == nil && variants.Valid {
 		err = json.Unmarshal([]byte(variants.String), &r.Variants)
 	}

@@ -3,11 +3,11 @@ package encode
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/footage"
@@ -18,35 +18,64 @@ import (
 func TestPicturesInOtherFormats(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=640x360:r=10:d=2,gblur=2", "-map", "0:v", "-preset", "ultrafast")
+	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=640x360:r=10:d=2,gblur=5", "-map", "0:v", "-preset", "ultrafast")
 	job := enginetest.NewJob(t, source)
 	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"360p", "144p"}, Thumbnails: []float64{0, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	poster, err := tools.Poster(t.Context(), job, p, nil)
-	if err != nil || len(poster) != 3 || poster[0].Format != video.AVIF || poster[1].Format != video.WebP || poster[2].Format != "" {
-		t.Fatalf("the poster is %+v: %v; want AVIF, WebP and JPEG", poster, err)
+	path, err := tools.Poster(t.Context(), job, p, nil)
+	if err != nil || path == "" {
+		t.Fatal(path, err)
 	}
-	for i, o := range poster[:2] {
-		if o.Size >= poster[i+1].Size {
-			t.Errorf("%s has %d bytes, the next one %d", o.Format, o.Size, poster[i+1].Size)
-		}
+	how, worth := tools.PosterStills(p)
+	poster := alternatesOf(t, tools, how, path)
+	if !worth || len(poster) != 2 || poster[0].Format != video.WebP || poster[1].Format != video.AVIF {
+		t.Fatalf("the poster is %+v; want WebP and AVIF", poster)
+	}
+	if jpeg := sizeOf(t, path); poster[0].Size >= jpeg || poster[1].Size >= poster[0].Size {
+		t.Errorf("the JPEG has %d bytes, the others %+v", jpeg, poster)
 	}
 	thumbnails, err := tools.Thumbnails(t.Context(), job, p, nil)
+	if err != nil || len(thumbnails) != 4 {
+		t.Fatalf("thumbnails are %+v: %v", thumbnails, err)
+	}
+	of, worth := tools.ThumbnailStills(p, []int{1})
+	made := alternatesOf(t, tools, of[1], thumbnails[1].Path, thumbnails[3].Path)
+	if !worth || len(made) != 2 || made[0].Format != video.WebP || made[1].Thumbnail != 1 {
+		t.Errorf("the thumbnails of the small rendition are %+v; want two as WebP", made)
+	}
+}
+
+// alternatesOf makes JPEGs in other formats.
+func alternatesOf(t *testing.T, tools *engine, how Stills, jpegs ...string) []Output {
+	t.Helper()
+	job := ffmpeg.Job{OutDir: t.TempDir()}
+	for i, path := range jpegs {
+		if _, err := copyFile(StillPath(job, i), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job.Source = StillPath(job, 0)
+	made, err := tools.Alternates(t.Context(), job, how, len(jpegs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[video.PictureFormat]int{}
-	for _, o := range thumbnails {
-		made[o.Format]++
-		if got := formatOf(t, o.Path); got != o.Format {
-			t.Errorf("%s is %q", o.Path, got)
+	for _, o := range made {
+		if got := formatOf(t, o.Path); got != o.Format || o.Size != sizeOf(t, o.Path) {
+			t.Errorf("%+v is %q with %d bytes", o, got, sizeOf(t, o.Path))
 		}
 	}
-	if made[""] != 4 || made[video.WebP] == 0 || made[video.WebP] > 4 {
-		t.Errorf("thumbnails are %v", made)
+	return made
+}
+
+func sizeOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return info.Size()
 }
 
 // formatOf tells a format by what it begins with.
@@ -102,23 +131,21 @@ func TestPosterFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := tools.Poster(t.Context(), job, p, nil)
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
+		path, err := tools.Poster(t.Context(), job, p, nil)
+		if err != nil || path == "" {
+			t.Fatal(path, err)
 		}
-		jpeg := files[len(files)-1]
-		for _, o := range files {
-			t.Logf("%-32s %-5s %7d bytes, %.2f", filepath.Base(name), o.Format, o.Size, float64(o.Size)/float64(jpeg.Size))
+		how, _ := tools.PosterStills(p)
+		jpeg := sizeOf(t, path)
+		least := jpeg
+		for _, o := range alternatesOf(t, tools, how, path) {
+			t.Logf("%-32s %-5s %7d bytes, %.2f", filepath.Base(name), o.Format, o.Size, float64(o.Size)/float64(jpeg))
+			least = o.Size
 		}
-		jpegs, smallest = jpegs+jpeg.Size, smallest+files[0].Size
+		jpegs, smallest = jpegs+jpeg, smallest+least
 	}
 	t.Logf("all: %d bytes of JPEG, %d of the smallest (%s)", jpegs, smallest, strconv.FormatFloat(float64(smallest)/float64(jpegs), 'f', 2, 64))
 	if smallest*100 > jpegs*90 {
 		t.Errorf("other formats save less than a tenth")
 	}
-}
-
-// jpegs returns the pictures that are JPEGs.
-func jpegs(all []Output) []Output {
-	return slices.DeleteFunc(slices.Clone(all), func(o Output) bool { return o.Format != "" })
 }

@@ -138,7 +138,6 @@ func checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
 func checkThumbnails(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
 	t.Helper()
 	pictures, err := tools.Thumbnails(t.Context(), job, plan, nil)
-	pictures = jpegs(pictures)
 	if err != nil || len(pictures) != len(plan.Thumbnails)*len(plan.Renditions) {
 		t.Fatalf("Thumbnails = %d frames, %v; want %d", len(pictures), err, len(plan.Thumbnails)*len(plan.Renditions))
 	}

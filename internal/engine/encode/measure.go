@@ -29,7 +29,9 @@ type RenditionFile struct {
 // frame in any sample is left out.
 //
 // The source goes through the filters of the encode once more, so that the loss
-// of the encoder alone is measured, and not that of a smaller size.
+// of the encoder alone is measured, and not that of a smaller size. What a size
+// is good for is told by the next smaller file: some of its frames are enlarged
+// and compared as well.
 func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, files []RenditionFile, progress ffmpeg.Progress) (map[int]video.QualityScore, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -45,6 +47,7 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 	ctx, cancel := enc.withDeadline(ctx, measureTime(p))
 	defer cancel()
 	sums := make([]differences, len(files))
+	gains := make([]gain, len(files))
 	for n := range p.Samples {
 		stderr, err := enc.run.Encode(ctx, job, enc.measurePolicy(job, p, files), measureArgs(job, p, files, n), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
@@ -56,6 +59,9 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 			if err == nil {
 				err = sums[i].read(job, n, i)
 			}
+			if err == nil && i+1 < len(files) {
+				err = gains[i].read(job, n, i)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("measure sample %d: %w", n, err)
@@ -65,7 +71,11 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 	found := map[int]video.QualityScore{}
 	for i, f := range files {
 		if sums[i].frames > 0 {
-			found[f.Rendition] = sums[i].score()
+			score := sums[i].score()
+			if i+1 < len(files) && gains[i].isNone() {
+				score.NoBetterThan = firstName(p.Renditions[files[i+1].Rendition].Names)
+			}
+			found[f.Rendition] = score
 		}
 	}
 	return found, nil
@@ -107,15 +117,25 @@ func measureArgs(job ffmpeg.Job, p *video.Plan, files []RenditionFile, n int) []
 	var g strings.Builder
 	g.WriteString(sourceGraph(p, files, s))
 	for i := range files {
-		fmt.Fprintf(&g, ";[v%[1]d]settb=AVTB,setpts=PTS-%[7]d,split[a%[1]d][b%[1]d]"+
-			";[%[2]d:v:0]settb=AVTB,trim=start=%.6[3]f:end=%.6[4]f,setsar=1,format=yuv420p[f%[1]d]"+
+		source, film := fmt.Sprintf("split[a%[1]d][b%[1]d]", i), ""
+		if i+1 < len(files) {
+			source = fmt.Sprintf("split=3[a%[1]d][b%[1]d][u%[1]d]", i)
+		}
+		if i > 0 {
+			film = enlarge(p, files, n, i)
+		}
+		fmt.Fprintf(&g, ";[v%[1]d]settb=AVTB,setpts=PTS-%[7]d,%[8]s"+
+			";[%[2]d:v:0]settb=AVTB,trim=start=%.6[3]f:end=%.6[4]f,setsar=1,format=yuv420p%[9]s[f%[1]d]"+
 			";[f%[1]d][a%[1]d]ssim=stats_file=%[5]s:shortest=1[c%[1]d]"+
 			";[c%[1]d][b%[1]d]psnr=stats_file=%[6]s:shortest=1[m%[1]d]",
-			i, i+1, start, end, statsFile("ssim", n, i), statsFile("psnr", n, i), sourceLead(p))
+			i, i+1, start, end, statsFile("ssim", n, i), statsFile("psnr", n, i), sourceLead(p), source, film)
 	}
 	args = append(args, "-filter_complex", g.String())
 	for i := range files {
 		args = append(args, "-map", fmt.Sprintf("[m%d]", i), "-fps_mode", "passthrough", "-f", "null", "-")
+		if i > 0 {
+			args = append(args, "-map", fmt.Sprintf("[e%d]", i), "-fps_mode", "passthrough", "-f", "null", "-")
+		}
 	}
 	return args
 }

@@ -198,3 +198,40 @@ func TestMeasureTakesVideosInAnyOrder(t *testing.T) {
 		t.Errorf("likeness of the smaller video first is %v, %v; want %v", got, err, want)
 	}
 }
+
+// A size that shows nothing which the next smaller one does not show is told as such.
+func TestASizeThatShowsNothingMore(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	for picture, want := range map[string]video.Name{
+		"testsrc2=s=640x360:r=10:d=1,gblur=12": "144p", // no detail at all
+		"testsrc2=s=640x360:r=10:d=1":          "",
+	} {
+		job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", picture, "-map", "0:v", "-preset", "ultrafast", "-crf", "10"))
+		p, films := finished(t, tools, job, "360p", "144p")
+		found, err := tools.Measure(t.Context(), job, p, films, nil)
+		if err != nil || len(found) != 2 {
+			t.Fatal(found, err)
+		}
+		if large, small := found[p.RenditionOf("360p")], found[p.RenditionOf("144p")]; large.NoBetterThan != want || small.NoBetterThan != "" {
+			t.Errorf("%s: 360p is no better than %q, want %q: %+v", picture, large.NoBetterThan, want, found)
+		}
+	}
+}
+
+func TestGain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		g    gain
+		none bool
+	}{
+		{gain{}, false}, // not measured
+		{gain{frames: 10, own: 9.8, enlarged: 9.79}, true},
+		{gain{frames: 10, own: 9.8, enlarged: 9.85}, true},
+		{gain{frames: 10, own: 9.8, enlarged: 9.76}, false},
+	} {
+		if got := tt.g.isNone(); got != tt.none {
+			t.Errorf("%+v: %t", tt.g, got)
+		}
+	}
+}

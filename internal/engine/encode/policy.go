@@ -48,17 +48,16 @@ func (enc *Encoder) encodePolicy(job ffmpeg.Job, p *video.Plan, length time.Dura
 	}
 }
 
-// thumbnailPolicy allows a run to write JPEGs, and the same in two other formats. They
-// are copied in the same folder.
+// thumbnailPolicy allows a run to write JPEGs. They are copied in the same
+// folder.
 func (enc *Encoder) thumbnailPolicy(job ffmpeg.Job, p *video.Plan) sandbox.Policy {
 	const usual, perPixel = 64 << 10, 2 // noise has about one byte for each pixel
 	may := enc.encodePolicy(job, p, p.Duration)
 	may.FileSize, may.Space = 0, baseFile
-	may.Threads = ffmpeg.MaxThreads(3*len(p.Renditions), enc.threads)
 	for _, r := range p.Renditions {
 		may.FileSize = max(may.FileSize, maxJPEG(r))
-		may.Space += 6 * int64(len(p.Thumbnails)) * (usual + perPixel*int64(r.Width)*int64(r.Height))
+		may.Space += 2 * int64(len(p.Thumbnails)) * (usual + perPixel*int64(r.Width)*int64(r.Height))
 	}
-	may.Files = baseFiles + 6*len(p.Thumbnails)*len(p.Renditions)
+	may.Files = baseFiles + 2*len(p.Thumbnails)*len(p.Renditions)
 	return may
 }

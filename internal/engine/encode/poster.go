@@ -8,7 +8,6 @@ import (
 	"image/jpeg"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -20,15 +19,14 @@ import (
 // its encode.
 const posterEvery = 30 * time.Second
 
-// Poster makes a JPEG of a telling frame, and the same in other formats where these are smaller. The JPEG
-// is the last one. There is none if no frame could be decoded.
-func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
-	var best posterPicture
+// Poster makes a JPEG of a telling frame and returns its path, or "" if no frame could be decoded.
+func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (string, error) {
+	var best []byte
 	most := -1.0
 	for i, f := range p.Poster.Frames {
 		picture, score, err := enc.posterFrame(ctx, job, p, f)
 		if err != nil {
-			return nil, fmt.Errorf("poster: %w", err)
+			return "", fmt.Errorf("poster: %w", err)
 		}
 		if picture != nil && score > most {
 			best, most = picture, score
@@ -39,60 +37,37 @@ func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, p
 			break
 		}
 	}
-	return best.write(job.OutDir)
-}
-
-// posterPicture is the content of a picture by its format; that of the JPEG is "".
-type posterPicture map[video.PictureFormat][]byte
-
-// write writes the files, the JPEG last.
-func (p posterPicture) write(dir string) ([]Output, error) {
-	var all []Output
-	for _, f := range append(slices.Clone(video.PictureFormats), "") {
-		content, ok := p[f]
-		if !ok {
-			continue
-		}
-		path := filepath.Join(dir, video.PosterFile)
-		if f != "" {
-			path = video.AlternateFile(path, f)
-		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			return nil, fmt.Errorf("poster: %w", err)
-		}
-		all = append(all, Output{Path: path, Format: f, Frames: 1, Size: int64(len(content))})
+	if best == nil {
+		return "", nil
 	}
-	return all, nil
+	path := filepath.Join(job.OutDir, "poster.jpg")
+	if err := os.WriteFile(path, best, 0o600); err != nil {
+		return "", fmt.Errorf("poster: %w", err)
+	}
+	return path, nil
 }
 
-// posterFrame makes the picture of one frame, and says how good it is.
-func (enc *Encoder) posterFrame(ctx context.Context, job ffmpeg.Job, p *video.Plan, f video.PosterFrame) (posterPicture, float64, error) {
+// posterFrame makes the JPEG of one frame, and says how good it is.
+func (enc *Encoder) posterFrame(ctx context.Context, job ffmpeg.Job, p *video.Plan, f video.PosterFrame) ([]byte, float64, error) {
 	still := *p
 	still.Renditions = []video.Rendition{{Width: p.Poster.Width, Height: p.Poster.Height}}
 	still.Thumbnails = []video.Thumbnail{{PTS: f.PTS, Seek: f.Seek}, {PTS: f.Next, Seek: f.Seek}}
 	// Each thread of the decoder would decode a frame that is not needed.
-	made, err := enc.stills(ctx, job, &still, stillOptions{threads: 1, quality: 4, others: enc.alternates(&still, posterAlternates)}, nil)
+	made, err := enc.stills(ctx, job, &still, stillOptions{threads: 1, quality: 4}, nil)
 	if err != nil || len(made) == 0 {
 		return nil, 0, err
 	}
-	picture := posterPicture{}
+	var pictures [2][]byte
 	var frames [2]brightness
 	for _, o := range made {
-		content, err := os.ReadFile(o.Path)
-		if err != nil {
+		if pictures[o.Thumbnail], err = os.ReadFile(o.Path); err != nil {
 			return nil, 0, err
 		}
-		if o.Thumbnail == 0 {
-			picture[o.Format] = content
-		}
-		if o.Format != "" {
-			continue
-		}
-		if frames[o.Thumbnail], err = decodeBrightness(content, p.Poster.Width, p.Poster.Height); err != nil {
+		if frames[o.Thumbnail], err = decodeBrightness(pictures[o.Thumbnail], p.Poster.Width, p.Poster.Height); err != nil {
 			return nil, 0, err
 		}
 	}
-	return picture, frames[0].score(frames[1]), nil
+	return pictures[0], frames[0].score(frames[1]), nil
 }
 
 // decodeBrightness returns the brightness of a JPEG that has the size it should have: nobody knows what

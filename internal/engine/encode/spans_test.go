@@ -71,8 +71,8 @@ func TestPartsOfASourceGiveTheSameVideo(t *testing.T) {
 			got, err2 := tools.Thumbnails(t.Context(), part, p, nil)
 			sameFiles(t, got, err2, want, err)
 			keepOnly(t, part.Source, source, plan.PosterSpans(p))
-			if poster, err := tools.Poster(t.Context(), part, p, nil); err != nil || len(poster) == 0 {
-				t.Errorf("the poster is %v: %v", poster, err)
+			if poster, err := tools.Poster(t.Context(), part, p, nil); err != nil || poster == "" {
+				t.Errorf("the poster is %q: %v", poster, err)
 			}
 		})
 	}

@@ -18,17 +18,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Thumbnails makes the JPEGs, one for each thumbnail and rendition, and those in
-// other formats that are smaller. One that cannot be made is left out.
+// Thumbnails makes the JPEGs, one for each thumbnail and rendition. One that
+// cannot be made is left out.
 func (enc *Encoder) Thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) ([]Output, error) {
-	return enc.stills(ctx, job, p, stillOptions{threads: enc.threads, quality: 3, others: enc.alternates(p, thumbnailAlternates)}, progress)
+	return enc.stills(ctx, job, p, stillOptions{threads: enc.threads, quality: 3}, progress)
 }
 
 // stillOptions are how JPEGs are made.
 type stillOptions struct {
 	threads int // of the decoder
 	quality int // of ffmpeg's JPEG encoder; 2 is the best
-	others  []alternate
 }
 
 // stills makes the JPEGs of a plan's thumbnails.
@@ -57,28 +56,18 @@ func (enc *Encoder) stills(ctx context.Context, job ffmpeg.Job, p *video.Plan, o
 // shot, the keyframe before, and finally the first frame of the video.
 func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) ([]Output, error) {
 	anything := []plan.Shot{{PTS: video.NoSeek}}
-	plain := o
-	plain.others = nil
-	type try struct {
-		batch   plan.Batch
-		options stillOptions
-	}
-	tries := []try{{b, o}, {b, plain}, {plan.Batch{Seek: b.Seek, Shots: anything}, plain}, {plan.Batch{Seek: video.NoSeek, Shots: anything}, plain}}
-	if len(o.others) == 0 {
-		tries = tries[1:]
-	}
-	for _, t := range tries {
+	for _, try := range []plan.Batch{b, {Seek: b.Seek, Shots: anything}, {Seek: video.NoSeek, Shots: anything}} {
 		if err := removeShots(job, p, len(b.Shots)); err != nil {
 			return nil, err
 		}
-		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, t.batch, t.options), func(float64) {})
+		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, try, o), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			return nil, sparse
 		}
-		if ours := ffmpeg.MachineError(err, stderr); ours != nil && (len(t.options.others) == 0 || ctx.Err() != nil) {
+		if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 			return nil, ours
 		}
-		made, err := collect(job, p, b, t.options.others)
+		made, err := collect(job, p, b)
 		if err != nil || len(made) > 0 {
 			return made, err
 		}
@@ -89,11 +78,6 @@ func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Pla
 // shotPath is where ffmpeg puts a frame, counted within its batch.
 func shotPath(n, rendition int) string { return fmt.Sprintf("s%d_%d.jpg", n, rendition) }
 
-// shotPattern is the same for all frames.
-func shotPattern(rendition int) string {
-	return strings.Replace(shotPath(0, rendition), "s0", "s%d", 1)
-}
-
 func thumbnailPath(job ffmpeg.Job, thumbnail, rendition int) string {
 	return filepath.Join(job.OutDir, fmt.Sprintf("t%d_%d.jpg", thumbnail, rendition))
 }
@@ -101,11 +85,8 @@ func thumbnailPath(job ffmpeg.Job, thumbnail, rendition int) string {
 func removeShots(job ffmpeg.Job, p *video.Plan, n int) error {
 	for i := range n {
 		for r := range p.Renditions {
-			jpeg := filepath.Join(job.OutDir, shotPath(i, r))
-			for _, name := range []string{jpeg, video.AlternateFile(jpeg, video.AVIF), video.AlternateFile(jpeg, video.WebP)} {
-				if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
+			if err := os.Remove(filepath.Join(job.OutDir, shotPath(i, r))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
 			}
 		}
 	}
@@ -114,7 +95,7 @@ func removeShots(job ffmpeg.Job, p *video.Plan, n int) error {
 
 // collect copies the frames of a batch to their thumbnails. A frame that was not
 // made, or not at every rendition, is replaced by its neighbour.
-func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch, others []alternate) ([]Output, error) {
+func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch) ([]Output, error) {
 	var outputs []Output
 	latest := -1
 	for i, s := range b.Shots {
@@ -137,12 +118,7 @@ func collect(job ffmpeg.Job, p *video.Plan, b plan.Batch, others []alternate) ([
 				if err != nil {
 					return nil, err
 				}
-				jpeg := Output{Path: path, Rendition: r, Thumbnail: n, Frames: 1, Size: size}
-				smaller, err := collectAlternates(job, latest, jpeg, others)
-				if err != nil {
-					return nil, err
-				}
-				outputs = append(append(outputs, smaller...), jpeg)
+				outputs = append(outputs, Output{Path: path, Rendition: r, Thumbnail: n, Frames: 1, Size: size})
 			}
 		}
 	}
@@ -223,19 +199,13 @@ func copyFile(to, from string) (size int64, err error) {
 func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) []string {
 	still := *p
 	still.Deinterlace = false // done before frames are selected: it needs their neighbours
-	g, label := graph(&still, shotFilters(p, b), toJPEG), "[v%d]"
-	if len(o.others) > 0 {
-		g, label = g+alternateGraph(p, o.others), "[j%d]"
-	}
-	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, o.threads), "-filter_complex", g)
+	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, o.threads),
+		"-filter_complex", graph(&still, shotFilters(p, b), toJPEG))
 	for r := range p.Renditions {
-		args = append(args, "-map", fmt.Sprintf(label, r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
+		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
 			"-c:v", "mjpeg", "-q:v", strconv.Itoa(o.quality), "-flags", "+bitexact") // without the encoder's name in it
 		args = append(args, ffmpeg.NoMetadata...)
-		args = append(args, "-f", "image2", "-start_number", "0", "file:"+shotPattern(r))
-		for _, a := range o.others {
-			args = append(args, a.args(r, len(b.Shots))...)
-		}
+		args = append(args, "-f", "image2", "-start_number", "0", "file:"+strings.Replace(shotPath(0, r), "s0", "s%d", 1))
 	}
 	return args
 }

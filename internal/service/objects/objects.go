@@ -150,13 +150,14 @@ func IsVariantPartOf(key string, c video.Codec, rendition int) bool {
 	return area == Work && m != nil && m[1] == string(c) && m[2] == strconv.Itoa(rendition)
 }
 
-// StagedThumbnail is the same for a thumbnail, in a format or, if that is "", as JPEG.
+// StagedThumbnail is the same for a thumbnail, in a format or, if that is "", as JPEG. Those in other
+// formats are made when chunk files are not needed any more, as files that a video lists, and wait like them.
 func StagedThumbnail(id video.ID, rendition, thumbnail int, f video.PictureFormat) string {
-	jpeg := fmt.Sprintf("%sthumbnail-%d-%d.jpg", Work.Prefix(id), rendition, thumbnail)
+	jpeg := fmt.Sprintf("thumbnail-%d-%d.jpg", rendition, thumbnail)
 	if f == "" {
-		return jpeg
+		return Work.Prefix(id) + jpeg
 	}
-	return video.AlternateFile(jpeg, f)
+	return StagedFile(id, video.AlternateFile(jpeg, f))
 }
 
 // StagedFile is the same for a file that a video lists.
@@ -164,7 +165,7 @@ func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + stag
 
 const staged = "file-"
 
-// IsStagedFile reports whether an object is a file that waits to be listed.
+// IsStagedFile reports whether an object is a file that waits to be listed, or a thumbnail that waits like one.
 func IsStagedFile(key string) bool {
 	area, _, rest, _ := Parse(key)
 	return area == Work && strings.HasPrefix(rest, staged)

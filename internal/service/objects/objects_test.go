@@ -25,7 +25,7 @@ func TestKeysStayAsTheyAre(t *testing.T) {
 		objects.Audio(id, 2, "0af"):               "work/" + string(id) + "/audio-2-0af.mp4",
 		objects.StagedRendition(id, 2):            "work/" + string(id) + "/film-2.mp4",
 		objects.StagedThumbnail(id, 2, 0, ""):     "work/" + string(id) + "/thumbnail-2-0.jpg",
-		objects.StagedThumbnail(id, 2, 0, "webp"): "work/" + string(id) + "/thumbnail-2-0.webp",
+		objects.StagedThumbnail(id, 2, 0, "webp"): "work/" + string(id) + "/file-thumbnail-2-0.webp",
 		objects.StagedFile(id, "poster.jpg"):      "work/" + string(id) + "/file-poster.jpg",
 		objects.Playback(public, "720p.mp4"):      "public/" + string(id) + "/720p.mp4",
 		objects.Playback(private, "720p-0.jpg"):   "private/" + string(id) + "/720p-0.jpg",

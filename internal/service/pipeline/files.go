@@ -194,9 +194,15 @@ func (f *Files) FetchSmallRendition(ctx context.Context, v video.Video, path str
 	if !ok {
 		return fmt.Errorf("fetch a rendition file of %s: %w", v.ID, fs.ErrNotExist)
 	}
-	err := f.blobs.Fetch(ctx, objects.Playback(v, objects.RenditionFile(r.Name)), "", path)
+	return f.FetchPublished(ctx, v, objects.RenditionFile(r.Name), path)
+}
+
+// FetchPublished makes a published file available as the local file path. One that was not made, or is
+// gone, is fs.ErrNotExist.
+func (f *Files) FetchPublished(ctx context.Context, v video.Video, file, path string) error {
+	err := f.blobs.Fetch(ctx, objects.Playback(v, file), "", path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return blob.ServiceError("fetch rendition file "+string(r.Name), err)
+	return blob.ServiceError("fetch "+file, err)
 }

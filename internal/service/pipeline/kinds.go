@@ -144,14 +144,15 @@ var kinds = []Kind{
 		Writes:       renditionBytes,
 		PerRendition: true, Waits: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
-	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file
+	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file, and other
+		// formats of the poster and the thumbnails, of their JPEGs
 		Name: queue.Pictures, Priority: always(thumbnailPriority), Publishes: []string{video.StoryboardFile, video.PreviewFile},
 		Numbers: func(v video.Video) (int, int) {
 			_, made := v.File(video.StoryboardFile) // in an earlier pass
-			return 0, countIf(v.Plan.Pictures && !made)
+			return 0, countIf(v.Plan.Pictures && (!made || len(v.Plan.Thumbnails) > 0))
 		},
 		Enabled: func(c Config) bool { return c.Pictures },
-		Reads:   smallRendition, Writes: estimated(func(video.Video, int) int64 { return picturesSize }),
+		Reads:   smallRendition, Writes: estimated(func(v video.Video, n int) int64 { return picturesSize + 2*thumbnailBytes(v, n) }),
 		Optional: true, AfterPass: true, KeepsStaged: true, DelaysPurge: true,
 	},
 	{ // makes chunk n of a ready video in AV1, at every rendition, with one decode

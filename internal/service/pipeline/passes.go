@@ -18,7 +18,7 @@ import (
 type Config struct {
 	KeepSource     bool // keep the source when all resolutions are done
 	MeasureQuality bool // compare finished videos with their source
-	Pictures       bool // make storyboards and previews
+	Pictures       bool // make storyboards, previews, and pictures in other formats than JPEG
 }
 
 // Observer is told what an operator wants to count.

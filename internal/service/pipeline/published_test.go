@@ -174,3 +174,38 @@ func TestPicturesKeepOnlyWhatTheyMade(t *testing.T) {
 		t.Errorf("objects when there are no pictures: %v; want %v", keys, films)
 	}
 }
+
+// Thumbnails in other formats are published for the resolutions that are still there when they are made,
+// and by a task that is still wanted.
+func TestThumbnailsInOtherFormats(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t, func(c *servicetest.Config) { c.Pictures = true })
+	ctx := t.Context()
+	p := servicetest.Plan("720p", "240p")
+	p.Pictures, p.Thumbnails = true, []video.Thumbnail{{}}
+	v := b.Ready(p)
+	task := queue.Task{Kind: queue.Pictures, Video: v.ID}
+	poster := pipeline.NewFile{File: video.File{Name: "poster.webp", Kind: video.PosterKind}, Path: b.File("WEBP")}
+	thumbnails := []pipeline.ThumbnailFile{
+		{Rendition: v.Plan.RenditionOf("720p"), Format: video.WebP, Path: b.File("large")},
+		{Rendition: v.Plan.RenditionOf("240p"), Format: video.WebP, Path: b.File("small")},
+	}
+	large, _ := v.Resolution("720p")
+	b.Must(b.DeleteResolution(ctx, b.By, large.ID))
+	b.Must(b.PublishPictures(ctx, task, []pipeline.NewFile{poster}, thumbnails))
+	has := func(name string) bool { return slices.Contains(b.Objects(), objects.Playback(v, name)) }
+	now := b.Video(v.ID)
+	if _, listed := now.File("poster.webp"); !listed || !has("poster.webp") || !has("240p-0.webp") || has("720p-0.webp") {
+		t.Errorf("objects are %v, files %v; want the poster and the thumbnail of the resolution that is left", b.Objects(), now.Files)
+	}
+	b.Must(b.Blobs.Delete(ctx, objects.Playback(v, "240p-0.webp")))
+	thumbnails = []pipeline.ThumbnailFile{{Rendition: v.Plan.RenditionOf("240p"), Format: video.WebP, Path: b.File("small")}}
+	b.Must(b.PublishPictures(ctx, task, nil, thumbnails)) // by a worker that slept
+	if has("240p-0.webp") {
+		t.Error("a task that is done has published something")
+	}
+	b.Must(b.Purge(ctx, v.ID))
+	if keys := b.Objects(); slices.ContainsFunc(keys, objects.IsStagedFile) {
+		t.Errorf("objects after the purge are %v", keys)
+	}
+}

@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -37,9 +35,41 @@ func (f ThumbnailFile) name(n video.Name) string {
 }
 
 // PublishThumbnails makes thumbnails visible, as PublishRendition does for rendition files: one short
-// transaction for each resolution. A JPEG comes after its other formats: who finds it finds these.
+// transaction for each resolution.
 func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile) error {
-	files = slices.SortedStableFunc(slices.Values(files), func(a, b ThumbnailFile) int { return -cmp.Compare(a.Format, b.Format) })
+	unfinished := func(_ context.Context, _ *store.Tx, v video.Video) (bool, error) {
+		return !v.Status.Finished(), nil // otherwise another was first, long ago
+	}
+	if err := t.stageThumbnails(ctx, id, files, unfinished); err != nil {
+		return err
+	}
+	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: id},
+		result{made: renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition })})
+}
+
+// PublishPictures finishes the task that makes the pictures of a ready video: thumbnails in other formats
+// than JPEG, and files that the video lists.
+//
+// A thumbnail is listed nowhere: it follows from its resolution. So those that were published before a
+// crash are replaced by the same when the task runs again, and deleted with their resolution in any case.
+func (t *Tasks) PublishPictures(ctx context.Context, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
+	open := func(ctx context.Context, tx *store.Tx, v video.Video) (bool, error) {
+		steps, err := tx.Steps(ctx, v.ID)
+		return taskOpen(task, v, steps), err
+	}
+	if len(thumbnails) > 0 {
+		if err := t.stageThumbnails(ctx, task.Video, thumbnails, open); err != nil {
+			return err
+		}
+	}
+	return t.PublishFiles(ctx, task, files)
+}
+
+// wantedNow says under the lock of a video whether something of it is still wanted.
+type wantedNow func(context.Context, *store.Tx, video.Video) (bool, error)
+
+// stageThumbnails stores thumbnails and publishes those that are still wanted when the video is locked.
+func (t *Tasks) stageThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile, wanted wantedNow) error {
 	for _, f := range files {
 		if _, err := t.blobs.PutFile(ctx, f.staged(id), f.Path); err != nil {
 			return fmt.Errorf("store thumbnail: %w", err)
@@ -51,16 +81,15 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 		return err
 	}
 	for _, r := range v.Resolutions {
-		if err := t.publishThumbnails(ctx, v, r.Name, files); err != nil {
+		if err := t.publishThumbnails(ctx, v, r.Name, files, wanted); err != nil {
 			return err
 		}
 	}
-	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: id},
-		result{made: renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition })})
+	return nil
 }
 
 // publishThumbnails publishes the thumbnails of one resolution. v is the video before the lock.
-func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile) error {
+func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video.Name, files []ThumbnailFile, wanted wantedNow) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
 	if t.preparesCopy(0) {
@@ -72,7 +101,10 @@ func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video
 	}
 	return t.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, v.ID)
-		if err != nil || v.Status.Finished() { // another was first, long ago
+		if err != nil {
+			return err
+		}
+		if ok, err := wanted(ctx, tx, v); err != nil || !ok {
 			return err
 		}
 		return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {

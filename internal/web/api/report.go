@@ -122,6 +122,8 @@ type outputView struct {
 	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 
+	NoBetterThan video.Name `json:"noBetterThan,omitempty" doc:"A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better." example:"360p"`
+
 	Variants []outputVariantView `json:"variants,omitempty" nullable:"false" doc:"What became of it in each codec beside H.264. Absent if there is none."`
 }
 
@@ -165,7 +167,14 @@ func viewReport(r catalog.Report) reportView {
 	out.Totals.Codecs = viewCodecCosts(v, r.Executions)
 	for _, res := range v.Resolutions {
 		if res.Status == video.Ready {
-			out.Outputs = append(out.Outputs, named[outputView]{res.Name, viewOutput(v, res)})
+			o := viewOutput(v, res)
+			out.Outputs = append(out.Outputs, named[outputView]{res.Name, o})
+			if o.NoBetterThan != "" {
+				out.Decisions = append(out.Decisions, decisionView{
+					Decision: fmt.Sprintf("%s was made, but shows no more than %s does.", res.Name, o.NoBetterThan),
+					Reason:   fmt.Sprintf("Frames of %s look as much like the file when they are enlarged (SSIM), so viewers gain nothing from the larger size.", o.NoBetterThan),
+				})
+			}
 		}
 	}
 	return out
@@ -238,6 +247,9 @@ func viewOutput(v video.Video, r video.Resolution) outputView {
 		})
 	}
 	if l := r.Quality; l != nil {
+		if small, has := v.Resolution(l.NoBetterThan); has && small.Status == video.Ready {
+			o.NoBetterThan = small.Name
+		}
 		o.SSIM, o.PSNR = new(math.Round(l.SSIM*1e4)/1e4), new(math.Round(l.PSNR*100)/100)
 	}
 	return o

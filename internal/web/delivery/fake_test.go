@@ -41,6 +41,7 @@ type fakeService struct {
 	download bool // as asked of the redirect
 
 	has        video.PictureFormat // of pictures, beside JPEG
+	gone       string              // a file that was deleted since
 	redirected string              // the file
 }
 
@@ -50,6 +51,9 @@ func (f *fakeService) Receive(_ context.Context, in uploads.Incoming) (string, e
 
 func (f *fakeService) OpenPublic(_ context.Context, id video.ID, file string) (playback.Content, error) {
 	f.id, f.file = id, file
+	if file == f.gone {
+		return nil, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "There is no such file."}
+	}
 	return f.open()
 }
 

@@ -30,6 +30,16 @@ func (d *delivery) instead(file, chosen string, c caching) (string, caching) {
 	return chosen, c
 }
 
+// firstOf sends the file that was chosen instead of another one, or that one if the chosen one is gone: a
+// picture that was known to exist may have been deleted since, and made again as JPEG.
+func (d *delivery) firstOf(file, chosen string, c caching, send func(file string, c caching) error) error {
+	err := send(d.instead(file, chosen, c))
+	if chosen != file && video.KindOf(err) == video.NotFound {
+		err = send(file, c)
+	}
+	return err
+}
+
 // maxAccept is how much of an Accept header is looked at. Browsers send about a hundred bytes.
 const maxAccept = 1 << 10
 

@@ -77,6 +77,23 @@ func TestPicturesByAccept(t *testing.T) {
 	}
 }
 
+// A picture may have been deleted after it was seen, and made again as JPEG.
+func TestAPictureThatIsGoneIsSentAsJPEG(t *testing.T) {
+	t.Parallel()
+	f := playing(t, []byte(digits))
+	f.has, f.gone = "webp", "720p-0.webp"
+	h := newHandler(f, Config{})
+	w := do(h, "GET", "/v/"+testID+"/720p-0.jpg", "Accept", "image/webp")
+	if got := w.Header(); w.Code != http.StatusOK || f.file != "720p-0.jpg" || got.Get("Content-Type") != "image/jpeg" || got.Get("Cache-Control") != "public, max-age=3600, immutable" || got.Get("Vary") != "Accept" {
+		t.Errorf("%s, %d %v", f.file, w.Code, got)
+	}
+	f.gone = "720p-0.jpg"
+	f.has = ""
+	if w := do(h, "GET", "/v/"+testID+"/720p-0.jpg", "Accept", "image/webp"); w.Code != http.StatusNotFound {
+		t.Errorf("a JPEG that is gone answers %d", w.Code)
+	}
+}
+
 // Where the storage serves files, the redirect leads to the format, and depends on Accept as well.
 func TestPicturesByRedirect(t *testing.T) {
 	t.Parallel()

@@ -42,13 +42,17 @@ func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, fi
 		return
 	}
 	cache := caching{who: "public", validFor: maxCache, purged: d.purged}
+	chosen := file
 	if takes := negotiate(w, r, file); takes != nil {
-		file, cache = d.instead(file, d.player.PublicPicture(r.Context(), id, file, takes), cache)
+		chosen = d.player.PublicPicture(r.Context(), id, file, takes)
 	}
-	address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.maxAge(maxCache)) {
-		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
-	}
+	err = d.firstOf(file, chosen, cache, func(file string, cache caching) error {
+		address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
+		if err != nil || redirected(w, r, address, cache.maxAge(maxCache)) {
+			return err
+		}
+		return d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
+	})
 	if err != nil {
 		problem.Write(w, r, err)
 	}
@@ -62,13 +66,17 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
 	cache := caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())}
+	chosen := file
 	if takes := negotiate(w, r, file); takes != nil {
-		file, cache = d.instead(file, d.player.SignedPicture(r.Context(), token, id, file, takes), cache)
+		chosen = d.player.SignedPicture(r.Context(), token, id, file, takes)
 	}
-	address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
-	if err == nil && !redirected(w, r, address, cache.maxAge(maxCache)) {
-		err = d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
-	}
+	err := d.firstOf(file, chosen, cache, func(file string, cache caching) error {
+		address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
+		if err != nil || redirected(w, r, address, cache.maxAge(maxCache)) {
+			return err
+		}
+		return d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
+	})
 	if err != nil {
 		problem.Write(w, r, err)
 	}

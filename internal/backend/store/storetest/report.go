@@ -129,7 +129,7 @@ func executionsGoWithTheirVideo(t *testing.T, st *store.Store) {
 func qualityScoreIsStored(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	v := stored(t, st, video.Ready, "720p", "144p")
-	want := video.QualityScore{SSIM: 0.987654321, PSNR: 41.25}
+	want := video.QualityScore{SSIM: 0.987654321, PSNR: 41.25, NoBetterThan: "144p"}
 	change(t, st, func(tx *store.Tx) error {
 		if err := tx.SetQualityScore(ctx, "of nobody", want); err != nil {
 			return err
