@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	dashmpd "github.com/Eyevinn/dash-mpd/mpd"
 	"github.com/Eyevinn/hls-m3u8/m3u8"
 )
 
@@ -115,14 +114,7 @@ func checkMaster(t *testing.T, p Presentation) {
 
 func checkManifest(t *testing.T, p Presentation) {
 	t.Helper()
-	text, err := DASHManifest(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := dashmpd.MPDFromBytes(text)
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, text)
-	}
+	m := readManifest(t, p)
 	n := 0
 	for _, set := range m.Periods[0].AdaptationSets {
 		for _, r := range set.Representations {

@@ -13,7 +13,7 @@ type mpd struct {
 	XMLName  xml.Name  `xml:"urn:mpeg:dash:schema:mpd:2011 MPD"`
 	Profiles string    `xml:"profiles,attr"`
 	Type     string    `xml:"type,attr"`
-	Duration string    `xml:"mediaPresentationDuration,attr"`
+	Duration string    `xml:"mediaPresentationDuration,attr,omitempty"`
 	Buffer   string    `xml:"minBufferTime,attr"`
 	Start    string    `xml:"availabilityStartTime,attr,omitempty"`
 	Written  string    `xml:"publishTime,attr,omitempty"`
@@ -23,33 +23,47 @@ type mpd struct {
 	Clock    *property `xml:"UTCTiming"`
 }
 
+// period is the only one. Its name and start are the same while the video grows and
+// afterwards: to dash.js another name is another period, so that it plays what it has
+// of the first and stops there.
 type period struct {
-	ID    string          `xml:"id,attr,omitempty"`
-	Start string          `xml:"start,attr,omitempty"`
+	ID    string          `xml:"id,attr"`
+	Start string          `xml:"start,attr"`
 	Sets  []adaptationSet `xml:"AdaptationSet"`
 }
 
 // Live is what a manifest says of a video that is still being encoded.
 type Live struct {
-	Began  time.Time // when it could be played
-	Now    time.Time
-	Length time.Duration // of the whole video
+	Began time.Time // when it could be played
+	Now   time.Time
 }
 
-// updatePeriod is how often players ask for the manifest of a video that grows.
-const updatePeriod = 3 * time.Second
+const (
+	// updatePeriod is how often players ask for the manifest of a video that grows.
+	updatePeriod = 3 * time.Second
+	// edgeSlack is how far the clock may be ahead of what is there, and startSlack how
+	// long a player may take from there to its decision where to begin. Together they
+	// must stay well below the 10 s that Shaka Player loads in advance.
+	edgeSlack  = time.Second
+	startSlack = 3 * time.Second
+)
 
-// live makes a manifest one of a video that grows. To a player it is a recording of
-// something that began so long ago that all of the video is in the past; what is
-// listed is there. Players begin with the newest part of such a recording, so they
-// are told to stay as far behind as the video is long: at its beginning.
-func (m *mpd) live(l *Live) {
-	length := seconds(l.Length.Seconds())
-	m.Type, m.Duration, m.Delay = "dynamic", length, length
-	m.Start = l.Began.Add(-l.Length).UTC().Format(time.RFC3339)
+// live makes a manifest one of a video that grows. To a player it is a broadcast that
+// began when the video could be played, and that stands still while nothing is added.
+// Players begin with the newest part of a broadcast, so they are told to stay as far
+// behind as there is something: at the beginning. They must not be told more than that,
+// because Shaka Player loads nothing that is nearer to its idea of the newest part, which
+// goes on with its clock. So the manifest has no duration, either, where that would end.
+func (m *mpd) live(l *Live, there time.Duration) {
+	start := l.Began
+	if latest := l.Now.Add(-there - edgeSlack); start.Before(latest) {
+		start = latest
+	}
+	m.Type, m.Duration = "dynamic", ""
+	m.Start = start.UTC().Format(time.RFC3339)
 	m.Written = l.Now.UTC().Format(time.RFC3339)
 	m.Update = seconds(updatePeriod.Seconds())
-	m.Period.ID, m.Period.Start = "0", "PT0S"
+	m.Delay = seconds((there + edgeSlack + startSlack).Seconds())
 	m.Clock = &property{"urn:mpeg:dash:utc:direct:2014", m.Written}
 }
 
@@ -103,7 +117,7 @@ type timelineRun struct {
 // DASHManifest is MasterPlaylist and each media playlist in one, for DASH
 // players. The segments are the same.
 func DASHManifest(p Presentation) ([]byte, error) {
-	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S"}
+	m := mpd{Profiles: "urn:mpeg:dash:profile:isoff-live:2011", Type: "static", Buffer: "PT4S", Period: period{ID: "0", Start: seconds(0)}}
 	var length float64
 	codecs := map[string]int{} // the set of each codec: players switch within a set only
 	for _, t := range p.Video {
@@ -130,7 +144,7 @@ func DASHManifest(p Presentation) ([]byte, error) {
 	}
 	m.Duration = seconds(length)
 	if p.Live != nil {
-		m.live(p.Live)
+		m.live(p.Live, time.Duration(length*float64(time.Second)))
 	}
 	text, err := xml.MarshalIndent(m, "", " ")
 	if err != nil {

@@ -3,6 +3,9 @@ package stream
 import (
 	"regexp"
 	"testing"
+	"time"
+
+	dashmpd "github.com/Eyevinn/dash-mpd/mpd"
 )
 
 func TestDASHManifest(t *testing.T) {
@@ -17,7 +20,7 @@ func TestDASHManifest(t *testing.T) {
 	}{
 		{"with audio", []Rendition{{"144p", small}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT13.120000S" minBufferTime="PT4S">
- <Period>
+ <Period id="0" start="PT0.000000S">
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
    <Representation id="144p" bandwidth="?" codecs="avc1.4d400a" width="64" height="36" frameRate="25">
     <SegmentTemplate timescale="12800" initialization="$RepresentationID$-init.mp4" media="$RepresentationID$-$Number$.m4s" startNumber="0">
@@ -45,7 +48,7 @@ func TestDASHManifest(t *testing.T) {
 `},
 		{"a single silent frame, under two names", []Rendition{{"144p", silent}, {"720p", silent}}, `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT0.040000S" minBufferTime="PT4S">
- <Period>
+ <Period id="0" start="PT0.000000S">
   <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
    <Representation id="144p" bandwidth="?" codecs="avc1.4d400c" width="256" height="144" frameRate="25">
     <SegmentTemplate timescale="12800" initialization="$RepresentationID$-init.mp4" media="$RepresentationID$-$Number$.m4s" startNumber="0">
@@ -71,4 +74,53 @@ func TestDASHManifest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManifestOfAGrowingVideo sees that players begin at the beginning, whenever they come and
+// whether the video grows faster than people watch or not, and that they can go on when it is whole.
+func TestManifestOfAGrowingVideo(t *testing.T) {
+	t.Parallel()
+	p := Present([]Rendition{{"144p", readIndex(t, makeRendition(t, "64x36", 13.12, withSound(9)...))}})
+	began := time.Date(2026, 11, 17, 1, 2, 3, 0, time.UTC)
+	whole := readManifest(t, p)
+	if *whole.Type != "static" || whole.MediaPresentationDuration == nil {
+		t.Errorf("the whole video is %s, and lasts %v", *whole.Type, whole.MediaPresentationDuration)
+	}
+	for after, wantStart := range map[time.Duration]time.Time{
+		0: began, 13 * time.Second: began,
+		73 * time.Second: began.Add(59 * time.Second), // 13.12 s are there, and one of slack
+	} {
+		p.Live = &Live{Began: began, Now: began.Add(after)}
+		m := readManifest(t, p)
+		start, err := m.AvailabilityStartTime.ConvertToSeconds()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := wantStart.Unix(); int64(start) != want-1 && int64(start) != want {
+			t.Errorf("after %s: it began at %s", after, m.AvailabilityStartTime)
+		}
+		edge := float64(p.Live.Now.Unix()) - start
+		if delay := m.SuggestedPresentationDelay.Seconds(); delay < edge || delay < 13.12 || delay > 13.12+5 {
+			t.Errorf("after %s: a player begins %.2f s before %.2f", after, delay, edge)
+		}
+		if *m.Type != "dynamic" || m.MinimumUpdatePeriod == nil || m.MediaPresentationDuration != nil {
+			t.Errorf("after %s: the type is %s, updated every %v, for %v", after, *m.Type, m.MinimumUpdatePeriod, m.MediaPresentationDuration)
+		}
+		if m.Periods[0].Id != whole.Periods[0].Id || *m.Periods[0].Start != *whole.Periods[0].Start {
+			t.Errorf("after %s: the period %q begins at %s, and at last %q at %s", after, m.Periods[0].Id, m.Periods[0].Start, whole.Periods[0].Id, whole.Periods[0].Start)
+		}
+	}
+}
+
+func readManifest(t *testing.T, p Presentation) *dashmpd.MPD {
+	t.Helper()
+	text, err := DASHManifest(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := dashmpd.MPDFromBytes(text)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	return m
 }

@@ -97,7 +97,7 @@ func (p *Player) presentGrowing(ctx context.Context, g *growingVideo, files []st
 	}
 	show := stream.NewPresentation(tracks, audio)
 	if more {
-		show.Live = &stream.Live{Began: g.PlayableAt, Now: p.now(), Length: g.Plan.Duration}
+		show.Live = &stream.Live{Began: g.PlayableAt, Now: p.now()}
 	}
 	return show, nil
 }
