@@ -52,7 +52,7 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 //
 // A thumbnail is listed nowhere: it follows from its resolution. So those that were published before a
 // crash are replaced by the same when the task runs again, and deleted with their resolution in any case.
-func (t *Tasks) PublishPictures(ctx context.Context, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
+func PublishPictures(ctx context.Context, t *Tasks, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
 	open := func(ctx context.Context, tx *store.Tx, v video.Video) (bool, error) {
 		steps, err := tx.Steps(ctx, v.ID)
 		return taskOpen(task, v, steps), err
