@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -52,10 +53,20 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return conversion(err)
 	}
+	if free, err := diskspace.Free(w.scratch); err != nil || !w.fitsTrials(plan, free) {
+		w.log.DebugContext(ctx, "there is no space for a trial of the picture", "task", t.String(), "free", free, "err", err)
+		plan.Trials = nil
+	}
 	if err := w.engine.ChooseQuality(ctx, job, plan); err != nil {
 		return conversion(err)
 	}
 	return w.Tasks.StorePlan(ctx, v.ID, plan)
+}
+
+// fitsTrials reports whether the disk, of which so many bytes are free, has space for what the trials of
+// a plan write. That is known only now, and they can be done without.
+func (w *Worker) fitsTrials(p *video.Plan, free uint64) bool {
+	return len(p.Trials) == 0 || pipeline.FitsScratch(w.Tasks, encode.TrialBytes(p), free)
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {

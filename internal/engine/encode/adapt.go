@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -81,7 +82,9 @@ const (
 	tryPreset = "veryfast"
 	tryCRF    = 25
 	// tryTime is how long somebody may have to wait for it.
-	tryTime = time.Minute
+	tryTime = 15 * time.Second
+	// tryMost is how many frames a trial has at most.
+	tryMost = 12
 )
 
 // trySides are the longest shorter sides of the sizes that are tried: of each, the
@@ -126,6 +129,8 @@ func (enc *Encoder) tryFrames(ctx context.Context, job ffmpeg.Job, p *video.Plan
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, err
 	}
+	job = trialJob(job, p)
+	defer removeTrial(job, len(tried))
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, ffmpeg.ErrTimeLimit)
 	defer cancel()
 	for _, args := range [][]string{tryArgs(job, &q, enc.threads), shrinkArgs(job, &q)} {
@@ -142,6 +147,35 @@ func (enc *Encoder) tryFrames(ctx context.Context, job ffmpeg.Job, p *video.Plan
 		found[n] = r
 	}
 	return found, nil
+}
+
+// TrialBytes is roughly how many bytes the trials of a plan take on the disk meanwhile.
+func TrialBytes(p *video.Plan) (sum int64) {
+	for _, i := range triedSizes(p) {
+		r := p.Renditions[i]
+		w, h := smallSize(r)
+		// The frames before and after at a fraction of their size, and encoded with half a byte for each pixel.
+		sum += int64(len(p.Trials)) * tryMost * int64(2*w*h+r.Width*r.Height/2)
+	}
+	return sum
+}
+
+// trialJob is the job of a trial. It stands back as encodes do, unless somebody waits to watch this film.
+func trialJob(job ffmpeg.Job, p *video.Plan) ffmpeg.Job {
+	if p.Early == nil {
+		job.Yield = max(job.Yield, 1)
+	}
+	return job
+}
+
+// removeTrial removes the files of a trial. The task has a folder of its own, so what cannot be removed
+// goes with that.
+func removeTrial(job ffmpeg.Job, renditions int) {
+	for i := range renditions {
+		for _, path := range []string{tryPath(job, i), shrunkPath(job, "before", i), shrunkPath(job, "after", i)} {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 func (enc *Encoder) tryPolicy(job ffmpeg.Job, p *video.Plan) sandbox.Policy {

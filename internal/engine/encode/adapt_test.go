@@ -2,6 +2,7 @@ package encode
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,9 @@ func TestChooseQuality(t *testing.T) {
 		p.Trials = p.Samples
 		if err := tools.ChooseQuality(t.Context(), job, p); err != nil {
 			t.Fatal(err)
+		}
+		if left, err := filepath.Glob(filepath.Join(job.OutDir, "*.*")); err != nil || len(left) > 0 {
+			t.Errorf("the trial leaves %q (%v)", left, err)
 		}
 		r := p.Renditions[0]
 		crf[name] = r.CRF[video.H264]
@@ -154,5 +158,30 @@ func TestShiftsOfAllSizes(t *testing.T) {
 	}
 	if got := triedSizes(&video.Plan{Renditions: p.Renditions[:1]}); got != nil {
 		t.Errorf("tried of 4k alone are %v, want none", got)
+	}
+}
+
+// A trial stands back like the encodes that follow it, unless somebody waits.
+func TestATrialStandsBack(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		early       *video.Early
+		yield, want float64
+	}{{nil, 0, 1}, {nil, 1.5, 1.5}, {&video.Early{}, 0, 0}} {
+		if got := trialJob(ffmpeg.Job{Yield: tt.yield}, &video.Plan{Early: tt.early}).Yield; got != tt.want {
+			t.Errorf("a job of %g stands back by %g, want %g", tt.yield, got, tt.want)
+		}
+	}
+}
+
+func TestTheSizeOfATrial(t *testing.T) {
+	t.Parallel()
+	p := &video.Plan{Trials: make([]video.Chunk, 4), Renditions: []video.Rendition{{Width: 854, Height: 480}, {Width: 1920, Height: 1080}, {Width: 3840, Height: 2160}}}
+	// 48 frames of 1080p and 480p, with one byte for each pixel
+	if got := TrialBytes(p); got < 110e6 || got > 130e6 {
+		t.Errorf("a trial is said to take %d bytes", got)
+	}
+	if p.Trials = nil; TrialBytes(p) != 0 {
+		t.Errorf("no trial is said to take %d bytes", TrialBytes(p))
 	}
 }

@@ -74,7 +74,7 @@ func (f *fetch) follow(part Partial) {
 // open asks for the bytes that follow part. It returns a response with them, or one with the whole file
 // and no part: there was none, or it is of no use. If there are no more bytes, there is no response.
 func (f *fetch) open(ctx context.Context, part Partial) (*http.Response, Partial, error) {
-	if part != nil && part.Stored() > 0 && f.validator() != "" {
+	if part != nil && part.Stored() > 0 && f.validator() != "" && !f.unjudged(part) {
 		f.follow(part)
 		res, err := f.request(ctx, part.Stored())
 		if err != nil {
@@ -97,6 +97,14 @@ func (f *fetch) open(ctx context.Context, part Partial) (*http.Response, Partial
 		err = statusError(res, f.now())
 	}
 	return res, nil, err
+}
+
+// unjudged reports whether the file broke off before there was enough of it to tell whether it is a video.
+// It is then fetched from its beginning, once: a server that always breaks off so early would never
+// come to an end, and what it has is judged when it is complete.
+func (f *fetch) unjudged(part Partial) bool {
+	small := part.Size() >= 0 && part.Size() < probe.SniffSize
+	return part.Stored() < probe.SniffSize && !small && f.claimed.Tries < minTries
 }
 
 // request asks for the file, or with an offset for the rest of it. Every response that can mean

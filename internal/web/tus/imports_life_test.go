@@ -3,6 +3,7 @@ package tus_test
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -264,4 +265,37 @@ func TestALostClaimRemovesNothing(t *testing.T) {
 	if s, err := b.Catalog.State(t.Context(), b.by, u.id); err != nil || s.Video.Status != video.PendingUpload {
 		t.Errorf("the video is %s, %v", s.Video.Status, err)
 	}
+}
+
+// The beginning of a file is judged also if it arrives in pieces.
+func TestABeginningThatBreaksOffIsJudged(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	b.runImports()
+	o := newOrigin(t)
+	junk := file([]byte(strings.Repeat("no video ", mib)), "ETag", `"v1"`)
+	var sent atomic.Int64
+	o.mux.HandleFunc("/junk", nth(cut(4000, junk), func(w http.ResponseWriter, r *http.Request) { junk(&countedWriter{w, &sent}, r) }))
+	whole := content(12_000)
+	o.mux.HandleFunc("/film", cut(4000, file(whole, "ETag", `"v1"`))) // always
+	b.fetch(t, o.URL+"/junk").wantFailed(t, video.NotAVideo)
+	if all := o.seen("/junk"); len(all) != 2 || all[1].Header.Get("Range") != "" {
+		t.Errorf("%d requests; the last one has the headers %v; want it to begin again", len(all), all[len(all)-1].Header)
+	}
+	if n := sent.Load(); n == 0 || n >= 9*mib {
+		t.Errorf("%d bytes of no video were fetched", n)
+	}
+	b.fetch(t, o.URL+"/film").wantFetched(t, whole)
+}
+
+// countedWriter counts what a client takes.
+type countedWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (c *countedWriter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.sent.Add(int64(n))
+	return n, err
 }
