@@ -1,10 +1,11 @@
 // What is played: HLS by hls.js, HLS by the browser, or an MP4 file.
 
 import { Renditions } from "./renditions.js";
-import { chosenCaptions, handOver, prepare, takeoverPoint } from "./successor.js";
+import { handOver, prepare, showCaptions, takeoverPoint } from "./successor.js";
 
 const eagerSeconds = 8; // loaded before anybody presses play
 const recoveryPause = 5000; // milliseconds within which a second decoding error is final
+const refreshPause = 10_000, refreshTries = 6; // milliseconds before the second of so many tries; the pause doubles
 
 const words = {
   gone: "This video is not here any more.",
@@ -20,6 +21,11 @@ export class Source {
   #hls = null;
   #next = null; // reads a longer list of renditions, to take over
   #late = false; // there are more renditions, but too near to the end
+  #listed = new WeakMap(); // how many renditions the list had that an instance of hls.js read
+  #refreshing = false;
+  #again = false; // there may be more renditions since the list was read
+  #failures = 0; // to take up renditions, without a success in between
+  #retry; // the timer of the next try
   #loading = null; // "hls", "native" or "mp4"
   #recovered = -Infinity;
   #begun = false; // somebody pressed play
@@ -61,6 +67,7 @@ export class Source {
     this.#media.removeEventListener("seeked", this.#onSeeked);
     this.#media.textTracks.removeEventListener("addtrack", this.#onTrack);
     this.#media.videoRenditions.set([]);
+    clearTimeout(this.#retry);
     this.#next?.destroy();
     this.#hls?.destroy();
     this.#next = this.#hls = null;
@@ -70,62 +77,89 @@ export class Source {
   }
 
   // refresh looks for resolutions that were added after the playlist was loaded, and takes them up
-  // without an interruption.
+  // without an interruption. What is added meanwhile comes afterwards.
   async refresh() {
-    const hls = this.#hls;
-    if (!hls || hls.levels.length === 0 || this.#next) return;
-    if (!await this.#hasMore(hls) || hls !== this.#hls || this.#next) return;
-    const { default: Hls } = await import("./hls.js");
-    const from = takeoverPoint(this.#media);
-    this.#late = this.complete && from > this.#media.duration - 1; // unless somebody seeks
-    if (this.#late || hls !== this.#hls || this.#next) return;
-    const next = this.#next = new Hls({ ...this.#config(), abrEwmaDefaultEstimate: hls.bandwidthEstimate });
-    const chosen = this.#media.videoRenditions.selected;
-    const first = await prepare(Hls, next, this.#options.hls, from, chosen?.height, chosenCaptions(this.#media));
-    if (this.#next !== next) return; // closed meanwhile
-    this.#next = null;
-    if (!first || hls !== this.#hls) return next.destroy(); // what is there goes on playing
-    this.#hls = next;
-    this.#listen(Hls, next);
-    handOver(Hls, hls, next, this.#media, first);
-    this.#listLevels();
+    clearTimeout(this.#retry);
+    this.#again = true;
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    let done = true;
+    while (done && this.#again && this.#hls?.levels.length > 0) {
+      this.#again = false;
+      done = await this.#takeUp(this.#hls).catch(() => false);
+    }
+    this.#refreshing = false;
+    if (done) this.#failures = 0;
+    else if (++this.#failures < refreshTries) this.#retry = setTimeout(() => this.refresh(), refreshPause * 2 ** (this.#failures - 1));
   }
 
-  // hasMore reports whether the list of renditions has become longer.
-  async #hasMore(hls) {
-    const before = hls.levels.filter((level) => level.height > 0).length;
-    try {
-      const response = await fetch(this.#options.hls, { cache: "no-cache" });
-      return response.ok && ((await response.text()).match(/^#EXT-X-STREAM-INF:.*RESOLUTION=/gm) ?? []).length > before;
-    } catch {
-      return false;
+  // takeUp has another instance of hls.js take over if there are more renditions. It resolves to false if
+  // that did not work; then what is there goes on playing.
+  async #takeUp(hls) {
+    if (!await this.#hasMore(hls) || hls !== this.#hls) return true;
+    const { default: Hls } = await import("./hls.js");
+    const media = this.#media, from = takeoverPoint(media);
+    this.#late = this.complete && from > media.duration - 1; // unless somebody seeks
+    if (this.#late || hls !== this.#hls) return true;
+    const next = this.#next = this.#make(Hls, { abrEwmaDefaultEstimate: hls.bandwidthEstimate });
+    const chosen = media.videoRenditions.selected?.height;
+    showCaptions(next, media);
+    const first = await prepare(Hls, next, this.#options.hls, from, chosen);
+    if (this.#next !== next) return true; // closed meanwhile
+    this.#next = null;
+    if (!first || hls !== this.#hls) {
+      next.destroy();
+      return hls !== this.#hls;
     }
+    next.config.maxBufferLength = bufferLength(this.#begun);
+    showCaptions(next, media); // somebody may have chosen others meanwhile
+    this.#hls = next;
+    this.#listen(Hls, next);
+    handOver(Hls, hls, next, media, first);
+    this.#listLevels();
+    const wanted = media.videoRenditions.selected;
+    if (wanted?.height !== chosen) this.#chooseLevel(wanted?.level ?? -1);
+    return true;
+  }
+
+  // hasMore reports whether the list of renditions has become longer. Those that this browser cannot play
+  // count, too.
+  async #hasMore(hls) {
+    const response = await fetch(this.#options.hls, { cache: "no-cache" });
+    if (!response.ok) throw new Error(`the list of renditions answers ${response.status}`);
+    return ((await response.text()).match(/^#EXT-X-STREAM-INF:/gm) ?? []).length > this.#listed.get(hls);
   }
 
   async #loadHLS() {
     const { default: Hls } = await import("./hls.js");
     if (this.#loading !== "hls") return;
     if (!Hls.isSupported()) return this.#loadFile();
-    const hls = this.#hls = new Hls({
-      ...this.#config(),
+    const hls = this.#hls = this.#make(Hls, {
       startPosition: this.#options.start, // of a growing playlist it would take the end
       subtitlePreference: this.#options.captions ? { lang: this.#options.captions } : undefined,
     });
-    hls.on(Hls.Events.MANIFEST_PARSED, () => { if (this.#hls === hls) this.#listLevels(); });
+    hls.on(Hls.Events.MANIFEST_PARSED, () => {
+      if (this.#hls !== hls) return;
+      this.#listLevels();
+      if (this.#again) this.refresh();
+    });
     this.#listen(Hls, hls);
     this.#keepPlaying(() => hls.attachMedia(this.#media));
     hls.loadSource(this.#options.hls);
   }
 
-  #config() {
-    return {
+  #make(Hls, more) {
+    const hls = new Hls({
       enableWorker: false, // fragmented MP4 needs no conversion
       capLevelToPlayerSize: true,
       testBandwidth: false, // begin with what most connections carry, not with the smallest picture
       abrEwmaDefaultEstimate: 4_000_000, // bits per second
       maxBufferLength: bufferLength(this.#begun),
       backBufferLength: 60,
-    };
+      ...more,
+    });
+    hls.on(Hls.Events.MANIFEST_LOADED, (_, { levels }) => this.#listed.set(hls, levels.length));
+    return hls;
   }
 
   #listen(Hls, hls) {

@@ -3,6 +3,8 @@
 // some seconds later. All before that segment stays, so nobody has to wait.
 
 const ahead = 12; // seconds until the first segment that is taken over is shown
+const untouched = 6; // seconds behind the playhead of which nothing is removed
+const patience = 30_000; // milliseconds until a segment must be there
 
 // takeoverPoint is the position from which on a media element should get what another instance loads.
 export function takeoverPoint(media) {
@@ -10,12 +12,14 @@ export function takeoverPoint(media) {
 }
 
 // prepare has hls load the segment at a position, in seconds. It resolves to that segment, or to null if
-// there is a problem.
-export function prepare(Hls, hls, url, from, height, captions) {
+// there is a problem, or no such segment.
+export function prepare(Hls, hls, url, from, height) {
   Object.assign(hls.config, { autoStartLoad: false, startFragPrefetch: true, pLoader: loaderThatStarts(Hls, from) });
-  hls.config.subtitlePreference = captions ?? undefined;
+  hls.streamController.seekToStartPos = () => {}; // not part of its interface: it would move the viewer to from
   let first = null;
-  return new Promise((done) => {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => done(null), patience);
+    const done = (segment) => { clearTimeout(timer); resolve(segment); };
     hls.on(Hls.Events.MANIFEST_PARSED, () => {
       const chosen = hls.levels.findIndex((level) => level.height === height);
       if (chosen >= 0) {
@@ -54,8 +58,10 @@ export function handOver(Hls, from, to, media, segment) {
   for (const track of tracks) track.remove();
   to.attachMedia(data ?? media);
   from.destroy();
-  const larger = to.levels[segment.level]?.height > media.videoHeight;
-  if (larger && bufferedEnd(media) > segment.end) to.trigger(Hls.Events.BUFFER_FLUSHING, { startOffset: segment.end, endOffset: Infinity, type: "video" });
+  const larger = to.levels[segment.level]?.height > media.videoHeight, now = media.currentTime;
+  if (!larger || now > segment.start) return; // somebody seeked, or it took too long: what is there is being shown
+  const startOffset = Math.max(segment.end, now + untouched);
+  if (bufferedEnd(media) > startOffset) to.trigger(Hls.Events.BUFFER_FLUSHING, { startOffset, endOffset: Infinity, type: "video" });
 }
 
 // bufferedEnd is how far a media element can play without loading more, in seconds.
@@ -66,8 +72,9 @@ function bufferedEnd(media) {
   return media.currentTime;
 }
 
-// chosenCaptions describes the captions that are shown, as hls.js wants to know it.
-export function chosenCaptions(media) {
+// showCaptions has hls show the captions that a media element shows by another instance.
+export function showCaptions(hls, media) {
   const shown = [...media.textTracks].find((t) => t.mode === "showing" && (t.kind === "subtitles" || t.kind === "captions"));
-  return shown && { lang: shown.language, name: shown.label };
+  hls.setSubtitleOption(shown && { lang: shown.language, name: shown.label });
+  if (!shown) hls.subtitleTrack = -1;
 }
