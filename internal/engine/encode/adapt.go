@@ -131,7 +131,7 @@ func (enc *Encoder) tryFrames(ctx context.Context, job ffmpeg.Job, p *video.Plan
 	}
 	job = trialJob(job, p)
 	defer removeTrial(job, len(tried))
-	ctx, cancel := context.WithTimeoutCause(ctx, tryTime, ffmpeg.ErrTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, enc.tryTime, ffmpeg.ErrTimeLimit)
 	defer cancel()
 	for _, args := range [][]string{tryArgs(job, &q, enc.threads), shrinkArgs(job, &q)} {
 		if _, err := enc.run.Encode(ctx, job, enc.tryPolicy(job, &q), args, func(float64) {}); err != nil {

@@ -44,6 +44,7 @@ type Encoder struct {
 	threads int
 	quality video.Quality
 	adapt   bool
+	tryTime time.Duration // see tryTime
 	encoder codecEncoder  // of the codec in use
 	minWall time.Duration // for tests: the time that every task has; default minWall
 	log     *slog.Logger
@@ -51,7 +52,7 @@ type Encoder struct {
 
 // New finds an encoder that works on this machine.
 func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) {
-	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), adapt: cfg.Adapt, log: cfg.Log}
+	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), adapt: cfg.Adapt, tryTime: tryTime, log: cfg.Log}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

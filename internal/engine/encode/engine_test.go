@@ -29,7 +29,8 @@ func newEngine(t testing.TB) *engine {
 		}
 		proven.run, proven.encoder = run, e
 	}
-	e := *proven.encoder // the caller's: some tests change it
+	e := *proven.encoder        // the caller's: some tests change it
+	e.tryTime = 5 * time.Minute // other tests run beside this one
 	return &engine{plan.NewInspector(probe.New(proven.run, probe.Config{}), plan.Config{}), &e, proven.run}
 }
 
