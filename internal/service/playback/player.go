@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/cache"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -31,15 +32,15 @@ type Player struct {
 	redirect blob.Presigner // nil: files are served from here
 	local    bool           // the files are on this machine
 	indexes  *stream.IndexCache
-	captions *textCache
-	cuts     cutCache
+	captions *cache.Cache[textVersion, *cachedText]
+	cuts     *cache.Cache[cutID, cut]
 	pieces   pieceCaches
 	seen     seenKeys // pictures of other formats
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
-	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: newTextCache(), local: blobs.Capabilities().Local}
+	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: cache.New[textVersion, *cachedText](textCacheSize), cuts: cache.New[cutID, cut](cutCacheSize), local: blobs.Capabilities().Local}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
 	}

@@ -121,7 +121,7 @@ func (p *Player) cutSegment(ctx context.Context, area objects.Area, id video.ID,
 		return nil, noSuchFile()
 	}
 	of := file.Info()
-	c, err := p.cuts.get(newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })
+	c, err := p.cutOf(newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })
 	if err == nil && early {
 		err = growing.open(c.parts)
 	}

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/spool-video/spool/internal/service/cache"
 )
 
 // Purpose is part of what is signed, so that a token for one use is not valid for
@@ -59,7 +61,23 @@ type Keyring struct{ keys atomic.Pointer[keySet] }
 // together: no token is remembered for a key that is gone.
 type keySet struct {
 	keys  []Key
-	valid verdicts
+	valid *cache.Cache[use, int64] // expiries, in milliseconds
+}
+
+// maxValid is how many tokens are remembered, of about 300 bytes each. A player uses the same token for
+// every range and segment of a video.
+const maxValid = 8192
+
+// use is a token, and what it is to be valid for. Tokens are found by a hash that nobody outside can
+// compute, so the time that takes says nothing about them. Forged ones are not kept: anybody can make them.
+type use struct {
+	purpose        Purpose
+	subject, token string
+}
+
+// clone keeps no reference to the request that its strings are parts of.
+func (u use) clone() use {
+	return use{u.purpose, strings.Clone(u.subject), strings.Clone(u.token)}
 }
 
 // NewKeyring returns a ring of keys, newest first.
@@ -74,7 +92,7 @@ func (r *Keyring) Set(keys []Key) {
 	if now := r.keys.Load(); now != nil && slices.EqualFunc(now.keys, keys, Key.equal) {
 		return // as nearly always: keys are read again every few seconds
 	}
-	r.keys.Store(&keySet{keys: slices.Clone(keys)})
+	r.keys.Store(&keySet{slices.Clone(keys), cache.New[use, int64](maxValid)})
 }
 
 func (k Key) equal(other Key) bool {
@@ -98,13 +116,13 @@ func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
 // Verify checks a token that Sign made for the same purpose and subject.
 func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error {
 	set, u := r.keys.Load(), use{p, subject, token}
-	expires, known := set.valid.get(u)
+	expires, known := set.valid.Get(u)
 	if !known {
 		var err error
 		if expires, err = set.verify(u); err != nil {
 			return err
 		}
-		set.valid.add(u, expires)
+		set.valid.Add(u.clone(), expires, 1)
 	}
 	if !now.Before(time.UnixMilli(expires)) {
 		return ErrExpired

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"sync"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/mp4"
@@ -51,51 +50,18 @@ func newCutID(of blob.Info, f stream.File) cutID {
 	return cutID{of.Key, of.ETag, f.Track, f.Kind == stream.Frame, f.Number}
 }
 
-// cutCache keeps segments that were cut: making the head of one takes as long as sending 100 KB. It does
-// not know whether a file still exists: the caller has opened it.
-//
-// Of two generations, the older one is dropped as a whole when the younger is full; what is still in
-// use has moved to the younger by then.
-type cutCache struct {
-	mu         sync.RWMutex
-	young, old map[cutID]cut
-	size       int64 // of the younger
-}
-
-// get returns a segment, and calls read if it is not cached.
-func (c *cutCache) get(id cutID, read func() (cut, error)) (cut, error) {
-	c.mu.RLock()
-	found, ok := c.young[id]
+// cutOf returns a segment that is cached, or calls read: making the head of one takes as long as sending
+// 100 KB. The cache does not know whether a file still exists: the caller has opened it.
+func (p *Player) cutOf(id cutID, read func() (cut, error)) (cut, error) {
+	found, ok := p.cuts.Get(id)
 	if ok {
-		c.mu.RUnlock()
 		return found, nil
 	}
-	found, ok = c.old[id]
-	c.mu.RUnlock()
-	if !ok {
-		var err error
-		if found, err = read(); err != nil {
-			return cut{}, err
-		}
+	found, err := read()
+	if err != nil {
+		return cut{}, err
 	}
 	id.track = strings.Clone(id.track) // not the whole path that it is a part of
-	c.keep(id, found)
+	p.cuts.Add(id, found, found.footprint())
 	return found, nil
-}
-
-func (c *cutCache) keep(id cutID, x cut) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.young[id]; ok {
-		return // another request has cut it meanwhile
-	}
-	size := x.footprint()
-	if c.size+size > cutCacheSize/2 {
-		c.old, c.young, c.size = c.young, nil, 0
-	}
-	if c.young == nil {
-		c.young = map[cutID]cut{}
-	}
-	c.young[id] = x
-	c.size += size
 }

@@ -2,7 +2,6 @@ package sign
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 )
@@ -28,7 +27,7 @@ func TestRememberedTokensExpireAndAreRevoked(t *testing.T) {
 		verify(Playback, "video/file", noon, ErrExpired)
 	}
 	ring.Set([]Key{one}) // as when the keys are read again
-	if _, ok := ring.keys.Load().valid.get(use{Playback, "video/file", token}); !ok {
+	if _, ok := ring.keys.Load().valid.Get(use{Playback, "video/file", token}); !ok {
 		t.Error("the token was forgotten although the keys are the same")
 	}
 	ring.Set([]Key{two, one})
@@ -37,23 +36,4 @@ func TestRememberedTokensExpireAndAreRevoked(t *testing.T) {
 	verify(Playback, "video/file", before, ErrInvalid)
 	ring.Set([]Key{{"k1", []byte("another secret")}})
 	verify(Playback, "video/file", before, ErrInvalid)
-}
-
-func TestFewTokensAreRemembered(t *testing.T) {
-	t.Parallel()
-	var v verdicts
-	often := use{Playback, "often", "token"}
-	v.add(often, 7)
-	for i := range 5 * maxVerdicts {
-		v.add(use{Playback, fmt.Sprint(i), "token"}, int64(i))
-		if expires, ok := v.get(often); !ok || expires != 7 {
-			t.Fatalf("a token in use is forgotten after %d others", i)
-		}
-	}
-	if _, ok := v.get(use{Playback, "0", "token"}); ok {
-		t.Error("the first token is remembered for ever")
-	}
-	if n := len(v.young) + len(v.old); n > 2*maxVerdicts {
-		t.Errorf("%d tokens are remembered; want at most %d", n, 2*maxVerdicts)
-	}
 }

@@ -1,0 +1,44 @@
+package playback
+
+import (
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/webvtt"
+)
+
+// textCacheSize is how much memory the captions may take that are being watched.
+const textCacheSize = 32 << 20
+
+type textVersion struct{ key, etag string }
+
+// cachedText is captions, which nobody changes.
+type cachedText struct {
+	cues []webvtt.Cue
+	end  time.Duration // of the last one
+}
+
+// captionsOf returns captions that are cached, or calls read: a player asks for each of their segments. The
+// cache does not know whether a file still exists: the caller has opened it.
+func (p *Player) captionsOf(v textVersion, read func() ([]byte, error)) (*cachedText, error) {
+	if t, ok := p.captions.Get(v); ok {
+		return t, nil
+	}
+	text, err := read()
+	if err != nil {
+		return nil, err
+	}
+	cues, err := webvtt.ParseForgiving(text)
+	if err != nil {
+		return nil, err
+	}
+	t := &cachedText{cues: cues}
+	size := int64(len(text)) // parts of the text may stay referenced
+	for _, cue := range cues {
+		t.end, size = max(t.end, cue.End), size+96
+		for _, line := range cue.Lines {
+			size += int64(len(line)) + 32
+		}
+	}
+	p.captions.Add(v, t, size)
+	return t, nil
+}
