@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/spool-video/spool/internal/video"
 )
 
 const (
@@ -96,6 +98,17 @@ func (e *Emergency) ReleaseIfFull() error {
 	}
 	if err == nil && free < EmergencySize {
 		e.Release()
+	}
+	return err
+}
+
+// WithRelease does something that frees space, and once more if the disk is full and release gives back
+// space that was held for this: a deletion has to be recorded, and must work when there is no other way to
+// get space back. Where nothing is held, release is nil.
+func WithRelease(release func() bool, step func() error) error {
+	err := step()
+	if video.KindOf(err) == video.InsufficientStorage && release != nil && release() {
+		return step()
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/cdn"
@@ -30,16 +31,6 @@ func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.R
 	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, release: release}
 }
 
-// onFullDisk does a step of a deletion, once more if the disk is full and space could be released:
-// a deletion has to be recorded, and must work when there is no other way to get space back.
-func (d *Deleter) onFullDisk(step func() error) error {
-	err := step()
-	if video.KindOf(err) == video.InsufficientStorage && d.release() {
-		return step()
-	}
-	return err
-}
-
 // deletionTimeout is how long a deletion may go on after its client has left.
 const deletionTimeout = time.Minute
 
@@ -51,14 +42,14 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 		return err
 	}
 	if v.DeletedAt.IsZero() {
-		if err := d.onFullDisk(func() error { return d.markDeleted(ctx, id) }); err != nil {
+		if err := diskspace.WithRelease(d.release, func() error { return d.markDeleted(ctx, id) }); err != nil {
 			return err
 		}
 		d.cleaner.hook.Reach(failpoint.VideoDeleted)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return d.onFullDisk(func() error { return d.cleaner.removeVideo(ctx, id) })
+	return diskspace.WithRelease(d.release, func() error { return d.cleaner.removeVideo(ctx, id) })
 }
 
 func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
@@ -87,7 +78,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	if err != nil {
 		return err
 	}
-	err = d.onFullDisk(func() error { return d.removeResolution(ctx, v.ID, id) })
+	err = diskspace.WithRelease(d.release, func() error { return d.removeResolution(ctx, v.ID, id) })
 	if video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
 	} else if err != nil {
@@ -96,7 +87,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	d.cleaner.hook.Reach(failpoint.ResolutionGone)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return d.onFullDisk(func() error { return d.removeFiles(ctx, v, id) })
+	return diskspace.WithRelease(d.release, func() error { return d.removeFiles(ctx, v, id) })
 }
 
 func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {

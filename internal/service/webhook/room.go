@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -35,29 +36,20 @@ const (
 type room struct {
 	looks       int // that found the space short, in a row
 	ended, lost int // deliveries that were removed and that the log does not tell yet
-	told        time.Time
-	complained  seldom
+	told        reminder
+	complained  reminder
 }
 
-// seldom is something that is said once in a while.
-type seldom struct{ last time.Time }
+// reminder is a line of the log that is written once in tellEvery at most.
+type reminder struct{ last time.Time }
 
-func (s *seldom) due() bool {
-	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= tellEvery {
-		s.last = now
+// isDue reports whether the line is to be written now.
+func (r *reminder) isDue() bool {
+	if now := time.Now(); r.last.IsZero() || now.Sub(r.last) >= tellEvery {
+		r.last = now
 		return true
 	}
 	return false
-}
-
-// onFullDisk does something that frees space, once more if the disk is full and space that is held for this
-// could be released.
-func onFullDisk(release func() bool, step func() error) error {
-	err := step()
-	if video.KindOf(err) == video.InsufficientStorage && release != nil && release() {
-		return step()
-	}
-	return err
 }
 
 // keepRoom removes events while they take the space that creates and deletions need, until ctx ends. Each
@@ -72,16 +64,16 @@ func (d *Dispatcher) keepRoom(ctx context.Context) {
 
 // clear removes the logs of webhooks that were removed, until ctx ends.
 func (d *Dispatcher) clear(ctx context.Context) {
-	var complained seldom
+	var complained reminder
 	d.repeat(ctx, clearEvery, "removing the logs of webhooks panicked", func() {
 		var err error
 		for more := true; more && err == nil && ctx.Err() == nil; {
-			err = onFullDisk(d.config.Release, func() (err error) {
+			err = diskspace.WithRelease(d.config.Release, func() (err error) {
 				more, err = d.rows.RemoveLogs(ctx, prunedAtOnce)
 				return err
 			})
 		}
-		if err != nil && ctx.Err() == nil && complained.due() {
+		if err != nil && ctx.Err() == nil && complained.isDue() {
 			d.log.WarnContext(ctx, "could not remove the logs of webhooks that were deleted", "err", err)
 		}
 	})
@@ -103,11 +95,11 @@ func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked s
 // lookForRoom measures the space once, and removes what has to go.
 func (d *Dispatcher) lookForRoom(ctx context.Context, r *room) {
 	err := d.makeRoom(ctx, r)
-	if r.ended+r.lost > 0 && time.Since(r.told) >= tellEvery {
+	if r.ended+r.lost > 0 && r.told.isDue() {
 		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)
-		r.ended, r.lost, r.told = 0, 0, time.Now()
+		r.ended, r.lost = 0, 0
 	}
-	if err != nil && ctx.Err() == nil && r.complained.due() {
+	if err != nil && ctx.Err() == nil && r.complained.isDue() {
 		d.log.WarnContext(ctx, "could not make room by removing events of webhooks", "err", err)
 	}
 }
@@ -132,7 +124,7 @@ func (d *Dispatcher) makeRoom(ctx context.Context, r *room) error {
 		}
 		all := shortage == Critical || shortage == Short && r.looks >= shortLooks
 		var ended, open int
-		err = onFullDisk(d.config.Release, func() (err error) {
+		err = diskspace.WithRelease(d.config.Release, func() (err error) {
 			ended, open, err = d.rows.MakeRoom(ctx, all, roomAtOnce)
 			return err
 		})

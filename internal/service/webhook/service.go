@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -249,7 +250,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id string) error {
 	if err := by.Require(auth.Admin); err != nil {
 		return err
 	}
-	return onFullDisk(s.release, func() error { return s.rows.Remove(ctx, by.Tenant, id) })
+	return diskspace.WithRelease(s.release, func() error { return s.rows.Remove(ctx, by.Tenant, id) })
 }
 
 // RotateSecret gives a webhook another secret and returns it. The former one signs too for a day.
