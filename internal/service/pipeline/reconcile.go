@@ -59,14 +59,21 @@ func (p *Passes) reconcile(ctx context.Context, id video.ID) (lost []queue.Task,
 		if err != nil {
 			return err
 		}
-		have, err := p.queue.Names(ctx, tx, id)
-		if err != nil {
+		if lost, err = p.notQueued(ctx, tx, id, p.dueTasks(v, steps)); err != nil {
 			return err
 		}
-		lost = slices.DeleteFunc(p.dueTasks(v, steps), func(t queue.Task) bool { return slices.Contains(have, t.Name()) })
 		return p.queue.Enqueue(ctx, tx, lost...)
 	})
 	return lost, err
+}
+
+// notQueued returns the tasks of a video that its queue does not have.
+func (p *Passes) notQueued(ctx context.Context, tx *store.Tx, id video.ID, due []queue.Task) ([]queue.Task, error) {
+	have, err := p.queue.Names(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(due, func(t queue.Task) bool { return slices.Contains(have, t.Name()) }), nil
 }
 
 // dueTasks returns the tasks that a processing video should have now.
@@ -93,11 +100,9 @@ func (p *Passes) reconcileReady(ctx context.Context, id video.ID) (lost []queue.
 		if err != nil {
 			return err
 		}
-		have, err := p.queue.Names(ctx, tx, id)
-		if err != nil {
+		if lost, err = p.notQueued(ctx, tx, id, tasksAfterPass(v, steps)); err != nil {
 			return err
 		}
-		lost = slices.DeleteFunc(tasksAfterPass(v, steps), func(t queue.Task) bool { return slices.Contains(have, t.Name()) })
 		started, err := p.startVariants(ctx, tx, v, steps)
 		if err != nil {
 			return err
