@@ -62,6 +62,9 @@ type Plan struct {
 	Trials []Chunk `json:"-"`
 }
 
+// MaxTrialFrames is how many frames each of Trials has at most.
+const MaxTrialFrames = 12
+
 // Input describes the file and the streams chosen from it.
 type Input struct {
 	Container   string  `json:"container"`   // ffmpeg's name of the demuxer

@@ -83,8 +83,6 @@ const (
 	tryCRF    = 25
 	// tryTime is how long somebody may have to wait for it.
 	tryTime = 15 * time.Second
-	// tryMost is how many frames a trial has at most.
-	tryMost = 12
 )
 
 // trySides are the longest shorter sides of the sizes that are tried: of each, the
@@ -155,7 +153,7 @@ func TrialBytes(p *video.Plan) (sum int64) {
 		r := p.Renditions[i]
 		w, h := smallSize(r)
 		// The frames before and after at a fraction of their size, and encoded with half a byte for each pixel.
-		sum += int64(len(p.Trials)) * tryMost * int64(2*w*h+r.Width*r.Height/2)
+		sum += int64(len(p.Trials)) * video.MaxTrialFrames * int64(2*w*h+r.Width*r.Height/2)
 	}
 	return sum
 }
@@ -233,7 +231,7 @@ func tryArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
 
 // shrinkArgs brings what tryArgs made to the size at which it is compared.
 func shrinkArgs(job ffmpeg.Job, p *video.Plan) []string {
-	args := []string{"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1"}
+	args := ffmpeg.RunArgs()
 	for i := range p.Renditions {
 		args = append(args, "-protocol_whitelist", "file", "-codec_whitelist", "h264", "-threads", "1", "-f", "h264", "-i", ffmpeg.FileURL(tryPath(job, i)))
 	}

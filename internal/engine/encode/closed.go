@@ -29,11 +29,9 @@ func closedSearchArgs(job ffmpeg.Job, p *video.Plan) []string {
 // separates them; it opens the file itself, with the same restrictions as elsewhere.
 func closedArgs(job ffmpeg.Job, source string) []string {
 	options := strings.ReplaceAll(ffmpeg.SourceOptions(), ":", `\:`)
-	return []string{
-		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1", "-max_alloc", "536870912", "-copyts",
+	return append(ffmpeg.RunArgs(), "-copyts",
 		"-f", "lavfi", "-i", fmt.Sprintf("movie=filename=%s:dec_threads=1:format_opts='%s'[out0+subcc]", source, options),
-		"-map", "0:s", "-c:s", "webvtt", "-map_metadata", "-1", "-avoid_negative_ts", "disabled", "-f", "webvtt", ffmpeg.FileURL(closedPath(job)),
-	}
+		"-map", "0:s", "-c:s", "webvtt", "-map_metadata", "-1", "-avoid_negative_ts", "disabled", "-f", "webvtt", ffmpeg.FileURL(closedPath(job)))
 }
 
 func closedPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "closed.vtt") }

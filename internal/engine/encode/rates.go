@@ -108,8 +108,8 @@ func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	return effort{}
 }
 
-// tuned returns an effort with the CRF that was chosen for a film, if one was.
-func tuned(e effort, crf float64) effort {
+// withCRF returns an effort with the CRF that was chosen for a film, if one was.
+func withCRF(e effort, crf float64) effort {
 	if crf > 0 {
 		e.crf = crf
 	}
@@ -174,7 +174,7 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	}
 	o := settings{
 		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: tuned(effortOf(codec, p.Quality, r), r.CRF[codec]),
+		effort: withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]),
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)

@@ -64,18 +64,22 @@ func SourceOptions() string {
 // protocol.
 func FileURL(path string) string { return "file:" + path }
 
+// RunArgs are the options of every run of ffmpeg: it asks nothing, tells its progress and its errors, and
+// takes no more memory at once than a large frame needs.
+func RunArgs() []string {
+	return []string{"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1", "-max_alloc", "536870912"}
+}
+
 // CommonArgs are the options of every ffmpeg run up to and including its input.
 // A seek aims half a millisecond behind the keyframe, so that rounding cannot
 // land on the one before; trim in the filter graph drops frames that come too
 // early.
 func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
-	args := []string{
-		"-nostdin", "-hide_banner", "-nostats", "-v", "error", "-y", "-progress", "pipe:1",
-		"-max_alloc", "536870912",
+	args := append(RunArgs(),
 		"-max_error_rate", "1", // we check what was decoded, not what was not
 		"-filter_complex_threads", "1",
 		"-copyts", // the plan is in the source's times, so they stay as they are
-	}
+	)
 	return append(args, SourceArgs(job, tb, seek, threads)...)
 }
 

@@ -5,26 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
 )
 
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	const mov = "mov,mp4"
-	// video makes a timeline of 25 frames a second with a keyframe every so often.
-	film := func(length, every time.Duration) *probe.Timeline {
-		l := probe.NewTimeline()
-		for at := time.Duration(0); at < length; at += 40 * time.Millisecond {
-			p := probe.Packet{Type: "video", PTS: 1000 + at.Milliseconds(), DTS: 1000 + at.Milliseconds(), Duration: 40, Flags: "__"}
-			if at%every == 0 {
-				p.Flags = "K_"
-			}
-			l.Add(p)
-		}
-		l.Sort()
-		return l
-	}
 	tests := []struct {
 		name          string
 		length, every time.Duration
@@ -51,7 +37,7 @@ func TestSamples(t *testing.T) {
 				Renditions: []video.Rendition{{Width: 1280, Height: 720}},
 			}
 			var starts, seeks []int64
-			for _, s := range samples(p, film(tt.length, tt.every), tt.container == mov) {
+			for _, s := range samples(p, steadyFilm(tt.length, tt.every), tt.container == mov) {
 				starts = append(starts, s.Start-1000)
 				if s.Seek == video.NoSeek {
 					s.Seek = 999

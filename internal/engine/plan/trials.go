@@ -14,13 +14,12 @@ const (
 	// less would cost more than it decides.
 	leastTrialWork = 160e6
 	// A trial takes one frame of every trialShare, in groups of trialGroup or more:
-	// shorter ones say little about motion. More than maxTrialGroup frames in each
-	// of maxTrials groups say nothing new.
-	trialShare    = 40
-	trialGroup    = 6
-	maxTrialGroup = 12
-	earlyGroup    = 4 // of a film that somebody waits to watch
-	maxTrials     = 4
+	// shorter ones say little about motion. More than video.MaxTrialFrames in each of
+	// maxTrials groups say nothing new.
+	trialShare = 40
+	trialGroup = 6
+	earlyGroup = 4 // of a film that somebody waits to watch
+	maxTrials  = 4
 	// largeFrame is how many pixels the source may have for so many frames. Larger
 	// ones take longer to decode, and somebody waits.
 	largeFrame = 2560 * 1440
@@ -41,7 +40,7 @@ func trials(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 		return nil
 	}
 	groups := min(max(frames/trialShare/trialGroup, 2), maxTrials)
-	each := min(max(frames/trialShare/groups, trialGroup), maxTrialGroup)
+	each := min(max(frames/trialShare/groups, trialGroup), video.MaxTrialFrames)
 	switch {
 	case p.Early != nil:
 		each = earlyGroup
@@ -56,7 +55,7 @@ func trials(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 	for n := range groups {
 		target := line.First + (line.Last-line.First)/int64(2*groups)*int64(2*n+1)
 		c, ok := trialAt(line, nearest(keys, target), each, reliable)
-		if ok && (len(out) == 0 || c.Start >= out[len(out)-1].End) && p.Input.TimeBase.Seconds(lead(c, line)) <= maxLead {
+		if ok && (len(out) == 0 || c.Start >= out[len(out)-1].End) && p.Input.TimeBase.Seconds(decodedBefore(c, line)) <= maxLead {
 			out = append(out, c)
 		}
 	}
@@ -79,8 +78,8 @@ func trialAt(line *probe.Timeline, key int64, frames int, reliable bool) (c vide
 	return c, true
 }
 
-// lead returns how much of a film is decoded before a group begins.
-func lead(c video.Chunk, line *probe.Timeline) int64 {
+// decodedBefore returns how much of a film is decoded before a group begins.
+func decodedBefore(c video.Chunk, line *probe.Timeline) int64 {
 	if c.Seek == video.NoSeek {
 		return c.Start - line.First
 	}
