@@ -47,8 +47,8 @@ func TestTablesOfTheStudy(t *testing.T) {
 		h264: cost{cpu: 3e9}, av1: cost{cpu: 1e9}, plain: cost{cpu: 2e9},
 	}}}
 	for _, want := range []string{
-		"| dog | 1, 90.0 | 1, 90.0, **0.75** | 0, 85.0, **0.50** | 1.50 | 0.50 | **2.00** |",
-		"| **all** | 90.0 ± 0.0 | 90.0 ± 0.0, **0.75** | 85.0 ± 0.0, **0.50** | 1.50 | 0.50 | **2.00** |",
+		"| dog | 1, 90.0 | 1 (0.75), 90.0, **0.75** | 0 (0.25), 85.0, **0.50** | 1.50 | 0.50 | **2.00** |",
+		"| **all** | 90.0 ± 0.0 | (0.75), 90.0 ± 0.0, **0.75** | (0.25), 85.0 ± 0.0, **0.50** | 1.50 | 0.50 | **2.00** |",
 	} {
 		if got := s.delivered("5.1"); !strings.Contains(got, want) {
 			t.Errorf("the table is\n%s\nwithout %s", got, want)
