@@ -11,6 +11,7 @@ import (
 const (
 	miniClip   = "mini.mp4"   // 160x120, half a second, with audio: for tests that are not about frames
 	blurClip   = "blur.mp4"   // 1280x720, 1 s, 5 fps, silent, without any detail
+	softClip   = "soft.mp4"   // 640x360, 2 s, 25 fps, silent, out of focus
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
 	longClip   = "long.mp4"   // 160x120, 65 s, open GOPs and B-frames, with audio that is mostly silent: several chunks
@@ -36,6 +37,7 @@ const (
 // stands before the name of another clip.
 var recipes = map[string]string{
 	blurClip: "-f lavfi -i testsrc2=size=1280x720:rate=5,gblur=16 -t 1 -c:v libx264 -preset ultrafast -crf 10 -pix_fmt yuv420p",
+	softClip: "-f lavfi -i testsrc2=size=640x360:rate=25,gblur=5 -t 2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p",
 	miniClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 0.5 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	tinyClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 2 " +

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/jpeg"
+	"maps"
+	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,21 +23,21 @@ func TestPicturesOfAVideo(t *testing.T) {
 	usuallyOneBackend(t, "they are published like thumbnails")
 	t.Parallel()
 	s := start(t, pictured())
-	for _, public := range []bool{true, false} {
+	for source, public := range map[string]bool{softClip: true, tinyClip: false} {
 		ask := newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: public, Thumbnails: []float64{0}}
 		u := s.create(ask)
 		early := s.read(u)
 		s.get(early.StoryboardURL).problem(t, http.StatusNotFound, "not_ready")
 		s.get(early.PreviewURL).problem(t, http.StatusNotFound, "not_ready")
-		s.put(u, clip(t, tinyClip))
+		s.put(u, clip(t, source))
 		s.complete(u.ID)
 		w := s.waitReady(u)
 		if r := s.send("GET", w.PosterURL, nil, header{"Accept", "image/jpeg"}); r.status != http.StatusOK || r.header.Get("Content-Type") != "image/jpeg" {
 			t.Errorf("the poster of a video that is just ready answers %d %v", r.status, r.header)
 		}
 		checkStoryboard(t, s, w)
-		checkFormats(t, s, w.PosterURL)
-		checkFormats(t, s, w.Resolutions["144p"].ThumbnailImageURLs[0])
+		checkFormats(t, s, w.PosterURL, source == softClip)
+		checkFormats(t, s, w.Resolutions["144p"].ThumbnailImageURLs[0], false)
 		preview := s.getReady(w.PreviewURL)
 		if preview.status != http.StatusOK || preview.header.Get("Content-Type") != "image/webp" || len(preview.body) > 1_000_000 ||
 			!bytes.HasPrefix(preview.body, []byte("RIFF")) || bytes.Count(preview.body, []byte("ANMF")) < 5 {
@@ -112,25 +115,37 @@ func TestPicturesThatFailDoNotCostTheVideo(t *testing.T) {
 }
 
 // checkFormats asks for a poster or a thumbnail as browsers and as other clients do. The address is the same.
-func checkFormats(t testing.TB, s *server, address string) {
+// Thumbnails are never AVIF, and whether a poster is, which depends on the picture, is told by avif only where
+// it is certain: what is not in focus is half as large as WebP.
+func checkFormats(t testing.TB, s *server, address string, avif bool) {
 	t.Helper()
-	tags := map[string]bool{}
-	for _, tt := range []struct{ accept, kind, begins string }{
-		{"*/*", "image/jpeg", "\xff\xd8"},
-		{"image/webp,*/*", "image/webp", "RIFF"},
-		{"image/avif,image/webp,image/*,*/*;q=0.8", "image/webp", "RIFF"}, // AVIF is no smaller for a test pattern
+	begins := map[string]string{"image/jpeg": "\xff\xd8", "image/webp": "RIFF", "image/avif": "\x00\x00\x00"}
+	tags, last := map[string]string{}, math.MaxInt // by format
+	for _, tt := range []struct {
+		accept string
+		want   []string
+	}{
+		{"*/*", []string{"image/jpeg"}},
+		{"image/webp,*/*", []string{"image/webp"}},
+		{"image/avif,image/webp,image/*,*/*;q=0.8", []string{"image/webp", "image/avif"}},
 	} {
 		r := s.send("GET", address, nil, header{"Accept", tt.accept})
-		if r.status != http.StatusOK || r.header.Get("Content-Type") != tt.kind || r.header.Get("Vary") != "Accept" || !bytes.HasPrefix(r.body, []byte(tt.begins)) {
-			t.Errorf("for %q, the poster answers %d %v", tt.accept, r.status, r.header)
+		kind, tag := r.header.Get("Content-Type"), r.header.Get("ETag")
+		if r.status != http.StatusOK || !slices.Contains(tt.want, kind) || r.header.Get("Vary") != "Accept" || !bytes.HasPrefix(r.body, []byte(begins[kind])) {
+			t.Errorf("for %q, %s answers %d %v", tt.accept, address, r.status, r.header)
 		}
-		tag := r.header.Get("ETag")
-		tags[tag] = true
+		if len(r.body) > last {
+			t.Errorf("for %q, %s has %d bytes; a client that takes less gets %d", tt.accept, address, len(r.body), last)
+		}
+		tags[kind], last = tag, len(r.body)
 		if r := s.send("GET", address, nil, header{"Accept", tt.accept}, header{"If-None-Match", tag}); r.status != http.StatusNotModified {
-			t.Errorf("for %q, the poster that the client has answers %d", tt.accept, r.status)
+			t.Errorf("for %q, the picture that the client has answers %d", tt.accept, r.status)
 		}
 	}
-	if len(tags) != 2 {
+	if _, is := tags["image/avif"]; avif && !is {
+		t.Errorf("%s is no AVIF for a browser that takes it: %v", address, tags)
+	}
+	if different := slices.Compact(slices.Sorted(maps.Values(tags))); len(different) != len(tags) {
 		t.Errorf("the formats have the ETags %v", tags)
 	}
 }

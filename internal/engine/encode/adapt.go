@@ -64,16 +64,26 @@ func applyShifts(p *video.Plan, shifts []float64) {
 		}
 		r.CRF = map[video.Codec]float64{}
 		for _, c := range slices.Sorted(maps.Keys(qualities)) {
-			step := steps[c]
-			r.CRF[c] = effortOf(c, qualities[c], *r).crf + math.Round(r.Shift*step.perH264/step.size)*step.size
+			r.CRF[c] = effortOf(c, qualities[c], *r).crf + steps[c].of(r.Shift)
 		}
 	}
 }
 
-// steps says how the CRF of a codec moves: by how much for one of H.264, and in
-// which steps.
-var steps = map[video.Codec]struct{ perH264, size float64 }{
-	video.H264: {1, 0.5}, video.HEVC: {1, 0.5}, video.AV1: {1.5, 1},
+// step says how the CRF of a codec moves for one of H.264: up, down, and in which steps.
+type step struct{ up, down, size float64 }
+
+// of returns the shift of a codec for that of H.264.
+func (s step) of(shift float64) float64 {
+	per := s.up
+	if shift < 0 {
+		per = s.down
+	}
+	return math.Round(shift*per/s.size) * s.size
+}
+
+// steps of AV1: its scale is finer, and pictures that are hard for H.264 are less so for it.
+var steps = map[video.Codec]step{
+	video.H264: {1, 1, 0.5}, video.HEVC: {1, 1, 0.5}, video.AV1: {2, 1, 1},
 }
 
 // The trial is always the same, so that its figures can be compared, whatever the

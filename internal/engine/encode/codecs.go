@@ -174,6 +174,9 @@ func svtArgs(o settings) []string {
 	if o.effort.options != "" {
 		params = append(params, o.effort.options)
 	}
+	// Its limiter takes bits away long before a limit is reached: of a film that needs 1.1 Mbit/s, it leaves
+	// 0.7 with a limit of 1.5. So it gets the limit of the size, and never that of the source.
+	o.kbps, o.buffer = o.highest, bufferSize(o.highest)
 	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
 	args = append(args, "-pix_fmt", "yuv420p", "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))

@@ -69,10 +69,9 @@ func (e effort) rateFactor() string { return strconv.FormatFloat(e.crf, 'f', -1,
 // size of the file.
 var efforts = map[video.Codec]map[video.Quality][]effort{
 	video.H264: {
-		video.Fast: {{360, "faster", 25, evenly}, {largest, "veryfast", 23.5, evenly}},
-		video.Balanced: {{360, "medium", 26, evenly}, {480, "faster", 25, evenly},
-			{largest, "veryfast", 24.5, "trellis=1:" + evenly}},
-		video.Small: {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
+		video.Fast:     {{360, "faster", 25, evenly}, {largest, "veryfast", 23.5, evenly}},
+		video.Balanced: {{360, "medium", 26, evenly}, {largest, "veryfast", 24.5, "trellis=1:" + evenly}},
+		video.Small:    {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
 	},
 	video.HEVC: {
 		video.Fast:     {{largest, "superfast", 24, ""}},
@@ -83,7 +82,7 @@ var efforts = map[video.Codec]map[video.Quality][]effort{
 		video.Fast:     {{largest, "10", 37, ""}},
 		video.Balanced: {{largest, "8", 40, ""}},
 		video.Small:    {{1080, "6", 43, ""}, {largest, "8", 40, ""}},
-		video.Second:   {{360, "12", 36, unfiltered}, {480, "12", 38, unfiltered}, {largest, "12", 34, unfiltered}},
+		video.Second:   {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
 	},
 }
 
@@ -125,10 +124,10 @@ var density = map[string]float64{
 }
 
 // outputDensity is the density of what we make. Beside H.264, AV1 is made so fast that it
-// needs seven tenths of the bits of our H.264: with half of them it would look worse.
+// needs three quarters of the bits of our H.264: with half of them it would look worse.
 func outputDensity(codec video.Codec, q video.Quality) float64 {
 	if codec == video.AV1 && q == video.Second {
-		return 1.4
+		return 1.3
 	}
 	return density[string(codec)]
 }
@@ -136,8 +135,9 @@ func outputDensity(codec video.Codec, q video.Quality) float64 {
 const (
 	// reencodeFactor is how much more it takes to preserve video that is
 	// compressed for the second time: the artefacts of the first time have to be
-	// preserved, too.
-	reencodeFactor = 1.25
+	// preserved, too, and the first time was often made with a slower preset than
+	// ours. With less, a film of few bits loses far more than others.
+	reencodeFactor = 2
 	// pixelExponent is how the bits needed grow with the number of pixels: four
 	// times as many need less than four times as much.
 	pixelExponent = 0.6

@@ -39,11 +39,11 @@ func TestCapFollowsTheSource(t *testing.T) {
 		w, h    int
 		want    int
 	}{
-		{"an H.264 source needs a little more than it has", "h264", 4_000_000, video.H264, 1920, 1080, 5000},
-		{"HEVC holds more in a bit", "hevc", 2_000_000, video.H264, 1920, 1080, 4000},
-		{"nothing is gained from HEVC to HEVC", "hevc", 2_000_000, video.HEVC, 1920, 1080, 2500},
-		{"AV1 makes do with half", "h264", 4_000_000, video.AV1, 1920, 1080, 2500},
-		{"a quarter of the pixels needs more than a quarter", "h264", 4_000_000, video.H264, 960, 540, 2176},
+		{"an H.264 source needs more than it has", "h264", 4_000_000, video.H264, 1920, 1080, 8000},
+		{"HEVC holds more in a bit", "hevc", 2_000_000, video.H264, 1920, 1080, 6400},
+		{"nothing is gained from HEVC to HEVC", "hevc", 2_000_000, video.HEVC, 1920, 1080, 4000},
+		{"AV1 makes do with half", "h264", 4_000_000, video.AV1, 1920, 1080, 4000},
+		{"a quarter of the pixels needs more than a quarter", "h264", 4_000_000, video.H264, 960, 540, 3093},
 		{"the table is still the limit", "h264", 50_000_000, video.H264, 1920, 1080, 10_000},
 		{"a video that stands still gets a tenth of it", "h264", 10_000, video.H264, 1920, 1080, 1000},
 		{"a codec for editing says nothing", "prores", 1_000_000, video.H264, 1920, 1080, 10_000},

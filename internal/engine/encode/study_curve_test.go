@@ -44,11 +44,11 @@ func TestTablesOfTheStudy(t *testing.T) {
 	size := studySize{plain: point{200, 90}, h264: result{point{150, 90}, 0.75}, av1: result{point{50, 85}, 0.5}}
 	s := &study{rate: rater{name: "VMAF"}, names: []video.Name{"480p"}, films: []studyFilm{{
 		name: "dog", seconds: 2, sizes: []studySize{size},
-		h264: cost{cpu: 3e9}, av1: cost{cpu: 1e9}, plain: cost{cpu: 2e9},
+		trial: cost{cpu: 1e9}, h264: cost{cpu: 3e9}, av1: cost{cpu: 1e9}, plain: cost{cpu: 2e9},
 	}}}
 	for _, want := range []string{
-		"| dog | 1, 90.0 | 1, 90.0, **0.75** | 0, 85.0, **0.50** | 1.50 | 0.50 | **2.00** |",
-		"| **all** | 90.0 ± 0.0 | 90.0 ± 0.0, **0.75** | 85.0 ± 0.0, **0.50** | 1.50 | 0.50 | **2.00** |",
+		"| dog | 1, 90.0 | 1 (0.75), 90.0, **0.75** | 0 (0.25), 85.0, **0.50** | 0.50 | 1.50 | 0.50 | 2.00 | 2.50 |",
+		"| **all** | 90.0 ± 0.0 | (0.75), 90.0 ± 0.0, **0.75** | (0.25), 85.0 ± 0.0, **0.50** | **0.50** | **1.50** | **0.50** | **2.00** | **2.50** |",
 	} {
 		if got := s.delivered("5.1"); !strings.Contains(got, want) {
 			t.Errorf("the table is\n%s\nwithout %s", got, want)

@@ -43,28 +43,34 @@ func replaceBetween(page, begin, end, text string) (string, error) {
 // delivered is the table of what Spool makes.
 func (s *study) delivered(version string) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "ffmpeg %s, the first %d seconds of each video; %s (mean). kbit/s and %[3]s of x264 `veryfast` CRF %d, of Spool's H.264 and of its AV1; "+
-		"in bold their bytes as a part of what `veryfast` takes for the same %[3]s. CPU is that of both of Spool's encodes, against one `veryfast` ffmpeg for each resolution.\n\n",
+	fmt.Fprintf(&t, "ffmpeg %s, the first %d seconds of each video; %s (mean of the frames). Of x264 `veryfast` CRF %d: kbit/s, %[3]s. Of Spool's H.264 and of its AV1, as delivered: "+
+		"kbit/s, in brackets the bytes as a part of those of `veryfast` CRF %[4]d, %[3]s; in bold the bytes as a part of what `veryfast` takes for the same %[3]s. "+
+		"CPU is against one `veryfast` ffmpeg for each resolution; *trial* is the inspection and the choice of the CRF.\n\n",
 		version, *benchSeconds, s.rate.name, plainCRF)
 	t.WriteString("| video |")
 	for _, n := range s.names {
 		fmt.Fprintf(&t, " %[1]s: veryfast | H.264 | AV1 |", n)
 	}
-	t.WriteString(" CPU: H.264 | AV1 | both |\n|---|" + strings.Repeat("---|", 3*len(s.names)+3) + "\n")
+	t.WriteString(" CPU: " + strings.Join(cpuColumns, " | ") + " |\n|---|" + strings.Repeat("---|", 3*len(s.names)+len(cpuColumns)) + "\n")
 	for _, f := range s.films {
 		fmt.Fprintf(&t, "| %s |", f.name)
 		for _, z := range f.sizes {
-			fmt.Fprintf(&t, " %s | %s, **%.2f** | %s, **%.2f** |", f.cell(z.plain), f.cell(z.h264.point), z.h264.equal, f.cell(z.av1.point), z.av1.equal)
+			fmt.Fprintf(&t, " %.0f, %.1f | %s | %s |", f.rate(z.plain), z.plain.score, f.cell(z.h264, z.plain), f.cell(z.av1, z.plain))
 		}
-		plain := f.plain.cpu.Seconds()
-		fmt.Fprintf(&t, " %.2f | %.2f | **%.2f** |\n", f.h264.cpu.Seconds()/plain, f.av1.cpu.Seconds()/plain, (f.h264.cpu+f.av1.cpu).Seconds()/plain)
+		for _, part := range f.ofPlain() {
+			fmt.Fprintf(&t, " %.2f |", part)
+		}
+		t.WriteString("\n")
 	}
 	return t.String() + s.means()
 }
 
-// cell is the bitrate and the score of an encode.
-func (f studyFilm) cell(p point) string {
-	return fmt.Sprintf("%.0f, %.1f", p.bytes*8/1000/f.seconds, p.score)
+// rate is the bitrate of an encode in kbit/s.
+func (f studyFilm) rate(p point) float64 { return p.bytes * 8 / 1000 / f.seconds }
+
+// cell is what Spool made of a rendition.
+func (f studyFilm) cell(r result, plain point) string {
+	return fmt.Sprintf("%.0f (%.2f), %.1f, **%.2f**", f.rate(r.point), r.bytes/plain.bytes, r.score, r.equal)
 }
 
 // means is the last row: of scores the mean and the standard deviation, of ratios the geometric mean.
@@ -72,20 +78,23 @@ func (s *study) means() string {
 	var t strings.Builder
 	t.WriteString("| **all** |")
 	for i := range s.names {
-		scores := func(of func(studySize) float64) string { return meanAndDeviation(s.each(i, of)) }
-		part := func(of func(studySize) float64) float64 { return geometricMean(s.each(i, of)) }
-		fmt.Fprintf(&t, " %s | %s, **%.2f** | %s, **%.2f** |",
-			scores(func(z studySize) float64 { return z.plain.score }),
-			scores(func(z studySize) float64 { return z.h264.score }), part(func(z studySize) float64 { return z.h264.equal }),
-			scores(func(z studySize) float64 { return z.av1.score }), part(func(z studySize) float64 { return z.av1.equal }))
+		made := func(of func(studySize) result) string {
+			part := s.each(i, func(z studySize) float64 { return of(z).bytes / z.plain.bytes })
+			score := s.each(i, func(z studySize) float64 { return of(z).score })
+			equal := s.each(i, func(z studySize) float64 { return of(z).equal })
+			return fmt.Sprintf("(%.2f), %s, **%.2f**", geometricMean(part), meanAndDeviation(score), geometricMean(equal))
+		}
+		fmt.Fprintf(&t, " %s | %s | %s |", meanAndDeviation(s.each(i, func(z studySize) float64 { return z.plain.score })),
+			made(func(z studySize) result { return z.h264 }), made(func(z studySize) result { return z.av1 }))
 	}
-	var h264, av1, both []float64
-	for _, f := range s.films {
-		plain := f.plain.cpu.Seconds()
-		h264, av1 = append(h264, f.h264.cpu.Seconds()/plain), append(av1, f.av1.cpu.Seconds()/plain)
-		both = append(both, (f.h264.cpu+f.av1.cpu).Seconds()/plain)
+	for i := range cpuColumns {
+		var all []float64
+		for _, f := range s.films {
+			all = append(all, f.ofPlain()[i])
+		}
+		fmt.Fprintf(&t, " **%.2f** |", geometricMean(all))
 	}
-	fmt.Fprintf(&t, " %.2f | %.2f | **%.2f** |\n", geometricMean(h264), geometricMean(av1), geometricMean(both))
+	t.WriteString("\n")
 	return t.String()
 }
 

@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
@@ -24,12 +24,12 @@ var (
 )
 
 // BenchmarkStudy compares what Spool makes with one ffmpeg for each resolution that encodes H.264 with
-// veryfast, CRF 23, as most services do: the bytes at equal VMAF, and the processor time of both codecs
-// of Spool together. Spool's frames go through EncodeChunk, and every argument comes from where a
-// worker's come from. With -options it also tries encoder options one by one, on frames that lie ready.
+// veryfast, CRF 23, as most services do: the bytes as delivered and at equal VMAF, and the processor time of
+// both codecs of Spool together. Spool's CRF are those that it chooses, its frames go through EncodeChunk, and
+// every argument comes from where a worker's come from. With -options it also tries encoder options one by one, on frames that lie ready.
 func BenchmarkStudy(b *testing.B) {
 	tools := newEngine(b)
-	tools.Encoder.threads = runtime.GOMAXPROCS(0)
+	tools.Encoder.threads, tools.Encoder.adapt = runtime.GOMAXPROCS(0), true
 	var names []video.Name
 	for _, s := range strings.Split(*studySizes, ",") {
 		names = append(names, video.Name(s))
@@ -62,10 +62,12 @@ type study struct {
 
 // studyFilm is what the ways made of one video.
 type studyFilm struct {
-	name             string
-	seconds          float64
-	sizes            []studySize // by rendition
-	h264, av1, plain cost
+	name      string
+	seconds   float64
+	sizes     []studySize // by rendition
+	plain     cost
+	trial     cost // with the inspection
+	h264, av1 cost
 }
 
 // studySize is what the ways made of one rendition.
@@ -74,7 +76,7 @@ type studySize struct {
 	h264, av1 result
 }
 
-// result is what Spool made, and the part of the bytes of veryfast that it takes for an equal score.
+// result is what Spool delivers, and the part of the bytes of veryfast that it takes for its score.
 type result struct {
 	point
 	equal float64
@@ -104,38 +106,69 @@ func (c curve) bytesAt(score float64) float64 {
 
 const plainCRF = 23
 
+// cpuColumns are the parts of Spool's processor time.
+var cpuColumns = []string{"trial", "H.264", "AV1", "H.264+AV1", "all"}
+
+// ofPlain is each of them against that of veryfast.
+func (f studyFilm) ofPlain() (all []float64) {
+	for _, d := range []time.Duration{f.trial.cpu, f.h264.cpu, f.av1.cpu, f.h264.cpu + f.av1.cpu, f.trial.cpu + f.h264.cpu + f.av1.cpu} {
+		all = append(all, d.Seconds()/f.plain.cpu.Seconds())
+	}
+	return all
+}
+
 func (s *study) add(b *testing.B, name string, e *bench) {
 	film := studyFilm{name: name, seconds: e.plan.Duration.Seconds(), sizes: make([]studySize, len(e.plan.Renditions))}
-	for i := range film.sizes {
-		film.sizes[i].plain, _ = s.try(e, i, plainArgs(e.plan))
-	}
 	film.plain = e.took(e.onePerSize)
-	film.h264 = e.took(func() {
-		p, err := e.tools.Inspect(e.Context(), e.job, plan.Request{Names: e.names})
+	film.trial = e.took(func() {
+		var err error
+		e.plan, err = e.tools.Inspect(e.Context(), e.job, plan.Request{Names: e.names})
 		e.check(err)
-		e.pictures(p)
+		e.check(e.tools.ChooseQuality(e.Context(), e.job, e.plan))
 	})
+	film.h264 = e.took(func() { e.pictures(e.plan) })
 	for i := range film.sizes {
-		film.sizes[i].h264 = s.result(e, i, e.plan, film.sizes[i].plain)
+		film.sizes[i].h264.point = s.point(e, i, e.films[i])
 	}
 	beside := e.plan.Beside(video.AV1, everyRendition(e.plan))
 	film.av1 = e.took(func() { e.pictures(beside) })
 	for i := range film.sizes {
-		film.sizes[i].av1 = s.result(e, i, beside, film.sizes[i].plain)
-		b.Logf("%d: %+v", i, film.sizes[i])
+		z := &film.sizes[i]
+		z.av1.point = s.point(e, i, e.films[i])
+		plain := s.plainCurve(e, i, min(z.h264.score, z.av1.score), max(z.h264.score, z.av1.score))
+		z.plain = plain[0]
+		z.h264.equal = z.h264.bytes / plain.bytesAt(z.h264.score)
+		z.av1.equal = z.av1.bytes / plain.bytesAt(z.av1.score)
+		b.Logf("rendition %d, CRF %v: %+v, veryfast %v", i, e.plan.Renditions[i].CRF, *z, plain)
 	}
-	b.ReportMetric((film.h264.cpu+film.av1.cpu).Seconds()/film.plain.cpu.Seconds(), "cpu-of-veryfast")
+	b.Logf("CPU: veryfast %v, trial %v, H.264 %v, AV1 %v", film.plain, film.trial, film.h264, film.av1)
+	for i, part := range film.ofPlain() {
+		b.ReportMetric(part, cpuColumns[i]+"-of-veryfast")
+	}
 	s.films = append(s.films, film)
 	s.tryOptions(e, film)
 }
 
-// result rates what Spool made last of a rendition.
-func (s *study) result(e *bench, rendition int, p *video.Plan, plain point) result {
-	made := s.point(e, rendition, e.films[rendition])
-	with := encodersFor(cmp.Or(p.Codec, video.H264), Software)[0]
-	own := optionSet{encoder: with, effort: settingsFor(p, p.Renditions[rendition], 0, 1).effort}
-	first, _ := s.try(e, rendition, own.args(e.plan, p.Renditions[rendition])) // without the cap of the source, which made may have
-	return result{made, s.equal(e, rendition, own, first, plain)}
+// plainCurve encodes a rendition with veryfast: at CRF 23, and at as many more as it takes to have scores
+// on both sides of what Spool has. The first is that of CRF 23.
+func (s *study) plainCurve(e *bench, rendition int, lowest, highest float64) curve {
+	const worse, better, most, least = 4, -3, 40, 8
+	try := func(crf int) point {
+		p, _ := s.try(e, rendition, plainArgs(e.plan, crf))
+		return p
+	}
+	all := curve{try(plainCRF)}
+	for crf, p := plainCRF, all[0]; p.score > lowest && crf < most; {
+		crf += worse
+		p = try(crf)
+		all = append(all, p)
+	}
+	for crf, p := plainCRF, all[0]; (p.score < highest || len(all) == 1) && crf > least; {
+		crf += better
+		p = try(crf)
+		all = append(all, p)
+	}
+	return all
 }
 
 // equal is the part of the bytes of veryfast that a way takes for the same score. Its first encode rarely
@@ -173,8 +206,8 @@ func everyRendition(p *video.Plan) (all []int) {
 }
 
 // plainArgs is the way of most services.
-func plainArgs(p *video.Plan) []string {
-	return []string{"-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-crf", strconv.Itoa(plainCRF),
+func plainArgs(p *video.Plan, crf int) []string {
+	return []string{"-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-crf", strconv.Itoa(crf),
 		"-g", strconv.Itoa(int(2 * p.Input.FrameRate))}
 }
 
@@ -182,7 +215,7 @@ func plainArgs(p *video.Plan) []string {
 func (e *bench) onePerSize() {
 	for i, r := range e.plan.Renditions {
 		args := []string{"-i", e.job.Source, "-an", "-vf", fmt.Sprintf("scale=%d:%d", r.Width, r.Height), "-fps_mode", "passthrough"}
-		args = append(args, plainArgs(e.plan)...)
+		args = append(args, plainArgs(e.plan, plainCRF)...)
 		e.ffmpeg(append(args, filepath.Join(e.job.OutDir, fmt.Sprintf("plain%d.mp4", i)))...)
 	}
 }
@@ -236,7 +269,7 @@ func (s *study) tryOptions(e *bench, film studyFilm) {
 	}
 	wanted := regexp.MustCompile(*studyOptions)
 	for i, r := range e.plan.Renditions {
-		_, plain := s.try(e, i, append(plainArgs(e.plan), "-threads", "1"))
+		_, plain := s.try(e, i, append(plainArgs(e.plan, plainCRF), "-threads", "1"))
 		for _, o := range optionSets {
 			if !wanted.MatchString(o.name) {
 				continue
@@ -259,7 +292,9 @@ type optionSet struct {
 // is constant.
 func (o optionSet) args(p *video.Plan, r video.Rendition) []string {
 	q := *p
-	q.Codec = o.encoder.codec
+	if q.Codec = o.encoder.codec; q.Codec == video.AV1 {
+		q.Quality = video.Second
+	}
 	with := settingsFor(&q, r, 0, 1)
 	with.effort, with.kbps, with.buffer = o.effort, with.highest, bufferSize(with.highest)
 	args := o.encoder.args(with)
