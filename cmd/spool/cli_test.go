@@ -94,6 +94,9 @@ func TestWrongCommandLines(t *testing.T) {
 		"keys revoke":           "<id>",
 		"keys":                  `"create", "list"`,
 		"version --data-dir=/x": "--data-dir",
+		"upload":                "(spool upload --help explains it)",
+		"webhooks add --x":      "(spool webhooks add --help explains it)",
+		"nonsense":              "(spool --help explains the commands)",
 	} {
 		p, _, stderr := newProcess(nil, nil)
 		if code := p.run(t.Context(), strings.Fields(line)); code != exitUsage || !strings.Contains(stderr.String(), want) {

@@ -147,7 +147,8 @@ func (c *listKeys) Run(ctx context.Context, p *process, parent *keysCommand) err
 }
 
 type revokeKey struct {
-	ID string `arg:"" help:"The key's ID, as spool keys list shows it."`
+	ID   string `arg:"" help:"The key's ID, as spool keys list shows it."`
+	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 func (revokeKey) Help() string {
@@ -159,6 +160,9 @@ func (c *revokeKey) Run(ctx context.Context, p *process, parent *keysCommand) er
 	return p.withKeys(ctx, parent.Location, func(keys keyStore) error {
 		if err := keys.Revoke(ctx, c.ID); err != nil {
 			return fmt.Errorf("revoke key %s: %w", c.ID, err)
+		}
+		if c.JSON {
+			return printJSON(p.stdout, revokedKeyView{Revoked: c.ID})
 		}
 		_, err := fmt.Fprintf(p.stdout, "Key %s is revoked.\n", c.ID)
 		return err

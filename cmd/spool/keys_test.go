@@ -117,6 +117,10 @@ func TestKeysAsJSON(t *testing.T) {
 	if strings.Contains(listed, "secret-of") {
 		t.Error("the list shows a secret")
 	}
+	var gone struct{ Revoked string }
+	if err := json.Unmarshal([]byte(s.runs(t, "keys revoke id-phone --json")), &gone); err != nil || gone.Revoked != "id-phone" {
+		t.Errorf("keys revoke --json gives %+v, %v", gone, err)
+	}
 	if got := new(fakeKeys).runs(t, "keys list --json"); strings.TrimSpace(got) != "[]" {
 		t.Errorf("an empty list is %q, want []", got)
 	}

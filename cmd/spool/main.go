@@ -80,7 +80,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if err != nil {
-		return p.fail(fmt.Errorf("%w (spool --help explains the commands)", err), exitUsage)
+		return p.fail(fmt.Errorf("%w (%s)", err, helpHint(err)), exitUsage)
 	}
 	name, _, _ := strings.Cut(command.Command(), " ")
 	if faults := slices.Concat(p.settings.faults, p.checkVariables(name), commandFaults(command)); len(faults) > 0 {
@@ -104,6 +104,16 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return p.fail(err, exitError)
 	}
 	return exitOK
+}
+
+// helpHint says where the command that was meant is explained, as far as it was recognised.
+func helpHint(err error) string {
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil {
+		if command := e.Context.Selected(); command != nil {
+			return "spool " + command.Path() + " --help explains it"
+		}
+	}
+	return "spool --help explains the commands"
 }
 
 // fail tells the person at the terminal what went wrong.

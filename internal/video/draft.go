@@ -1,7 +1,6 @@
 package video
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -61,6 +60,14 @@ func CheckTitle(s string) []Fault {
 		return []Fault{{"title", "not_allowed", "must not contain the character NUL, which not every database can store"}}
 	}
 	return nil
+}
+
+// TitleOf returns the title of a video: the one it was given, unless nobody could see it.
+func TitleOf(title, filename string) string {
+	if strings.TrimSpace(title) == "" {
+		return DefaultTitle(filename)
+	}
+	return title
 }
 
 // DefaultTitle returns the title of a video that was given none: its file name without the
@@ -197,7 +204,7 @@ func (e Edit) Check() []Fault {
 // Edit changes v.
 func (v *Video) Edit(e Edit) {
 	if e.Title != nil {
-		v.Title = cmp.Or(*e.Title, DefaultTitle(v.Filename))
+		v.Title = TitleOf(*e.Title, v.Filename)
 	}
 	if e.Metadata != nil {
 		v.Metadata = *e.Metadata

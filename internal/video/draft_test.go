@@ -130,3 +130,12 @@ func TestDefaultTitle(t *testing.T) {
 		}
 	}
 }
+
+func TestTitleOf(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]string{"": "holiday", " \t\n\u2003": "holiday", " a film ": " a film "} {
+		if got := video.TitleOf(title, "holiday.mov"); got != want {
+			t.Errorf("TitleOf(%q) = %q, want %q", title, got, want)
+		}
+	}
+}

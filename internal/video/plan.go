@@ -84,6 +84,7 @@ type Input struct {
 	FullRange   bool    `json:"fullRange,omitempty"`
 	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
 	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without a compatible base layer
+	X264        int     `json:"x264,omitempty"`    // version of the encoder, where decoding from the middle needs it
 }
 
 // Stream is one stream of the file, as the file describes it.

@@ -216,9 +216,9 @@ func shrink(r video.Rendition) string {
 // tryArgs encodes the trials of a plan, one after the other, at every rendition, and
 // stores the frames at a fraction of it.
 func tryArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
-	args := ffmpeg.CommonArgs(job, p.Input.TimeBase, p.Trials[0].Seek, threads)
+	args := ffmpeg.CommonArgs(job, p.Input, p.Trials[0].Seek, threads)
 	for _, c := range p.Trials[1:] {
-		args = append(args, ffmpeg.SourceArgs(job, p.Input.TimeBase, c.Seek, threads)...)
+		args = append(args, ffmpeg.SourceArgs(job, p.Input, c.Seek, threads)...)
 	}
 	q, graphs, all := *p, "", ""
 	q.Chunks, q.LimitRate = p.Trials, 0

@@ -31,7 +31,7 @@ func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads 
 			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, with.upload)
 		}
 	}
-	args := slices.Concat(with.setup, ffmpeg.CommonArgs(job, p.Input.TimeBase, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
+	args := slices.Concat(with.setup, ffmpeg.CommonArgs(job, p.Input, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
 	scale := strconv.Itoa(p.Timescale)
 	for i, r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf(output, i))

@@ -23,7 +23,7 @@ func textPath(job ffmpeg.Job, stream int) string {
 
 // captionsArgs converts text tracks to WebVTT, in the times of the source.
 func captionsArgs(job ffmpeg.Job, p *video.Plan, tracks []video.Stream) []string {
-	args := ffmpeg.CommonArgs(job, p.Input.TimeBase, video.NoSeek, 1)
+	args := ffmpeg.CommonArgs(job, p.Input, video.NoSeek, 1)
 	for _, t := range tracks {
 		args = append(args, "-map", fmt.Sprintf("0:%d", t.Index), "-c:s", "webvtt", "-map_metadata", "-1", "-map_chapters", "-1",
 			"-avoid_negative_ts", "disabled", "-f", "webvtt", ffmpeg.FileURL(textPath(job, t.Index)))

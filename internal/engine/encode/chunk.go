@@ -26,6 +26,9 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if n < 0 || n >= len(p.Chunks) {
 		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
 	}
+	if err := checkSizes(p); err != nil {
+		return nil, err
+	}
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
@@ -47,6 +50,18 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	}
 	progress.Report(1)
 	return outputs, nil
+}
+
+// checkSizes refuses what the plan's codec cannot hold, whichever encoder is used: software is the last.
+func checkSizes(p *video.Plan) error {
+	codec := cmp.Or(p.Codec, video.H264)
+	least := encodersFor(codec, Software)[0].minSide
+	for _, r := range p.Renditions {
+		if r.Width < least || r.Height < least {
+			return video.Failf(video.UnsupportedCodec, "A picture of %d × %d pixels cannot be encoded as %s, which needs at least %d × %d.", r.Width, r.Height, codec.Title(), least, least)
+		}
+	}
+	return nil
 }
 
 // framesOf returns how many frames each of the outputs has.

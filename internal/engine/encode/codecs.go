@@ -40,6 +40,7 @@ type codecEncoder struct {
 	// fixedGOP says that it puts a keyframe after every so many frames: it
 	// cannot be told where. The others put them on the grid of keyGrid.
 	fixedGOP   bool
+	minSide    int // the smallest width and height that it takes; 0: any
 	costFactor int // how many times the memory, the time and the threads of x264 it may take
 	args       func(settings) []string
 }
@@ -59,7 +60,7 @@ type settings struct {
 var encoders = []codecEncoder{
 	{name: "libx264", codec: video.H264, accelerator: Software, costFactor: 1, args: x264Args},
 	{name: "libx265", codec: video.HEVC, accelerator: Software, costFactor: 2, args: x265Args},
-	{name: "libsvtav1", codec: video.AV1, accelerator: Software, fixedGOP: true, costFactor: 4, args: svtArgs},
+	{name: "libsvtav1", codec: video.AV1, accelerator: Software, fixedGOP: true, minSide: 64, costFactor: 4, args: svtArgs},
 	nvenc("h264_nvenc", video.H264), nvenc("hevc_nvenc", video.HEVC), nvenc("av1_nvenc", video.AV1),
 	quickSync("h264_qsv", video.H264), quickSync("hevc_qsv", video.HEVC), quickSync("av1_qsv", video.AV1),
 	vaapi("h264_vaapi", video.H264), vaapi("hevc_vaapi", video.HEVC), vaapi("av1_vaapi", video.AV1),

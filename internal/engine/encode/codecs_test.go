@@ -3,6 +3,7 @@ package encode
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -145,6 +146,25 @@ func TestAVideoKeepsTheCodecOfItsPlan(t *testing.T) {
 		}
 		if s := probeFile(t, outputs[0].Path, "v:0").Streams[0]; s.Codec != string(cmp.Or(codec, video.H264)) {
 			t.Errorf("a plan for %q gave %s", codec, s.Codec)
+		}
+	}
+}
+
+// SVT-AV1 takes no picture below 64 × 64. That is known before it is tried, three times, in vain.
+func TestAPictureThatIsTooSmallForACodec(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	for codec, ok := range map[video.Codec]bool{video.AV1: false, video.H264: true, "": true} {
+		p := &video.Plan{Codec: codec, Renditions: []video.Rendition{{Width: 320, Height: 180}, {Width: 128, Height: 62}}, Chunks: []video.Chunk{{}}}
+		err := checkSizes(p)
+		if f, is := errors.AsType[*video.Failure](err); ok != (err == nil) || !ok && (!is || f.Code != video.UnsupportedCodec) {
+			t.Errorf("%q: %v", codec, err)
+		}
+		if ok {
+			continue
+		}
+		if _, err := tools.EncodeChunk(t.Context(), enginetest.NewJob(t, "unread"), p, 0, nil); err == nil {
+			t.Error("the chunk was encoded")
 		}
 	}
 }

@@ -106,7 +106,7 @@ func measureArgs(job ffmpeg.Job, p *video.Plan, files []RenditionFile, n int) []
 	start := p.Input.TimeBase.Seconds(s.Start - p.FirstPTS)
 	end := p.Input.TimeBase.Seconds(s.End - p.FirstPTS)
 
-	args := ffmpeg.CommonArgs(job, p.Input.TimeBase, s.Seek, 1) // each thread would decode a frame that is not needed
+	args := ffmpeg.CommonArgs(job, p.Input, s.Seek, 1) // each thread would decode a frame that is not needed
 	for _, f := range files {
 		args = append(args, renditionInput...)
 		if start > 0 {

@@ -199,7 +199,7 @@ func copyFile(to, from string) (size int64, err error) {
 func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) []string {
 	still := *p
 	still.Deinterlace = false // done before frames are selected: it needs their neighbours
-	args := append(ffmpeg.CommonArgs(job, p.Input.TimeBase, b.Seek, o.threads),
+	args := append(ffmpeg.CommonArgs(job, p.Input, b.Seek, o.threads),
 		"-filter_complex", graph(&still, shotFilters(p, b), toJPEG))
 	for r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",

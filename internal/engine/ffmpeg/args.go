@@ -74,20 +74,23 @@ func RunArgs() []string {
 // A seek aims half a millisecond behind the keyframe, so that rounding cannot
 // land on the one before; trim in the filter graph drops frames that come too
 // early.
-func CommonArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
+func CommonArgs(job Job, in video.Input, seek int64, threads int) []string {
 	args := append(RunArgs(),
 		"-max_error_rate", "1", // we check what was decoded, not what was not
 		"-filter_complex_threads", "1",
 		"-copyts", // the plan is in the source's times, so they stay as they are
 	)
-	return append(args, SourceArgs(job, tb, seek, threads)...)
+	return append(args, SourceArgs(job, in, seek, threads)...)
 }
 
 // SourceArgs are the options of one more input that is the source, too.
-func SourceArgs(job Job, tb video.Ratio, seek int64, threads int) []string {
+func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
 	args := append(InputArgs(), "-threads", strconv.Itoa(threads))
+	if seek != video.NoSeek && in.X264 > 0 {
+		args = append(args, "-x264_build", strconv.Itoa(in.X264)) // only the first frame says it
+	}
 	if seek != video.NoSeek {
-		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", tb.Seconds(seek)+0.0005))
+		args = append(args, "-seek_timestamp", "1", "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", in.TimeBase.Seconds(seek)+0.0005))
 	}
 	return append(args, "-i", FileURL(job.Source))
 }

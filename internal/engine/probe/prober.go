@@ -72,7 +72,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		var stderr string
 		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
 		if err == nil {
-			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), p.readIndex(ctx, job, found, size, limit))
+			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)

@@ -126,7 +126,7 @@ func (k *Keys) newKey(key Key, secret string) (Key, store.Key, error) {
 	if err := checkKey(key, k.now()); err != nil {
 		return Key{}, store.Key{}, err
 	}
-	key.ID, key.CreatedAt = uuid.Must(uuid.NewV7()).String(), k.now().UTC()
+	key.ID, key.CreatedAt = uuid.Must(uuid.NewV7()).String(), k.now().UTC().Truncate(time.Millisecond) // as rows keep it
 	row := store.Key{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt}
 	for _, s := range key.Scopes {
 		row.Scopes = append(row.Scopes, string(s))

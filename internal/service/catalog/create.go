@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,7 +79,7 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	now := c.now().UTC().Truncate(time.Millisecond)
 	v := video.Video{
 		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
-		Title: cmp.Or(d.Title, video.DefaultTitle(d.Filename)), IsPublic: d.IsPublic, Upscale: c.config.Upscale, Thumbnails: d.Thumbnails,
+		Title: video.TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Upscale: c.config.Upscale, Thumbnails: d.Thumbnails,
 		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl), Codecs: video.WithoutH264(c.config.Codecs.Default),
 	}
 	if d.Codecs != nil {

@@ -101,7 +101,7 @@ func (s *Service) Create(ctx context.Context, by auth.Actor, d Draft) (Webhook, 
 		return Webhook{}, "", err
 	}
 	h := store.Webhook{ID: newID(), Tenant: by.Tenant, URL: d.URL, Pull: d.Pull, Events: distinct(d.Events),
-		Description: d.Description, Enabled: true, CreatedAt: s.now().UTC()}
+		Description: d.Description, Enabled: true, CreatedAt: s.now().UTC().Truncate(time.Millisecond)}
 	secret := newSecret()
 	inserted, err := s.rows.Insert(ctx, h, secret, MaxPerTenant)
 	if err == nil && !inserted {

@@ -43,6 +43,17 @@ func TestAddressesAreChecked(t *testing.T) {
 	wantCode(t, err, video.Invalid, "invalid_request")
 }
 
+// What registering answers is what reading answers later: rows keep milliseconds.
+func TestAWebhookReadsAsItWasRegistered(t *testing.T) {
+	t.Parallel()
+	l := onSQLite(t, quick)
+	w, _ := l.add("https://a-name-that-nobody-has.invalid/")
+	got, err := l.Get(t.Context(), l.by, w.ID)
+	if err != nil || !got.CreatedAt.Equal(w.CreatedAt) {
+		t.Errorf("read %v, %v; registered %v", got.CreatedAt, err, w.CreatedAt)
+	}
+}
+
 func TestAtMostTwenty(t *testing.T) {
 	t.Parallel()
 	l := onSQLite(t, quick)
