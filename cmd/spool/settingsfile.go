@@ -70,34 +70,63 @@ func (s *settings) file(ctx *kong.Context) (path string, named bool) {
 // read parses a configuration file. One that was only found in the working directory must belong to
 // somebody who may decide which programs this process starts.
 func (s *settings) read(path string, named bool) (tree map[string]any, err error) {
-	f, err := os.Open(path)
+	if named {
+		_, err := toml.DecodeFile(path, &tree)
+		return tree, err
+	}
+	f, err := s.openFound(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if !named {
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if why := s.distrust(info); why != "" {
-			return nil, fmt.Errorf("%s; if you trust it, name it with --config=%s", why, path)
-		}
-	}
 	_, err = toml.NewDecoder(f).Decode(&tree)
 	return tree, err
 }
 
+// openFound opens a file that nobody named. A link is judged like a file: whoever made it chose another
+// file. Opening a pipe must not wait for somebody who writes into it.
+func (s *settings) openFound(path string) (*os.File, error) {
+	link, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	why := s.distrust(info)
+	if why == "" && link.Mode()&fs.ModeSymlink != 0 && !s.trusts(link) {
+		why = "the link to this file belongs to another user"
+	}
+	if why != "" {
+		f.Close()
+		return nil, fmt.Errorf("%s; if you trust it, name it with --config=%s", why, path)
+	}
+	return f, nil
+}
+
 // distrust says why a file that nobody named is not used, or returns "".
 func (s *settings) distrust(info fs.FileInfo) string {
-	if info.Mode().Perm()&0o002 != 0 {
+	switch {
+	case !info.Mode().IsRegular():
+		return "it is no ordinary file"
+	case info.Mode().Perm()&0o002 != 0:
 		return "every user can change this file"
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if ok && stat.Uid != 0 && int(stat.Uid) != s.user {
+	case !s.trusts(info):
 		return "this file belongs to another user"
 	}
 	return ""
+}
+
+// trusts reports whether a file belongs to this user or to root.
+func (s *settings) trusts(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || stat.Uid == 0 || int(stat.Uid) == s.user
 }
 
 // source returns the absolute path of the file that was read, or "".

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -83,6 +84,27 @@ func TestFilesOfOthersAreNotTrusted(t *testing.T) {
 		s := &settings{user: tt.user}
 		if why := s.distrust(tt.file); (why == "") != tt.trusted {
 			t.Errorf("%s: %q; want trusted: %v", tt.name, why, tt.trusted)
+		}
+	}
+}
+
+// Somebody else may put anything into the folder in which a command is run.
+func TestOnlyAnOrdinaryFileIsFound(t *testing.T) {
+	t.Parallel()
+	dir, user := t.TempDir(), os.Getuid()
+	pipe, link := filepath.Join(dir, "pipe.toml"), filepath.Join(dir, "link.toml")
+	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("/etc/passwd", link)) // a file of root's, whoever made the link
+	if user == 0 {
+		err = errors.Join(err, os.Lchown(link, 65534, -1))
+	} else {
+		user++
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{pipe: "no ordinary file", dir: "no ordinary file", link: "the link to this file"} {
+		if _, err := (&settings{user: user}).read(path, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", path, err, want)
 		}
 	}
 }

@@ -96,6 +96,8 @@ func (o *order) put(ctx context.Context) error {
 		switch {
 		case err == nil && r.status == http.StatusOK:
 			return nil
+		case err == nil && r.status == http.StatusConflict:
+			// versitygw removes a folder with its last object, and says this to whoever is about to write into it.
 		case err == nil && r.status < 500:
 			return fmt.Errorf("upload of %s: the storage answers %d %.300s", o.upload.ID, r.status, r.body)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -179,11 +180,31 @@ func checkHookStates(t *testing.T, r *hookReceiver) {
 
 // hookDelivery is an entry of the log.
 type hookDelivery struct {
-	ID, EventID, Type, State string
-	Attempts                 []struct {
+	ID, EventID, VideoID, Type, State string
+	Attempts                          []struct {
 		Status *int
 		Error  *string
 	}
+}
+
+// hookLog reads all pages of a log; with a state, only those deliveries.
+func (s *server) hookLog(h hook, state string) (all []hookDelivery) {
+	s.t.Helper()
+	query := url.Values{"limit": {"100"}}
+	if state != "" {
+		query.Set("status", state)
+	}
+	for more := true; more; {
+		page := decode[struct {
+			Deliveries []hookDelivery
+			NextCursor *string
+		}](s.t, s.call("GET", "/api/webhook/"+h.ID+"/deliveries?"+query.Encode(), nil), 200)
+		all = append(all, page.Deliveries...)
+		if more = page.NextCursor != nil; more {
+			query.Set("cursor", *page.NextCursor)
+		}
+	}
+	return all
 }
 
 // checkHookLog reads the log, replays a delivery and sends a test.
@@ -224,7 +245,8 @@ func TestNoEventIsLostInACrash(t *testing.T) {
 		oneBackend(t, "on PostgreSQL it waits for leases to end")
 	}
 	s, r := start(t, allowLoopback), receiveHooks(t)
-	s.register(r)
+	h := s.register(r)
+	told := map[string]int{} // the videos that failed, and how often the log has them
 	for round := range rig.Setting(t, "SPOOL_TEST_ROUNDS", 3) {
 		var ids []string
 		for range 8 {
@@ -245,7 +267,7 @@ func TestNoEventIsLostInACrash(t *testing.T) {
 			state := decode[struct{ Status string }](t, s.call("GET", "/api/video/"+id, nil), 200).Status
 			want := 0
 			if state == "fail" {
-				want = 1
+				want, told[id] = 1, 0
 				failed++
 			}
 			s.until(fmt.Sprintf("events of a video that is %s", state), 2*time.Minute, func() bool { return len(r.about(id)) >= want })
@@ -254,6 +276,15 @@ func TestNoEventIsLostInACrash(t *testing.T) {
 			}
 		}
 		t.Logf("round %d: %d of %d failed before the crash", round, failed, len(ids))
+	}
+	s.until("everything to be delivered", time.Minute, func() bool { return len(s.hookLog(h, "pending")) == 0 })
+	for _, d := range s.hookLog(h, "") {
+		told[d.VideoID]++
+	}
+	for id, n := range told {
+		if n != 1 {
+			t.Errorf("video %s is %d times in the log; want once", id, n)
+		}
 	}
 	if r.mu.Lock(); len(r.wrong) > 0 {
 		t.Errorf("%d messages are wrong: %s", len(r.wrong), r.wrong[0])

@@ -291,7 +291,7 @@ func (t *Tx) conclude(ctx context.Context, c Conclusion) error {
 		UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE id = $2`, c.Disable, c.Delivery.Webhook); err != nil {
 		return err
 	}
-	return t.failOpen(ctx, c.Delivery.Webhook)
+	return t.endOpen(ctx, c.Delivery.Webhook, endedAtOnce)
 }
 
 // ReleaseLeases makes everything that is leased due. It is for the start of the only

@@ -180,39 +180,39 @@ func (w Webhooks) Secrets(ctx context.Context, ids []string, now time.Time) (map
 // Update changes a webhook of a tenant and returns it. Disabling one ends what was
 // still to be delivered to it.
 func (w Webhooks) Update(ctx context.Context, tenant video.Tenant, id string, change func(*Webhook) error) (h Webhook, err error) {
-	err = w.s.InTx(ctx, func(tx *Tx) error {
-		if h, err = tx.lockWebhook(ctx, tenant, id); err != nil {
+	for open := true; open && err == nil; {
+		err = w.s.InTx(ctx, func(tx *Tx) error {
+			h, open, err = tx.updateWebhook(ctx, tenant, id, change)
 			return err
-		}
-		if err := change(&h); err != nil {
-			return err
-		}
-		if h.Enabled {
-			h.DisabledReason = ""
-		}
-		n, err := tx.affected(ctx, "change webhook", `
-			UPDATE webhook SET url = $1, events = $2, description = $3, enabled = $4, disabled_reason = $5 WHERE id = $6`,
-			h.URL, joinEvents(h.Events), h.Description, h.Enabled, h.DisabledReason, id)
-		if err == nil && n == 0 {
-			return WebhookNotFound()
-		}
-		if err != nil || h.Enabled {
-			return err
-		}
-		return tx.failOpen(ctx, id)
-	})
+		})
+	}
 	return h, err
 }
 
-// failOpen ends all deliveries to a webhook that are not finished.
-func (t *Tx) failOpen(ctx context.Context, id string) error {
-	for _, state := range []DeliveryState{DeliveryPending, DeliveryHeld} {
-		if _, err := t.affected(ctx, "end deliveries", `
-			UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL WHERE webhook_id = $1 AND state = $2`, id, state); err != nil {
-			return err
+// updateWebhook reports true, and has changed nothing, if the webhook would be enabled while deliveries are
+// open from before: those must not be sent any more.
+func (t *Tx) updateWebhook(ctx context.Context, tenant video.Tenant, id string, change func(*Webhook) error) (h Webhook, open bool, err error) {
+	if h, err = t.lockWebhook(ctx, tenant, id); err != nil {
+		return h, false, err
+	}
+	wasEnabled := h.Enabled
+	if err := change(&h); err != nil {
+		return h, false, err
+	}
+	if h.Enabled {
+		h.DisabledReason = ""
+	}
+	if !wasEnabled && h.Enabled {
+		if open, err = t.endRest(ctx, id, endedAtOnce); open || err != nil {
+			return h, open, err
 		}
 	}
-	return nil
+	if _, err := t.affected(ctx, "change webhook", `
+		UPDATE webhook SET url = $1, events = $2, description = $3, enabled = $4, disabled_reason = $5 WHERE id = $6`,
+		h.URL, joinEvents(h.Events), h.Description, h.Enabled, h.DisabledReason, id); err != nil || h.Enabled {
+		return h, false, err
+	}
+	return h, false, t.endOpen(ctx, id, endedAtOnce)
 }
 
 // Remove deletes a webhook of a tenant with its secrets. From then on nothing is sent to it and nobody sees

@@ -2,6 +2,7 @@ package colour
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,10 +104,11 @@ func fractions(text string, scale float64) []float64 {
 		if split && err == nil {
 			d, err = strconv.ParseFloat(den, 64)
 		}
-		if err != nil || d == 0 {
+		x := n / d / scale
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) { // which no plan could be stored with
 			return nil
 		}
-		out = append(out, n/d/scale)
+		out = append(out, x)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package colour
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -95,6 +96,12 @@ func TestParseDolby(t *testing.T) {
 	}
 	if got := reshape(d.Curves[0], 0, RGB{0.9}); got != 0.5 {
 		t.Errorf("the second segment of the curve gives %.4f; want 0.5", got)
+	}
+	for _, word := range []string{"nan", "inf", "1e308/1e-308", "0/0"} { // none of them can be stored
+		matrix := strings.Repeat(word+" ", 9)
+		if d := ParseDolby([]byte(`{"frames": [{"side_data_list": [{"side_data_type": "Dolby Vision Metadata", "ycc_to_rgb_matrix": "` + matrix + `"}]}]}`)); d.Matrix != defaultDolby.Matrix {
+			t.Errorf("parseDolby of %s = %+v", word, d)
+		}
 	}
 	if d := ParseDolby([]byte("{")); d.Matrix != defaultDolby.Matrix {
 		t.Errorf("parseDolby of nonsense = %+v", d)

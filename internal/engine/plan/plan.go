@@ -103,8 +103,8 @@ func videoDuration(s probe.Stream, line *probe.Timeline, tb video.Ratio) time.Du
 			last = 1 / rate
 		}
 	}
-	// Absurd times must not overflow what is compared with the limit.
-	seconds := min(line.Span(tb)+last, 1000*maxDuration.Seconds())
+	// Absurd times must not overflow what is compared with the limit, and others divide by it.
+	seconds := min(max(line.Span(tb)+last, 0.001), 1000*maxDuration.Seconds())
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 

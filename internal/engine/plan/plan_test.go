@@ -243,6 +243,7 @@ func TestRefusedByPlan(t *testing.T) {
 		{"no decoder", film(one, `"codec_tag_string":"vvc1","width":320,"height":180`), video.UnsupportedCodec},
 		{"encrypted packets", film(`{"codec_type":"video","stream_index":0,"pts":0,"flags":"K_","side_data_list":[{"side_data_type":"Encryption info"}]}`, good), video.Encrypted},
 		{"encrypted sample entry", film(one, `"codec_tag_string":"encv",`+good), video.Encrypted},
+		{"more pixels than can be counted", film(one, `"codec_name":"h264","width":4611686018427387904,"height":180,"pix_fmt":"yuv420p"`), video.TooManyPixels},
 		{"too many pixels", film(one, `"codec_name":"h264","width":8192,"height":8192,"pix_fmt":"yuv420p"`), video.TooManyPixels},
 		{"no packets", film("", good), video.Corrupt},
 		{"too long", film(one+`,{"codec_type":"video","stream_index":0,"pts":43200001,"flags":"__"}`, good), video.TooLong},
@@ -260,5 +261,19 @@ func TestRefusedByPlan(t *testing.T) {
 				t.Errorf("makePlan = %v; want failure %s with a sentence", err, tt.want)
 			}
 		})
+	}
+}
+
+// Progress is a part of the duration, so that must never be nothing.
+func TestTimesWithoutLength(t *testing.T) {
+	t.Parallel()
+	found := probe.NewResult()
+	if err := found.Read(strings.NewReader(`{"packets": [{"codec_type":"video","stream_index":0,"pts":0,"duration":1,"flags":"K_"}], "streams": [{"index":0,
+		"codec_type":"video","codec_name":"h264","width":320,"height":180,"pix_fmt":"yuv420p","time_base":"1/9223372036854775807"}], "format": {}}`)); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
+	if err != nil || plan.Duration <= 0 {
+		t.Errorf("Make = %+v, %v; want a video that lasts", plan, err)
 	}
 }

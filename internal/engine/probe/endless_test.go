@@ -44,6 +44,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 		{"a name that nobody knows", `{"`, "b"},
 		{"a value that nobody knows", `{"programs":["`, "c"},
 		{"a number", `{"packets":[{"pts":1`, "0"},
+		{"lists in lists", `{"programs":`, "["},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,6 +17,7 @@ const (
 	maxValue  = 4 << 20      // bytes that describe one packet or stream; a title can be as long as the file
 	maxListed = 1000         // ffmpeg itself opens no more than 200
 	maxAbout  = 4 * maxValue // bytes that describe all streams
+	maxDepth  = 100          // of lists in lists, each of which the decoder remembers
 )
 
 // Result is what ffprobe told about a file.
@@ -218,6 +219,9 @@ func skipValue(d *json.Decoder, limit *valueReader) error {
 			depth++
 		case json.Delim('}'), json.Delim(']'):
 			depth--
+		}
+		if depth > maxDepth {
+			return video.Failf(video.Corrupt, "The file is damaged: its description has lists in lists without end.")
 		}
 		if depth == 0 {
 			return nil

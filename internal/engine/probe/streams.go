@@ -67,7 +67,7 @@ func (f *Result) usable(s Stream) error {
 		return unsupported(printable(s.Tag))
 	case slices.Contains(f.refused, s.Codec):
 		return unsupported(s.Codec)
-	case s.Width*s.Height > ffmpeg.MaxPixels:
+	case s.Height > 0 && s.Width > ffmpeg.MaxPixels/s.Height: // the product may be too large for any integer
 		return video.Failf(video.TooManyPixels, "The picture has %d × %d pixels; at most %d can be processed.", s.Width, s.Height, ffmpeg.MaxPixels)
 	case s.Width <= 0, s.Height <= 0, s.PixelFormat == "", line == nil, len(line.Shown)+len(line.LeadIn) == 0:
 		return ffmpeg.Undecodable()

@@ -3,6 +3,7 @@ package uploads
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"time"
 
@@ -20,7 +21,9 @@ type Resumable struct {
 	Expires time.Time // when the permission ends
 	Limit   int64     // the largest file
 
-	waits time.Time   // until when the video waits for it
+	waits time.Time // until when the video waits for it
+	end   time.Time // when it is given up, however much still comes; zero: never
+	now   func() time.Time
 	usage video.Usage // of the tenant, without the file of this video
 	enter func() (leave func(), err error)
 }
@@ -28,6 +31,30 @@ type Resumable struct {
 // Enter is called by a request that brings bytes. It fails if too many of them run with the same API
 // key. The request calls leave when it ends.
 func (r Resumable) Enter() (leave func(), err error) { return r.enter() }
+
+// Body returns the bytes that a request brings. It fails once the upload is given up: what comes then would
+// be in no file that anybody sees.
+func (r Resumable) Body(src io.Reader) io.Reader {
+	if r.end.IsZero() {
+		return src
+	}
+	return &lateBody{src, r.end, r.now}
+}
+
+type lateBody struct {
+	src io.Reader
+	end time.Time
+	now func() time.Time
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	n, err := b.src.Read(p)
+	if b.now().After(b.end) {
+		return 0, &video.Error{Kind: video.Forbidden, Code: "url_expired",
+			Msg: "The upload URL expired long before the upload ended, and the upload was given up; create a new video."}
+	}
+	return n, err
+}
 
 // CheckSize returns an error if a file of this size is not accepted.
 func (r Resumable) CheckSize(size int64) error {
@@ -53,10 +80,19 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 	if err != nil {
 		return Resumable{}, err
 	}
+	expires := sign.Expiry(token)
+	end := later(expires, v.UploadExpiresAt).Add(s.config.AbandonedAfter)
 	return Resumable{
-		Video: id, Key: objects.Upload(id), Expires: sign.Expiry(token), Limit: s.config.MaxResumableBytes,
-		waits: v.UploadExpiresAt, usage: usage, enter: func() (func(), error) { return s.slots.enter(v) },
+		Video: id, Key: objects.Upload(id), Expires: expires, Limit: s.config.MaxResumableBytes,
+		waits: v.UploadExpiresAt, end: end, now: s.now, usage: usage, enter: func() (func(), error) { return s.slots.enter(v) },
 	}, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // OpenFetched returns the permission to store the file of a video that is fetched. It is that of a

@@ -24,7 +24,7 @@ type Config struct {
 	MaxBytes          int64         // largest file accepted in one request
 	ResumableURLTTL   time.Duration // how long an address of a resumable upload lives
 	MaxResumableBytes int64         // largest file accepted resumably
-	AbandonedAfter    time.Duration // how long after its address has expired a PUT may go on
+	AbandonedAfter    time.Duration // how long after its address has expired an upload may go on
 	Concurrency       int           // how many files may arrive at a time for each API key; 0: no limit
 }
 

@@ -26,7 +26,7 @@ const (
 	shortLooks = 5
 	// roomAtOnce is how many deliveries are removed before the space is measured again.
 	roomAtOnce = 50
-	// clearEvery is how often logs of removed webhooks are looked for.
+	// clearEvery is how often logs of removed webhooks, and deliveries to disabled ones, are looked for.
 	clearEvery = time.Second
 	// tellEvery is how often the log says the same again.
 	tellEvery = time.Minute
@@ -62,21 +62,28 @@ func (d *Dispatcher) keepRoom(ctx context.Context) {
 	d.repeat(ctx, roomEvery, "making room on the disk panicked", func() { d.lookForRoom(ctx, &r) })
 }
 
-// clear removes the logs of webhooks that were removed, until ctx ends.
+// clear does what was left of changes of webhooks, until ctx ends: it removes the logs of those that were
+// removed, and ends what was still to be delivered to those that were disabled.
 func (d *Dispatcher) clear(ctx context.Context) {
 	var complained reminder
-	d.repeat(ctx, clearEvery, "removing the logs of webhooks panicked", func() {
-		var err error
-		for more := true; more && err == nil && ctx.Err() == nil; {
-			err = diskspace.WithRelease(d.config.Release, func() (err error) {
-				more, err = d.rows.RemoveLogs(ctx, prunedAtOnce)
-				return err
-			})
-		}
-		if err != nil && ctx.Err() == nil && complained.isDue() {
-			d.log.WarnContext(ctx, "could not remove the logs of webhooks that were deleted", "err", err)
+	d.repeat(ctx, clearEvery, "clearing up behind webhooks panicked", func() {
+		for _, step := range []func(context.Context, int) (bool, error){d.rows.RemoveLogs, d.rows.EndDeliveries} {
+			if err := d.clearAll(ctx, step); err != nil && ctx.Err() == nil && complained.isDue() {
+				d.log.WarnContext(ctx, "could not clear up behind webhooks that were deleted or disabled", "err", err)
+			}
 		}
 	})
+}
+
+// clearAll repeats a step until nothing is left.
+func (d *Dispatcher) clearAll(ctx context.Context, step func(ctx context.Context, limit int) (more bool, err error)) (err error) {
+	for more := true; more && err == nil && ctx.Err() == nil; {
+		err = diskspace.WithRelease(d.config.Release, func() (err error) {
+			more, err = step(ctx, prunedAtOnce)
+			return err
+		})
+	}
+	return err
 }
 
 // repeat calls f again and again until ctx ends.

@@ -56,7 +56,11 @@ func Guard(next http.Handler, t Timeouts) http.Handler {
 			out.extend()
 			return
 		}
-		out.extend()
+		// Over HTTP/1, the server itself may send "100 Continue". Over HTTP/2, a write deadline that passes ends
+		// the request even if nothing is written, and a long upload would never end well.
+		if r.ProtoMajor == 1 {
+			out.extend()
+		}
 		in := &trackedBody{ReadCloser: r.Body, control: control}
 		out.unread = func() bool { return !in.finished && r.ProtoMajor == 1 }
 		// Only connections of tests do not support deadlines.

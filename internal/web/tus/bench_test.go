@@ -55,6 +55,8 @@ type bench struct {
 	full     error         // while it is not nil, there is no disk space
 	left     func() uint64 // free disk space; nil: the real one
 	pace     imports.Pace
+	now      func() time.Time // nil: the clock of the database
+	dir      string           // of the objects, on a disk
 
 	lost    atomic.Bool // requests lose their lease
 	fetched imports.Storage
@@ -76,18 +78,20 @@ func onBoth(t *testing.T, test func(t *testing.T, b *bench)) {
 
 func onDisk(t *testing.T) *bench { return onDiskAt(t, quick) }
 
-func onDiskAt(t *testing.T, pace imports.Pace) *bench {
+func onDiskAt(t *testing.T, pace imports.Pace) *bench { return onDiskWith(t, &bench{pace: pace}) }
+
+func onDiskWith(t *testing.T, b *bench) *bench {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "objects")
-	files, err := disk.Open(dir, disk.Options{})
+	b.dir = filepath.Join(t.TempDir(), "objects")
+	files, err := disk.Open(b.dir, disk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := tus.Disk(dir)
+	storage, err := tus.Disk(b.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, parts: func() int { return 0 }, pace: pace}
+	b.t, b.parts = t, func() int { return 0 }
 	b.blobs = limited{files, b}
 	b.serve(storage)
 	return b
@@ -177,7 +181,7 @@ func (b *bench) serve(storage tus.Storage) {
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
 		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportPace: b.pace,
-	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Observer: &b.tries})
+	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Observer: &b.tries, Now: b.now})
 	b.must(err)
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
 	b.must(err)

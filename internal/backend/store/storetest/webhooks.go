@@ -25,6 +25,7 @@ func webhookTests() []test {
 		{"changed while it is disabled", changedWhileDisabled},
 		{"removed with its log", webhookRemoved},
 		{"disabling ends deliveries", disablingEnds},
+		{"disabling with many deliveries", disablingMany},
 	}
 }
 
@@ -224,5 +225,62 @@ func disablingEnds(t *testing.T, st *store.Store) {
 	deliver(t, st)
 	if all := log(t, st, h); len(all) != 1 || all[0].State != store.DeliveryFailed || !all[0].NextAt.IsZero() {
 		t.Errorf("the log is %+v; want what was pending, failed", all)
+	}
+}
+
+// Many deliveries are ended in small steps. None of them is sent, even if the webhook is enabled meanwhile.
+func disablingMany(t *testing.T, st *store.Store) {
+	const many = 450
+	ctx, w := t.Context(), store.WebhooksOf(st)
+	enabled := func(h store.Webhook, on bool) {
+		t.Helper()
+		if _, err := w.Update(ctx, h.Tenant, h.ID, func(h *store.Webhook) error { h.Enabled = on; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pending := func(h store.Webhook) int {
+		all, err := w.Deliveries(ctx, h.ID, store.DeliveryPending, video.Cursor{}, many+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	h, other := hook(t, st), hook(t, st)
+	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
+	change(t, st, func(tx *store.Tx) error {
+		for range many {
+			v := newVideo()
+			v.Status = video.Processing
+			if err := errors.Join(tx.InsertVideo(ctx, v), tx.MoveVideo(ctx, v.ID, video.Ready, nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	enabled(h, false)
+	enabled(other, false)
+	if left := pending(h); left == 0 || left == many {
+		t.Errorf("%d of %d are left; want that a part was ended at once", left, many)
+	}
+	enabled(other, true)
+	if left := pending(other); left > 0 {
+		t.Errorf("%d of before are sent to a webhook that was enabled again", left)
+	}
+	for more := true; more; {
+		var err error
+		before := pending(h)
+		if more, err = w.EndDeliveries(ctx, 100); err != nil {
+			t.Fatal(err)
+		}
+		if ended := before - pending(h); ended > 100 {
+			t.Fatalf("%d were ended at once; want at most 100", ended)
+		}
+	}
+	if left := pending(h); left > 0 {
+		t.Errorf("%d are left", left)
+	}
+	deliver(t, st)
+	if left := pending(other); left != 1 {
+		t.Errorf("%d are to be sent to the webhook that was enabled; want the new one", left)
 	}
 }
