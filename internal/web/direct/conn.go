@@ -1,0 +1,153 @@
+package direct
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	// headSize is the longest head of a request that is read here. Those of players have some hundred bytes.
+	headSize = 4 << 10
+	// deadlinePrecision is how exact deadlines are: setting one costs as much as parsing a request.
+	deadlinePrecision = time.Second
+)
+
+// What a connection does.
+const (
+	waiting   int32 = iota // for a request
+	answering              // one
+	stopped                // it is to end
+)
+
+// conn is a connection on which requests are answered here.
+type conn struct {
+	listener *Listener
+	tcp      *net.TCPConn
+	raw      syscall.RawConn
+	remote   string
+	state    atomic.Int32
+
+	head  [headSize]byte
+	from  int // head[from:to] was read and not answered
+	to    int
+	reads deadline
+	sends deadline
+	out   response
+}
+
+// deadline is one that is moved only if that makes a difference.
+type deadline struct{ at time.Time }
+
+func (d *deadline) move(to time.Time, set func(time.Time) error) error {
+	if later := to.Sub(d.at); later >= 0 && later < deadlinePrecision {
+		return nil
+	}
+	d.at = to
+	return set(to)
+}
+
+// serve answers the requests of a connection, until it ends or is passed on.
+func (l *Listener) serve(tcp *net.TCPConn) {
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		tcp.Close()
+		return
+	}
+	c := &conn{listener: l, tcp: tcp, raw: raw, remote: tcp.RemoteAddr().String()}
+	c.out.conn, c.out.header = c, make(http.Header, 16)
+	if !l.add(c) {
+		tcp.Close()
+		return
+	}
+	defer l.remove(c)
+	if !c.answerAll() {
+		tcp.Close()
+		return
+	}
+	_ = tcp.SetDeadline(time.Time{}) // whoever is next sets its own
+	l.pass(accepted{conn: &passedOn{TCPConn: tcp, head: append([]byte(nil), c.head[c.from:c.to]...)}})
+}
+
+// answerAll reports whether the connection is to be passed on.
+func (c *conn) answerAll() bool {
+	ctx, cancel := context.WithCancel(context.WithValue(c.listener.ctx, http.LocalAddrContextKey, c.tcp.LocalAddr()))
+	defer cancel()
+	timeout := c.listener.config.HeaderTimeout
+	for {
+		if c.from == c.to && !c.read(timeout) {
+			return false
+		}
+		timeout = c.listener.config.IdleTimeout
+		if !c.state.CompareAndSwap(waiting, answering) {
+			return false
+		}
+		r, size, ok := parse(c.head[c.from:c.to], c.listener.config.Prefix)
+		if !ok {
+			return true
+		}
+		if c.from += size; c.from == c.to {
+			c.from, c.to = 0, 0
+		}
+		r.RemoteAddr = c.remote
+		if !c.answer(ctx, r) || !c.state.CompareAndSwap(answering, waiting) {
+			return false
+		}
+	}
+}
+
+// read waits for the next request. It reports false at the end of the connection.
+func (c *conn) read(timeout time.Duration) bool {
+	if c.reads.move(time.Now().Add(timeout), c.tcp.SetReadDeadline) != nil || c.state.Load() == stopped {
+		return false
+	}
+	n, err := c.tcp.Read(c.head[:])
+	c.from, c.to = 0, n
+	return err == nil && n > 0
+}
+
+// stop ends a connection that waits for a request now, and another one after its answer.
+func (c *conn) stop() {
+	if c.state.Swap(stopped) == waiting {
+		_ = c.tcp.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; it fails only for a closed connection
+	}
+}
+
+// answer has the handler answer a request. It reports whether the connection can go on.
+func (c *conn) answer(ctx context.Context, r *http.Request) (on bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.out.begin(r.Method == http.MethodHead)
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v != http.ErrAbortHandler {
+			c.listener.config.Log.Error("answering a request panicked", "panic", v, "stack", string(debug.Stack()))
+		}
+		_ = c.tcp.SetLinger(0) // what was sent must not look complete
+		on = false
+	}()
+	c.listener.config.Handler.ServeHTTP(&c.out, r.WithContext(ctx))
+	return c.out.finish()
+}
+
+// passedOn is a connection whose first bytes were read already.
+type passedOn struct {
+	*net.TCPConn
+	head []byte
+}
+
+func (p *passedOn) Read(b []byte) (int, error) {
+	if len(p.head) == 0 {
+		return p.TCPConn.Read(b)
+	}
+	n := copy(b, p.head)
+	p.head = p.head[n:]
+	return n, nil
+}
