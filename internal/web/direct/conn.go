@@ -38,6 +38,7 @@ type conn struct {
 	reads deadline
 	sends deadline
 	out   response
+	more  sender
 }
 
 // deadline is one that is moved only if that makes a difference.
@@ -60,6 +61,7 @@ func (l *Listener) serve(tcp *net.TCPConn) {
 	}
 	c := &conn{listener: l, tcp: tcp, raw: raw, remote: tcp.RemoteAddr().String()}
 	c.out.conn, c.out.header = c, make(http.Header, 16)
+	c.more.init()
 	if !l.add(c) {
 		tcp.Close()
 		return
@@ -86,19 +88,31 @@ func (c *conn) answerAll() bool {
 		if !c.state.CompareAndSwap(waiting, answering) {
 			return false
 		}
-		r, size, ok := parse(c.head[c.from:c.to], c.listener.config.Prefix)
-		if !ok {
-			return true
-		}
-		if c.from += size; c.from == c.to {
-			c.from, c.to = 0, 0
-		}
-		r.RemoteAddr = c.remote
-		if !c.answer(ctx, r) || !c.state.CompareAndSwap(answering, waiting) {
-			return false
+		pass, on := c.next(ctx)
+		if !on || !c.state.CompareAndSwap(answering, waiting) {
+			return pass
 		}
 	}
 }
+
+// next answers the request that was read. It reports false if that was the last one, and whether the
+// connection is to be passed on then.
+func (c *conn) next(ctx context.Context) (pass, on bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := blank.WithContext(ctx) // the only way to make a request with a context is to copy one
+	size := parse(c.head[c.from:c.to], c.listener.config.Prefix, r)
+	if size == 0 {
+		return true, false
+	}
+	if c.from += size; c.from == c.to {
+		c.from, c.to = 0, 0
+	}
+	r.RemoteAddr = c.remote
+	return false, c.answer(r)
+}
+
+var blank = new(http.Request)
 
 // read waits for the next request. It reports false at the end of the connection.
 func (c *conn) read(timeout time.Duration) bool {
@@ -118,9 +132,7 @@ func (c *conn) stop() {
 }
 
 // answer has the handler answer a request. It reports whether the connection can go on.
-func (c *conn) answer(ctx context.Context, r *http.Request) (on bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func (c *conn) answer(r *http.Request) (on bool) {
 	c.out.begin(r.Method == http.MethodHead)
 	defer func() {
 		v := recover()
@@ -133,7 +145,7 @@ func (c *conn) answer(ctx context.Context, r *http.Request) (on bool) {
 		_ = c.tcp.SetLinger(0) // what was sent must not look complete
 		on = false
 	}()
-	c.listener.config.Handler.ServeHTTP(&c.out, r.WithContext(ctx))
+	c.listener.config.Handler.ServeHTTP(&c.out, r)
 	return c.out.finish()
 }
 

@@ -13,29 +13,28 @@ const maxHeaders = 40
 
 var headEnd = []byte("\r\n\r\n")
 
-// parse reads the request at the beginning of b, and returns how many bytes it has. It reports false if
-// the request is incomplete, or not of the kind that is answered here.
-func parse(b []byte, prefix string) (r *http.Request, size int, ok bool) {
+// parse reads the request at the beginning of b, and returns how many bytes it has: 0 if the request is
+// incomplete, or not of the kind that is answered here.
+func parse(b []byte, prefix string, r *http.Request) (size int) {
 	end := bytes.Index(b, headEnd)
 	if end < 0 {
-		return nil, 0, false
+		return 0
 	}
 	text := string(b[:end+2])
 	line, rest, _ := strings.Cut(text, "\r\n")
 	method, line, _ := strings.Cut(line, " ")
 	path, protocol, _ := strings.Cut(line, " ")
 	if method != http.MethodGet && method != http.MethodHead || protocol != "HTTP/1.1" || !strings.HasPrefix(path, prefix) || !consistsOf(path, inPath) {
-		return nil, 0, false
+		return 0
 	}
 	header := make(http.Header, 8)
 	host, ok := parseHeaders(rest, header)
 	if !ok {
-		return nil, 0, false
+		return 0
 	}
-	return &http.Request{
-		Method: method, RequestURI: path, URL: &url.URL{Path: path}, Host: host, Header: header, Body: http.NoBody,
-		Proto: protocol, ProtoMajor: 1, ProtoMinor: 1,
-	}, end + len(headEnd), true
+	r.Method, r.RequestURI, r.URL, r.Host, r.Header, r.Body = method, path, &url.URL{Path: path}, host, header, http.NoBody
+	r.Proto, r.ProtoMajor, r.ProtoMinor = protocol, 1, 1
+	return end + len(headEnd)
 }
 
 // parseHeaders reads lines into header, which does not get the host. It reports false unless

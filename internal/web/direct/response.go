@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -66,13 +67,8 @@ func (w *response) Write(b []byte) (int, error) {
 			w.buffer = append(w.buffer, b...)
 			return len(b), nil
 		}
-		body := w.buffer
-		w.buffer = append(make([]byte, 0, 2*bufferSize), w.head()...)
-		w.buffer = append(w.buffer, body...)
-	} else if !w.sent {
-		w.buffer = append(w.buffer, w.head()...)
 	}
-	w.sent = true
+	w.putHead()
 	if len(w.buffer)+len(b) <= bufferSize {
 		w.buffer = append(w.buffer, b...)
 		return len(b), nil
@@ -116,9 +112,7 @@ func (w *response) ReadFrom(src io.Reader) (int64, error) {
 	if !ok || w.headOnly || w.length < 0 || w.body+limited.N > w.length || w.failed {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
-	if !w.sent {
-		w.buffer, w.sent = append(w.buffer, w.head()...), true
-	}
+	w.putHead()
 	if err := w.flush(true); err != nil {
 		return 0, err
 	}
@@ -132,11 +126,7 @@ func (w *response) FlushError() error {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if !w.sent {
-		body := append([]byte(nil), w.buffer...)
-		w.buffer = append(append(w.buffer[:0], w.head()...), body...)
-		w.sent = true
-	}
+	w.putHead()
 	return w.flush(false)
 }
 
@@ -145,7 +135,12 @@ func (w *response) flush(more bool) error {
 	if len(w.buffer) == 0 || w.failed {
 		return nil
 	}
-	err := w.conn.send(w.buffer, more)
+	var err error
+	if more {
+		err = w.conn.sendMore(w.buffer)
+	} else {
+		_, err = w.conn.tcp.Write(w.buffer)
+	}
 	w.buffer = w.buffer[:0]
 	return w.note(err)
 }
@@ -173,9 +168,21 @@ func (w *response) finish() bool {
 	return !w.last && (w.headOnly || w.length == w.body)
 }
 
-// head returns the head of the answer.
-func (w *response) head() []byte {
-	b := make([]byte, 0, 1<<10)
+// putHead puts the head of the answer into the buffer, before what is there of the body, unless it was
+// there before.
+func (w *response) putHead() {
+	if w.sent {
+		return
+	}
+	var body []byte
+	if len(w.buffer) > 0 {
+		body = slices.Clone(w.buffer)
+	}
+	w.buffer, w.sent = append(w.appendHead(w.buffer[:0]), body...), true
+}
+
+// appendHead appends the head of the answer to b.
+func (w *response) appendHead(b []byte) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(w.status), 10)
 	b = append(append(append(b, ' '), http.StatusText(w.status)...), "\r\n"...)

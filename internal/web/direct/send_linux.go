@@ -2,31 +2,37 @@ package direct
 
 import "golang.org/x/sys/unix"
 
-// send sends bytes. With more, the kernel waits for what comes next, to send both in one packet.
-func (c *conn) send(b []byte, more bool) error {
-	if !more {
-		_, err := c.tcp.Write(b)
-		return err
-	}
-	var failed error
-	err := c.raw.Write(func(fd uintptr) bool {
-		for len(b) > 0 {
-			n, err := unix.SendmsgN(int(fd), b, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
+// sender sends bytes that may leave together with what is sent next.
+type sender struct {
+	left []byte
+	err  error
+	try  func(fd uintptr) bool // of syscall.RawConn, made once
+}
+
+func (s *sender) init() {
+	s.try = func(fd uintptr) bool {
+		for len(s.left) > 0 {
+			n, err := unix.SendmsgN(int(fd), s.left, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
 			switch err {
 			case nil:
-				b = b[n:]
+				s.left = s.left[n:]
 			case unix.EINTR:
 			case unix.EAGAIN:
-				return false // call again when there is room
+				return false // it is called again when there is room
 			default:
-				failed = err
+				s.err = err
 				return true
 			}
 		}
 		return true
-	})
-	if err != nil {
+	}
+}
+
+// sendMore sends bytes. The kernel waits for what comes next, to send both in one packet.
+func (c *conn) sendMore(b []byte) error {
+	c.more.left, c.more.err = b, nil
+	if err := c.raw.Write(c.more.try); err != nil {
 		return err
 	}
-	return failed
+	return c.more.err
 }
