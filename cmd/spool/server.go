@@ -37,7 +37,7 @@ type server struct {
 	health  *health
 	http    *http.Server
 	files   *direct.Listener // answers most requests for files; after run began
-	probes  *http.ServeMux // also served to operators
+	probes  *http.ServeMux   // also served to operators
 	log     *slog.Logger
 	stopTimeouts
 }
@@ -117,6 +117,7 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	s.files = direct.Listen(ctx, ln, direct.Config{
 		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout, Log: s.log,
 	})
+	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
 	broken := make(chan error, 1)
 	go func() { broken <- panics.Catch(func() error { return s.http.Serve(s.files) }) }()
 

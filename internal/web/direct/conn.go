@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -52,34 +53,41 @@ func (d *deadline) move(to time.Time, set func(time.Time) error) error {
 	return set(to)
 }
 
-// serve answers the requests of a connection, until it ends or is passed on.
-func (l *Listener) serve(tcp *net.TCPConn) {
+// open begins with a connection, of which head was read already. It returns nil, and closes the connection, if
+// it comes too late.
+func (l *Listener) open(tcp *net.TCPConn, head []byte) *conn {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		tcp.Close()
-		return
+		return nil
 	}
 	c := &conn{listener: l, tcp: tcp, raw: raw, remote: tcp.RemoteAddr().String()}
+	c.to = copy(c.head[:], head)
 	c.out.conn, c.out.header = c, make(http.Header, 16)
 	c.more.init()
 	if !l.add(c) {
 		tcp.Close()
+		return nil
+	}
+	return c
+}
+
+// serve answers the requests of a connection, until it ends or is passed on. The first of them has so much
+// time.
+func (c *conn) serve(timeout time.Duration) {
+	defer c.listener.remove(c)
+	if !c.answerAll(timeout) {
+		c.tcp.Close()
 		return
 	}
-	defer l.remove(c)
-	if !c.answerAll() {
-		tcp.Close()
-		return
-	}
-	_ = tcp.SetDeadline(time.Time{}) // whoever is next sets its own
-	l.pass(accepted{conn: &passedOn{TCPConn: tcp, head: append([]byte(nil), c.head[c.from:c.to]...)}})
+	_ = c.tcp.SetDeadline(time.Time{}) // whoever is next sets its own
+	c.listener.pass(accepted{conn: &passedOn{TCPConn: c.tcp, head: slices.Clone(c.head[c.from:c.to])}})
 }
 
 // answerAll reports whether the connection is to be passed on.
-func (c *conn) answerAll() bool {
+func (c *conn) answerAll(timeout time.Duration) bool {
 	ctx, cancel := context.WithCancel(context.WithValue(c.listener.ctx, http.LocalAddrContextKey, c.tcp.LocalAddr()))
 	defer cancel()
-	timeout := c.listener.config.HeaderTimeout
 	for {
 		if c.from == c.to && !c.read(timeout) {
 			return false
@@ -147,19 +155,4 @@ func (c *conn) answer(r *http.Request) (on bool) {
 	}()
 	c.listener.config.Handler.ServeHTTP(&c.out, r)
 	return c.out.finish()
-}
-
-// passedOn is a connection whose first bytes were read already.
-type passedOn struct {
-	*net.TCPConn
-	head []byte
-}
-
-func (p *passedOn) Read(b []byte) (int, error) {
-	if len(p.head) == 0 {
-		return p.TCPConn.Read(b)
-	}
-	n := copy(b, p.head)
-	p.head = p.head[n:]
-	return n, nil
 }

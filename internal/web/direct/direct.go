@@ -4,9 +4,9 @@
 //
 // It knows few requests: GET and HEAD without a body, below one path, written in the most ordinary way.
 // The handler is that of the whole server. A connection that brings anything else, be it only a header
-// that needs thought, is passed on to net/http with every byte that was read and not answered, and stays
-// there. So net/http decides about all that is unusual, and nothing is parsed in two ways: what is
-// accepted here means the same to net/http, which a fuzz test checks.
+// that needs thought, is passed on to net/http with every byte that was read and not answered. So net/http decides about all that is unusual, and nothing is parsed in two ways: what is
+// accepted here means the same to net/http, which a fuzz test checks. A connection that goes on with plain
+// requests is taken back.
 package direct
 
 import (
@@ -79,7 +79,11 @@ func (l *Listener) acceptAll() {
 			l.pass(accepted{conn: c})
 			continue
 		}
-		go l.serve(tcp)
+		go func() {
+			if c := l.open(tcp, nil); c != nil {
+				c.serve(l.config.HeaderTimeout)
+			}
+		}()
 	}
 }
 

@@ -83,14 +83,14 @@ func run(t *testing.T, h http.Handler) *Listener {
 		t.Fatal(err)
 	}
 	l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: patience, IdleTimeout: patience, Log: slog.New(slog.DiscardHandler)})
-	serve(t, l, h)
+	serve(t, l, l.TakeBack(h))
 	t.Cleanup(l.Abort)
 	return l
 }
 
 // serve serves a listener with net/http.
 func serve(t *testing.T, ln net.Listener, h http.Handler) {
-	s := &http.Server{Handler: h}
+	s := &http.Server{Handler: h, ConnContext: ConnContext}
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -265,6 +265,37 @@ func TestConnectionsGoOn(t *testing.T) {
 		for i, want := range []string{string(film[:100]), string(film[:100]), "POST /other body", string(film[:100])} {
 			if got, via := receive(t, in, "GET"); got.Body != want || i > 1 && via != "net/http" {
 				t.Errorf("in pieces of %d, answer %d of %s is %+v", piece, i, via, got)
+			}
+		}
+	}
+}
+
+// TestConnectionsComeBack mixes requests on one connection, one after the other and all at once.
+func TestConnectionsComeBack(t *testing.T) {
+	l := run(t, files(t))
+	ours, other := "GET /v/film.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-99\r\n\r\n", "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+	var all, want []string
+	for range 3 {
+		all = append(all, other, ours, ours, other, ours, ours, ours, ours)
+		want = append(want, "net/http", "net/http", "net/http", "net/http", "net/http", "net/http", "direct", "direct")
+	}
+	for _, atOnce := range []bool{false, true} {
+		conn := dial(t, l.Addr())
+		in := bufio.NewReader(conn)
+		if atOnce {
+			fmt.Fprint(conn, strings.Join(all, ""))
+		}
+		for i, request := range all {
+			if !atOnce {
+				fmt.Fprint(conn, request)
+			}
+			body := string(film[:100])
+			if request == other {
+				body = "POST /other body"
+			}
+			got, via := receive(t, in, "GET")
+			if got.Body != body || !atOnce && via != want[i] {
+				t.Errorf("at once %v: answer %d of %s has %q; want %q of %s", atOnce, i, via, got.Body, body, want[i])
 			}
 		}
 	}
