@@ -85,7 +85,9 @@ func contentOf(route, at string) (metrics.Content, bool) {
 }
 
 // isPlayback reports whether a route serves videos and thumbnails.
-func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
+func isPlayback(route string) bool { return strings.HasPrefix(route, playbackPrefix) }
+
+const playbackPrefix = "/v/"
 
 // isPartOfPage reports whether a route serves the assets of a page.
 func isPartOfPage(route string) bool {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/delivery"
+	"github.com/spool-video/spool/internal/web/direct"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -35,7 +36,8 @@ type server struct {
 	service *service
 	health  *health
 	http    *http.Server
-	probes  *http.ServeMux // also served to operators
+	files   *direct.Listener // answers most requests for files; after run began
+	probes  *http.ServeMux   // also served to operators
 	log     *slog.Logger
 	stopTimeouts
 }
@@ -112,8 +114,12 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 		s.http.RegisterOnShutdown(s.service.interrupt)
 	}
 	unfollow := s.follow(ctx)
+	s.files = direct.Listen(ctx, ln, direct.Config{
+		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout, Log: s.log,
+	})
+	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
 	broken := make(chan error, 1)
-	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
+	go func() { broken <- panics.Catch(func() error { return s.http.Serve(s.files) }) }()
 
 	var failure error
 	select {
@@ -158,6 +164,12 @@ func (s *server) shutDown(ctx context.Context) {
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.log.Warn("cutting off requests that did not end in time", "err", err)
 			_ = s.http.Close() // it fails only for connections that are closed already
+		}
+	})
+	both.Go(func() {
+		time.Sleep(s.drain)
+		if s.files.Shutdown(ctx) != nil {
+			s.files.Abort()
 		}
 	})
 	both.Go(func() {

@@ -22,7 +22,7 @@ var (
 	loadRounds = flag.Int("rounds", 7, "rounds of each load of BenchmarkDelivery, of which the median counts")
 	loadTime   = flag.Duration("loadtime", 400*time.Millisecond, "how long each load of BenchmarkDelivery lasts")
 	loadOnly   = flag.String("load", "", "the loads of BenchmarkDelivery to run, as a regular expression")
-	loadBefore = flag.String("before", "", "another build of the program, with which BenchmarkDelivery compares reads of the API")
+	loadBefore = flag.String("before", "", "another build of the program, with which BenchmarkDelivery compares, uploads apart")
 )
 
 const (
@@ -45,8 +45,8 @@ func BenchmarkDelivery(b *testing.B) {
 	for _, l := range s.loads() {
 		if only.MatchString(l.name) {
 			rows = append(rows, l.run(b, "lean", askLean), l.run(b, "ordinary", askOrdinary))
-			if l.targets[0].body == nil && len(l.targets) == 3 { // files; this nginx does not speak both versions on one port
-				l.targets = []target{l.targets[0], l.targets[2]}
+			if l.files {
+				l.targets = slices.DeleteFunc(l.targets, func(x target) bool { return x.name == "nginx" }) // this one does not speak both versions on one port
 				rows = append(rows, l.run(b, "HTTP/2", askHTTP2))
 			}
 		}
@@ -72,6 +72,7 @@ type load struct {
 	name        string
 	connections int
 	targets     []target // Spool first
+	files       bool     // which all of the servers have
 }
 
 // loadRow is the outcome of a load: the median of each target.
@@ -165,10 +166,12 @@ func (r loadRow) work(name string) string {
 type threeServers struct {
 	b       *testing.B
 	spool   *server
+	old     *server // another build, or nil
 	public  watch
 	private watch
-	film    string // what was uploaded
-	dir     string // of the other two
+	before  map[string]watch // the films of the other build, by the ID of Spool's
+	film    string           // what was uploaded
+	dir     string           // of the other two
 	nginx   *nginx
 	plain   string // address
 	plainID int
@@ -184,6 +187,10 @@ func newThreeServers(b *testing.B) *threeServers {
 		b.Fatal(err)
 	}
 	s.public, s.private = s.submit(s.spool, true), s.submit(s.spool, false)
+	if *loadBefore != "" {
+		s.old = s.startSpool(func(x *server) { x.binary = *loadBefore })
+		s.before = map[string]watch{s.public.ID: s.submit(s.old, true), s.private.ID: s.submit(s.old, false)}
+	}
 	s.save("film.mp4", s.public.Resolutions["360p"].VideoURL)
 	return s
 }
@@ -246,15 +253,22 @@ func (s *threeServers) loads() []load {
 	}
 }
 
-// three returns the targets for a file that is at an address of Spool and under a
-// name at the others.
-func (s *threeServers) three(address, name string, code int, size int64, headers ...[]header) []target {
+// three returns the targets for a file of a video of Spool, which the others have under a name.
+func (s *threeServers) three(v watch, file, name string, code int, size int64, headers ...[]header) []target {
 	all := []target{{name: "Spool", pid: s.spool.cmd.Process.Pid}, {name: "nginx", pid: s.nginx.pid}, {name: "Go", pid: s.plainID}}
+	addresses := []string{fileOf(v, file), s.nginx.url + "/" + name, s.plain + "/" + name}
+	if s.old != nil {
+		all = append(all, target{name: anotherBuild, pid: s.old.cmd.Process.Pid})
+		addresses = append(addresses, fileOf(s.before[v.ID], file))
+	}
 	if len(headers) == 0 {
 		headers = [][]header{nil}
 	}
-	for i, at := range []string{address, s.nginx.url + "/" + name, s.plain + "/" + name} {
+	for i, at := range addresses {
 		all[i].code, all[i].size = code, size
+		if all[i].name == anotherBuild && size != rangeSize { // it may have encoded the film differently
+			all[i].size = 0
+		}
 		for _, h := range headers {
 			addr, head := requestTo(s.b, "GET", at, h...)
 			all[i].addr, all[i].heads = addr, append(all[i].heads, head)
@@ -263,43 +277,45 @@ func (s *threeServers) three(address, name string, code int, size int64, headers
 	return all
 }
 
+// fileOf returns the address of a file of a video.
+func fileOf(v watch, file string) string {
+	return strings.TrimSuffix(v.Resolutions["360p"].VideoURL, "360p.mp4") + file
+}
+
 func (s *threeServers) ranges(name string, v watch) load {
 	size := s.save("film.mp4", v.Resolutions["360p"].VideoURL)
 	var headers [][]header
 	for at := int64(0); at+rangeSize <= size; at += rangeSize {
 		headers = append(headers, []header{{"Range", fmt.Sprintf("bytes=%d-%d", at, at+rangeSize-1)}})
 	}
-	return load{name, loadConnections, s.three(v.Resolutions["360p"].VideoURL, "film.mp4", 206, rangeSize, headers...)}
+	return load{name, loadConnections, s.three(v, "360p.mp4", "film.mp4", 206, rangeSize, headers...), true}
 }
 
 func (s *threeServers) wholeFiles() load {
 	size := s.save("film.mp4", s.public.Resolutions["360p"].VideoURL)
-	return load{fmt.Sprintf("whole files of %d MiB", size>>20), loadConnections, s.three(s.public.Resolutions["360p"].VideoURL, "film.mp4", 200, size)}
+	return load{fmt.Sprintf("whole files of %d MiB", size>>20), loadConnections, s.three(s.public, "360p.mp4", "film.mp4", 200, size), true}
 }
 
 var mediaLine = regexp.MustCompile(`(?m)^[^#\s]\S*$`)
 
 // segments asks for the segments of the video, of which the other servers have files.
 func (s *threeServers) segments() load {
-	base := strings.TrimSuffix(s.public.Resolutions["360p"].VideoURL, "360p.mp4")
-	list := s.spool.get(base + "360p.m3u8")
+	list := s.spool.get(fileOf(s.public, "360p.m3u8"))
 	var all []target
 	total := int64(0)
 	names := mediaLine.FindAllString(string(list.body), -1)
 	for _, name := range names {
-		total += s.save(name, base+name)
-		for i, x := range s.three(base+name, name, 200, 0) {
-			if len(all) < 3 {
-				all = append(all, x)
-				continue
-			}
-			all[i].heads = append(all[i].heads, x.heads...)
+		total += s.save(name, fileOf(s.public, name))
+		targets := s.three(s.public, name, name, 200, 0)
+		for i := range all {
+			targets[i].heads = append(all[i].heads, targets[i].heads...)
 		}
+		all = targets
 	}
 	if len(names) == 0 {
 		s.b.Fatalf("no segment in %s", list.body)
 	}
-	return load{fmt.Sprintf("HLS segments of %d KiB", total/int64(len(names))>>10), loadConnections, all}
+	return load{fmt.Sprintf("HLS segments of %d KiB", total/int64(len(names))>>10), loadConnections, all, true}
 }
 
 // uploads sends a file again and again, each connection under its own name. nginx and
@@ -319,15 +335,14 @@ func (s *threeServers) uploads() load {
 			all[i].addr, all[i].heads, all[i].body = addr, append(all[i].heads, head), body
 		}
 	}
-	return load{fmt.Sprintf("PUT of %d MiB", uploadSize>>20), connections, all}
+	return load{fmt.Sprintf("PUT of %d MiB", uploadSize>>20), connections, all, false}
 }
 
 // reads asks for the description of a video.
 func (s *threeServers) reads() load {
-	l := load{"GET /api/video/{id}/public", loadConnections, []target{readOf(s.spool, "Spool", s.public)}}
-	if *loadBefore != "" {
-		old := s.startSpool(func(x *server) { x.binary = *loadBefore })
-		l.targets = append(l.targets, readOf(old, anotherBuild, s.submit(old, true)))
+	l := load{"GET /api/video/{id}/public", loadConnections, []target{readOf(s.spool, "Spool", s.public)}, false}
+	if s.old != nil {
+		l.targets = append(l.targets, readOf(s.old, anotherBuild, s.before[s.public.ID]))
 	}
 	return l
 }

@@ -20,6 +20,10 @@ type trial struct {
 	Flood  *int    `json:",omitempty"` // index in floods
 }
 
+// oneAtATime keeps a helper, which does one thing after the other, from starting threads that it would have to
+// confine as well. The program that it becomes has launch.Environment.
+const oneAtATime = "GOMAXPROCS=1"
+
 // EnterIfAsked has to be the first call in main. It returns at once, unless this
 // process is a trial of the self-test: then it never returns.
 func EnterIfAsked() {
@@ -82,6 +86,9 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 		return err
 	}
 	cmd.Path = "/proc/self/exe" // this very program, even when its file has been replaced
+	if o.Trial == nil {
+		cmd.Env = append(cmd.Env, oneAtATime)
+	}
 	return nil
 }
 

@@ -67,6 +67,8 @@ type rawStore struct {
 	run   string // in the names of this Store's temporary files, and of no other's
 	temps atomic.Uint64
 
+	idle idleFiles
+
 	// folders is locked for writing while folders are made or removed, and for
 	// reading while a name is made in one. So a folder that exists is safely on disk,
 	// and does not vanish between being made and being used.
@@ -99,7 +101,10 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 // Close releases the folder. Objects that are open stay readable.
-func (s *Store) Close() error { return errors.Join(s.raw.root.Close(), s.raw.folder.Close()) }
+func (s *Store) Close() error {
+	s.raw.idle.close()
+	return errors.Join(s.raw.root.Close(), s.raw.folder.Close())
+}
 
 // CleanTemp removes what a crash left: temporary files of earlier Stores in this
 // folder, whose number it returns, and empty folders. This Store may go on writing

@@ -2,7 +2,9 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,4 +26,23 @@ func openBeneath(root *os.File, name string) (f *os.File, handled bool, err erro
 		return nil, false, nil
 	}
 	return nil, true, &os.PathError{Op: "openat2", Path: name, Err: err}
+}
+
+// versionIn returns the version of an open file.
+func versionIn(fi fs.FileInfo) version {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return version{}
+	}
+	return version{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Size}
+}
+
+// versionOf returns the version of the file that a name stands for. A name that leads out of the root has none
+// that was ever opened.
+func versionOf(root *os.File, name string) (v version, ok bool) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(root.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return version{}, false
+	}
+	return version{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Size}, true
 }

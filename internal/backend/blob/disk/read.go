@@ -16,13 +16,15 @@ import (
 // lets it.
 type object struct {
 	*os.File
-	info blob.Info
+	info    blob.Info
+	version version    // of a file that may stay open; zero where that is unknown
+	idle    *idleFiles // where the file goes afterwards; nil: it is closed
 }
 
-func (o object) Info() blob.Info { return o.info }
+func (o *object) Info() blob.Info { return o.info }
 
 // Span reads a range of the file.
-func (o object) Span(r blob.Range) io.ReadCloser {
+func (o *object) Span(r blob.Range) io.ReadCloser {
 	return section{io.NewSectionReader(o.File, r.From, r.To-r.From)}
 }
 
@@ -34,20 +36,24 @@ func (section) Close() error { return nil }
 // Open returns the object. It stays readable, as it was, after it is replaced or
 // deleted.
 func (s *rawStore) Open(_ context.Context, key string) (blob.Object, error) {
+	if o := s.openIdle(key); o != nil {
+		return o, nil
+	}
 	o, err := s.open(key)
 	if err != nil {
 		return nil, err
 	}
+	o.idle = &s.idle
 	return o, nil
 }
 
-func (s *rawStore) open(key string) (object, error) {
+func (s *rawStore) open(key string) (*object, error) {
 	f, handled, err := openBeneath(s.folder, key)
 	if !handled {
 		f, err = s.root.Open(key)
 	}
 	if err != nil {
-		return object{}, readError(err)
+		return nil, readError(err)
 	}
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
@@ -55,9 +61,9 @@ func (s *rawStore) open(key string) (object, error) {
 	}
 	if err != nil {
 		f.Close()
-		return object{}, err
+		return nil, err
 	}
-	return object{File: f, info: s.describe(key, fi)}, nil
+	return &object{File: f, info: s.describe(key, fi), version: versionIn(fi)}, nil
 }
 
 // Stat describes an object.
@@ -105,7 +111,7 @@ func (s *rawStore) fetch(ctx context.Context, key, etag, path string) (blob.Info
 }
 
 // deliver makes exactly the version that o has open available as the file path.
-func (s *rawStore) deliver(ctx context.Context, o object, path string) error {
+func (s *rawStore) deliver(ctx context.Context, o *object, path string) error {
 	err := os.Link(s.pathOf(o.info.Key), path)
 	if errors.Is(err, fs.ErrExist) {
 		return err

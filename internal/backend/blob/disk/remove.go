@@ -43,6 +43,7 @@ func (s *rawStore) unlink(key string) error {
 	fi, err := s.root.Lstat(key)
 	if err == nil && !fi.IsDir() {
 		err = s.root.Remove(key)
+		s.idle.drop(key)
 	}
 	if isMissing(err) {
 		return nil

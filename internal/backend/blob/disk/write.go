@@ -46,6 +46,7 @@ func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info,
 		return blob.Info{}, explain(err)
 	}
 	stored = true
+	s.idle.drop(key)
 	// A Delete may have removed the object and its folder by now.
 	return info, s.syncNearest(path.Dir(key))
 }

@@ -1,0 +1,175 @@
+package disk
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+)
+
+const (
+	// maxIdle is how many files stay open although nobody reads them.
+	maxIdle = 64
+	// idleTime is how long one of them does at least; at most it is twice as long. A deleted file takes space
+	// while it is open, so it is short. Delete does not wait for it.
+	idleTime = time.Second
+)
+
+// version says which file a name stands for. What an ETag is made of is part of it: as long as it is the
+// same, so is the content.
+type version struct {
+	device, inode uint64
+	modified      int64 // nanoseconds
+	size          int64
+}
+
+// idleFiles are files that were read a moment ago, and are kept open for the next reader: a film is asked for
+// in ranges, many times a second. A reader has a file for itself, because its position belongs to it. Whoever
+// takes one has asked the file system first whether its name still stands for it.
+type idleFiles struct {
+	mu     sync.Mutex
+	byKey  map[string][]idleFile // the one that was read last is the last
+	count  int
+	timer  *time.Timer // runs while there are any
+	closed bool
+}
+
+type idleFile struct {
+	file    *os.File
+	info    blob.Info
+	version version
+	since   time.Time
+}
+
+// has reports whether it is worthwhile to ask for the version of an object.
+func (i *idleFiles) has(key string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.byKey[key]) > 0
+}
+
+// take returns an open file of this version, if there is one. Those of other versions are closed.
+func (i *idleFiles) take(key string, v version) (f idleFile, ok bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	files := i.byKey[key]
+	if len(files) == 0 {
+		return idleFile{}, false
+	}
+	f = files[len(files)-1]
+	if f.version != v {
+		i.forget(key)
+		return idleFile{}, false
+	}
+	i.set(key, files[:len(files)-1])
+	return f, true
+}
+
+// give keeps a file for the next reader. It reports false if there is no room.
+func (i *idleFiles) give(f idleFile) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed || i.count >= maxIdle {
+		return false
+	}
+	if i.byKey == nil {
+		i.byKey = map[string][]idleFile{}
+	}
+	f.since = time.Now()
+	i.set(f.info.Key, append(i.byKey[f.info.Key], f))
+	if i.timer == nil {
+		i.timer = time.AfterFunc(idleTime, i.sweep)
+	}
+	return true
+}
+
+// set replaces the files of a key.
+func (i *idleFiles) set(key string, files []idleFile) {
+	i.count += len(files) - len(i.byKey[key])
+	if len(files) == 0 {
+		delete(i.byKey, key)
+		return
+	}
+	i.byKey[key] = files
+}
+
+// drop closes the files of a key, which is about to stand for another file or for none.
+func (i *idleFiles) drop(key string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forget(key)
+}
+
+func (i *idleFiles) forget(key string) {
+	for _, f := range i.byKey[key] {
+		_ = f.file.Close() // it was only read
+	}
+	i.set(key, nil)
+}
+
+// sweep closes files that nobody has read for idleTime.
+func (i *idleFiles) sweep() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	before := time.Now().Add(-idleTime)
+	for key, files := range i.byKey {
+		n := 0
+		for n < len(files) && files[n].since.Before(before) {
+			_ = files[n].file.Close() // it was only read
+			n++
+		}
+		i.set(key, files[n:])
+	}
+	if i.timer = nil; i.count > 0 {
+		i.timer = time.AfterFunc(idleTime, i.sweep)
+	}
+}
+
+// close closes all of them, and keeps no more.
+func (i *idleFiles) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = true
+	for key := range i.byKey {
+		i.forget(key)
+	}
+}
+
+// openIdle returns the object if its file is open already.
+func (s *rawStore) openIdle(key string) *object {
+	if !s.idle.has(key) {
+		return nil
+	}
+	v, ok := versionOf(s.folder, key)
+	if !ok {
+		s.idle.drop(key)
+		return nil
+	}
+	f, ok := s.idle.take(key, v)
+	if !ok {
+		return nil
+	}
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		_ = f.file.Close() // it was only read
+		return nil
+	}
+	return &object{File: f.file, info: f.info, version: f.version, idle: &s.idle}
+}
+
+// Close keeps the file open for the next reader, if that is of use. The object cannot be read afterwards.
+func (o *object) Close() error {
+	f := o.File
+	if f == nil {
+		return os.ErrClosed
+	}
+	if o.idle == nil || o.version == (version{}) {
+		return f.Close()
+	}
+	o.File = nil
+	if !o.idle.give(idleFile{file: f, info: o.info, version: o.version}) {
+		return f.Close()
+	}
+	return nil
+}

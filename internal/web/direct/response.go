@@ -1,0 +1,233 @@
+package direct
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// bufferSize is how much of an answer is kept until it ends, or until more comes.
+const bufferSize = 4 << 10
+
+// response is the answer to one request, and then to the next one of the connection.
+type response struct {
+	conn     *conn
+	header   http.Header
+	headOnly bool // the request is a HEAD, or the status has no body
+
+	status int
+	length int64  // of the body, as the handler said; -1: it did not
+	body   int64  // bytes of it so far
+	buffer []byte // what is to be sent next
+	sent   bool   // the head has left, or is in the buffer
+	last   bool   // the connection ends with this answer
+	failed bool   // the client is gone
+}
+
+func (w *response) begin(head bool) {
+	clear(w.header)
+	*w = response{conn: w.conn, header: w.header, headOnly: head, buffer: w.buffer[:0], length: -1}
+}
+
+// Header implements http.ResponseWriter.
+func (w *response) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter. Nothing is sent yet.
+func (w *response) WriteHeader(status int) {
+	if w.status != 0 || status < http.StatusOK { // hints are not sent
+		return
+	}
+	w.status = status
+	if status == http.StatusNoContent || status == http.StatusNotModified {
+		w.headOnly = true
+	}
+	if said := w.header["Content-Length"]; len(said) == 1 {
+		if n, err := strconv.ParseInt(said[0], 10, 64); err == nil && n >= 0 {
+			w.length = n
+		}
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(b []byte) (int, error) {
+	if err := w.advance(int64(len(b))); err != nil {
+		return 0, err
+	}
+	if w.headOnly {
+		return len(b), nil
+	}
+	if !w.sent && w.length < 0 {
+		if len(w.buffer)+len(b) <= bufferSize { // its length will be known
+			w.buffer = append(w.buffer, b...)
+			return len(b), nil
+		}
+	}
+	w.putHead()
+	if len(w.buffer)+len(b) <= bufferSize {
+		w.buffer = append(w.buffer, b...)
+		return len(b), nil
+	}
+	all := net.Buffers{w.buffer, b}
+	n, err := all.WriteTo(w.conn.tcp)
+	n = max(0, n-int64(len(w.buffer)))
+	w.buffer = w.buffer[:0]
+	return int(n), w.note(err)
+}
+
+// advance counts bytes of the body that are to be sent.
+func (w *response) advance(n int64) error {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	switch {
+	case w.failed:
+		return net.ErrClosed
+	case w.length >= 0 && w.body+n > w.length:
+		return http.ErrContentLength
+	}
+	w.body += n
+	return nil
+}
+
+func (w *response) note(err error) error {
+	w.failed = w.failed || err != nil
+	return err
+}
+
+// ReadFrom implements io.ReaderFrom. The kernel sends files.
+func (w *response) ReadFrom(src io.Reader) (int64, error) {
+	limited, ok := src.(*io.LimitedReader)
+	if ok {
+		_, ok = limited.R.(syscall.Conn)
+	}
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if !ok || w.headOnly || w.length < 0 || w.body+limited.N > w.length || w.failed {
+		return io.Copy(struct{ io.Writer }{w}, src)
+	}
+	w.putHead()
+	if err := w.flush(true); err != nil {
+		return 0, err
+	}
+	n, err := w.conn.tcp.ReadFrom(limited)
+	w.body += n
+	return n, w.note(err)
+}
+
+// FlushError sends what is in the buffer.
+func (w *response) FlushError() error {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	w.putHead()
+	return w.flush(false)
+}
+
+// flush sends the buffer. With more, it may leave together with what is sent next.
+func (w *response) flush(more bool) error {
+	if len(w.buffer) == 0 || w.failed {
+		return nil
+	}
+	var err error
+	if more {
+		err = w.conn.sendMore(w.buffer)
+	} else {
+		_, err = w.conn.tcp.Write(w.buffer)
+	}
+	w.buffer = w.buffer[:0]
+	return w.note(err)
+}
+
+// SetWriteDeadline is for http.ResponseController.
+func (w *response) SetWriteDeadline(t time.Time) error {
+	return w.conn.sends.move(t, w.conn.tcp.SetWriteDeadline)
+}
+
+// SetReadDeadline is for http.ResponseController. There is nothing to read: requests have no body.
+func (w *response) SetReadDeadline(time.Time) error { return nil }
+
+// finish sends what is left. It reports whether the connection can go on.
+func (w *response) finish() bool {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if !w.sent && w.length < 0 && !w.headOnly {
+		w.header["Content-Length"] = []string{strconv.Itoa(len(w.buffer))}
+		w.length = int64(len(w.buffer))
+	}
+	if err := w.FlushError(); err != nil || w.failed {
+		return false
+	}
+	return !w.last && (w.headOnly || w.length == w.body)
+}
+
+// putHead puts the head of the answer into the buffer, before what is there of the body, unless it was
+// there before.
+func (w *response) putHead() {
+	if w.sent {
+		return
+	}
+	var body []byte
+	if len(w.buffer) > 0 {
+		body = slices.Clone(w.buffer)
+	}
+	w.buffer, w.sent = append(w.appendHead(w.buffer[:0]), body...), true
+}
+
+// appendHead appends the head of the answer to b.
+func (w *response) appendHead(b []byte) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(w.status), 10)
+	b = append(append(append(b, ' '), http.StatusText(w.status)...), "\r\n"...)
+	for name, values := range w.header {
+		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {
+			continue
+		}
+		for _, value := range values {
+			b = append(append(append(append(b, name...), ": "...), oneLine(value)...), "\r\n"...)
+		}
+	}
+	b = append(append(append(b, "Date: "...), date()...), "\r\n"...)
+	w.last = w.conn.listener.stopping.Load() || strings.EqualFold(w.header.Get("Connection"), "close") || w.length < 0 && !w.headOnly
+	if w.last {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	return append(b, "\r\n"...)
+}
+
+// oneLine keeps a value of a header from being taken for more.
+func oneLine(value string) string {
+	if strings.IndexByte(value, '\n') < 0 && strings.IndexByte(value, '\r') < 0 {
+		return value
+	}
+	return lineBreaks.Replace(value)
+}
+
+var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
+
+// lastDate is the current second as text.
+var lastDate atomic.Pointer[struct {
+	second int64
+	text   string
+}]
+
+// date returns the value of the header Date.
+func date() string {
+	now := time.Now()
+	if d := lastDate.Load(); d != nil && d.second == now.Unix() {
+		return d.text
+	}
+	d := &struct {
+		second int64
+		text   string
+	}{now.Unix(), now.UTC().Format(http.TimeFormat)}
+	lastDate.Store(d)
+	return d.text
+}
