@@ -84,11 +84,7 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 			t.Errorf("%s that is tried again is %s, %+v, of a video that is %s; want both processing", name, got.Status, got.Failure, now.Status)
 		}
 	}
-	for name, r := range s.waitReady(u).Resolutions {
-		if got := frameCount(t, r.VideoURL); got != tinyFrames {
-			t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
-		}
-	}
+	wantFrames(t, s.waitReady(u), tinyFrames)
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }
 
@@ -101,11 +97,7 @@ func TestOptionalTasksThatFailDoNotCostTheVideo(t *testing.T) {
 			g := newGate(t, pattern, exitOne)
 			s := start(t, g.tools())
 			w := s.waitReady(s.submit(tinyVideo, clip(t, tinyClip)))
-			for name, r := range w.Resolutions {
-				if got := frameCount(t, r.VideoURL); got != tinyFrames {
-					t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
-				}
-			}
+			wantFrames(t, w, tinyFrames)
 			if (w.PosterURL == "") != (kind == "poster") {
 				t.Errorf("the poster is told as %q", w.PosterURL)
 			}
