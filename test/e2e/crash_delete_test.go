@@ -15,7 +15,7 @@ import (
 func TestADeletionWinsOverWork(t *testing.T) {
 	t.Parallel()
 	const batch, longestWait = 4, 700 * time.Millisecond
-	batches := 2
+	batches := byBackend(2, 1)
 	if need.Long() {
 		batches = 8
 	}

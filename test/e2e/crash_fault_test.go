@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // tries is how often a step may fail for an unknown reason.
@@ -94,6 +96,9 @@ func TestOptionalTasksThatFailDoNotCostTheVideo(t *testing.T) {
 	for kind, pattern := range map[string]string{"audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			if kind == "thumbnails" {
+				need.TimeFor(t, "the poster stands for it")
+			}
 			g := newGate(t, pattern, exitOne)
 			s := start(t, g.tools())
 			w := s.waitReady(s.submit(tinyVideo, clip(t, tinyClip)))
