@@ -27,12 +27,12 @@ type Template struct {
 func (p *Template) Fresh(t testing.TB) string {
 	t.Helper()
 	p.once.Do(func() { p.file, p.err = p.make(context.WithoutCancel(t.Context())) }) // other tests use it, too
-	path := filepath.Join(t.TempDir(), "spool.db")
-	if p.err == nil {
-		p.err = os.WriteFile(path, p.file, 0o600)
-	}
 	if p.err != nil {
 		t.Fatalf("prepare the template: %v", p.err)
+	}
+	path := filepath.Join(t.TempDir(), "spool.db")
+	if err := os.WriteFile(path, p.file, 0o600); err != nil {
+		t.Fatalf("copy the template: %v", err)
 	}
 	return path
 }
