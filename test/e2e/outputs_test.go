@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // frameSize is a picture's, in pixels.
@@ -36,6 +38,9 @@ func TestOutputs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if tt.clip == fastClip {
+				need.TimeFor(t, "the film held upright is the same one")
+			}
 			s, source := s.in(t), clip(t, tt.clip)
 			want := newVideo{Filename: tt.clip, IsPublic: true}
 			for name := range tt.sizes {
