@@ -49,10 +49,9 @@ func newBench(t *testing.T, program string) *bench {
 func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir()}
-	st, err := store.OpenSQLite(t.Context(), filepath.Join(b.dir, "spool.db"))
+	st, err := store.OpenSQLite(t.Context(), servicetest.Database.Fresh(t))
 	b.must(err)
 	t.Cleanup(func() { st.Close() })
-	b.must(st.Migrate(t.Context(), "queue", local.Migrations))
 	if blobs == nil {
 		blobs, err = disk.Open(filepath.Join(b.dir, "objects"), disk.Options{})
 		b.must(err)

@@ -109,9 +109,9 @@ const heartbeat = 2 * time.Second
 
 // resumeLimit is how long the task of a killed server may lie before it runs
 // again. One machine knows at the next start that nobody else does it; a fleet
-// has to wait until the dead process has missed its heartbeats. Ten seconds are for
-// starting a server on a busy machine.
-func resumeLimit() time.Duration { return byBackend(0, 3*heartbeat) + 10*time.Second }
+// has to wait until the dead process has missed its heartbeats. A minute is for
+// starting a server on a very busy machine.
+func resumeLimit() time.Duration { return byBackend(0, 3*heartbeat) + time.Minute }
 
 // overlapWaits runs more tests at once than there are cores, unless the caller
 // said how many. Many tests spend much of their time waiting: for a task that is

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -253,9 +254,13 @@ func (b *tab) emulate(width int, scheme string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// shoot keeps a picture of the page with the test's artifacts (go test -artifacts).
+// shoot keeps a picture of the page with the test's artifacts (go test -artifacts). Where nobody will see
+// it, none is made: it is half of what a look at a page costs.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
+	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
+		return
+	}
 	var picture struct{ Data string }
 	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &picture)
 	data, err := base64.StdEncoding.DecodeString(picture.Data)

@@ -167,6 +167,7 @@ func TestAKeyFromAFile(t *testing.T) {
 }
 
 func TestAddressesBeginAsTheOperatorWants(t *testing.T) {
+	usuallyOneBackend(t, "the API makes the addresses")
 	t.Parallel()
 	s := start(t)
 	liar := []header{{"X-Forwarded-Host", "evil.example"}, {"X-Forwarded-Proto", "https"}, {"Forwarded", "host=evil.example"}}

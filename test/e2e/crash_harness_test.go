@@ -178,10 +178,8 @@ func (s *server) wantVideo(w watch, frames int) {
 	if a := s.get(w.PosterURL); a.status != 200 || !strings.HasPrefix(string(a.body), "\xff\xd8") {
 		s.t.Errorf("the poster of %s answers %d with %d bytes; want a JPEG", w.ID, a.status, len(a.body))
 	}
-	for name, r := range w.Resolutions {
-		if got := frameCount(s.t, r.VideoURL); got != frames {
-			s.t.Errorf("%s of %s has %d frames; want %d", name, w.ID, got, frames)
-		}
+	wantFrames(s.t, w, frames)
+	for _, r := range w.Resolutions {
 		for _, address := range r.ThumbnailImageURLs {
 			if a := s.get(address); a.status != 200 || !strings.HasPrefix(string(a.body), "\xff\xd8") {
 				s.t.Errorf("thumbnail %s answers %d with %d bytes; want a JPEG", lastElement(address), a.status, len(a.body))
@@ -190,19 +188,34 @@ func (s *server) wantVideo(w watch, frames int) {
 	}
 }
 
-// frameCount lets ffprobe count the frames of a video.
-func frameCount(t testing.TB, file string) int {
+// wantFrames wants every resolution of a video to have so many frames. One ffmpeg decodes them all.
+func wantFrames(t testing.TB, w watch, frames int) {
 	t.Helper()
-	out, err := output("ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0",
-		"-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file)
+	if len(w.Resolutions) == 0 {
+		return
+	}
+	var inputs, outputs, names []string
+	for name, r := range w.Resolutions {
+		inputs = append(inputs, "-i", r.VideoURL)
+		outputs = append(outputs, "-map", fmt.Sprintf("%d:v:0", len(names)))
+		names = append(names, name)
+	}
+	list, err := output("ffmpeg", slices.Concat([]string{"-nostdin", "-v", "error"}, inputs, outputs,
+		[]string{"-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "framecrc", "-"})...)
 	if err != nil {
 		t.Fatalf("count frames: %v", err)
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(out))
-	if err != nil {
-		t.Fatalf("count frames: %v", err)
+	counted := map[string]int{} // by the number of the input
+	for line := range strings.Lines(list) {
+		if input, _, found := strings.Cut(line, ","); found {
+			counted[input]++
+		}
 	}
-	return n
+	for i, name := range names {
+		if got := counted[strconv.Itoa(i)]; got != frames {
+			t.Errorf("%s of %s has %d frames; want %d", name, w.ID, got, frames)
+		}
+	}
 }
 
 // taskEnds counts, over all lives of the server, how the tasks of a video ended:

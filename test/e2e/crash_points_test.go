@@ -85,6 +85,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if slices.Contains(variants, point) {
 				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")
 			}
+			if point == failpoint.VariantLinked {
+				usuallyOneBackend(t, "AV1 takes the steps of H.264, and rendition-linked dies there")
+			}
 			c, ok := crossings[point]
 			if !ok {
 				t.Fatal("no test crashes here")

@@ -28,7 +28,7 @@ func TestRandomKills(t *testing.T) {
 	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("%d rounds; repeat their moments with SPOOL_TEST_SEED=%d", rounds, seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 0))
-	s := prepare(t, measured())
+	s := prepare(t, withEnv("SPOOL_MEASURE_QUALITY", "")) // it is a task, too
 	customers := []*customer{
 		{film: newVideo{Filename: "tiny.mp4", Resolutions: []string{"144p"}, IsPublic: true, Thumbnails: []float64{0, 1}},
 			clip: clip(t, tinyClip), frames: tinyFrames},

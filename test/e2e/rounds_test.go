@@ -41,10 +41,8 @@ func TestAddingResolutions(t *testing.T) {
 	if len(w.Resolutions) != 3 {
 		t.Fatalf("the resolutions are %+v; want three", w.Resolutions)
 	}
-	for name, r := range w.Resolutions {
-		if got := frameCount(t, r.VideoURL); got != tinyFrames {
-			t.Errorf("%s has %d frames; want %d", name, got, tinyFrames)
-		}
+	wantFrames(t, w, tinyFrames)
+	for _, r := range w.Resolutions {
 		checkPlays(t, s, r.ThumbnailImageURLs[0])
 	}
 	s.waitIdle()

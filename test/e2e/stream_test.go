@@ -63,7 +63,10 @@ func TestAStreamIsTheVideo(t *testing.T) {
 			}
 			checkStills(t, s, beside(w.HLSURL, strings.TrimSuffix(all[0].file, ".m3u8")+"-iframes.m3u8"), tt.segments)
 			if tt.clip == middleClip {
-				t.Run("in a browser", func(t *testing.T) { playInBrowser(t, w) })
+				t.Run("in a browser", func(t *testing.T) {
+					usuallyOneBackend(t, "hls.js plays from a bucket")
+					playInBrowser(t, w)
+				})
 				t.Run("with hls.js", func(t *testing.T) { playWithHLS(t, w) })
 			}
 		})

@@ -38,6 +38,9 @@ var recipes = []struct{ file, codecs string }{
 	{"mpeg2.mxf", "-c:v mpeg2video -r 25 -frames:v 8 -c:a pcm_s16le -ar 48000 -frames:a 8"},
 }
 
+// twins are seeds of whose container another one is examined as it is, too.
+var twins = []string{"faststart.mp4", "fragmented.mp4", "prores.mov", "h264.mkv", "vp8.webm", "huffyuv.avi", "h264.ts"}
+
 // maxSeed is how large a seed may be: small videos are damaged where it hurts.
 const maxSeed = 256 << 10
 

@@ -59,6 +59,19 @@ func build(dir string, flags []string) (string, error) {
 	return binary, os.Rename(made, binary) // another package may have been faster, with the same
 }
 
+// Memory returns the folder in which the servers of a run keep what the first of them found out about
+// ffmpeg (see startMemory in cmd/spool), below dir unless all packages of the run share one.
+func Memory(dir string) string {
+	if shared := need.SharedFolder(); shared != "" {
+		dir = shared
+	}
+	dir = filepath.Join(dir, "memory")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		panic(fmt.Sprintf("make a folder for the tests: %v", err))
+	}
+	return dir
+}
+
 func link(binary string, flags []string) (string, error) {
 	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
 	cmd.Dir = filepath.Join("..", "..")

@@ -6,17 +6,21 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
 	"github.com/spool-video/spool/internal/backend/store/storetest"
 )
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *store.Store {
-		st := open(t, fresh(t))
+		st := open(t, migratedFile.Fresh(t))
 		run(t, st, `PRAGMA synchronous = OFF`) // hundreds of commits need not survive a power cut
 		return st
 	})
 }
+
+// migratedFile is a database with the schema of this package. Tests of the migrations make their own.
+var migratedFile sqlitetest.Template
 
 // fresh returns the path of a database that does not exist yet.
 func fresh(t testing.TB) string { return filepath.Join(t.TempDir(), "spool.db") }

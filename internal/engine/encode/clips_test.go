@@ -65,7 +65,11 @@ func TestClips(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
-				"ten bits become eight", "HLG is tone-mapped")
+				"ten bits become eight", "HLG is tone-mapped",
+				"a raw stream has no times at all",                         // as an AVI
+				"no audio is normal", "a transport stream begins anywhere", // TestOutputs and TestAudioStaysWithTheVideo of test/e2e
+				"one frame is a video", "more than sixty frames a second are too many", // TestMeasure, TestFastVideosKeepExactTimes
+				"full range becomes limited") // TestColoursSurvive
 			args := append([]string{"-map", "0:v", "-map", "1:a", "-shortest"}, tt.args...)
 			source := enginetest.Clip(t, tt.file, tt.picture, args...)
 			job := enginetest.NewJob(t, source)

@@ -59,6 +59,8 @@ func TestThumbnailIsTheVeryFrame(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leaveToLong(t, tt.name, "after a closed group", "in a transport stream", "in Flash video", "in Windows Media", "in Ogg", "in MXF",
+				"in a fragmented MP4", "in a container without times, only keyframes")
 			job := enginetest.NewJob(t, enginetest.Clip(t, tt.file, steps, append([]string{"-an", "-qp", "4", "-pix_fmt", "yuv420p"}, tt.args...)...))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 1.01, 1.98, 99}})
 			if err != nil {
@@ -102,6 +104,7 @@ func TestColoursSurvive(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leaveToLong(t, tt.name, "HD", "P3, as phones have it")
 			source := enginetest.Clip(t, "a.mkv", "color=c=0xc85028:s="+tt.size+":r=5:d=0.4,format=gbrp", append([]string{"-an"}, tt.args...)...)
 			job := enginetest.NewJob(t, source)
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0}})
@@ -133,6 +136,7 @@ func TestGreysOfHDR(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leaveToLong(t, tt.name, "black in PQ", "a lamp in PQ")
 			job := enginetest.NewJob(t, enginetest.Clip(t, "a.mkv", fmt.Sprintf("nullsrc=s=64x64:r=5:d=0.4,format=yuv420p10le,geq=lum=%d:cb=512:cr=512", tt.luma), "-an", "-c:v", "ffv1",
 				"-color_trc", tt.transfer, "-colorspace", "bt2020nc", "-color_primaries", "bt2020"))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0}})

@@ -37,14 +37,12 @@ func capture(t testing.TB, bin string, args []string) string {
 // makeSource makes six seconds of test pattern; vary drops and moves frames.
 func makeSource(t testing.TB, vary bool) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "source.mp4")
 	filter := "null"
 	if vary {
 		filter = `select=not(eq(mod(n\,7)\,3)),setpts=PTS+mod(N\,3)*0.004/TB`
 	}
-	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x90:r=24:d=6", "-vf", "settb=1/12288,"+filter, "-fps_mode", "passthrough",
-		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", path)
-	return path
+	return makeFile(t, "source.mp4", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=24:d=6", "-vf", "settb=1/12288,"+filter, "-fps_mode", "passthrough",
+		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0")
 }
 
 // encode makes the chunk file of source from tick start to tick end.
@@ -55,13 +53,11 @@ func encode(t testing.TB, source string, start, end int64, extra ...string) stri
 
 func encodeWith(t testing.TB, source string, start, end int64, codec []string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), fmt.Sprintf("chunk-%d.mp4", start))
 	trim := fmt.Sprintf("[0:v:0]trim=start_pts=%d:end_pts=%d,setpts=PTS-0[v]", start, end)
 	args := []string{"-copyts", "-i", source, "-filter_complex", trim, "-map", "[v]", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-video_track_timescale", "12288", "-movie_timescale", "12288",
 		"-avoid_negative_ts", "disabled", "-threads", "1"}
-	ffmpeg(t, slices.Concat(args, codec, []string{path})...)
-	return path
+	return makeFile(t, fmt.Sprintf("chunk-%d.mp4", start), slices.Concat(args, codec)...)
 }
 
 // encodeChunks makes a chunk file for each stretch between two of borders.
@@ -77,10 +73,8 @@ func encodeChunks(t testing.TB, source string, borders ...int64) []string {
 // makeAudio encodes a tone that starts late and lasts for some seconds.
 func makeAudio(t testing.TB, late, seconds float64) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "audio.mp4")
-	ffmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("sine=r=48000:d=%g", seconds), "-copyts", "-af", fmt.Sprintf("asetpts=PTS+%g/TB", late),
-		"-c:a", "aac", "-ac", "2", "-movie_timescale", "48000", "-avoid_negative_ts", "disabled", path)
-	return path
+	return makeFile(t, "audio.mp4", "-f", "lavfi", "-i", fmt.Sprintf("sine=r=48000:d=%g", seconds), "-copyts", "-af", fmt.Sprintf("asetpts=PTS+%g/TB", late),
+		"-c:a", "aac", "-ac", "2", "-movie_timescale", "48000", "-avoid_negative_ts", "disabled")
 }
 
 func open(t testing.TB, path string) Input {
@@ -152,7 +146,8 @@ type packet struct {
 func packets(t testing.TB, path string) []packet {
 	t.Helper()
 	var out struct{ Packets []packet }
-	raw := capture(t, "ffprobe", []string{"-v", "warning", "-select_streams", "v:0", "-show_entries", "packet=pts,dts,flags", "-of", "json", path})
+	args := []string{"-v", "warning", "-select_streams", "v:0", "-show_entries", "packet=pts,dts,flags", "-of", "json", path}
+	raw := askOnce(t, path, args, func() string { return capture(t, "ffprobe", args) })
 	if err := json.Unmarshal([]byte(raw), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +170,7 @@ func frameHashes(t testing.TB, path string, input ...string) map[int64]string {
 	args := slices.Concat([]string{"-copyts"}, input, []string{"-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-f", "framemd5", "-"})
 	hashes := map[int64]string{}
-	for line := range strings.Lines(ffmpeg(t, args...)) {
+	for line := range strings.Lines(askOnce(t, path, args, func() string { return ffmpeg(t, args...) })) {
 		fields := strings.Split(line, ",")
 		if strings.HasPrefix(line, "#") || len(fields) < 6 {
 			continue

@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -50,7 +51,7 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	t.Helper()
 	r := &cleanerRig{T: t, now: time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)}
 	var err error
-	if r.store, err = store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "spool.db")); err != nil {
+	if r.store, err = store.OpenSQLite(t.Context(), servicetest.Database.Fresh(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.store.Close() })
@@ -59,9 +60,6 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	}
 	t.Cleanup(func() { r.blobs.Close() })
 	blobs := stuckStore{r.blobs, r}
-	if err := r.store.Migrate(t.Context(), "queue", local.Migrations); err != nil {
-		t.Fatal(err)
-	}
 	tasks := local.New(r.store.Writer(), local.Options{})
 	clock, log := func() time.Time { return r.now }, slog.New(slog.DiscardHandler)
 	r.uploads = uploads.New(uploads.Config{MaxBytes: 1 << 20}, uploads.Parts{

@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -49,6 +50,11 @@ func Resumable(c *Config) {
 	c.Uploads.ResumableURLTTL, c.Uploads.MaxResumableBytes = 48*time.Hour, 1<<30
 }
 
+// Database is a file with the schemas of the store and of the queue on SQLite.
+var Database = sqlitetest.Template{Prepare: func(ctx context.Context, st *store.Store) error {
+	return st.Migrate(ctx, "queue", local.Migrations)
+}}
+
 // New returns a rig on SQLite and a local disk.
 func New(t *testing.T, options ...func(*Config)) *Rig {
 	t.Helper()
@@ -60,10 +66,9 @@ func NewOn(t *testing.T, wrap func(*disk.Store) blob.Store, options ...func(*Con
 	t.Helper()
 	r := &Rig{T: t, clock: Start}
 	var err error
-	r.Store, err = store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "spool.db"))
+	r.Store, err = store.OpenSQLite(t.Context(), Database.Fresh(t))
 	r.Must(err)
 	t.Cleanup(func() { r.Store.Close() })
-	r.Must(r.Store.Migrate(t.Context(), "queue", local.Migrations))
 	r.Queue = local.New(r.Store.Writer(), local.Options{})
 	t.Cleanup(func() { r.Queue.Stop(context.Background()) })
 	r.wire(wrap, options)

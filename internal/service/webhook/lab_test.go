@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
@@ -79,8 +79,20 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(webhook.Config) *lab
 	})
 }
 
+// Databases with the schema of the store.
+var (
+	migratedFile sqlitetest.Template
+	migrated     = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+		st, err := store.OpenPostgres(ctx, url)
+		if err != nil {
+			return err
+		}
+		return st.Close()
+	}}
+)
+
 func onSQLite(t testing.TB, c webhook.Config) *lab {
-	st, err := store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "spool.db"))
+	st, err := store.OpenSQLite(t.Context(), migratedFile.Fresh(t))
 	return newLab(t, c, st, err)
 }
 
@@ -88,7 +100,7 @@ func onDatabase(t testing.TB, c webhook.Config, postgres bool) *lab {
 	if !postgres {
 		return onSQLite(t, c)
 	}
-	st, err := store.OpenPostgres(t.Context(), pgtest.Fresh(t))
+	st, err := store.OpenPostgres(t.Context(), migrated.Fresh(t))
 	return newLab(t, c, st, err)
 }
 

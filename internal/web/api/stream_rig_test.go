@@ -63,10 +63,9 @@ func newStreamRig(t *testing.T) *streamRig {
 	r := &streamRig{T: t}
 	dir := t.TempDir()
 	var err error
-	r.store, err = store.OpenSQLite(t.Context(), filepath.Join(dir, "spool.db"))
+	r.store, err = store.OpenSQLite(t.Context(), servicetest.Database.Fresh(t))
 	r.must(err)
 	t.Cleanup(func() { r.store.Close() })
-	r.must(r.store.Migrate(t.Context(), "queue", local.Migrations))
 	files, err := disk.Open(filepath.Join(dir, "objects"), disk.Options{})
 	r.must(err)
 	t.Cleanup(func() { files.Close() })

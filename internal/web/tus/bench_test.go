@@ -172,11 +172,10 @@ func (l limitedSpace) CheckDisk(need int64, free uint64) error {
 // serve starts the server.
 func (b *bench) serve(storage tus.Storage) {
 	b.t.Helper()
-	db, err := store.OpenSQLite(b.t.Context(), filepath.Join(b.t.TempDir(), "spool.db"))
+	db, err := store.OpenSQLite(b.t.Context(), servicetest.Database.Fresh(b.t))
 	b.must(err)
 	b.t.Cleanup(func() { db.Close() })
 	b.db = db
-	b.must(db.Migrate(b.t.Context(), "queue", local.Migrations))
 	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
