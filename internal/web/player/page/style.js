@@ -30,7 +30,7 @@ media-controller {
   --media-loading-indicator-icon-height: 64px;
 }
 video { width: 100%; height: 100%; object-fit: contain; }
-video::cue { background: rgb(0 0 0 / 72%); color: #fff; font: 500 1em/1.35 system-ui, sans-serif; }
+video::cue { background: rgb(0 0 0 / 72%); color: #fff; font-family: system-ui, sans-serif; font-weight: 500; line-height: 1.35; }
 video::-webkit-media-text-track-container { transition: transform 0.2s; }
 media-controller:not([userinactive]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
 media-poster-image { width: 100%; height: 100%; }
@@ -51,7 +51,7 @@ media-preview-thumbnail { max-width: 200px; }
 media-volume-range { width: 76px; height: 40px; }
 media-time-display { padding: 0 8px; font-variant-numeric: tabular-nums; }
 media-captions-button[mediasubtitlesshowing] { --media-icon-color: var(--accent); }
-media-captions-button:not([mediasubtitleslist]), [mediapipunavailable], [mediafullscreenunavailable], media-volume-range[mediavolumeunavailable],
+media-captions-button:not([mediasubtitleslist]), media-pip-button[mediapipunavailable], media-fullscreen-button[mediafullscreenunavailable], media-volume-range[mediavolumeunavailable],
 media-settings-menu-item:has(> media-captions-menu:not([mediasubtitleslist])), media-settings-menu-item:has(> [mediarenditionunavailable]) { display: none; }
 
 media-settings-menu {
