@@ -36,10 +36,11 @@ export class Captions {
   show(video) {
     this.node.hidden = !video.captions;
     if (!video.captions) return;
-    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "line" },
-      el("span", {}, el("strong", {}, c.label || c.language), " ", el("span", { class: "fine" }, `${c.language} · ${c.kind} · ${c.source}`)),
-      el("span", { class: "actions" }, c.url && el("a", { href: c.url, download: `${c.language}.vtt` }, "Download"),
-        may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` })))));
+    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "resolution" },
+      el("div", { class: "line" }, el("strong", {}, c.label || c.language),
+        el("span", { class: "actions" }, c.url && el("a", { class: "choose", href: c.url, download: `${c.language}.vtt`, "aria-label": `Download the captions ${c.label || c.language}` }, "Download"),
+          may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` }))),
+      el("p", { class: "meta" }, `${c.language} · ${c.kind} · ${c.source}`))));
     if (video.captions.length === 0) this.#list.replaceChildren(el("li", { class: "fine" }, "None yet."));
   }
 

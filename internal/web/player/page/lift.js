@@ -9,7 +9,7 @@ export function liftCaptions(controller, video) {
   if (CSS.supports("selector(video::-webkit-media-text-track-container)")) return;
   const lifted = new WeakSet();
   const lift = () => {
-    const up = !controller.hasAttribute("userinactive");
+    const up = !controller.hasAttribute("userinactive") || controller.hasAttribute("mediapaused");
     for (const cue of shown(video)) {
       if (up && (cue.line === "auto" || lifted.has(cue))) {
         lifted.add(cue);
@@ -17,7 +17,7 @@ export function liftCaptions(controller, video) {
       } else if (!up && lifted.delete(cue)) cue.line = "auto";
     }
   };
-  new MutationObserver(lift).observe(controller, { attributes: true, attributeFilter: ["userinactive"] });
+  new MutationObserver(lift).observe(controller, { attributes: true, attributeFilter: ["userinactive", "mediapaused"] });
   video.textTracks.addEventListener("addtrack", ({ track }) => track.addEventListener("cuechange", lift));
   video.textTracks.addEventListener("change", lift);
 }

@@ -32,7 +32,7 @@ media-controller {
 video { width: 100%; height: 100%; object-fit: contain; }
 video::cue { background: rgb(0 0 0 / 72%); color: #fff; font-family: system-ui, sans-serif; font-weight: 500; line-height: 1.35; }
 video::-webkit-media-text-track-container { transition: transform 0.2s; }
-media-controller:not([userinactive]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
+media-controller:is(:not([userinactive]), [mediapaused]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
 media-poster-image { width: 100%; height: 100%; }
 
 .controls {
@@ -93,6 +93,7 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem button { padding: 8px 18px; font-size: 14px; }
 
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
+media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
 media-controller:not([breakpointsm]) media-pip-button { display: none; }
 media-controller:not([breakpointsm]) .big { width: 60px; height: 60px; --media-button-icon-height: 32px; }
 @media (pointer: coarse) {
