@@ -11,10 +11,10 @@ import { apiKey, Server } from "../../clients/typescript/test/server.js";
 
 const timescale = 10240; // of the picture of each film
 
-/** make makes a film of some seconds and has it encoded by a server. */
-export async function make(server, seconds, request) {
-  const path = join(server.dir, `${seconds}.mp4`);
-  execFileSync("ffmpeg", ["-nostdin", "-v", "error", "-f", "lavfi", "-i", `testsrc2=s=426x240:r=10:d=${seconds}`, "-f", "lavfi", "-i", `anullsrc=r=44100:d=${seconds}`,
+/** make makes a film of some seconds, of a source of ffmpeg, and has it encoded by a server. */
+export async function make(server, seconds, request, source = "testsrc2") {
+  const path = join(server.dir, `${source}-${seconds}.mp4`);
+  execFileSync("ffmpeg", ["-nostdin", "-v", "error", "-f", "lavfi", "-i", `${source}=s=426x240:r=10:d=${seconds}`, "-f", "lavfi", "-i", `anullsrc=r=44100:d=${seconds}`,
     "-shortest", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-g", "10", "-video_track_timescale", `${timescale}`, "-c:a", "aac", "-y", path]);
   const spool = new Spool({ server: server.url, apiKey });
   const video = await spool.create({ filename: "a.mp4", isPublic: true, ...request });

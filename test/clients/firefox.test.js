@@ -78,8 +78,20 @@ test("Firefox plays a finished film", options, async (t) => {
     assert.ok(await page.evaluate(decoded) > 20);
   });
   await t.test("embed", () => useEmbed(server, id));
+  await t.test("poster", () => showPoster(page, server, spool));
   assert.deepEqual(page.faults, []);
 });
+
+/** showPoster waits for a poster in the format that browsers prefer, and has it decoded. */
+async function showPoster(page, server, spool) {
+  const id = await make(server, 2, { resolutions: ["144p"] }, "gradients"); // smooth: as AVIF it is smallest
+  await spool.waitUntilReady(id);
+  const { posterUrl } = await spool.getPublic(id);
+  await until("the poster as AVIF", async () => (await fetch(posterUrl, { headers: { Accept: "image/avif" } })).headers.get("Content-Type") === "image/avif");
+  await page.evaluate(`window.picture = new Image(); picture.src = ${JSON.stringify(posterUrl)}`);
+  await wait(page, "picture.complete");
+  assert.equal(await page.evaluate("picture.naturalWidth"), 426);
+}
 
 async function useKeys(page) {
   await wait(page, `${media}.readyState >= 2`);
