@@ -11,7 +11,7 @@ const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 export class Captions {
   #id;
   #reload;
-  #list = el("ul", { class: "plain" });
+  #list = el("ul", { class: "resolutions" });
   #problem = el("div");
   #language = el("input", { type: "text", id: "caption-language", placeholder: "en", size: 6, required: true, autocomplete: "off", maxlength: 35 });
   #label = el("input", { type: "text", id: "caption-label", placeholder: "English", autocomplete: "off", maxlength: 100 });
@@ -36,7 +36,7 @@ export class Captions {
   show(video) {
     this.node.hidden = !video.captions;
     if (!video.captions) return;
-    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "resolution" },
+    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "caption" },
       el("div", { class: "line" }, el("strong", {}, c.label || c.language),
         el("span", { class: "actions" }, c.url && el("a", { class: "choose", href: c.url, download: `${c.language}.vtt`, "aria-label": `Download the captions ${c.label || c.language}` }, "Download"),
           may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` }))),
