@@ -10,7 +10,7 @@ RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 MUTANTS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 release test-release test-deb test-upgrade lint race crash chaos mutants scale abuse bench study fuzz cover clean deps deps-test deps-cluster deps-container deps-arm64
+.PHONY: help build run cluster test test-quick test-long test-fleet test-cluster test-packaging test-clients test-container test-systemd test-arm64 release test-release test-deb test-upgrade lint race crash chaos mutants scale abuse bench study fuzz cover clean deps deps-test deps-clients deps-cluster deps-container deps-arm64
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ test-packaging: ## Check the files in packaging against the types of Kubernetes 
 	$(GO) test -C test/packaging -count=1 ./...
 
 # It needs Node and npm, and downloads what package-lock.json and go.sum name.
-test-clients: deps-test build ## Run our TypeScript client, Uppy, tus-js-client and what client generators make against the real server
+test-clients: deps-clients build ## Run our TypeScript client, Uppy, tus-js-client, what client generators make, DASH players and Firefox against the real server
 	cd clients/typescript && npm ci --no-audit --no-fund && npm run generate && git diff --exit-code src/openapi.gen.ts && npm test
 	cd test/clients && npm ci --no-audit --no-fund && npm test
 
@@ -139,6 +139,9 @@ deps: ## Install what running needs (ffmpeg)
 
 deps-test:
 	@scripts/install-deps.sh test
+
+deps-clients:
+	@scripts/install-deps.sh clients
 
 deps-cluster:
 	@scripts/install-deps.sh cluster

@@ -5,6 +5,7 @@
 #                          for the race detector, a browser for the pages,
 #                          PostgreSQL, another clock and a pooler for it, an
 #                          S3 server, systemd's check of units, and nginx
+#   install-deps.sh clients  what the tests of clients need beside the tests: Firefox
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
 #   install-deps.sh container  what the test of the containers needs: podman,
@@ -40,18 +41,21 @@ faketime() {
 packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
-test) packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)$(nginx)" ;;
+test | clients)
+	packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)$(nginx)"
+	[ "$1" = test ] || packages="$packages$(missing firefox-esr firefox-esr)"
+	;;
 cluster) packages="$packages$(missing curl curl)$(nginx)$(postgres)" ;;
 container) packages="$packages$(missing curl curl)$(missing podman podman)$(missing buildah buildah)$(missing runc runc)$(missing mmdebstrap mmdebstrap)" ;;
 arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)
-	echo "usage: $0 run|test|cluster|container|arm64" >&2
+	echo "usage: $0 run|test|clients|cluster|container|arm64" >&2
 	exit 2
 	;;
 esac
 
 case ${1:-run} in
-test | cluster | container) "$(dirname "$0")/install-s3.sh" ;;
+test | clients | cluster | container) "$(dirname "$0")/install-s3.sh" ;;
 esac
 packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ') # one package may have several programs
 [ -n "${packages# }" ] || exit 0

@@ -148,12 +148,12 @@ func TestEmbedsInABrowser(t *testing.T) {
 	v.wantAccessible("missing", 1000)
 }
 
-// wantFrame shows a page in a frame of a page of another origin.
+// wantFrame shows a page in a frame of a page of another origin, which does not let it do everything.
 func (v *visitor) wantFrame(address string, plays bool) {
 	v.t.Helper()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>Host</title><iframe src="%s" width="640" height="360" allow="autoplay; fullscreen"></iframe>`, address)
+		fmt.Fprintf(w, `<!doctype html><title>Host</title><iframe src="%s" width="640" height="360" allow="autoplay; fullscreen 'none'; picture-in-picture 'none'"></iframe>`, address)
 	}))
 	defer host.Close()
 	v.visit(host.URL)
@@ -184,7 +184,7 @@ func (v *visitor) wantFrame(address string, plays bool) {
 func (v *visitor) playsIn(context int) bool {
 	text, err := v.tab.send("Runtime.evaluate", map[string]any{
 		"contextId": context, "returnByValue": true,
-		"expression": `(() => { const m = document.querySelector("spool-player")?.media; return !!m && m.currentTime > 0.3 && m.getVideoPlaybackQuality().totalVideoFrames > 5; })()`,
+		"expression": `(() => { const m = document.querySelector("spool-player")?.media; return !!m && m.checkVisibility() && m.currentTime > 0.3 && m.getVideoPlaybackQuality().totalVideoFrames > 5; })()`,
 	})
 	var answer struct{ Result struct{ Value bool } }
 	return err == nil && json.Unmarshal(text, &answer) == nil && answer.Result.Value // the context of a page that was left is gone

@@ -1,7 +1,9 @@
 package encode
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -178,11 +180,12 @@ func (a alternate) args(shots int) []string {
 	args := []string{"-map", "[" + string(a.format) + "]", "-frames:v", strconv.Itoa(shots), "-fps_mode", "passthrough", "-c:v", alternateEncoders[a.format]}
 	switch a.format {
 	case video.AVIF:
-		args = append(args, "-preset", "12", "-crf", strconv.Itoa(a.quality), "-g", "1", "-svtav1-params", "lp=1")
+		// Without a global header the decoder's settings in the file are empty, which Chromium refuses.
+		args = append(args, "-preset", "12", "-crf", strconv.Itoa(a.quality), "-g", "1", "-svtav1-params", "lp=1", "-flags", "+bitexact+global_header")
 	case video.WebP:
-		args = append(args, "-compression_level", "4", "-q:v", strconv.Itoa(a.quality))
+		args = append(args, "-compression_level", "4", "-q:v", strconv.Itoa(a.quality), "-flags", "+bitexact")
 	}
-	args = append(append(args, "-flags", "+bitexact"), ffmpeg.NoMetadata...)
+	args = append(args, ffmpeg.NoMetadata...)
 	return append(args, "-f", "image2", "-start_number", "0", "file:"+video.AlternateFile(stillPattern, a.format))
 }
 
@@ -216,14 +219,20 @@ func checkAlternate(path string, f video.PictureFormat, most int64) (int64, erro
 		return 0, err
 	}
 	defer in.Close()
-	head := make([]byte, 12)
-	if _, err := io.ReadFull(in, head); err != nil || size >= most {
+	head := make([]byte, min(size, 1024))
+	if _, err := io.ReadFull(in, head); err != nil || size >= most || size < 12 {
 		return 0, nil // nothing in it, or nothing won
 	}
-	if f == video.AVIF && string(head[4:12]) == "ftypavif" || f == video.WebP && string(head[:4]) == "RIFF" && string(head[8:]) == "WEBP" {
+	if f == video.AVIF && string(head[4:12]) == "ftypavif" && isConfigured(head) || f == video.WebP && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
 		return size, nil
 	}
 	return 0, nil
+}
+
+// isConfigured reports whether an AVIF tells how to set up the decoder: its box av1C is not empty.
+func isConfigured(head []byte) bool {
+	box := bytes.Index(head, []byte("av1C"))
+	return box >= 4 && binary.BigEndian.Uint32(head[box-4:]) >= 8+4
 }
 
 // maxAlternateFile is the largest file that is looked at.

@@ -1,7 +1,11 @@
 package stream
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +114,79 @@ func TestManifestOfAGrowingVideo(t *testing.T) {
 			t.Errorf("after %s: the period %q begins at %s, and at last %q at %s", after, m.Periods[0].Id, m.Periods[0].Start, whole.Periods[0].Id, whole.Periods[0].Start)
 		}
 	}
+}
+
+// TestManifestsOfAGrowingVideoAgree: what a player has read in one manifest is true in all later ones, up to
+// that of the whole video. Segments are added at the end, renditions join, and nothing else changes.
+func TestManifestsOfAGrowingVideoAgree(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 17, 1, 2, 3, 0, time.UTC)
+	const whole = 9
+	var before map[string][]string
+	for n := 2; n <= whole; n++ {
+		p := growTo(n, whole)
+		if n < whole {
+			p.Live = &Live{Began: began, Now: began.Add(time.Duration(n*n) * time.Second)}
+		}
+		m := readManifest(t, p)
+		if (m.MediaPresentationDuration != nil) != (n == whole) || len(m.Periods) != 1 {
+			t.Errorf("with %d segments the manifest says how long it is: %v", n, m.MediaPresentationDuration)
+		}
+		now := segmentsOf(m)
+		for name, segments := range before {
+			if len(now[name]) < len(segments) || !slices.Equal(now[name][:len(segments)], segments) {
+				t.Errorf("%s was %q, and with %d segments it is %q", name, segments, n, now[name])
+			}
+		}
+		before = now
+	}
+	if len(before) != 3 || len(before["144p"]) != 1+whole || before["144p"][whole] != "144p-8.m4s at 16000/1000, 1960 long" {
+		t.Errorf("at last there are %q", before)
+	}
+}
+
+// growTo is a video of which n segments are there. The larger rendition joins later.
+func growTo(n, whole int) Presentation {
+	cut := func(name string, n int) Track {
+		k := Track{Name: name, Codecs: []string{h264 + ".42c00a"}, Width: 256, Height: 144, Timescale: 1000}
+		for i := range n {
+			length := int64(2000)
+			if i == whole-1 {
+				length = 1960
+			}
+			k.Segments = append(k.Segments, Piece{Start: int64(i) * 2000, End: int64(i)*2000 + length, Frames: 50, Size: 1000 * int64(1+i%3), KeySize: 100})
+		}
+		return k
+	}
+	sound := cut(AudioTrack, n)
+	p := Presentation{Video: []Track{cut("144p", n)}, Audio: &sound}
+	if n > 4 {
+		p.Video = append(p.Video, cut("240p", n-2*(whole-n)/4))
+	}
+	return p
+}
+
+// segmentsOf lists what belongs to each representation: where its header is, and its segments in order.
+func segmentsOf(m *dashmpd.MPD) map[string][]string {
+	all := map[string][]string{}
+	for _, set := range m.Periods[0].AdaptationSets {
+		for _, r := range set.Representations {
+			template, at := r.SegmentTemplate, uint64(0)
+			list := []string{fmt.Sprint(m.Periods[0].Id, m.Periods[0].Start, template.Initialization, r.Codecs)}
+			for _, run := range template.SegmentTimeline.S {
+				if run.T != nil {
+					at = *run.T
+				}
+				for range run.R + 1 {
+					name := strings.NewReplacer("$RepresentationID$", r.Id, "$Number$", strconv.Itoa(len(list)-1+int(*template.StartNumber))).Replace(template.Media)
+					list = append(list, fmt.Sprintf("%s at %d/%d, %d long", name, at, *template.Timescale, run.D))
+					at += run.D
+				}
+			}
+			all[r.Id] = list
+		}
+	}
+	return all
 }
 
 func readManifest(t *testing.T, p Presentation) *dashmpd.MPD {

@@ -66,7 +66,7 @@ func (f *Files) add(from fs.FS, name string) error {
 		one.body, err = expand(body)
 	} else {
 		one.body = body
-		one.gzipped, err = compress(body)
+		one.gzipped, err = Compress(body)
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,8 @@ func expand(body []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-func compress(body []byte) ([]byte, error) {
+// Compress is body as gzip.
+func Compress(body []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
@@ -140,7 +141,7 @@ func (f *Files) serve(w http.ResponseWriter, r *http.Request) {
 	h, body := w.Header(), one.body
 	SetHeaders(h, one.contentType, "public, max-age=31536000, immutable")
 	h.Set("Vary", "Accept-Encoding")
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		body = one.gzipped
 	}
@@ -160,8 +161,8 @@ func SetHeaders(h http.Header, contentType, cache string) {
 	h.Set("Access-Control-Allow-Origin", "*")
 }
 
-// acceptsGzip reports whether an Accept-Encoding header names gzip and does not refuse it.
-func acceptsGzip(header string) bool {
+// AcceptsGzip reports whether an Accept-Encoding header names gzip and does not refuse it.
+func AcceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
 		if strings.EqualFold(coding, "gzip") {

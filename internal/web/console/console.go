@@ -67,6 +67,7 @@ type file struct {
 	contentType string
 	etag        string
 	body        []byte
+	gzipped     []byte
 }
 
 // Register adds the page to mux.
@@ -139,7 +140,8 @@ func newFile(name string, body []byte) (file, error) {
 		return file{}, fmt.Errorf("the console's %s is of an unknown type", name)
 	}
 	sum := sha256.Sum256(body)
-	return file{contentType, `"` + hex.EncodeToString(sum[:12]) + `"`, body}, nil
+	gzipped, err := assets.Compress(body)
+	return file{contentType, hex.EncodeToString(sum[:12]), body, gzipped}, err
 }
 
 // policyFor returns the Content-Security-Policy of the page. The page runs only its
@@ -174,6 +176,14 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.etag)
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.body))
+	h.Set("Vary", "Accept-Encoding")
+	body := f.body
+	if assets.AcceptsGzip(r.Header.Get("Accept-Encoding")) && r.Header.Get("Range") == "" {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("ETag", `"`+f.etag+`-gzip"`)
+		body = f.gzipped
+	} else {
+		h.Set("ETag", `"`+f.etag+`"`)
+	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 }

@@ -11,7 +11,7 @@ const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 export class Captions {
   #id;
   #reload;
-  #list = el("ul", { class: "plain" });
+  #list = el("ul", { class: "resolutions" });
   #problem = el("div");
   #language = el("input", { type: "text", id: "caption-language", placeholder: "en", size: 6, required: true, autocomplete: "off", maxlength: 35 });
   #label = el("input", { type: "text", id: "caption-label", placeholder: "English", autocomplete: "off", maxlength: 100 });
@@ -36,10 +36,11 @@ export class Captions {
   show(video) {
     this.node.hidden = !video.captions;
     if (!video.captions) return;
-    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "line" },
-      el("span", {}, el("strong", {}, c.label || c.language), " ", el("span", { class: "fine" }, `${c.language} · ${c.kind} · ${c.source}`)),
-      el("span", { class: "actions" }, c.url && el("a", { href: c.url, download: `${c.language}.vtt` }, "Download"),
-        may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` })))));
+    this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "caption" },
+      el("div", { class: "line" }, el("strong", {}, c.label || c.language),
+        el("span", { class: "actions" }, c.url && el("a", { class: "choose", href: c.url, download: `${c.language}.vtt`, "aria-label": `Download the captions ${c.label || c.language}` }, "Download"),
+          may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` }))),
+      el("p", { class: "meta" }, `${c.language} · ${c.kind} · ${c.source}`))));
     if (video.captions.length === 0) this.#list.replaceChildren(el("li", { class: "fine" }, "None yet."));
   }
 

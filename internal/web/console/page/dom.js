@@ -57,13 +57,14 @@ export function announce(text) {
 
 // problemBox shows an error in the server's words, with all invalid fields.
 export function problemBox(error, ...actions) {
+  const offered = actions.filter(Boolean);
   const faults = error.faults?.filter((fault) => fault.message !== error.message) ?? []; // nothing is said twice
   return el("div", { class: "problem", role: "alert" },
     el("p", {}, error.message),
     faults.length > 0 && el("ul", {}, faults.map((fault) =>
       el("li", {}, fault.field ? el("code", {}, fault.field) : null, fault.field ? " " : null, fault.message))),
     error.requestId && el("p", { class: "fine" }, "Request ", el("code", {}, error.requestId)),
-    actions.length > 0 && el("p", { class: "actions" }, actions));
+    offered.length > 0 && el("p", { class: "actions" }, offered));
 }
 
 // facts shows a list of names and values. Names without a value are omitted.

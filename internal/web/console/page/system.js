@@ -46,10 +46,11 @@ export class SystemPage {
 
   #show({ version, workers, queue, disk, storage }) {
     this.#body.replaceChildren(
-      panel("at-a-glance", "At a glance", glance(version, workers, queue, disk, storage)),
+      panel("at-a-glance", "At a glance", glance(workers, queue, disk, storage)),
       panel("workers", "Workers", workers.length > 0 ? workers.map(worker) : el("p", { class: "problem" }, "No worker is alive: nothing is converted.")),
       panel("queue", "Queue", queueTable(queue)),
-      panel("storage", "Storage", storageTable(storage)));
+      panel("storage", "Storage", storageTable(storage)),
+      el("p", { class: "fine" }, `This is Spool ${version}.`));
   }
 }
 
@@ -62,7 +63,7 @@ function tile(name, number, words) {
   return el("div", {}, el("p", { class: "fine" }, name), el("p", { class: "number" }, number), words);
 }
 
-function glance(version, workers, queue, disk, storage) {
+function glance(workers, queue, disk, storage) {
   const sum = (list, of) => list.reduce((all, one) => all + of(one), 0);
   const [waiting, busy, slots] = [sum(queue, (k) => k.waiting), sum(workers, (w) => w.tasks.length), sum(workers, (w) => w.slots)];
   const oldest = Math.max(0, ...queue.map((k) => k.oldestSeconds));
@@ -70,10 +71,10 @@ function glance(version, workers, queue, disk, storage) {
   return el("div", { class: "usage" },
     tile("Workers", workers.length.toLocaleString(), el("p", { class: "fine" }, `${busy} of ${plural(slots, "task")} at once`)),
     tile("Tasks waiting", waiting.toLocaleString(), el("p", { class: "fine" }, oldest > 0 ? `the oldest for ${elapsed(oldest)}` : "none is overdue")),
-    tile("Free disk space", size(disk.freeBytes), disk.sizeBytes > 0 && el("meter", {
+    tile("Free disk space", size(disk.freeBytes), disk.sizeBytes > 0 && [el("meter", {
       min: 0, max: disk.sizeBytes, high: disk.sizeBytes * 0.9, value: used, "aria-label": `${percent(used / disk.sizeBytes)} of the disk is used`,
-    })),
-    tile("Stored", size(sum(storage, (a) => a.bytes)), el("p", { class: "fine" }, `Spool ${version}`)));
+    }), el("p", { class: "fine" }, `${percent(used / disk.sizeBytes)} of ${size(disk.sizeBytes)} used`)]),
+    tile("Stored", size(sum(storage, (a) => a.bytes)), el("p", { class: "fine" }, counted(storage))));
 }
 
 function worker(one) {
@@ -101,6 +102,11 @@ function queueTable(queue) {
 }
 
 function storageTable(storage) {
-  return table("Storage", ["Kind", "Objects", "Size", "Counted"], storage.map((a) =>
-    [areas[a.area] ?? a.area, a.objects.toLocaleString(), size(a.bytes), a.countedAt ? el("time", { datetime: a.countedAt, title: dateTime(a.countedAt) }, ago(a.countedAt)) : "not yet"]));
+  return table("Storage", ["Kind", "Objects", "Size"], storage.map((a) => [areas[a.area] ?? a.area, ...(a.countedAt ? [a.objects.toLocaleString(), size(a.bytes)] : ["–", "not counted yet"])]));
+}
+
+// counted tells how old the figures of the storage are, which is counted every hour: the oldest of them.
+function counted(storage) {
+  const [oldest] = storage.map((a) => a.countedAt).filter(Boolean).sort();
+  return oldest ? ["counted ", el("time", { datetime: oldest, title: dateTime(oldest) }, ago(oldest))] : "not counted yet";
 }

@@ -22,10 +22,11 @@ export class Title {
     this.node = el("div", { class: "titled" }, this.#heading, this.#rename, this.#form, this.#problem);
   }
 
-  show(text) {
+  // show shows a title. One that is no video's cannot be changed.
+  show(text, changeable = true) {
     this.#text = text;
     setText(this.#heading, text);
-    this.#rename.hidden = !may("write") || !may("read") || !this.#form.hidden;
+    this.#rename.hidden = !changeable || !may("write") || !may("read") || !this.#form.hidden;
   }
 
   focus() {

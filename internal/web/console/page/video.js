@@ -90,6 +90,7 @@ export class VideoPage {
       else if (this.#isPending()) this.#poller.wake(); // waits until the page is visible
       else this.#followVariants();
     } catch (error) {
+      if (error.status === 404) this.#title.show("There is no such video", false);
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
     }
     this.#title.focus();
@@ -206,7 +207,7 @@ export class VideoPage {
     setText(this.#meta, words.filter(Boolean).join(" · "));
     this.#meta.title = dateTime(video.createdAt);
     this.#notes.replaceChildren(
-      ...(video.failure ? [el("p", { class: "failure" }, video.failure.message)] : []),
+      ...(video.failure ? [el("p", { class: "failure problem" }, video.failure.message)] : []),
       ...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)),
       ...(video.status === "pending_upload" && !isFetching(video) ? [el("p", { class: "empty" }, "No file has been uploaded for this video yet.")] : []));
     this.#badge.classList.toggle("unseen", video.status === "ready");

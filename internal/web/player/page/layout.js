@@ -1,5 +1,6 @@
 // The elements of the player and what they say. Everything foreign enters as text.
 
+import { liftCaptions } from "./lift.js";
 import { css } from "./style.js";
 
 function el(name, attributes = {}, ...children) {
@@ -35,6 +36,7 @@ export class Layout {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     this.sheets = [sheet];
+    liftCaptions(this.controller, this.video);
     this.#poster.image.alt = "";
     this.#poster.image.addEventListener("error", () => this.showPoster(null));
   }

@@ -30,9 +30,9 @@ media-controller {
   --media-loading-indicator-icon-height: 64px;
 }
 video { width: 100%; height: 100%; object-fit: contain; }
-video::cue { background: rgb(0 0 0 / 72%); color: #fff; font: 500 1em/1.35 system-ui, sans-serif; }
+video::cue { background: rgb(0 0 0 / 72%); color: #fff; font-family: system-ui, sans-serif; font-weight: 500; line-height: 1.35; }
 video::-webkit-media-text-track-container { transition: transform 0.2s; }
-media-controller:not([userinactive]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
+media-controller:is(:not([userinactive]), [mediapaused]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
 media-poster-image { width: 100%; height: 100%; }
 
 .controls {
@@ -51,7 +51,7 @@ media-preview-thumbnail { max-width: 200px; }
 media-volume-range { width: 76px; height: 40px; }
 media-time-display { padding: 0 8px; font-variant-numeric: tabular-nums; }
 media-captions-button[mediasubtitlesshowing] { --media-icon-color: var(--accent); }
-media-captions-button:not([mediasubtitleslist]), [mediapipunavailable], [mediafullscreenunavailable], media-volume-range[mediavolumeunavailable],
+media-captions-button:not([mediasubtitleslist]), media-pip-button[mediapipunavailable], media-fullscreen-button[mediafullscreenunavailable], media-volume-range[mediavolumeunavailable],
 media-settings-menu-item:has(> media-captions-menu:not([mediasubtitleslist])), media-settings-menu-item:has(> [mediarenditionunavailable]) { display: none; }
 
 media-settings-menu {
@@ -93,6 +93,7 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem button { padding: 8px 18px; font-size: 14px; }
 
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
+media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
 media-controller:not([breakpointsm]) media-pip-button { display: none; }
 media-controller:not([breakpointsm]) .big { width: 60px; height: 60px; --media-button-icon-height: 32px; }
 @media (pointer: coarse) {
