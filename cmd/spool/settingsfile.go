@@ -100,8 +100,12 @@ func (s *settings) openFound(path string) (*os.File, error) {
 		return nil, err
 	}
 	why := s.distrust(info)
-	if why == "" && link.Mode()&fs.ModeSymlink != 0 && !s.trusts(link) {
+	switch isLink := link.Mode()&fs.ModeSymlink != 0; {
+	case why != "":
+	case isLink && !s.trusts(link):
 		why = "the link to this file belongs to another user"
+	case !isLink && !os.SameFile(link, info):
+		why = "this file was exchanged while it was opened"
 	}
 	if why != "" {
 		f.Close()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/rig"
 )
 
 // refused runs a command that must fail, and returns what it said.
@@ -203,10 +205,12 @@ func checkAddresses(t testing.TB, s *server, headers []header, base string) {
 	}
 }
 
+// The other tests run a program that can be told to crash. This is the one that people run.
 func TestSIGTERMEndsTheServerQuickly(t *testing.T) {
 	usuallyOneBackend(t, "TestRollingRestart of test/cluster stops processes there")
 	t.Parallel()
-	s := start(t)
+	s := start(t, func(x *server) { x.binary = rig.Build(t) })
+	s.publish(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, tinyClip))
 	if took := s.stop(); took > 3*time.Second {
 		t.Errorf("an idle server took %s to stop", took)
 	}

@@ -37,6 +37,16 @@ func Run(m *testing.M, prepare func(dir, binary string) (finish func()), flags .
 	return pgtest.Run(runner{m, finish})
 }
 
+// Build builds the program as people build it.
+func Build(t testing.TB) string {
+	t.Helper()
+	binary, err := build(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
 // build builds the program with these flags. A run in which several packages need it links it once.
 func build(dir string, flags []string) (string, error) {
 	shared := need.SharedFolder()

@@ -5,30 +5,44 @@ import "context"
 // endedAtOnce is how many deliveries one transaction ends. There may be a million, and SQLite has one writer.
 const endedAtOnce = 200
 
+// openStates are those of deliveries that are not finished.
+var openStates = []DeliveryState{DeliveryPending, DeliveryHeld}
+
 // endOpen ends deliveries to a webhook that was disabled in this transaction: so many now, and the rest by
 // EndDeliveries.
 func (t *Tx) endOpen(ctx context.Context, webhook string, limit int) error {
-	n, err := t.failOpen(ctx, webhook, limit)
-	if err != nil || n < limit {
+	if more, err := t.failOpen(ctx, webhook, limit); err != nil || !more {
 		return err
 	}
-	_, err = t.affected(ctx, "end deliveries later", `
+	return t.endLater(ctx, webhook)
+}
+
+func (t *Tx) endLater(ctx context.Context, webhook string) error {
+	_, err := t.affected(ctx, "end deliveries later", `
 		INSERT INTO webhook_ending (id, began_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, webhook, millis(t.now()))
 	return err
 }
 
-// failOpen ends at most limit deliveries to a webhook that are not finished, and returns how many.
-func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (n int, err error) {
-	for _, state := range []DeliveryState{DeliveryPending, DeliveryHeld} {
+// failOpen ends at most limit deliveries to a webhook that are not finished, and reports whether there are
+// more. The state is compared twice: PostgreSQL compares only the outer condition again after it has waited
+// for somebody who has just concluded a delivery.
+func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool, err error) {
+	for _, state := range openStates {
 		ended, err := t.affected(ctx, "end deliveries", `
 			UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL
-			 WHERE id IN (SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3)`, webhook, state, limit-n)
-		n += int(ended)
-		if err != nil || n >= limit {
-			return n, err
+			 WHERE state = $2 AND id IN (SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3)`, webhook, state, limit)
+		if err != nil {
+			return false, err
+		}
+		limit -= int(ended)
+	}
+	for _, state := range openStates {
+		left, err := t.queryNames(ctx, `SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT 1`, webhook, state)
+		if err != nil || len(left) > 0 {
+			return true, err
 		}
 	}
-	return n, nil
+	return false, nil
 }
 
 // EndDeliveries ends at most limit deliveries to a webhook that was disabled with more than could be ended at
@@ -55,20 +69,28 @@ func (t *Tx) endDeliveries(ctx context.Context, limit int) (more bool, err error
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
-	// Of several processes, one waits here for the other, as does whoever enables the webhook again.
-	if n, err := t.affected(ctx, "lock ending webhook", `UPDATE webhook_ending SET began_at = began_at WHERE id = $1`, ids[0]); err != nil || n == 0 {
-		return true, err
+	// Of several processes, one waits here for the other, as does whoever changes the webhook.
+	disabled, err := t.affected(ctx, "lock ending webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND NOT enabled`, ids[0])
+	if err != nil {
+		return false, err
+	}
+	if disabled == 0 { // it is gone, or an older version, which knows nothing of this, has enabled it
+		return true, t.forgetEnding(ctx, ids[0])
 	}
 	_, err = t.endRest(ctx, ids[0], limit)
 	return true, err
 }
 
-// endRest ends at most limit of the deliveries that are left, and reports whether there may be more.
+// endRest ends at most limit of the deliveries that are left, and reports whether there are more. The
+// webhook is locked.
 func (t *Tx) endRest(ctx context.Context, webhook string, limit int) (more bool, err error) {
-	n, err := t.failOpen(ctx, webhook, limit)
-	if err != nil || n == limit {
+	if more, err := t.failOpen(ctx, webhook, limit); err != nil || more {
 		return true, err
 	}
-	_, err = t.affected(ctx, "finish ending deliveries", `DELETE FROM webhook_ending WHERE id = $1`, webhook)
-	return false, err
+	return false, t.forgetEnding(ctx, webhook)
+}
+
+func (t *Tx) forgetEnding(ctx context.Context, webhook string) error {
+	_, err := t.affected(ctx, "finish ending deliveries", `DELETE FROM webhook_ending WHERE id = $1`, webhook)
+	return err
 }

@@ -86,15 +86,28 @@ func failImport(ctx context.Context, st *store.Store, claimed store.Import) erro
 // waitForLock waits until somebody has locked the video and waits for the import.
 func waitForLock(t *testing.T, st *store.Store) {
 	t.Helper()
-	ask := func(query string) (n int) {
-		must(t, st.InTx(t.Context(), func(tx *store.Tx) error { return tx.QueryRowContext(t.Context(), query).Scan(&n) }))
-		return n
-	}
-	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	waitUntilBlocked(t, st)
 	const free = `SELECT count(*) FROM (SELECT 1 FROM video FOR NO KEY UPDATE SKIP LOCKED) AS v`
-	for end := time.Now().Add(time.Minute); ask(waiting) == 0 || ask(free) > 0; time.Sleep(5 * time.Millisecond) {
+	waitForCount(t, st, free, func(n int) bool { return n == 0 })
+}
+
+// waitUntilBlocked waits until somebody waits for a lock of another transaction.
+func waitUntilBlocked(t *testing.T, st *store.Store) {
+	t.Helper()
+	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	waitForCount(t, st, waiting, func(n int) bool { return n > 0 })
+}
+
+func waitForCount(t *testing.T, st *store.Store, query string, enough func(int) bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		var n int
+		must(t, st.InTx(t.Context(), func(tx *store.Tx) error { return tx.QueryRowContext(t.Context(), query).Scan(&n) }))
+		if enough(n) {
+			return
+		}
 		if time.Now().After(end) {
-			t.Fatal("nobody waits for the import and has locked the video")
+			t.Fatalf("after a minute, %s is %d", query, n)
 		}
 	}
 }

@@ -26,9 +26,6 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if n < 0 || n >= len(p.Chunks) {
 		return nil, fmt.Errorf("encode chunk %d: the plan has %d", n, len(p.Chunks))
 	}
-	if err := checkSizes(p); err != nil {
-		return nil, err
-	}
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
@@ -52,8 +49,9 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	return outputs, nil
 }
 
-// checkSizes refuses what the plan's codec cannot hold, whichever encoder is used: software is the last.
-func checkSizes(p *video.Plan) error {
+// tooSmall is a failure if the software encoder of the plan's codec may have refused a rendition for its
+// size: some versions do.
+func tooSmall(p *video.Plan) error {
 	codec := cmp.Or(p.Codec, video.H264)
 	least := encodersFor(codec, Software)[0].minSide
 	for _, r := range p.Renditions {
@@ -118,7 +116,9 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 	}
 	frames := outputs[0].Frames
 	switch {
-	case err != nil && (frames > 0 || !ffmpeg.SourceDamaged(stderr)):
+	case err != nil && frames == 0 && !ffmpeg.SourceDamaged(stderr):
+		return nil, cmp.Or(tooSmall(p), err)
+	case err != nil && frames > 0:
 		return nil, err
 	case frames == 0:
 		return nil, nil

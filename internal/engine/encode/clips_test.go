@@ -67,7 +67,7 @@ func TestClips(t *testing.T) {
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
 				"ten bits become eight", "HLG is tone-mapped",
 				"a raw stream has no times at all",                         // as an AVI
-				"no audio is normal", "a transport stream begins anywhere", // TestOutputs and TestAudioStaysWithTheVideo of test/e2e
+				"no audio is normal", "a transport stream begins anywhere", // TestOutputs of test/e2e, TestAudioStaysWithTheVideo
 				"one frame is a video", "more than sixty frames a second are too many", // TestMeasure, TestFastVideosKeepExactTimes
 				"full range becomes limited") // TestColoursSurvive
 			args := append([]string{"-map", "0:v", "-map", "1:a", "-shortest"}, tt.args...)

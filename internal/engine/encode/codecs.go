@@ -40,7 +40,7 @@ type codecEncoder struct {
 	// fixedGOP says that it puts a keyframe after every so many frames: it
 	// cannot be told where. The others put them on the grid of keyGrid.
 	fixedGOP   bool
-	minSide    int // the smallest width and height that it takes; 0: any
+	minSide    int // the smallest width and height that all versions take; 0: any
 	costFactor int // how many times the memory, the time and the threads of x264 it may take
 	args       func(settings) []string
 }

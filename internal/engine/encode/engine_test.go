@@ -41,7 +41,8 @@ var proven struct {
 	encoder *Encoder
 }
 
-// leaveToLong skips a case in a usual run if it is one of those for which others stand.
+// leaveToLong skips a case in a usual run if it is one of those for which others of the same test stand, or
+// those that a comment names.
 func leaveToLong(t *testing.T, name string, rare ...string) {
 	t.Helper()
 	if slices.Contains(rare, name) {

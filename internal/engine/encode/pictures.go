@@ -78,7 +78,7 @@ func (m pictureMaker) run(ctx context.Context, args []string) error {
 func (m pictureMaker) path(name string) string { return filepath.Join(m.job.OutDir, name) }
 
 // pictureArgs are the options of every run.
-var pictureArgs = append(ffmpeg.RunArgs(), "-filter_complex_threads", "1")
+var pictureArgs = slices.Clip(append(ffmpeg.RunArgs(), "-filter_complex_threads", "1"))
 
 // input opens the film.
 func (m pictureMaker) input(options ...string) []string {
