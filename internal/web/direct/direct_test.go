@@ -50,6 +50,27 @@ func files(t *testing.T) http.Handler {
 		fmt.Fprint(w, "text")
 	})
 	mux.HandleFunc("/v/nothing", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/v/late", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Content-Length", "100")
+		w.Header().Set("X-Late", "a")
+		w.Header().Set("Connection", "close")
+		fmt.Fprint(w, "text")
+	})
+	mux.HandleFunc("/v/unsaid", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "te")
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "xt")
+	})
+	mux.HandleFunc("/v/twice", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Length"] = []string{"4", "4"}
+		fmt.Fprint(w, "text")
+	})
+	mux.HandleFunc("/v/same", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusNotModified)
+	})
 	mux.HandleFunc("/v/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("/v/short", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -160,6 +181,11 @@ func TestAnswersAreThoseOfNetHTTP(t *testing.T) {
 		{"HEAD", "text", ""},
 		{"GET", "flushed", ""},
 		{"GET", "nothing", ""},
+		{"GET", "late", ""},
+		{"HEAD", "late", ""},
+		{"GET", "unsaid", ""},
+		{"GET", "twice", ""},
+		{"GET", "same", ""},
 		{"GET", "none", ""},
 		{"GET", "short", ""},
 		{"GET", "lines", ""},
