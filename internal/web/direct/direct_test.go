@@ -299,7 +299,7 @@ func TestConnectionsGoOn(t *testing.T) {
 // TestConnectionsComeBack mixes requests on one connection, one after the other and all at once.
 func TestConnectionsComeBack(t *testing.T) {
 	l := run(t, files(t))
-	ours, other := "GET /v/film.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-99\r\n\r\n", "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+	ours, other := "GET /v/film.mp4 HTTP/1.1\r\nHost: a\r\nConnection: Keep-Alive\r\nRange: bytes=0-99\r\n\r\n", "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
 	var all, want []string
 	for range 3 {
 		all = append(all, other, ours, ours, other, ours, ours, ours, ours)
@@ -365,20 +365,28 @@ func TestClientsThatDoNotReadAreLeft(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	const short = 50 * time.Millisecond
 	h := files(t)
-	l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	serve(t, l, h)
-	if _, err := io.ReadAll(dial(t, l.Addr())); err != nil { // without any request
+	listen := func(first, next time.Duration) net.Addr {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: first, IdleTimeout: next, Log: slog.New(slog.DiscardHandler)})
+		serve(t, l, h)
+		return l.Addr()
+	}
+	if _, err := io.ReadAll(dial(t, listen(short, patience))); err != nil { // without any request
 		t.Error(err)
 	}
-	conn := dial(t, l.Addr())
+	conn := dial(t, listen(patience, short))
+	start := time.Now()
 	fmt.Fprint(conn, "GET /v/text HTTP/1.1\r\nHost: a\r\n\r\n")
 	if all, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(all), "some text") {
 		t.Errorf("%q, %v", all, err)
+	}
+	if took := time.Since(start); took < short {
+		t.Errorf("it was closed after %v", took)
 	}
 }
 
