@@ -27,6 +27,7 @@ type service struct {
 	start     func(context.Context) error     // begins to take tasks
 	stop      func(context.Context) error     // returns running tasks to the queue
 	close     func() error                    // after stop: nothing may be used afterwards
+	local     bool                            // files are on this machine
 	sandbox   string                          // how ffmpeg is confined
 	firstKey  string                          // the API key that this start made, or ""
 }
@@ -36,7 +37,7 @@ type server struct {
 	service *service
 	health  *health
 	http    *http.Server
-	files   *direct.Listener // answers most requests for files; after run began
+	files   *direct.Listener // answers most requests for local files; after run began, nil where there are none
 	probes  *http.ServeMux   // also served to operators
 	log     *slog.Logger
 	stopTimeouts
@@ -114,12 +115,11 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 		s.http.RegisterOnShutdown(s.service.interrupt)
 	}
 	unfollow := s.follow(ctx)
-	s.files = direct.Listen(ctx, ln, direct.Config{
-		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout, Log: s.log,
-	})
-	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
+	if s.service.local {
+		ln = s.answerFiles(ctx, ln)
+	}
 	broken := make(chan error, 1)
-	go func() { broken <- panics.Catch(func() error { return s.http.Serve(s.files) }) }()
+	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
 
 	var failure error
 	select {
@@ -131,6 +131,15 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	s.shutDown(ctx)
 	unfollow()
 	return errors.Join(failure, s.service.close())
+}
+
+// answerFiles has requests for files answered without net/http, to which the returned listener leads the others.
+func (s *server) answerFiles(ctx context.Context, ln net.Listener) net.Listener {
+	s.files = direct.Listen(ctx, ln, direct.Config{
+		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout, Log: s.log,
+	})
+	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
+	return s.files
 }
 
 // follow feeds event streams. They would not end by themselves, so they end as soon as
@@ -168,7 +177,7 @@ func (s *server) shutDown(ctx context.Context) {
 	})
 	both.Go(func() {
 		time.Sleep(s.drain)
-		if s.files.Shutdown(ctx) != nil {
+		if s.files != nil && s.files.Shutdown(ctx) != nil {
 			s.files.Abort()
 		}
 	})

@@ -143,15 +143,21 @@ func wantProblem(t *testing.T, r *running, code, detail string) {
 
 func TestAStopLetsRequestsEnd(t *testing.T) {
 	t.Parallel()
+	t.Run("by net/http", func(t *testing.T) { stopLetsRequestsEnd(t, false) })
+	t.Run("for files", func(t *testing.T) { stopLetsRequestsEnd(t, true) })
+}
+
+func stopLetsRequestsEnd(t *testing.T, local bool) {
+	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		close(entered)
 		<-release
 		io.WriteString(w, "whole")
-	})}, 10*time.Second)
+	}), local: local}, 10*time.Second)
 	answer := make(chan string, 1)
 	go func() {
-		_, body := r.get(t, "/slow")
+		_, body := r.get(t, playbackPrefix+"slow")
 		answer <- body
 	}()
 	<-entered
@@ -166,6 +172,31 @@ func TestAStopLetsRequestsEnd(t *testing.T) {
 	if got := <-answer; got != "whole" {
 		t.Errorf("the request under way got %q, want its whole answer", got)
 	}
+	r.wait(t)
+}
+
+// TestARequestEndsWithItsClient is about files that each request has to fetch from elsewhere.
+func TestARequestEndsWithItsClient(t *testing.T) {
+	t.Parallel()
+	entered, left := make(chan struct{}), make(chan struct{})
+	r := runServer(t, &service{handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		close(entered)
+		<-req.Context().Done()
+		close(left)
+	})}, time.Second)
+	c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(c, "GET "+playbackPrefix+"film.mp4 HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	c.Close()
+	select {
+	case <-left:
+	case <-time.After(time.Minute):
+		t.Error("the request goes on without its client")
+	}
+	r.stop()
 	r.wait(t)
 }
 

@@ -14,8 +14,10 @@ import (
 const (
 	// headSize is the longest head of a request that is read here. Those of players have some hundred bytes.
 	headSize = 4 << 10
-	// deadlinePrecision is how exact deadlines are: setting one costs as much as parsing a request.
+	// A deadline may come too early by deadlinePrecision, or by one deadlineShare of its time if that is less:
+	// setting one costs as much as parsing a request.
 	deadlinePrecision = time.Second
+	deadlineShare     = 20
 )
 
 // What a connection does.
@@ -46,27 +48,24 @@ type conn struct {
 type deadline struct{ at time.Time }
 
 func (d *deadline) move(to time.Time, set func(time.Time) error) error {
-	if later := to.Sub(d.at); later >= 0 && later < deadlinePrecision {
+	if later := to.Sub(d.at); later >= 0 && later < min(deadlinePrecision, time.Until(to)/deadlineShare) {
 		return nil
 	}
 	d.at = to
 	return set(to)
 }
 
-// open begins with a connection, of which head was read already. It returns nil, and closes the connection, if
-// it comes too late.
-func (l *Listener) open(tcp *net.TCPConn, head []byte) *conn {
+// open begins with a connection that is in this state. It returns nil if it comes too late.
+func (l *Listener) open(tcp *net.TCPConn, state int32) *conn {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		tcp.Close()
 		return nil
 	}
 	c := &conn{listener: l, tcp: tcp, raw: raw, remote: tcp.RemoteAddr().String()}
-	c.to = copy(c.head[:], head)
+	c.state.Store(state)
 	c.out.conn, c.out.header = c, make(http.Header, 16)
 	c.more.init()
 	if !l.add(c) {
-		tcp.Close()
 		return nil
 	}
 	return c
@@ -76,6 +75,12 @@ func (l *Listener) open(tcp *net.TCPConn, head []byte) *conn {
 // time.
 func (c *conn) serve(timeout time.Duration) {
 	defer c.listener.remove(c)
+	defer func() {
+		if v := recover(); v != nil { // of a handler, answer knows more
+			c.logPanic(v)
+			c.tcp.Close()
+		}
+	}()
 	if !c.answerAll(timeout) {
 		c.tcp.Close()
 		return
@@ -148,11 +153,15 @@ func (c *conn) answer(r *http.Request) (on bool) {
 			return
 		}
 		if v != http.ErrAbortHandler {
-			c.listener.config.Log.Error("answering a request panicked", "panic", v, "stack", string(debug.Stack()))
+			c.logPanic(v)
 		}
 		_ = c.tcp.SetLinger(0) // what was sent must not look complete
 		on = false
 	}()
 	c.listener.config.Handler.ServeHTTP(&c.out, r)
 	return c.out.finish()
+}
+
+func (c *conn) logPanic(v any) {
+	c.listener.config.Log.Error("answering a request panicked", "panic", v, "stack", string(debug.Stack()))
 }

@@ -4,9 +4,13 @@
 //
 // It knows few requests: GET and HEAD without a body, below one path, written in the most ordinary way.
 // The handler is that of the whole server. A connection that brings anything else, be it only a header
-// that needs thought, is passed on to net/http with every byte that was read and not answered. So net/http decides about all that is unusual, and nothing is parsed in two ways: what is
-// accepted here means the same to net/http, which a fuzz test checks. A connection that goes on with plain
-// requests is taken back.
+// that needs thought, is passed on to net/http with every byte that was read and not answered. So net/http
+// decides about all that is unusual, and nothing is parsed in two ways: what is accepted here means the same
+// to net/http, which a fuzz test checks. A connection that goes on with plain requests is taken back.
+//
+// Nobody reads from a connection while a request is answered, so the context of a request does not end when
+// its client leaves: the handler finds out when it writes. That is soon where files lie on a local disk. It is
+// not where each byte is fetched from elsewhere first, and this package is of no use there.
 package direct
 
 import (
@@ -17,6 +21,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -64,27 +69,53 @@ func Listen(ctx context.Context, ln net.Listener, config Config) *Listener {
 	return l
 }
 
-// acceptAll ends with the listener. Other errors are Accept's, whose caller knows how long to wait then.
+// acceptAll ends with the listener, whose last error is Accept's.
 func (l *Listener) acceptAll() {
+	var pause time.Duration
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil {
-			if !l.pass(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+		if isTemporary(err) {
+			pause = min(max(2*pause, minPause), maxPause)
+			l.config.Log.Warn("a connection could not be accepted; trying again", "err", err, "after", pause.String())
+			select {
+			case <-time.After(pause):
+				continue
+			case <-l.closed:
 				return
 			}
-			continue
 		}
+		if err != nil {
+			l.pass(accepted{err: err})
+			return
+		}
+		pause = 0
 		tcp, ok := c.(*net.TCPConn)
 		if !ok {
 			l.pass(accepted{conn: c})
 			continue
 		}
 		go func() {
-			if c := l.open(tcp, nil); c != nil {
-				c.serve(l.config.HeaderTimeout)
+			c := l.open(tcp, waiting)
+			if c == nil {
+				tcp.Close()
+				return
 			}
+			c.serve(l.config.HeaderTimeout)
 		}()
 	}
+}
+
+// How long acceptAll waits after errors that pass: those of http.Server.
+const (
+	minPause = 5 * time.Millisecond
+	maxPause = time.Second
+)
+
+// isTemporary reports whether connections can be accepted again soon, for instance when others have been
+// closed.
+func isTemporary(err error) bool {
+	var number syscall.Errno
+	return errors.As(err, &number) && number.Temporary()
 }
 
 // pass hands something to Accept. It reports false, and closes the connection, if nobody accepts any more.

@@ -50,6 +50,27 @@ func files(t *testing.T) http.Handler {
 		fmt.Fprint(w, "text")
 	})
 	mux.HandleFunc("/v/nothing", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/v/late", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Content-Length", "100")
+		w.Header().Set("X-Late", "a")
+		w.Header().Set("Connection", "close")
+		fmt.Fprint(w, "text")
+	})
+	mux.HandleFunc("/v/unsaid", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "te")
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "xt")
+	})
+	mux.HandleFunc("/v/twice", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Length"] = []string{"4", "4"}
+		fmt.Fprint(w, "text")
+	})
+	mux.HandleFunc("/v/same", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusNotModified)
+	})
 	mux.HandleFunc("/v/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("/v/short", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -160,6 +181,11 @@ func TestAnswersAreThoseOfNetHTTP(t *testing.T) {
 		{"HEAD", "text", ""},
 		{"GET", "flushed", ""},
 		{"GET", "nothing", ""},
+		{"GET", "late", ""},
+		{"HEAD", "late", ""},
+		{"GET", "unsaid", ""},
+		{"GET", "twice", ""},
+		{"GET", "same", ""},
 		{"GET", "none", ""},
 		{"GET", "short", ""},
 		{"GET", "lines", ""},
@@ -273,7 +299,7 @@ func TestConnectionsGoOn(t *testing.T) {
 // TestConnectionsComeBack mixes requests on one connection, one after the other and all at once.
 func TestConnectionsComeBack(t *testing.T) {
 	l := run(t, files(t))
-	ours, other := "GET /v/film.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-99\r\n\r\n", "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+	ours, other := "GET /v/film.mp4 HTTP/1.1\r\nHost: a\r\nConnection: Keep-Alive\r\nRange: bytes=0-99\r\n\r\n", "POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
 	var all, want []string
 	for range 3 {
 		all = append(all, other, ours, ours, other, ours, ours, ours, ours)
@@ -339,20 +365,28 @@ func TestClientsThatDoNotReadAreLeft(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	const short = 50 * time.Millisecond
 	h := files(t)
-	l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	serve(t, l, h)
-	if _, err := io.ReadAll(dial(t, l.Addr())); err != nil { // without any request
+	listen := func(first, next time.Duration) net.Addr {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: first, IdleTimeout: next, Log: slog.New(slog.DiscardHandler)})
+		serve(t, l, h)
+		return l.Addr()
+	}
+	if _, err := io.ReadAll(dial(t, listen(short, patience))); err != nil { // without any request
 		t.Error(err)
 	}
-	conn := dial(t, l.Addr())
+	conn := dial(t, listen(patience, short))
+	start := time.Now()
 	fmt.Fprint(conn, "GET /v/text HTTP/1.1\r\nHost: a\r\n\r\n")
 	if all, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(all), "some text") {
 		t.Errorf("%q, %v", all, err)
+	}
+	if took := time.Since(start); took < short {
+		t.Errorf("it was closed after %v", took)
 	}
 }
 

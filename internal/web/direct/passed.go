@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"net/http"
@@ -64,41 +65,47 @@ func isPlain(r *http.Request, prefix string) bool {
 		len(r.TransferEncoding) > 0 || !strings.HasPrefix(r.RequestURI, prefix) || !consistsOf(r.RequestURI, inPath) {
 		return false
 	}
-	for _, name := range []string{"Connection", "Upgrade", "Expect", "Trailer"} {
+	for _, name := range []string{"Upgrade", "Expect", "Trailer"} {
 		if r.Header[name] != nil {
+			return false
+		}
+	}
+	for _, value := range r.Header["Connection"] {
+		if !isOrdinary("Connection", value) {
 			return false
 		}
 	}
 	return true
 }
 
-// takeBack answers a request and what follows on its connection here. It reports false if net/http does not
-// give the connection away.
+// takeBack answers a request and what follows on its connection here. It reports false if net/http has to
+// answer it: a Shutdown has begun, or net/http does not give the connection away.
 func (l *Listener) takeBack(w http.ResponseWriter, r *http.Request, p *passedOn) bool {
 	hijacker, ok := w.(http.Hijacker)
-	if !ok || len(p.head) > 0 || l.stopping.Load() {
+	if !ok || len(p.head) > 0 {
+		return false
+	}
+	c := l.open(p.TCPConn, answering) // before net/http forgets it, so that one of both knows it at any time
+	if c == nil {
 		return false
 	}
 	_, rest, err := hijacker.Hijack()
 	if err != nil {
+		l.remove(c)
 		return false
 	}
-	head, err := rest.Reader.Peek(rest.Reader.Buffered())
-	if err != nil || len(head) > headSize {
-		p.TCPConn.Close()
-		return true
-	}
-	c := l.open(p.TCPConn, head)
-	if c == nil {
-		return true
-	}
-	c.state.CompareAndSwap(waiting, answering)
-	on := c.answer(r) && c.state.CompareAndSwap(answering, waiting)
-	if !on {
+	if !c.takeOver(rest.Reader) || !c.answer(r) || !c.state.CompareAndSwap(answering, waiting) {
 		p.TCPConn.Close()
 		l.remove(c)
 		return true
 	}
 	go c.serve(l.config.IdleTimeout) // so that net/http can forget the connection
 	return true
+}
+
+// takeOver keeps what net/http has read of the next requests. Its buffer is no larger than that of a conn.
+func (c *conn) takeOver(rest *bufio.Reader) bool {
+	read, err := rest.Peek(rest.Buffered())
+	c.to = copy(c.head[:], read)
+	return err == nil && c.to == len(read)
 }

@@ -22,6 +22,7 @@ type response struct {
 	headOnly bool // the request is a HEAD, or the status has no body
 
 	status int
+	head   []byte // as the headers were when the handler wrote them
 	length int64  // of the body, as the handler said; -1: it did not
 	body   int64  // bytes of it so far
 	buffer []byte // what is to be sent next
@@ -32,25 +33,26 @@ type response struct {
 
 func (w *response) begin(head bool) {
 	clear(w.header)
-	*w = response{conn: w.conn, header: w.header, headOnly: head, buffer: w.buffer[:0], length: -1}
+	*w = response{conn: w.conn, header: w.header, headOnly: head, head: w.head[:0], buffer: w.buffer[:0], length: -1}
 }
 
 // Header implements http.ResponseWriter.
 func (w *response) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter. Nothing is sent yet.
+// WriteHeader implements http.ResponseWriter. Nothing is sent yet, but later changes of the headers mean nothing.
 func (w *response) WriteHeader(status int) {
 	if w.status != 0 || status < http.StatusOK { // hints are not sent
 		return
 	}
 	w.status = status
+	w.head = w.appendHead(w.head)
+	w.last = strings.EqualFold(w.header.Get("Connection"), "close")
 	if status == http.StatusNoContent || status == http.StatusNotModified {
 		w.headOnly = true
+		return
 	}
-	if said := w.header["Content-Length"]; len(said) == 1 {
-		if n, err := strconv.ParseInt(said[0], 10, 64); err == nil && n >= 0 {
-			w.length = n
-		}
+	if n, err := strconv.ParseInt(w.header.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
+		w.length = n
 	}
 }
 
@@ -113,7 +115,7 @@ func (w *response) ReadFrom(src io.Reader) (int64, error) {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
 	w.putHead()
-	if err := w.flush(true); err != nil {
+	if err := w.flush(limited.N > 0); err != nil { // after nothing, the kernel would wait for more
 		return 0, err
 	}
 	n, err := w.conn.tcp.ReadFrom(limited)
@@ -159,10 +161,12 @@ func (w *response) finish() bool {
 		w.WriteHeader(http.StatusOK)
 	}
 	if !w.sent && w.length < 0 && !w.headOnly {
-		w.header["Content-Length"] = []string{strconv.Itoa(len(w.buffer))}
 		w.length = int64(len(w.buffer))
 	}
 	if err := w.FlushError(); err != nil || w.failed {
+		if w.endsWithConn() {
+			_ = w.conn.tcp.SetLinger(0) // what was sent must not look complete
+		}
 		return false
 	}
 	return !w.last && (w.headOnly || w.length == w.body)
@@ -174,32 +178,35 @@ func (w *response) putHead() {
 	if w.sent {
 		return
 	}
-	var body []byte
-	if len(w.buffer) > 0 {
-		body = slices.Clone(w.buffer)
+	if w.length >= 0 {
+		w.head = append(strconv.AppendInt(append(w.head, "Content-Length: "...), w.length, 10), "\r\n"...)
 	}
-	w.buffer, w.sent = append(w.appendHead(w.buffer[:0]), body...), true
+	w.head = append(append(append(w.head, "Date: "...), date()...), "\r\n"...)
+	w.last = w.last || w.conn.listener.stopping.Load() || w.endsWithConn()
+	if w.last {
+		w.head = append(w.head, "Connection: close\r\n"...)
+	}
+	w.head = append(w.head, "\r\n"...)
+	w.buffer, w.sent = slices.Insert(w.buffer, 0, w.head...), true
 }
 
-// appendHead appends the head of the answer to b.
+// endsWithConn reports whether nothing but the end of the connection says where the body ends.
+func (w *response) endsWithConn() bool { return w.length < 0 && !w.headOnly }
+
+// appendHead appends the head of the answer to b, without what putHead knows.
 func (w *response) appendHead(b []byte) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(w.status), 10)
 	b = append(append(append(b, ' '), http.StatusText(w.status)...), "\r\n"...)
 	for name, values := range w.header {
-		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {
+		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" || name == "Content-Length" {
 			continue
 		}
 		for _, value := range values {
 			b = append(append(append(append(b, name...), ": "...), oneLine(value)...), "\r\n"...)
 		}
 	}
-	b = append(append(append(b, "Date: "...), date()...), "\r\n"...)
-	w.last = w.conn.listener.stopping.Load() || strings.EqualFold(w.header.Get("Connection"), "close") || w.length < 0 && !w.headOnly
-	if w.last {
-		b = append(b, "Connection: close\r\n"...)
-	}
-	return append(b, "\r\n"...)
+	return b
 }
 
 // oneLine keeps a value of a header from being taken for more.

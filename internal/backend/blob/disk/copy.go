@@ -83,6 +83,7 @@ func (s *rawStore) linkVia(temp, from, to, etag string) (blob.Info, error) {
 	if err := s.root.Rename(temp, to); err != nil {
 		return blob.Info{}, explain(err)
 	}
+	s.idle.drop(to)
 	// If temp and to were links of one file already, rename did nothing, and temp is
 	// still there.
 	if err := s.root.Remove(temp); err != nil && !isMissing(err) {

@@ -52,6 +52,8 @@ func (i *idleFiles) has(key string) bool {
 
 // take returns an open file of this version, if there is one. Those of other versions are closed.
 func (i *idleFiles) take(key string, v version) (f idleFile, ok bool) {
+	var others []idleFile
+	defer func() { closeAll(others) }()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	files := i.byKey[key]
@@ -60,7 +62,7 @@ func (i *idleFiles) take(key string, v version) (f idleFile, ok bool) {
 	}
 	f = files[len(files)-1]
 	if f.version != v {
-		i.forget(key)
+		others = i.forget(key)
 		return idleFile{}, false
 	}
 	i.set(key, files[:len(files)-1])
@@ -95,31 +97,42 @@ func (i *idleFiles) set(key string, files []idleFile) {
 	i.byKey[key] = files
 }
 
-// drop closes the files of a key, which is about to stand for another file or for none.
+// drop closes the files of a key, which stands for another file now or for none.
 func (i *idleFiles) drop(key string) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.forget(key)
+	files := i.forget(key)
+	i.mu.Unlock()
+	closeAll(files)
 }
 
-func (i *idleFiles) forget(key string) {
-	for _, f := range i.byKey[key] {
+// forget returns the files of a key, for closeAll.
+func (i *idleFiles) forget(key string) []idleFile {
+	files := i.byKey[key]
+	i.set(key, nil)
+	return files
+}
+
+// closeAll must be called without the lock. The last Close of a deleted file frees its space, which takes the
+// kernel a part of a second for a large one; no other reader is to wait for that.
+func closeAll(files []idleFile) {
+	for _, f := range files {
 		_ = f.file.Close() // it was only read
 	}
-	i.set(key, nil)
 }
 
 // sweep closes files that nobody has read for idleTime.
 func (i *idleFiles) sweep() {
+	var old []idleFile
+	defer func() { closeAll(old) }()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	before := time.Now().Add(-idleTime)
 	for key, files := range i.byKey {
 		n := 0
 		for n < len(files) && files[n].since.Before(before) {
-			_ = files[n].file.Close() // it was only read
 			n++
 		}
+		old = append(old, files[:n]...)
 		i.set(key, files[n:])
 	}
 	if i.timer = nil; i.count > 0 {
@@ -129,11 +142,13 @@ func (i *idleFiles) sweep() {
 
 // close closes all of them, and keeps no more.
 func (i *idleFiles) close() {
+	var all []idleFile
+	defer func() { closeAll(all) }()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.closed = true
 	for key := range i.byKey {
-		i.forget(key)
+		all = append(all, i.forget(key)...)
 	}
 }
 
@@ -158,12 +173,13 @@ func (s *rawStore) openIdle(key string) *object {
 	return &object{File: f.file, info: f.info, version: f.version, idle: &s.idle}
 }
 
-// Close keeps the file open for the next reader, if that is of use. The object cannot be read afterwards.
+// Close keeps the file open for the next reader, if that is of use. The object cannot be read afterwards, nor
+// meanwhile. Only the first call does anything: the file may be another reader's before the second one.
 func (o *object) Close() error {
-	f := o.File
-	if f == nil {
+	if o.closed.Swap(true) {
 		return os.ErrClosed
 	}
+	f := o.File
 	if o.idle == nil || o.version == (version{}) {
 		return f.Close()
 	}

@@ -6,7 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -114,6 +118,107 @@ func TestAnIdleFileIsNotServedForItsSuccessor(t *testing.T) {
 	closeObject(t, o)
 	if n := s.idleCount(); n != 1 {
 		t.Errorf("%d files are open, want 1", n)
+	}
+}
+
+func TestWritersCloseIdleFiles(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*testing.T, *Store) error{
+		"Put": func(t *testing.T, s *Store) error {
+			_, err := s.Put(t.Context(), "a/film", strings.NewReader("other film"))
+			return err
+		},
+		"PutFile": func(t *testing.T, s *Store) error {
+			file := filepath.Join(s.raw.dir, ".file")
+			if err := os.WriteFile(file, []byte("other film"), 0o600); err != nil {
+				return err
+			}
+			_, err := s.PutFile(t.Context(), "a/film", file)
+			return err
+		},
+		"Copy": func(t *testing.T, s *Store) error {
+			put(t, s, "a/other", "other film")
+			_, err := s.Copy(t.Context(), "a/other", "a/film", "")
+			return err
+		},
+	} {
+		s := openStore(t)
+		put(t, s, "a/film", "first film")
+		o, _ := openFile(t, s, "a/film", "first")
+		closeObject(t, o)
+		if err := write(t, s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := s.idleCount(); n != 0 {
+			t.Errorf("%s: %d files are open", name, n)
+		}
+	}
+}
+
+// TestNobodyWaitsForAFileThatIsClosed holds up the closing of a file. That of a pipe waits for those who use it;
+// that of a large deleted file waits for the disk.
+func TestNobodyWaitsForAFileThatIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, closeIt := range map[string]func(*idleFiles){
+		"drop":  func(i *idleFiles) { i.drop("a") },
+		"take":  func(i *idleFiles) { i.take("a", version{inode: 2}) },
+		"sweep": func(i *idleFiles) { i.sweep() },
+		"close": func(i *idleFiles) { i.close() },
+	} {
+		pipe, end, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+		raw, err := pipe.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		used, release := make(chan bool), make(chan bool)
+		all.Go(func() { _ = raw.Control(func(uintptr) { close(used); <-release }) })
+		<-used
+		files := &idleFiles{byKey: map[string][]idleFile{"a": {{file: pipe, version: version{inode: 1}}}}, count: 1}
+		all.Go(func() { closeIt(files) })
+		gone := make(chan bool)
+		go func() {
+			for files.has("a") {
+				runtime.Gosched()
+			}
+			close(gone)
+		}()
+		select {
+		case <-gone:
+		case <-time.After(time.Minute):
+			t.Errorf("%s: a reader waits until the file is closed", name)
+		}
+		close(release)
+		all.Wait()
+	}
+}
+
+func TestAnObjectIsClosedOnce(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	put(t, s, "a/film", "film")
+	for range 50 {
+		o, _ := openFile(t, s, "a/film", "film")
+		var closed atomic.Int32
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if o.Close() == nil {
+					closed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := closed.Load(); n != 1 {
+			t.Fatalf("it was closed %d times", n)
+		}
+	}
+	if n := s.idleCount(); n > 1 {
+		t.Errorf("%d files are open, want one", n)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 )
@@ -17,6 +18,7 @@ import (
 type object struct {
 	*os.File
 	info    blob.Info
+	closed  atomic.Bool
 	version version    // of a file that may stay open; zero where that is unknown
 	idle    *idleFiles // where the file goes afterwards; nil: it is closed
 }

@@ -105,6 +105,7 @@ func (s *rawStore) takeOver(key string, f *os.File) (blob.Info, error) {
 		s.prune(dir)
 		return blob.Info{}, explain(err)
 	}
+	s.idle.drop(key)
 	return s.describe(key, fi), s.syncNearest(dir)
 }
 
