@@ -118,9 +118,15 @@ func (w *world) signal() {
 // settle waits until nothing can happen before the clock is turned.
 func (w *world) settle() {
 	w.Helper()
+	w.waitUntil(func() bool { return w.ending == 0 && len(w.running) == min(w.slots, w.live-w.stranded) })
+}
+
+// waitUntil waits for a state of the tasks.
+func (w *world) waitUntil(reached func() bool) {
+	w.Helper()
 	for {
 		w.mu.Lock()
-		quiet := w.ending == 0 && len(w.running) == min(w.slots, w.live-w.stranded)
+		quiet := reached()
 		state := fmt.Sprintf("at %v: %d of %d tasks run on %d workers, %d are stranded, %d are ending", w.now, len(w.running), w.live, w.slots, w.stranded, w.ending)
 		err := w.err
 		w.mu.Unlock()
@@ -155,6 +161,7 @@ func (w *world) run(events []event) {
 			return
 		}
 		w.turn(next)
+		w.waitUntil(func() bool { return w.ending == 0 }) // what ends now ends before a machine that dies now
 		for len(events) > 0 && events[0].at <= next {
 			events[0].do()
 			events = events[1:]
