@@ -71,6 +71,10 @@ func inTx(st *store.Store) func(context.Context, func(queue.Tx) error) error {
 func openStore(t testing.TB, address string) *store.Store {
 	t.Helper()
 	st, err := store.OpenPostgres(t.Context(), address)
+	for tries := 0; store.MayAnswerSoon(err) && tries < 10; tries++ { // a busy machine answers late
+		time.Sleep(500 * time.Millisecond)
+		st, err = store.OpenPostgres(t.Context(), address)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
