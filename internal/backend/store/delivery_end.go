@@ -49,14 +49,7 @@ func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool
 // once. It reports whether there may be more. Whoever sends does not wait for it: nothing is sent to a
 // webhook that is disabled.
 func (w Webhooks) EndDeliveries(ctx context.Context, limit int) (more bool, err error) {
-	if ids, err := w.s.queries.endingWebhooks(ctx); err != nil || len(ids) == 0 {
-		return false, err
-	}
-	err = w.s.InTx(ctx, func(tx *Tx) error {
-		more, err = tx.endDeliveries(ctx, limit)
-		return err
-	})
-	return more, err
+	return w.takeStep(ctx, queries.endingWebhooks, (*Tx).endDeliveries, limit)
 }
 
 // endingWebhooks returns the first webhook whose deliveries have to be ended, if there is one.

@@ -85,11 +85,17 @@ func (t *Tx) removeDeliveries(ctx context.Context, which string, args ...any) (i
 // RemoveLogs removes at most limit deliveries to a webhook that was removed, and the events that no other
 // webhook gets. It reports whether there may be more.
 func (w Webhooks) RemoveLogs(ctx context.Context, limit int) (more bool, err error) {
-	if ids, err := w.s.queries.removedWebhooks(ctx); err != nil || len(ids) == 0 {
+	return w.takeStep(ctx, queries.removedWebhooks, (*Tx).removeLogs, limit)
+}
+
+// takeStep takes one step of work of which some is left for webhooks. It looks outside of a transaction first,
+// because SQLite has one writer, and nearly always there is nothing to do.
+func (w Webhooks) takeStep(ctx context.Context, left func(queries, context.Context) ([]string, error), step func(*Tx, context.Context, int) (bool, error), limit int) (more bool, err error) {
+	if ids, err := left(w.s.queries, ctx); err != nil || len(ids) == 0 {
 		return false, err
 	}
 	err = w.s.InTx(ctx, func(tx *Tx) error {
-		more, err = tx.removeLogs(ctx, limit)
+		more, err = step(tx, ctx, limit)
 		return err
 	})
 	return more, err
