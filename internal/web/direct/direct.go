@@ -118,16 +118,14 @@ func isTemporary(err error) bool {
 	return errors.As(err, &number) && number.Temporary()
 }
 
-// pass hands something to Accept. It reports false, and closes the connection, if nobody accepts any more.
-func (l *Listener) pass(a accepted) bool {
+// pass hands something to Accept. It closes the connection if nobody accepts any more.
+func (l *Listener) pass(a accepted) {
 	select {
 	case l.passed <- a:
-		return true
 	case <-l.closed:
 		if a.conn != nil {
 			a.conn.Close()
 		}
-		return false
 	}
 }
 

@@ -64,13 +64,9 @@ func (w *response) Write(b []byte) (int, error) {
 	if w.headOnly {
 		return len(b), nil
 	}
-	if !w.sent && w.length < 0 {
-		if len(w.buffer)+len(b) <= bufferSize { // its length will be known
-			w.buffer = append(w.buffer, b...)
-			return len(b), nil
-		}
+	if w.length >= 0 || len(w.buffer)+len(b) > bufferSize { // else the length will be known when it ends
+		w.putHead()
 	}
-	w.putHead()
 	if len(w.buffer)+len(b) <= bufferSize {
 		w.buffer = append(w.buffer, b...)
 		return len(b), nil
