@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/webhook"
 )
 
@@ -30,11 +32,11 @@ func (p *parts) createSpace(c *Config) func(context.Context) error {
 		if err != nil || free >= uint64(c.MinFree) {
 			return err
 		}
-		reusable, err := p.store.ReusableBytes(ctx)
+		reusable, err := store.DiskOf(p.store).Reusable(ctx)
 		if err != nil {
 			return err
 		}
-		return p.reserve.CheckDisk(0, free+uint64(reusable))
+		return p.reserve.CheckDisk(0, uint64(max(int64(free)+reusable, 0)))
 	}
 }
 
@@ -47,15 +49,33 @@ func (p *parts) eventsShort(c *Config, emergency *diskspace.Emergency) func(cont
 		if err != nil {
 			return webhook.Enough, err
 		}
-		reusable, err := p.store.ReusableBytes(ctx)
-		switch left := free + uint64(held+reusable); {
-		case err != nil || left >= uint64(c.MinFree)/2:
+		reusable, err := store.DiskOf(p.store).Reusable(ctx)
+		switch left := int64(free) + held + reusable; {
+		case err != nil || left >= int64(c.MinFree)/2:
 			return webhook.Enough, err
-		case left >= uint64(c.MinFree)/8:
+		case left >= int64(c.MinFree)/8:
 			return webhook.Short, nil
 		}
 		return webhook.Critical, nil
 	}
+}
+
+// release returns what gets disk space back for a deletion that has failed on a full disk: what is held
+// for it, and the database's log.
+func (p *parts) release(emergency *diskspace.Emergency) func() bool {
+	return func() bool {
+		released := emergency.Release()
+		return store.DiskOf(p.store).ReuseLog() || released
+	}
+}
+
+// deletionSpace is where deletions get disk space from: events of webhooks, and what release gets back.
+func (p *parts) deletionSpace(emergency *diskspace.Emergency) janitor.Space {
+	space := janitor.Space{Release: p.release(emergency)}
+	if p.dispatcher != nil {
+		space.MakeRoom = p.dispatcher.MakeRoom
+	}
+	return space
 }
 
 // minStartBytes is how much a start writes at most: SQLite's files, and what the test of the sandbox

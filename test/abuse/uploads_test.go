@@ -50,9 +50,16 @@ func attackDisk(t *testing.T, o *outcome) {
 	s.launch()
 	mallory.url, alice.url = s.url, s.url
 	o.holds(true, "a restart works", "ready after %s", time.Since(began).Round(10*time.Millisecond))
-	for _, id := range ids[1:] {
-		mallory.must("DELETE", "/api/video/"+id, "")
-	}
+	const clients = 8
+	results := parallel(clients, 1, func(i int) string {
+		for n := 1 + i; n < len(ids); n += clients {
+			if r := mallory.send("DELETE", "/api/video/"+ids[n], nil); r.status != http.StatusOK {
+				return fmt.Sprintf("%d %s", r.status, r.code())
+			}
+		}
+		return "200"
+	})
+	o.holds(results["200"] == clients, "DELETE of all of them, 8 at a time, each an event for 20 webhooks", "%s", statuses(results))
 	var hooks struct{ Webhooks []struct{ ID string } }
 	if err := json.Unmarshal(mallory.must("GET", "/api/webhook", "").body, &hooks); err != nil {
 		t.Fatal(err)

@@ -102,13 +102,17 @@ func (e *Emergency) ReleaseIfFull() error {
 	return err
 }
 
-// WithRelease does something that frees space, and once more if the disk is full and release gives back
-// space that was held for this: a deletion has to be recorded, and must work when there is no other way to
-// get space back. Where nothing is held, release is nil.
+// releases is how often WithRelease asks for space: what is given back for one may be used by another that
+// comes at the same time.
+const releases = 5
+
+// WithRelease does something that frees space, and again while the disk is full and release gives back
+// space: a deletion has to be recorded, and must work when there is no other way to get space back. Where
+// nothing can be given back, release is nil.
 func WithRelease(release func() bool, step func() error) error {
 	err := step()
-	if video.KindOf(err) == video.InsufficientStorage && release != nil && release() {
-		return step()
+	for n := 0; n < releases && video.KindOf(err) == video.InsufficientStorage && release != nil && release(); n++ {
+		err = step()
 	}
 	return err
 }

@@ -57,6 +57,7 @@ var migrations embed.FS
 // transaction that InTx opens.
 type Store struct {
 	queries
+	file     string // of SQLite
 	write    *sql.DB
 	read     *sql.DB
 	searches *sql.DB       // reads for searches alone, so that nothing else waits for them
@@ -135,7 +136,7 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
 	statements := newPrepared(read)
-	s := &Store{queries: queries{statements}, write: write, read: read, searches: searches, prepared: statements}
+	s := &Store{queries: queries{statements}, file: path, write: write, read: read, searches: searches, prepared: statements}
 	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
@@ -221,17 +222,6 @@ func (s *Store) Writer() *sql.DB { return s.write }
 
 // Reader returns the pool that only reads.
 func (s *Store) Reader() *sql.DB { return s.read }
-
-// ReusableBytes returns how much of the database file deleted rows have left, which new rows use
-// again. PostgreSQL takes care of its own disk: for it, it is 0.
-func (s *Store) ReusableBytes(ctx context.Context) (int64, error) {
-	if s.pool != nil {
-		return 0, nil
-	}
-	var bytes int64
-	err := s.db.QueryRowContext(ctx, `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`).Scan(&bytes)
-	return bytes, wrap("measure reusable space", err)
-}
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {

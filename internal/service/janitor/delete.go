@@ -22,13 +22,28 @@ type Deleter struct {
 	passes  *pipeline.Passes
 	leases  *uploads.Leases
 	purges  *cdn.Recorder
-	release func() bool
+	space   Space
 }
 
-// NewDeleter returns a Deleter whose objects the cleaner removes. On a full disk, release gives it
-// disk space that was held for this, and reports whether there was any. A CDN is told by way of purges.
-func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, release func() bool) *Deleter {
-	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, release: release}
+// Space is where a deletion gets disk space from: it has to be recorded, and must work on a full disk.
+type Space struct {
+	// MakeRoom removes what can be done without if nearly nothing is left; nil: there is no such thing.
+	MakeRoom func(context.Context)
+	// Release gives up space that was held for this, and reports whether there was any; nil: none is held.
+	Release func() bool
+}
+
+// NewDeleter returns a Deleter whose objects the cleaner removes. A CDN is told by way of purges.
+func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, s Space) *Deleter {
+	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, space: s}
+}
+
+// record takes a step of a deletion, on a full disk too.
+func (d *Deleter) record(ctx context.Context, step func() error) error {
+	if d.space.MakeRoom != nil {
+		d.space.MakeRoom(ctx)
+	}
+	return diskspace.WithRelease(d.space.Release, step)
 }
 
 // deletionTimeout is how long a deletion may go on after its client has left.
@@ -42,14 +57,14 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 		return err
 	}
 	if v.DeletedAt.IsZero() {
-		if err := diskspace.WithRelease(d.release, func() error { return d.markDeleted(ctx, id) }); err != nil {
+		if err := d.record(ctx, func() error { return d.markDeleted(ctx, id) }); err != nil {
 			return err
 		}
 		d.cleaner.hook.Reach(failpoint.VideoDeleted)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return diskspace.WithRelease(d.release, func() error { return d.cleaner.removeVideo(ctx, id) })
+	return d.record(ctx, func() error { return d.cleaner.removeVideo(ctx, id) })
 }
 
 func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
@@ -78,7 +93,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	if err != nil {
 		return err
 	}
-	err = diskspace.WithRelease(d.release, func() error { return d.removeResolution(ctx, v.ID, id) })
+	err = d.record(ctx, func() error { return d.removeResolution(ctx, v.ID, id) })
 	if video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
 	} else if err != nil {
@@ -87,7 +102,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	d.cleaner.hook.Reach(failpoint.ResolutionGone)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	defer cancel()
-	return diskspace.WithRelease(d.release, func() error { return d.removeFiles(ctx, v, id) })
+	return d.record(ctx, func() error { return d.removeFiles(ctx, v, id) })
 }
 
 func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {

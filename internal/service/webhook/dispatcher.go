@@ -71,6 +71,7 @@ type Dispatcher struct {
 	log     *slog.Logger
 	count   Observer
 	config  Config
+	room    room
 
 	wake    chan struct{}
 	results chan result

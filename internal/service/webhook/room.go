@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
@@ -32,8 +33,9 @@ const (
 	tellEvery = time.Minute
 )
 
-// room is what keepRoom has found and done.
+// room is what was found and done to keep room on the disk.
 type room struct {
+	mu          sync.Mutex
 	looks       int // that found the space short, in a row
 	ended, lost int // deliveries that were removed and that the log does not tell yet
 	told        reminder
@@ -58,8 +60,18 @@ func (d *Dispatcher) keepRoom(ctx context.Context) {
 	if d.config.Space == nil {
 		return
 	}
-	var r room
-	d.repeat(ctx, roomEvery, "making room on the disk panicked", func() { d.lookForRoom(ctx, &r) })
+	d.repeat(ctx, roomEvery, "making room on the disk panicked", func() { d.lookForRoom(ctx) })
+}
+
+// MakeRoom removes events if deletions fail any moment. A deletion calls it first, because many of them
+// write more in a moment than is left when keepRoom looks the next time.
+func (d *Dispatcher) MakeRoom(ctx context.Context) {
+	if d.config.Short == nil {
+		return
+	}
+	if shortage, err := d.config.Short(ctx); err == nil && shortage == Critical {
+		d.lookForRoom(ctx)
+	}
 }
 
 // clear does what was left of changes of webhooks, until ctx ends: it removes the logs of those that were
@@ -75,13 +87,18 @@ func (d *Dispatcher) clear(ctx context.Context) {
 	})
 }
 
-// clearAll repeats a step until nothing is left.
+// clearAll repeats a step until nothing is left. A removal has to be written to the database's log first:
+// where a full disk has no space for a large one, it takes smaller ones.
 func (d *Dispatcher) clearAll(ctx context.Context, step func(ctx context.Context, limit int) (more bool, err error)) (err error) {
+	limit := prunedAtOnce
 	for more := true; more && err == nil && ctx.Err() == nil; {
 		err = diskspace.WithRelease(d.config.Release, func() (err error) {
-			more, err = step(ctx, prunedAtOnce)
+			more, err = step(ctx, limit)
 			return err
 		})
+		if video.KindOf(err) == video.InsufficientStorage && limit > 1 {
+			limit, more, err = max(limit/4, 1), true, nil
+		}
 	}
 	return err
 }
@@ -100,7 +117,10 @@ func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked s
 }
 
 // lookForRoom measures the space once, and removes what has to go.
-func (d *Dispatcher) lookForRoom(ctx context.Context, r *room) {
+func (d *Dispatcher) lookForRoom(ctx context.Context) {
+	r := &d.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	err := d.makeRoom(ctx, r)
 	if r.ended+r.lost > 0 && r.told.isDue() {
 		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)

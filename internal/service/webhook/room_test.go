@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -119,6 +120,56 @@ func TestEventsMakeRoomOnAFullDisk(t *testing.T) {
 	if emergency.Held() > 0 {
 		t.Error("the space that is held was not needed")
 	}
+}
+
+// A deletion does not wait until somebody looks for space the next time.
+func TestADeletionMakesRoomAtOnce(t *testing.T) {
+	t.Parallel()
+	shortage := webhook.Short
+	l := onSQLite(t, webhook.Config{
+		Space: func(context.Context) error { return errFull },
+		Short: func(context.Context) (webhook.Shortage, error) { return shortage, nil },
+	})
+	held, _ := l.add("")
+	l.ready()
+	d := webhook.NewDispatcher(l.store, l.Service, l.config, slog.New(slog.DiscardHandler))
+	d.MakeRoom(t.Context())
+	if n := len(l.log(held)); n != 1 {
+		t.Errorf("with some space left, %d events stay; want 1", n)
+	}
+	shortage = webhook.Critical
+	d.MakeRoom(t.Context())
+	if n := len(l.log(held)); n != 0 {
+		t.Errorf("with no space left, %d events stay; want none", n)
+	}
+}
+
+// A removal has to be written to the database's log first, which cannot grow on a full disk.
+func TestALargeLogGoesFromAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := rig.SmallDisk(t)
+	st, err := store.OpenSQLite(t.Context(), filepath.Join(dir, "spool.db"))
+	l := newLab(t, webhook.Config{Space: func(context.Context) error { return nil }, Release: store.DiskOf(st).ReuseLog}, st, err)
+	w, _ := l.add("")
+	for range 400 {
+		l.ready()
+	}
+	l.must(l.Delete(t.Context(), l.by, w.ID))
+	_, err = st.Writer().ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+	l.must(err)
+	for range 20 { // the log has space for changes of this size
+		l.add("")
+	}
+	rig.Fill(t, dir)
+	rows := store.WebhooksOf(st)
+	if _, err := rows.RemoveLogs(t.Context(), 500); video.KindOf(err) != video.InsufficientStorage {
+		t.Fatalf("removing a large log at once from a full disk: %v; want that it has no space", err)
+	}
+	l.run()
+	eventually(t, "its log is gone", func() bool {
+		more, err := rows.RemoveLogs(t.Context(), 1)
+		return err == nil && !more
+	})
 }
 
 // A webhook that was deleted is gone at once, and its log soon, also if the process died in between.
