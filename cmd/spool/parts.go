@@ -27,6 +27,7 @@ const (
 	databaseFile   = "spool.db"
 	objectsFolder  = "objects"
 	scratchFolder  = "scratch"
+	standbyFolder  = "standby"
 	incomingFolder = "incoming" // parts of uploads on their way to a bucket
 )
 

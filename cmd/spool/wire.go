@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
@@ -19,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -82,6 +84,9 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 			return nil, err
 		}
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
+		work.maintain = func(ctx context.Context) {
+			bench.beside(ctx, filepath.Join(c.DataDir, standbyFolder), log, func() { p.maintain(ctx) })
+		}
 		svc.sandbox = bench.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop
@@ -110,6 +115,20 @@ func noTasks(context.Context) error { return nil }
 type workbench struct {
 	engine  worker.Engine
 	sandbox string // how ffmpeg is confined
+}
+
+// beside keeps an ffprobe ready for the next upload while something else is done.
+func (b *workbench) beside(ctx context.Context, dir string, log *slog.Logger, do func()) {
+	var ready sync.WaitGroup
+	defer ready.Wait()
+	ready.Go(func() {
+		panics.Log(ctx, log, "keeping ffprobe ready panicked", func() {
+			if err := b.engine.Keep(ctx, dir); err != nil {
+				log.InfoContext(ctx, "every look into a file starts an ffprobe of its own", "err", err)
+			}
+		})
+	})
+	do()
 }
 
 func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*workbench, error) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -33,14 +34,27 @@ type Config struct {
 
 // Prober looks into files with ffprobe. It is safe for concurrent use.
 type Prober struct {
-	run *ffmpeg.Runner
-	cfg Config
+	run     *ffmpeg.Runner
+	standby *ffmpeg.Standby
+	cfg     Config
 }
 
 // New returns a prober whose child processes are run by run.
 func New(run *ffmpeg.Runner, cfg Config) *Prober {
-	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
+	p := &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
+	p.standby = run.NewStandby(
+		func(job ffmpeg.Job) sandbox.Policy { return probePolicy(job, timeLimit(p.cfg.MinSize)) },
+		func(source string) []string { return probeArgs(source, nil) })
+	return p
 }
+
+// Keep keeps an ffprobe started, in a folder of its own, for the next file that is read whole. It returns
+// when ctx has ended, or why that is not possible; files are probed all the same.
+func (p *Prober) Keep(ctx context.Context, dir string) error { return p.standby.Keep(ctx, dir) }
+
+// timeLimit is how long a run on a file of this size may take: the whole file is read once, and 16 MiB a
+// second is a slow disk.
+func timeLimit(size int64) time.Duration { return 30*time.Second + time.Duration(size>>24)*time.Second }
 
 // maxProbes is how often a file is probed: each run but the last may name
 // decoders that are not allowed.
@@ -59,8 +73,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	if size == 0 {
 		return nil, video.Failf(video.UploadEmpty, "The file is empty.")
 	}
-	// The whole file is read once; 16 MiB a second is a slow disk.
-	limit := 30*time.Second + time.Duration(size>>24)*time.Second
+	limit := timeLimit(size)
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbes*limit, ffmpeg.ErrTimeLimit)
 	defer cancel()
 
@@ -70,7 +83,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		found.grain = p.cfg.Grain
 		found.refused = refused
 		var stderr string
-		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+		stderr, err = p.look(ctx, job, size, found)
 		if err == nil {
 			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
@@ -82,6 +95,16 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
 	return nil, err
+}
+
+// look runs ffprobe once: the one that waits, if it is there and the file is for it.
+func (p *Prober) look(ctx context.Context, job ffmpeg.Job, size int64, found *Result) (stderr string, err error) {
+	if len(found.refused) == 0 && size < p.cfg.MinSize {
+		if stderr, ran, err := p.standby.Probe(ctx, job, found.Read); ran {
+			return stderr, err
+		}
+	}
+	return p.run.Probe(ctx, job, probePolicy(job, timeLimit(size)), probeArgs(job.Source, found.refused), found.Read)
 }
 
 // sizeOf makes sure that the source can be opened: without it, an error of ours

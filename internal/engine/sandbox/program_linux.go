@@ -4,19 +4,49 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
 
-// inspect reads from a binary what it needs.
+// inspected are the programs that were read, by their paths: a server runs two of them all day.
+var inspected sync.Map
+
+// version is a program as it was when it was read.
+type version struct {
+	file    fs.FileInfo
+	program launch.Program
+}
+
+// inspect returns what a binary needs. It reads one that it does not know, or that was replaced.
 func inspect(path string) (launch.Program, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return launch.Program{}, fmt.Errorf("find %s: %w", path, err)
 	}
+	now, err := os.Stat(path)
+	if err != nil {
+		return launch.Program{}, unfitError(path, err)
+	}
+	if known, ok := inspected.Load(path); ok {
+		v := known.(version)
+		if os.SameFile(v.file, now) && v.file.Size() == now.Size() && v.file.ModTime().Equal(now.ModTime()) {
+			return v.program, nil
+		}
+	}
+	program, err := readProgram(path)
+	if err == nil {
+		inspected.Store(path, version{now, program})
+	}
+	return program, err
+}
+
+// readProgram reads from a binary what it needs.
+func readProgram(path string) (launch.Program, error) {
 	file, err := elf.Open(path)
 	if err != nil {
 		return launch.Program{}, unfitError(path, err)

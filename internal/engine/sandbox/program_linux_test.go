@@ -3,10 +3,13 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
 
 func TestInspect(t *testing.T) {
@@ -40,5 +43,50 @@ func TestInspect(t *testing.T) {
 	}
 	if cmd := openSandbox(t).Command(t.Context(), Policy{}, script); cmd.Start() == nil {
 		t.Error("a script was started")
+	}
+}
+
+// TestAProgramThatIsReplaced is read again: an upgrade may bring another loader, or something else altogether.
+func TestAProgramThatIsReplaced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "program")
+	text, err := os.ReadFile(find(t, "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(text []byte) {
+		t.Helper()
+		next := path + ".new"
+		if err := errors.Join(os.WriteFile(next, text, 0o700), os.Rename(next, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(text)
+	for range 2 { // the second time from memory
+		if got, err := inspect(path); err != nil || got.Loader == "" {
+			t.Fatalf("inspect = %+v, %v; want its loader", got, err)
+		}
+	}
+	put([]byte("#!/bin/sh\n"))
+	if got, err := inspect(path); err == nil {
+		t.Errorf("after the upgrade, inspect = %+v; want a script to be refused", got)
+	}
+	put(text)
+	if _, err := inspect(path); err != nil {
+		t.Errorf("after another one, inspect = %v", err)
+	}
+}
+
+// BenchmarkInspect measures what the server itself does before each start.
+func BenchmarkInspect(b *testing.B) {
+	program := find(b, "ffmpeg")
+	for name, look := range map[string]func(string) (launch.Program, error){"known": inspect, "new": readProgram} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := look(program); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
