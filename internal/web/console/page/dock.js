@@ -120,7 +120,7 @@ export class Dock {
     this.#bar.value = whole > 0 ? sent / whole : 0;
     setText(this.#title, this.#words(items, open));
     const speed = sent / ((Date.now() - this.#began) / 1000);
-    const left = speed > 0 && sent > 0 ? ` · about ${elapsed(Math.max(1, Math.round((whole - sent) / speed)))} left` : "";
+    const left = speed > 0 && sent > 0 && sent < whole ? ` · about ${elapsed(Math.max(1, Math.round((whole - sent) / speed)))} left` : "";
     setText(this.#fine, `${bytes(sent) || "0 bytes"} of ${bytes(whole)}${left}`);
   }
 
@@ -151,7 +151,7 @@ class Item {
     this.size = file.size;
     this.#bar.setAttribute("aria-label", `Upload of ${file.name}`);
     this.node = el("li", { class: "transfer" },
-      el("div", { class: "line" }, el("span", { class: "words" }, el("strong", { class: "name" }, file.name), this.#state), this.#actions),
+      el("div", { class: "line" }, el("span", { class: "words" }, el("strong", { class: "name", dir: "auto", title: file.name }, file.name), this.#state), this.#actions),
       this.#bar, this.#problem);
     this.#offerCancel();
   }
@@ -244,7 +244,7 @@ class Interrupted {
     const id = `again-${upload.idempotencyKey}`;
     const input = el("input", { type: "file", id, class: "unseen again", onchange: () => this.#choose(input.files[0]) });
     this.node = el("li", { class: "transfer interrupted", "data-print": upload.print },
-      el("div", { class: "line" }, el("strong", { class: "name" }, upload.name),
+      el("div", { class: "line" }, el("strong", { class: "name", dir: "auto", title: upload.name }, upload.name),
         el("span", { class: "actions" }, input, el("label", { for: id, class: "choose" }, "Choose it again"),
           button("Discard", () => this.#discard(), { class: "quiet", "aria-label": `Discard ${upload.name}` }))),
       el("p", { class: "state" }, `Interrupted at ${percent(upload.sent / Math.max(1, upload.size))} of ${bytes(upload.size)}. Choose the file again, and it goes on from there.`), this.#problem);

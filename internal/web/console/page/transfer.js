@@ -1,6 +1,6 @@
 // The upload of one file: create the video, send the file, complete the upload.
 
-import { newIdempotencyKey, request, withRetries } from "./api.js";
+import { newIdempotencyKey, request, unlessOffline, withRetries } from "./api.js";
 import { uploadResumable } from "./resumable.js";
 import { send } from "./xhr.js";
 
@@ -87,7 +87,8 @@ export class Transfer {
     if (this.#file.size > Math.min(resumableAbove, upload.maxUploadBytes)) {
       return uploadResumable(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.status(text));
     }
-    return send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
+    const put = () => send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
+    return unlessOffline(put, signal, (text) => this.#observer.status(text));
   }
 
   #request(method, path, options, signal) {

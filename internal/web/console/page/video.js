@@ -12,7 +12,7 @@ import { may } from "./key.js";
 import { Player } from "./player.js";
 import { Poller, interval } from "./poller.js";
 import { showReport } from "./report.js";
-import { Resolution } from "./resolution.js";
+import { Resolution, isHopeless } from "./resolution.js";
 import { resolutions } from "./resolutions.js";
 import { Share } from "./share.js";
 import { Title } from "./title.js";
@@ -247,7 +247,7 @@ export class VideoPage {
 
   // showMore offers resolutions. It keeps the selection while the offer stays the same.
   #showMore(names) {
-    this.#add.hidden = names.length === 0;
+    this.#add.hidden = names.length === 0 || (this.#video.status === "fail" && isHopeless(this.#video.failure));
     if ([...this.#more.options].map((option) => option.value).join() === names.join()) return;
     this.#more.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
   }
