@@ -3,7 +3,7 @@
 import { request } from "./api.js";
 import { announce, button, el, icon, problemBox, setText } from "./dom.js";
 import { bytes, elapsed, percent, plural } from "./format.js";
-import { whoAmI } from "./key.js";
+import { may, whoAmI } from "./key.js";
 import { dropUpload, holdUpload, interruptedUploads, printOf, saveUpload } from "./saved.js";
 import { Transfer } from "./transfer.js";
 
@@ -210,7 +210,7 @@ class Item {
   completed(id) {
     this.#end("Uploaded.");
     announce(`${this.#file.name} is uploaded.`);
-    this.#offer(el("a", { href: `#/video/${id}` }, "Open"), this.#dismiss());
+    this.#offer(may("read") && el("a", { href: `#/video/${id}` }, "Open"), this.#dismiss());
     this.#hooks.changed();
   }
 

@@ -91,7 +91,7 @@ export class VideoPage {
       else this.#followVariants();
     } catch (error) {
       if (error.status === 404) this.#title.show("There is no such video", false);
-      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
+      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, ![403, 404].includes(error.status) && button("Try again", () => this.start())));
     }
     this.#title.focus();
   }
@@ -174,7 +174,8 @@ export class VideoPage {
   #showDeleted() {
     if (this.gone) return;
     this.#player.stop();
-    this.#body.hidden = true;
+    this.#body.hidden = this.#badge.hidden = true;
+    this.#title.show(titleOf(this.#video), false);
     this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
 
