@@ -36,10 +36,10 @@ func TestConsoleShowsTheUnusual(t *testing.T) {
 	c.click(".dock button", "Hide")
 	c.show(long)
 	c.wait("all resolutions", fmt.Sprintf(`document.querySelectorAll(".resolution").length === %d`, len(all)))
-	c.look("unusual-resolutions")
+	c.pictures("unusual-resolutions", false)
 	c.show(failed)
 	c.waitText(".title .badge", "failed")
-	c.look("unusual-failed")
+	c.pictures("unusual-failed", false)
 	c.tab.call("Fetch.disable", nil, nil)
 	c.wantManyWebhooks()
 	c.wantHarmless()
@@ -102,6 +102,7 @@ func TestConsoleKeepsItsPlace(t *testing.T) {
 	c.wait("the list without a question", rows(1)+` && document.querySelector("dialog[open]") === null`)
 
 	c.wantUploadWithoutNetwork()
+	c.wantUploadWithoutKey()
 	c.wantHarmless()
 }
 
@@ -125,4 +126,17 @@ func (c *console) wantUploadWithoutNetwork() {
 	network(false, -1)
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")
+}
+
+// wantUploadWithoutKey forgets the key in the middle of an upload. With the key, the upload can go on.
+func (c *console) wantUploadWithoutKey() {
+	c.t.Helper()
+	held := spoil(c.tab, rule{method: "PUT", command: keepWaiting})
+	c.upload(clip(c.t, miniClip), "no key.mp4", "144p")
+	c.until("the upload to be held", readyTimeout, func() bool { return held.used() })
+	c.click("button", "Forget key")
+	c.click("dialog button", "Forget")
+	c.enter(apiKey)
+	c.waitText(".interrupted .name", "no key.mp4")
+	c.tab.call("Fetch.disable", nil, nil)
 }

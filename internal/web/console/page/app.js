@@ -163,6 +163,7 @@ function signOut(reason) {
   routes++;
   page?.stop();
   home?.library.stop();
+  home?.dock.leave();
   home?.form?.dialog.remove();
   dockPlace.replaceChildren();
   page = home = null;
@@ -172,7 +173,7 @@ function signOut(reason) {
 }
 
 forget.addEventListener("click", async () => {
-  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They would be lost.", "Forget")) return;
+  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They stop; enter the same key and choose them again to go on.", "Forget")) return;
   forgetEverywhere();
   signOut();
 });

@@ -39,6 +39,12 @@ export class Dock {
     return this.#running > 0;
   }
 
+  // leave stops all uploads. Whoever enters the same key again can go on with them.
+  leave() {
+    this.#queue = [];
+    for (const item of this.#items) if (!item.over) item.transfer.leave();
+  }
+
   // showInterrupted offers to continue what a reload has interrupted.
   async showInterrupted() {
     const active = new Set([...this.#items].map((item) => item.print));

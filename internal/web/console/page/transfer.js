@@ -26,6 +26,7 @@ export class Transfer {
   #idempotencyKey; // the same for all attempts, so that a retry creates no second video
   #id;
   #controller = null;
+  #left = false;
   #savedAt = 0;
 
   // draft is the body of the create request. saved is what was saved of an upload of the
@@ -50,12 +51,19 @@ export class Transfer {
       await this.#request("POST", `video/${upload.id}/complete-upload`, {}, signal);
       this.#complete();
     } catch (error) {
+      if (this.#left) return;
       if (signal.aborted) await this.#deleteVideo();
       else this.#fail(error);
     }
   }
 
   cancel() {
+    this.#controller?.abort();
+  }
+
+  // leave stops and keeps what was saved, so that the upload can go on later.
+  leave() {
+    this.#left = true;
     this.#controller?.abort();
   }
 
