@@ -71,5 +71,8 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 	c.waitText(".title .badge", "waiting for upload")
 	c.deleteVideo(gone.ID)
 	c.waitText("main .problem", "has been deleted")
+	if eval[bool](c.tab, `[...document.querySelectorAll("main button")].some((e) => e.checkVisibility())`) {
+		t.Error("the page offers to change what is gone")
+	}
 	c.wantHarmless()
 }

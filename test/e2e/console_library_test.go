@@ -119,6 +119,14 @@ func (c *console) wantReader() {
 	c.waitText(".scopes .no", "may not delete videos")
 	c.waitText(".usage", "Being converted")
 	c.look("settings")
+
+	c.click("button", "Forget key")
+	c.enter(c.newKey("--scopes=write", "--tenant=default").Secret)
+	eval[any](c.tab, `location.hash = "#/"`)
+	c.waitText(".empty", "This key may not see videos")
+	if eval[bool](c.tab, `[...document.querySelectorAll(".problem, .tools")].some((e) => e.checkVisibility())`) {
+		c.t.Error("a key that may not read is shown an error, or offered to search")
+	}
 }
 
 // wantEditing renames a video and changes its metadata.

@@ -214,10 +214,10 @@ func (c *console) pictures(page string, ours bool) {
 	for _, as := range []struct {
 		width  int
 		scheme string
-	}{{1280, "dark"}, {390, "light"}, {1280, "light"}} {
+	}{{1280, "dark"}, {390, "dark"}, {390, "light"}, {1280, "light"}} {
 		c.tab.emulate(as.width, as.scheme)
 		name := fmt.Sprintf("%s-%d-%s", page, as.width, as.scheme)
-		if ours && (as.width < 600 || as.scheme == "dark") {
+		if ours && (as.width < 600) != (as.scheme == "dark") { // every width and every scheme once
 			c.tab.wantAccessible(name)
 		}
 		c.tab.shoot(name)

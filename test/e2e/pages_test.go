@@ -139,13 +139,16 @@ func TestEmbedsInABrowser(t *testing.T) {
 	s.until("the address to expire", readyTimeout, func() bool { return s.get(short).status == http.StatusForbidden })
 	v.visit(short)
 	v.wait("the page to say so", `document.querySelector("h1").textContent === "This link has expired"`)
-	v.wantAccessible("expired", 640)
+	v.wantAccessible("embed-expired", 640)
+	v.pictures("embed-expired-phone", 390)
 	forged := strings.Replace(closed.EmbedURL, "/embed/1", "/embed/2", 1)
 	v.visit(forged)
 	v.wait("the page to say so", `document.querySelector("h1").textContent === "This link does not work"`)
+	v.pictures("embed-forged", 640)
 	v.visit(s.url + "/watch/" + closed.ID)
 	v.wait("the page to say so", `document.querySelector("h1").textContent === "There is no such video"`)
-	v.wantAccessible("missing", 1000)
+	v.wantAccessible("watch-missing", 1000)
+	v.pictures("watch-missing-phone", 390)
 }
 
 // wantFrame shows a page in a frame of a page of another origin, which does not let it do everything.

@@ -115,6 +115,18 @@ func (v *visitor) wantAccessible(name string, width int) {
 	}
 }
 
+// pictures keeps pictures of the page, in light and dark.
+func (v *visitor) pictures(name string, width int) {
+	v.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		v.tab.emulate(width, scheme)
+		v.tab.shoot(name + "-" + scheme)
+	}
+	if got := eval[int](v.tab, `document.documentElement.scrollWidth`); got > width {
+		v.t.Errorf("%s: on a screen of %d pixels the page is %d wide", name, width, got)
+	}
+}
+
 type obstacle struct {
 	ID    string          `json:"id"`
 	Nodes json.RawMessage `json:"nodes"`

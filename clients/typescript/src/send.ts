@@ -1,10 +1,5 @@
 import { answerError, networkError, SpoolError } from "./errors.js";
-
-/** The part of an answer that an upload looks at. */
-export interface Answer {
-  status: number;
-  header(name: string): string | null;
-}
+import type { Answer, FileSource, PartRequest } from "./types.js";
 
 interface Options {
   headers: Record<string, string>;
@@ -15,7 +10,15 @@ interface Options {
 }
 
 /** stallSeconds is how long a request may make no progress. */
-const stallSeconds = 60;
+export const stallSeconds = 60;
+
+/** sendPart sends a part of a file. */
+export async function sendPart(file: FileSource, request: PartRequest): Promise<Answer> {
+  if (file.sendPart) return file.sendPart(request);
+  const { method, url, headers, start, end, signal, sent } = request;
+  // The type of a slice would be sent by some browsers instead of the header.
+  return send(method, url, { headers, body: await file.slice(start, end, headers["Content-Type"]), signal, sent });
+}
 
 /** send makes one request of an upload. Browsers tell the progress of an XMLHttpRequest only. */
 export function send(method: string, url: string, options: Options): Promise<Answer> {

@@ -51,6 +51,26 @@ export type Upload = Schemas["Upload"];
 export interface FileSource {
   readonly size: number;
   slice(start: number, end: number, type?: string): Blob | Promise<Blob>;
+  /** Sends a part as the body of a request. Without it, a slice is sent. */
+  sendPart?(request: PartRequest): Promise<Answer>;
+}
+
+/** A request whose body is a part of a file. */
+export interface PartRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  start: number;
+  end: number;
+  signal?: AbortSignal | undefined;
+  /** Called with the number of bytes of the part that were sent. */
+  sent?: ((bytes: number) => void) | undefined;
+}
+
+/** The part of an answer that an upload looks at. */
+export interface Answer {
+  status: number;
+  header(name: string): string | null;
 }
 
 /** What an upload needs: the answer to create, or the part of it that you hand to a browser. */

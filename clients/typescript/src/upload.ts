@@ -1,6 +1,6 @@
 import { SpoolError } from "./errors.js";
 import { delay, pause, withRetries } from "./retry.js";
-import { send } from "./send.js";
+import { send, sendPart } from "./send.js";
 import type { FileSource, UploadTarget } from "./types.js";
 
 export interface UploadOptions {
@@ -40,8 +40,8 @@ async function put(url: string, contentType: string, file: FileSource, { signal,
   const sent = (bytes: number) => onProgress?.(Math.min(bytes, file.size), file.size);
   // Nothing of a PUT that broke off is stored, so it may be repeated.
   const again = (error: SpoolError) => error.transient || ["upload_interrupted", "upload_stalled"].includes(error.code);
-  const body = await file.slice(0, file.size, contentType);
-  await withRetries(() => send("PUT", url, { headers: { "Content-Type": contentType }, body, signal, sent }), retries, signal, again);
+  const request = { method: "PUT", url, headers: { "Content-Type": contentType }, start: 0, end: file.size, signal, sent };
+  await withRetries(() => sendPart(file, request), retries, signal, again);
 }
 
 /** An upload with tus 1.0. */
@@ -101,9 +101,8 @@ class Resumable {
   async #patch(offset: number): Promise<number> {
     const headers = { ...version, "Upload-Offset": String(offset), "Content-Type": "application/offset+octet-stream" };
     const end = Math.min(offset + this.#chunk, this.file.size);
-    const answer = await send("PATCH", this.url, {
-      // The type of a slice would be sent by some browsers instead of the header.
-      headers, body: await this.file.slice(offset, end, headers["Content-Type"]),
+    const answer = await sendPart(this.file, {
+      method: "PATCH", url: this.url, headers, start: offset, end,
       signal: this.options.signal, sent: (bytes) => this.#report(offset + bytes),
     });
     const stands = Number(answer.header("Upload-Offset") ?? NaN);

@@ -83,12 +83,35 @@ export function pause(milliseconds, signal) {
   });
 }
 
-// withRetries makes up to four attempts at a request that may be repeated. notify is
-// called before each pause with its reason.
+// backOnline waits until the computer has a network again, or for a time in milliseconds.
+export function backOnline(signal, longest = Infinity) {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = longest < Infinity ? setTimeout(resolve, longest) : undefined;
+    addEventListener("online", () => { clearTimeout(timer); resolve(); }, { once: true, signal });
+    signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+  });
+}
+
+// unlessOffline repeats what fails because the computer has no network, when that is back.
+export async function unlessOffline(attempt, signal, notify) {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal.aborted || !(error instanceof NetworkError) || navigator.onLine) throw error;
+      notify("No network. Waiting until it is back.");
+      await backOnline(signal);
+    }
+  }
+}
+
+// withRetries makes up to four attempts at a request that may be repeated, and more after
+// the computer had no network. notify is called before each pause with its reason.
 export async function withRetries(attempt, signal, notify) {
   for (let tries = 1; ; tries++) {
     try {
-      return await attempt();
+      return await unlessOffline(attempt, signal, notify);
     } catch (error) {
       if (signal.aborted || !error.transient || tries === 4) throw error;
       const seconds = error.retryAfter || 2 ** (tries - 1);

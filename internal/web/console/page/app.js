@@ -68,7 +68,6 @@ let routes = 0;
 
 // route shows what the fragment of the URL names.
 async function route() {
-  if (location.hash === "#view") return; // the link that skips the navigation
   const turn = ++routes;
   if (!key()) await askOtherTabs();
   if (turn !== routes) return;
@@ -164,6 +163,7 @@ function signOut(reason) {
   routes++;
   page?.stop();
   home?.library.stop();
+  home?.dock.leave();
   home?.form?.dialog.remove();
   dockPlace.replaceChildren();
   page = home = null;
@@ -173,7 +173,7 @@ function signOut(reason) {
 }
 
 forget.addEventListener("click", async () => {
-  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They would be lost.", "Forget")) return;
+  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They stop; enter the same key and choose them again to go on.", "Forget")) return;
   forgetEverywhere();
   signOut();
 });
@@ -181,7 +181,16 @@ openUpload.addEventListener("click", () => home.form.open());
 whenUnauthorized(signOut);
 whenForgotten(() => signOut());
 whenArrived(() => route());
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => {
+  // A question is about the page that it was asked on. The upload form keeps what was chosen.
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  route();
+});
+// The link that skips the navigation must not change the address, which names the page.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  view.focus();
+});
 
 // Files may be dropped anywhere. Without a listener the browser would navigate to them.
 addEventListener("dragover", (event) => {

@@ -10,7 +10,7 @@ const posterRetry = 4000; // milliseconds between two attempts at a picture that
 
 // Card shows a video as a picture with a few words. Its state is in video.
 export class Card {
-  #name = el("a", { class: "name" });
+  #name = el("a", { class: "name", dir: "auto" });
   #badge = el("span", { class: "badge" });
   #thumb = el("div", { class: "thumb" });
   #length = el("span", { class: "length" });

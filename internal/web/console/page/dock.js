@@ -3,7 +3,7 @@
 import { request } from "./api.js";
 import { announce, button, el, icon, problemBox, setText } from "./dom.js";
 import { bytes, elapsed, percent, plural } from "./format.js";
-import { whoAmI } from "./key.js";
+import { may, whoAmI } from "./key.js";
 import { dropUpload, holdUpload, interruptedUploads, printOf, saveUpload } from "./saved.js";
 import { Transfer } from "./transfer.js";
 
@@ -37,6 +37,12 @@ export class Dock {
   // busy reports whether files are being uploaded.
   get busy() {
     return this.#running > 0;
+  }
+
+  // leave stops all uploads. Whoever enters the same key again can go on with them.
+  leave() {
+    this.#queue = [];
+    for (const item of this.#items) if (!item.over) item.transfer.leave();
   }
 
   // showInterrupted offers to continue what a reload has interrupted.
@@ -120,7 +126,7 @@ export class Dock {
     this.#bar.value = whole > 0 ? sent / whole : 0;
     setText(this.#title, this.#words(items, open));
     const speed = sent / ((Date.now() - this.#began) / 1000);
-    const left = speed > 0 && sent > 0 ? ` · about ${elapsed(Math.max(1, Math.round((whole - sent) / speed)))} left` : "";
+    const left = speed > 0 && sent > 0 && sent < whole ? ` · about ${elapsed(Math.max(1, Math.round((whole - sent) / speed)))} left` : "";
     setText(this.#fine, `${bytes(sent) || "0 bytes"} of ${bytes(whole)}${left}`);
   }
 
@@ -151,7 +157,7 @@ class Item {
     this.size = file.size;
     this.#bar.setAttribute("aria-label", `Upload of ${file.name}`);
     this.node = el("li", { class: "transfer" },
-      el("div", { class: "line" }, el("span", { class: "words" }, el("strong", { class: "name" }, file.name), this.#state), this.#actions),
+      el("div", { class: "line" }, el("span", { class: "words" }, el("strong", { class: "name", dir: "auto", title: file.name }, file.name), this.#state), this.#actions),
       this.#bar, this.#problem);
     this.#offerCancel();
   }
@@ -210,7 +216,7 @@ class Item {
   completed(id) {
     this.#end("Uploaded.");
     announce(`${this.#file.name} is uploaded.`);
-    this.#offer(el("a", { href: `#/video/${id}` }, "Open"), this.#dismiss());
+    this.#offer(may("read") && el("a", { href: `#/video/${id}` }, "Open"), this.#dismiss());
     this.#hooks.changed();
   }
 
@@ -244,7 +250,7 @@ class Interrupted {
     const id = `again-${upload.idempotencyKey}`;
     const input = el("input", { type: "file", id, class: "unseen again", onchange: () => this.#choose(input.files[0]) });
     this.node = el("li", { class: "transfer interrupted", "data-print": upload.print },
-      el("div", { class: "line" }, el("strong", { class: "name" }, upload.name),
+      el("div", { class: "line" }, el("strong", { class: "name", dir: "auto", title: upload.name }, upload.name),
         el("span", { class: "actions" }, input, el("label", { for: id, class: "choose" }, "Choose it again"),
           button("Discard", () => this.#discard(), { class: "quiet", "aria-label": `Discard ${upload.name}` }))),
       el("p", { class: "state" }, `Interrupted at ${percent(upload.sent / Math.max(1, upload.size))} of ${bytes(upload.size)}. Choose the file again, and it goes on from there.`), this.#problem);

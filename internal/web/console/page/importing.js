@@ -34,7 +34,7 @@ export function nameIn(address) {
 // AddressFields asks for an address and a title.
 export class AddressFields {
   #address = el("input", { type: "url", id: "source-url", autocomplete: "off", spellcheck: "false" });
-  #title = el("input", { type: "text", id: "source-title", maxlength: 200, autocomplete: "off" });
+  #title = el("input", { type: "text", dir: "auto", id: "source-title", maxlength: 200, autocomplete: "off" });
 
   constructor() {
     this.#address.addEventListener("input", () => { this.#title.placeholder = URL.canParse(this.#address.value.trim()) ? nameIn(this.#address.value.trim()).replace(/\.[^.]+$/, "") : ""; });

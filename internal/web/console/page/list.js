@@ -90,6 +90,7 @@ export class Library {
     if (this.#search.value.trim() !== query.q) this.#search.value = query.q;
     this.#filter.value = query.status;
     this.#sort.value = query.sort;
+    if (!may("read")) return this.#showUnreadable();
     if (changed || !this.#loaded) this.reload();
     else this.#poller.wake();
   }
@@ -183,6 +184,15 @@ export class Library {
         : el("p", {}, "This key may watch, but not upload. Videos appear here as soon as somebody uploads them."),
       may("write") && el("p", { class: "actions" }, button("Upload a video", this.#upload, { class: "main" })),
       el("p", { class: "fine" }, "Programs use the same key: the ", el("a", { href: "docs" }, "API docs"), " show how."));
+  }
+
+  // showUnreadable is for keys that may not see what there is.
+  #showUnreadable() {
+    this.node.querySelector(".tools").hidden = true;
+    this.#note.replaceChildren(el("div", { class: "empty welcome" }, icon("lock"),
+      el("h2", {}, "This key may not see videos"),
+      el("p", {}, may("write") ? "It may upload them. To watch and manage them here, use a key with the scope read." : "To watch and manage them here, use a key with the scope read."),
+      may("write") && el("p", { class: "actions" }, button("Upload a video", this.#upload, { class: "main" }))));
   }
 
   #order = (a, b) => (this.#query.sort === "oldest" ? -newer(a, b) : newer(a, b));

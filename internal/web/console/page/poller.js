@@ -1,6 +1,6 @@
 // Polling.
 
-import { pause } from "./api.js";
+import { backOnline, pause } from "./api.js";
 
 export const interval = 2000; // milliseconds
 const maxInterval = 30000;
@@ -45,7 +45,7 @@ export class Poller {
     const signal = controller.signal;
     try {
       while (wait > 0) {
-        await pause(wait, signal);
+        await (this.#failed ? backOnline(signal, wait) : pause(wait, signal));
         await visible(signal);
         try {
           wait = await this.#poll(signal);

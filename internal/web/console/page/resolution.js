@@ -13,6 +13,11 @@ const hopeless = [
   "encrypted", "unsupported_codec", "too_long", "too_many_pixels",
 ];
 
+// isHopeless reports whether nothing that is done with a video mends its failure.
+export function isHopeless(failure) {
+  return hopeless.includes(failure?.code);
+}
+
 // Resolution shows a resolution and its actions.
 export class Resolution {
   #name;
@@ -59,8 +64,8 @@ export class Resolution {
     setText(this.#percent, percent(state.progress));
     this.#showVariants(state);
     setText(this.#failure, state.failure?.message ?? "");
-    this.#failure.hidden = !state.failure || canFetchAgain(video); // the page says it already
-    this.#retry.hidden = state.status !== "fail" || hopeless.includes(state.failure?.code) || canFetchAgain(video);
+    this.#failure.hidden = !state.failure || canFetchAgain(video) || state.failure.message === video.failure?.message; // the page says it already
+    this.#retry.hidden = state.status !== "fail" || isHopeless(state.failure) || canFetchAgain(video);
     this.#download.hidden = state.status !== "ready";
     if (state.videoUrl) this.#download.href = `${state.videoUrl}${state.videoUrl.includes("?") ? "&" : "?"}download=1`;
   }

@@ -1,6 +1,6 @@
 // Resumable uploads with tus 1.0.
 
-import { pause, withRetries } from "./api.js";
+import { backOnline, pause, withRetries } from "./api.js";
 import { send } from "./xhr.js";
 
 const version = { "Tus-Resumable": "1.0.0" };
@@ -21,8 +21,8 @@ export async function uploadResumable(url, file, signal, sent, notify) {
       return;
     } catch (error) {
       if (signal.aborted || !canResume(error) || stalls === maxStalls) throw error;
-      notify(`${error.message} Resuming in 1 s.`);
-      await pause(1000, signal);
+      notify(navigator.onLine ? `${error.message} Resuming in 1 s.` : "No network. Waiting until it is back.");
+      await (navigator.onLine ? pause(1000, signal) : backOnline(signal));
     }
     offset = await retry(startOrResume);
     stalls = offset > start ? 0 : stalls + 1;

@@ -8,9 +8,9 @@ import { may } from "./key.js";
 export class Title {
   #save;
   #text = "";
-  #heading = el("h1", { tabindex: -1 }, "Video");
+  #heading = el("h1", { tabindex: -1, dir: "auto" }, "Video");
   #rename = button("Rename", () => this.#edit(), { class: "quiet", hidden: true });
-  #field = el("input", { type: "text", id: "new-title", "aria-label": "Title", maxlength: 200, autocomplete: "off" });
+  #field = el("input", { type: "text", id: "new-title", dir: "auto", "aria-label": "Title", maxlength: 200, autocomplete: "off" });
   #problem = el("div");
   #form;
 

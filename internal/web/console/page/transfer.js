@@ -1,6 +1,6 @@
 // The upload of one file: create the video, send the file, complete the upload.
 
-import { newIdempotencyKey, request, withRetries } from "./api.js";
+import { newIdempotencyKey, request, unlessOffline, withRetries } from "./api.js";
 import { uploadResumable } from "./resumable.js";
 import { send } from "./xhr.js";
 
@@ -26,6 +26,7 @@ export class Transfer {
   #idempotencyKey; // the same for all attempts, so that a retry creates no second video
   #id;
   #controller = null;
+  #left = false;
   #savedAt = 0;
 
   // draft is the body of the create request. saved is what was saved of an upload of the
@@ -50,12 +51,19 @@ export class Transfer {
       await this.#request("POST", `video/${upload.id}/complete-upload`, {}, signal);
       this.#complete();
     } catch (error) {
+      if (this.#left) return;
       if (signal.aborted) await this.#deleteVideo();
       else this.#fail(error);
     }
   }
 
   cancel() {
+    this.#controller?.abort();
+  }
+
+  // leave stops and keeps what was saved, so that the upload can go on later.
+  leave() {
+    this.#left = true;
     this.#controller?.abort();
   }
 
@@ -87,7 +95,8 @@ export class Transfer {
     if (this.#file.size > Math.min(resumableAbove, upload.maxUploadBytes)) {
       return uploadResumable(upload.tusUrl, this.#file, signal, sent, (text) => this.#observer.status(text));
     }
-    return send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
+    const put = () => send("PUT", upload.uploadUrl, { headers: { "Content-Type": upload.contentType }, body: this.#file, signal, sent });
+    return unlessOffline(put, signal, (text) => this.#observer.status(text));
   }
 
   #request(method, path, options, signal) {

@@ -81,7 +81,7 @@ export class UploadForm {
   add(files) {
     for (const file of files) {
       if (this.#chosen.some((other) => other.file.name === file.name && other.file.size === file.size && other.file.lastModified === file.lastModified)) continue;
-      this.#chosen.push({ file, title: el("input", { type: "text", maxlength: 200, "aria-label": `Title of ${file.name}`, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
+      this.#chosen.push({ file, title: el("input", { type: "text", dir: "auto", maxlength: 200, "aria-label": `Title of ${file.name}`, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
     }
     this.#problem.replaceChildren();
     this.#fromFiles.checked = true;
@@ -116,7 +116,7 @@ export class UploadForm {
       this.#showChosen();
     };
     return el("li", {},
-      el("div", { class: "line" }, el("span", { class: "name" }, file.name), el("span", { class: "fine" }, bytes(file.size)),
+      el("div", { class: "line" }, el("span", { class: "name", dir: "auto" }, file.name), el("span", { class: "fine" }, bytes(file.size)),
         button(icon("close"), remove, { class: "quiet round", "aria-label": `Remove ${file.name}` })),
       saved ? el("p", { class: "fine continues" }, `Continues the upload that was interrupted at ${percent(saved.sent / Math.max(1, file.size))}.`) : item.title);
   }

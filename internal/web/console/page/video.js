@@ -12,7 +12,7 @@ import { may } from "./key.js";
 import { Player } from "./player.js";
 import { Poller, interval } from "./poller.js";
 import { showReport } from "./report.js";
-import { Resolution } from "./resolution.js";
+import { Resolution, isHopeless } from "./resolution.js";
 import { resolutions } from "./resolutions.js";
 import { Share } from "./share.js";
 import { Title } from "./title.js";
@@ -91,7 +91,7 @@ export class VideoPage {
       else this.#followVariants();
     } catch (error) {
       if (error.status === 404) this.#title.show("There is no such video", false);
-      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, error.status !== 404 && button("Try again", () => this.start())));
+      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, ![403, 404].includes(error.status) && button("Try again", () => this.start())));
     }
     this.#title.focus();
   }
@@ -174,7 +174,8 @@ export class VideoPage {
   #showDeleted() {
     if (this.gone) return;
     this.#player.stop();
-    this.#body.hidden = true;
+    this.#body.hidden = this.#badge.hidden = true;
+    this.#title.show(titleOf(this.#video), false);
     this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
 
@@ -247,7 +248,7 @@ export class VideoPage {
 
   // showMore offers resolutions. It keeps the selection while the offer stays the same.
   #showMore(names) {
-    this.#add.hidden = names.length === 0;
+    this.#add.hidden = names.length === 0 || (this.#video.status === "fail" && isHopeless(this.#video.failure));
     if ([...this.#more.options].map((option) => option.value).join() === names.join()) return;
     this.#more.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
   }

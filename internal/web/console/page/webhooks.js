@@ -49,8 +49,8 @@ export class Webhooks {
       el("div", { class: "line" }, el("strong", { class: "name" }, hook.url), el("span", { class: `badge ${hook.enabled ? "ready" : "fail"}` }, hook.enabled ? "on" : "off")),
       el("p", { class: "meta" }, [hook.description, hook.events.length > 0 ? hook.events.join(", ") : "all events"].filter(Boolean).join(" · ")),
       el("p", { class: "actions" },
-        button("Send a test", () => this.#try(async () => { await request("POST", `${path}/test`); announce("A test event is on its way."); await showLog(path, log); })),
-        button("Log", () => this.#try(() => showLog(path, log))),
+        button("Send a test", () => this.#try(async () => { await request("POST", `${path}/test`); announce("A test event is on its way."); await this.#showLog(path, log); })),
+        button("Log", () => this.#try(() => this.#showLog(path, log))),
         button(hook.enabled ? "Turn off" : "Turn on", () => this.#try(async () => { await request("PATCH", path, { body: { enabled: !hook.enabled } }); await this.load(); })),
         button("New secret", () => this.#rotate(path, hook.url)),
         button("Delete", () => this.#remove(path, hook.url), { class: "quiet danger", "aria-label": `Delete the webhook ${hook.url}` })),
@@ -93,11 +93,20 @@ export class Webhooks {
       this.#problem.replaceChildren(problemBox(error));
     }
   }
+
+  // showLog shows the last deliveries. While one has not been tried yet, it looks again.
+  async #showLog(path, node, looks = 30) {
+    const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
+    const replay = (id) => this.#try(async () => { await request("POST", `webhook/delivery/${encodeURIComponent(id)}/replay`); await this.#showLog(path, node); });
+    const shown = deliveryTable(deliveries, replay);
+    node.replaceChildren(shown);
+    if (looks === 0 || !deliveries.some((d) => d.state === "pending" && !d.attempts?.length)) return;
+    setTimeout(() => { if (shown.isConnected) this.#showLog(path, node, looks - 1).catch(() => {}); }, 1000); // the button Log says what is wrong
+  }
 }
 
-async function showLog(path, node) {
-  const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
-  const replay = async (id) => { await request("POST", `webhook/delivery/${encodeURIComponent(id)}/replay`); await showLog(path, node); };
+function deliveryTable(deliveries, replay) {
+  if (deliveries.length === 0) return el("p", { class: "fine" }, "Nothing was sent yet.");
   const rows = deliveries.map((d) => {
     const last = d.attempts?.at(-1);
     return el("tr", {}, el("td", {}, d.type), el("td", {}, el("span", { class: `badge ${{ delivered: "ready", failed: "fail" }[d.state] ?? "processing"}` }, d.state)),
@@ -105,7 +114,6 @@ async function showLog(path, node) {
       el("td", {}, last ? el("time", { datetime: last.at, title: dateTime(last.at) }, ago(last.at)) : "waiting"),
       el("td", {}, d.state !== "pending" && button("Send again", () => replay(d.id), { class: "quiet" })));
   });
-  node.replaceChildren(rows.length === 0 ? el("p", { class: "fine" }, "Nothing was sent yet.")
-    : el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Deliveries" }, el("table", {},
-      el("thead", {}, el("tr", {}, ["Event", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
+  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Deliveries" }, el("table", {},
+    el("thead", {}, el("tr", {}, ["Event", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
 }
