@@ -48,6 +48,9 @@ func (c *backupCommand) Run(ctx context.Context, p *process) error {
 	if c.Keep < 0 || c.Keep > 0 && !backup.IsFolder(c.File) || c.Snapshot != "" {
 		return &configError{[]string{"--keep is for a folder of backups, and --snapshot for --verify: end the name of a folder with a slash."}}
 	}
+	if c.File == "" {
+		return &configError{[]string{"the name of the file is empty: name a file or a folder."}}
+	}
 	src, closeSource, err := c.openSource(ctx)
 	if err != nil {
 		return err

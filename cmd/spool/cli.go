@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -60,7 +62,22 @@ func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) 
 		kong.ValueFormatter(s.help),
 		kong.Resolvers(s),
 		kong.PostBuild(s.collectNames),
+		kong.KindMapper(reflect.String, kong.MapperFunc(decodeText)),
 	)...)
+}
+
+// decodeText takes text as it is. kong passes it through JSON, which changes the names of files that are not UTF-8.
+func decodeText(ctx *kong.DecodeContext, target reflect.Value) error {
+	token, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	text, ok := token.Value.(string)
+	if !ok {
+		text = fmt.Sprint(token.Value)
+	}
+	target.SetString(text)
+	return nil
 }
 
 // help returns the help text of a flag: for a setting, with its default and its

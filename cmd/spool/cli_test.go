@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,5 +114,22 @@ func TestVersion(t *testing.T) {
 		if out := stdout.String(); code != exitOK || !strings.HasPrefix(out, "spool ") || strings.Count(out, "\n") != 1 || stderr.Len() > 0 {
 			t.Errorf("spool %s exits with %d and prints %q, %q; want one line with the version", arg, code, out, stderr)
 		}
+	}
+}
+
+func TestFileNamesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	var c cli
+	p, _, _ := newProcess(nil, nil)
+	parser, err := newParser(&c, &p.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"latin1-\xfc.mov", "a,b.mov", "new\nline.mov", "<&>.mov", `back\slash.mov`}
+	if _, err := parser.Parse(append([]string{"upload", "--captions=\xfc.en.vtt"}, names...)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.Upload.Files, names) || !slices.Equal(c.Upload.Captions, []string{"\xfc.en.vtt"}) {
+		t.Errorf("%q became %q, and the captions are %q", names, c.Upload.Files, c.Upload.Captions)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,14 +37,13 @@ func (d *doctor) checkDatabase(ctx context.Context) {
 		d.ok("SQLite; the first start of spool serve makes %s", path)
 		return
 	}
-	e, err := store.ExamineSQLite(ctx, path)
-	if err == nil {
-		err = forbidden(path, nil)
-	} else {
-		err = forbidden(path, err)
+	if err := forbidden(path, nil); err != nil {
+		d.fail(folderFix(err), "%v", err)
+		return
 	}
+	e, err := store.ExamineSQLite(ctx, path)
 	if err != nil {
-		d.fail("run Spool as the owner of the data directory, or give the directory to its user (chown -R)", "%v", err)
+		d.fail("if the file is damaged, restore a backup into an empty data directory (spool restore); the log of the kernel says whether the disk fails", "%v", err)
 		return
 	}
 	d.ok("SQLite %s in %s", e.Version, path)
@@ -81,10 +81,28 @@ func (d *doctor) checkStorage(ctx context.Context) {
 	}
 	dir := existing(filepath.Join(d.DataDir, objectsFolder))
 	if err := probeFolderOf(dir); err != nil {
-		d.fail("give the folder to the user that runs Spool, or choose another data_dir", "%v", err)
+		d.fail(folderFix(err), "%v", err)
 		return
 	}
 	d.ok("a file in %s can be written, linked, read and deleted", dir)
+}
+
+// errNoLinks means that a file system has no hard links.
+var errNoLinks = errors.New("files are copied by hard links, which do not work here")
+
+// folderFix says what to do about a folder that cannot be used.
+func folderFix(err error) string {
+	switch {
+	case errors.Is(err, errNoLinks):
+		return "choose a data_dir on a file system with hard links, such as ext4 or xfs"
+	case errors.Is(err, syscall.EROFS):
+		return "mount the file system for writing, or choose another data_dir"
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return "remove something from the disk, or make it larger"
+	case errors.Is(err, fs.ErrPermission):
+		return "run Spool as the owner of the data directory, or give the directory to its user (chown -R), or choose another data_dir"
+	}
+	return "look at the log of the kernel: the disk may be failing; or choose another data_dir"
 }
 
 // probeFolderOf writes, links, reads and deletes a file. Names that begin with a dot are nobody's object.
@@ -101,7 +119,7 @@ func probeFolderOf(dir string) error {
 		return err
 	}
 	if err := os.Link(f.Name(), link); err != nil {
-		return fmt.Errorf("files are copied by hard links, which do not work here: %w", err)
+		return fmt.Errorf("%w: %w", errNoLinks, err)
 	}
 	text, err := os.ReadFile(link)
 	if err == nil && string(text) != "probe" {

@@ -68,7 +68,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	trial.DataDir = dir // the folder of a running service is left alone
 	box, err := trial.confine(ctx, d.log)
 	if err != nil {
-		d.fail("use a kernel with Landlock and seccomp (Linux 5.13 or newer), and a container that allows them", "%v", err)
+		d.fail("use a kernel with Landlock and seccomp (Linux 6.2 or newer), and a container that allows them", "%v", err)
 		return
 	}
 	if d.Sandbox == "off" {
@@ -153,7 +153,7 @@ func (d *doctor) checkDisk(context.Context) {
 	rate, sync, err := measureDisk(dir)
 	switch {
 	case err != nil:
-		d.fail("give the folder to the user that runs Spool, or choose another data_dir", "%v", forbidden(filepath.Join(dir, databaseFile), err))
+		d.fail(folderFix(err), "%v", forbidden(filepath.Join(dir, databaseFile), err))
 	case rate < slowDisk || sync > slowSync:
 		d.warn("put data_dir on a faster disk; a network disk is slow for a database", "%s writes %d MiB/s and takes %s to sync", dir, rate>>20, sync.Round(time.Millisecond/10))
 	default:

@@ -27,7 +27,10 @@ func (d *doctor) checkBaseURL(ctx context.Context) {
 	}
 	base := strings.TrimSuffix(d.BaseURL, "/")
 	answer, err := d.askReadiness(ctx, base+"/healthz")
-	if err != nil || answer.Status != "ok" {
+	if err == nil && answer.Status != "ok" {
+		err = errors.New("another program answers")
+	}
+	if err != nil {
 		d.fail("let the name lead to the proxy, and the proxy to the service; start the service first", "%s does not lead to Spool: %v", base, withoutURL(err))
 		return
 	}

@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -147,4 +153,38 @@ func TestTheDoctorReachesWebhooks(t *testing.T) {
 	d, found := patient(Config{Location: Location{DataDir: t.TempDir()}})
 	d.checkWebhooks(t.Context())
 	wantFinding(t, *found, healthy, "none is registered")
+}
+
+func TestTheDoctorNamesTheRightFix(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{syscall.EROFS, "mount the file system for writing"}, {syscall.ENOSPC, "remove something"}, {syscall.EACCES, "chown"},
+		{syscall.EIO, "log of the kernel"}, {fmt.Errorf("%w: %w", errNoLinks, syscall.EPERM), "hard links"},
+	} {
+		if got := folderFix(&fs.PathError{Op: "open", Path: "/x", Err: tt.err}); !strings.Contains(got, tt.want) {
+			t.Errorf("%v: %s; want %q", tt.err, got, tt.want)
+		}
+	}
+	if err := unwritable("/data", &fs.PathError{Op: "open", Path: "/data/spool.lock", Err: syscall.EROFS}); strings.Contains(err.Error(), "belongs to") || !strings.Contains(err.Error(), "can only be read") {
+		t.Errorf("a file system that can only be read: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("rubbish "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, found := patient(Config{Location: Location{DataDir: dir}})
+	d.checkDatabase(t.Context())
+	if len(*found) != 1 || !strings.Contains((*found)[0].Fix, "restore a backup") {
+		t.Errorf("a damaged database: %+v", *found)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"status":"fine"}`) }))
+	defer srv.Close()
+	d, found = patient(Config{BaseURL: srv.URL})
+	d.checkBaseURL(t.Context())
+	if len(*found) != 1 || !strings.Contains((*found)[0].Text, "another program answers") {
+		t.Errorf("another program: %+v", *found)
+	}
 }

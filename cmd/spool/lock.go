@@ -41,7 +41,10 @@ func lockDir(dir string) (*dirLock, error) {
 
 // unwritable adds advice to the error of a data directory that cannot be written.
 func unwritable(dir string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	if errors.Is(err, syscall.EROFS) {
+		return readOnly(dir, err)
+	}
+	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s cannot be written; it belongs to %s: give it to the user that runs spool, %s, or choose another --data-dir: %w",
 			dir, ownerOf(dir), userName(os.Geteuid()), err)
 	}

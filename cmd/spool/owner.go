@@ -16,13 +16,22 @@ import (
 func forbidden(path string, err error) error {
 	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 		const readWrite = 6
-		if access := syscall.Access(file, readWrite); errors.Is(access, fs.ErrPermission) || errors.Is(access, syscall.EROFS) {
+		access := syscall.Access(file, readWrite)
+		if errors.Is(access, syscall.EROFS) {
+			return readOnly(file, cmpErr(err, access))
+		}
+		if errors.Is(access, fs.ErrPermission) {
 			owner, me := ownerOf(file), userName(os.Geteuid())
 			return fmt.Errorf("%s belongs to %s, and %s may not read and write it: run spool as %s, or give the folder to %s: %w",
 				file, owner, me, owner, me, cmpErr(err, access))
 		}
 	}
 	return err
+}
+
+// readOnly explains an error of a file system that is mounted read-only, as by the kernel after an error of the disk.
+func readOnly(path string, err error) error {
+	return fmt.Errorf("%s is on a file system that can only be read: mount it for writing (the log of the kernel says why it is not), or choose another --data-dir: %w", path, err)
 }
 
 // ownerOf returns whose a file is. One that cannot be seen belongs, most likely, to whom the folder belongs that

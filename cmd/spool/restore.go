@@ -79,6 +79,10 @@ func (c *restoreCommand) list(ctx context.Context, p *process) error {
 	}
 	rows := [][]string{{"NAME", "VIDEOS", "FILES", "SIZE", "VERSION"}}
 	for _, s := range all {
+		if s.Damaged {
+			rows = append(rows, []string{s.Name, "damaged", "-", "-", "-"})
+			continue
+		}
 		rows = append(rows, []string{s.Name, strconv.FormatInt(s.Videos, 10), strconv.FormatInt(s.Objects, 10), backup.FormatBytes(s.Bytes), s.Header.Version})
 	}
 	return printTable(p.stdout, rows)

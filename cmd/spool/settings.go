@@ -69,9 +69,10 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 	s.load(ctx)
 	source := envName(flag.Name)
 	value, _ := s.environ(source)
+	value = withoutSpaces(flag, value)
 	if value == "" {
 		source = s.path + ": " + keyName(flag.Name)
-		value = s.values[keyName(flag.Name)]
+		value = withoutSpaces(flag, s.values[keyName(flag.Name)])
 	}
 	if value == "" {
 		return nil, nil
@@ -81,6 +82,19 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		return nil, nil
 	}
 	return value, nil
+}
+
+// withoutSpaces removes the spaces around a value, and around each one of a list: files of variables and secrets end
+// lines as they like, and people write "a, b".
+func withoutSpaces(flag *kong.Flag, value string) string {
+	if !flag.IsSlice() {
+		return strings.TrimSpace(value)
+	}
+	parts := strings.Split(value, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return strings.Join(parts, ",")
 }
 
 // nearest returns the key of the setting, among some, that looks most like key.

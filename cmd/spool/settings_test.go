@@ -2,7 +2,9 @@ package main
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
+	"time"
 )
 
 func TestSizes(t *testing.T) {
@@ -28,6 +30,7 @@ func TestTrustedProxies(t *testing.T) {
 	for name, from := range map[string]sources{
 		"a list in the file":        {file: `trusted_proxies = ["10.1.2.3/8", "::1"]`},
 		"commas in the environment": {env: map[string]string{"SPOOL_TRUSTED_PROXIES": "10.1.2.3/8,::1"}},
+		"spaces around them":        {env: map[string]string{"SPOOL_TRUSTED_PROXIES": " 10.1.2.3/8, ::1\n"}},
 		"flags":                     {args: []string{"--trusted-proxies=10.1.2.3/8", "--trusted-proxies=::1"}},
 	} {
 		c, err := from.parse(t)
@@ -84,5 +87,20 @@ func TestDistance(t *testing.T) {
 		if got := distance(tt.a, tt.b); got != tt.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
+	}
+}
+
+// Files of variables and secrets end lines as they like.
+func TestSpacesAroundASettingDoNotCount(t *testing.T) {
+	t.Parallel()
+	c, err := sources{
+		env:  map[string]string{"SPOOL_WORKERS": " 3 ", "SPOOL_GRACE": "9s\r", "SPOOL_API_KEY": "0123456789abcdef\n", "SPOOL_CODECS": "h264, av1", "SPOOL_QUALITY": "  "},
+		file: "quality = \" fast \"\r\nbase_url = \" https://video.example.com \"\r\n",
+	}.parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Workers != 3 || c.Grace != 9*time.Second || c.APIKey != "0123456789abcdef" || !slices.Equal(c.Codecs, []string{"h264", "av1"}) || c.Quality != "fast" || c.BaseURL != "https://video.example.com" {
+		t.Errorf("the settings are %+v", c)
 	}
 }

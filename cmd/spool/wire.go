@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
@@ -191,6 +192,8 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 		return nil, err // not the sandbox is to blame
 	} else if err != nil && !isFFmpeg(ctx, ffmpeg) {
 		return nil, fmt.Errorf("%s is not ffmpeg, or one that cannot run here: called with -version it does not print one", ffmpeg)
+	} else if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return nil, fmt.Errorf("this process may open too few files: allow more, with LimitNOFILE=65536 in the unit or ulimit -n 65536: %w", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
 	}

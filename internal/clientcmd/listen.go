@@ -44,12 +44,16 @@ func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	first, err := c.client(env, short) // a person waits for the first answer
+	if err != nil {
+		return c.fail(env, err)
+	}
 	api, err := c.client(env, long)
 	if err != nil {
 		return c.fail(env, err)
 	}
 	host, _ := os.Hostname() // only for people
-	h, err := api.CreateWebhook(ctx, client.NewWebhook{Pull: true, Events: c.Events, Description: strings.TrimSpace("spool webhooks listen " + host)})
+	h, err := first.CreateWebhook(ctx, client.NewWebhook{Pull: true, Events: c.Events, Description: strings.TrimSpace("spool webhooks listen " + host)})
 	if err != nil {
 		return c.fail(env, err)
 	}

@@ -1,6 +1,7 @@
 package clientcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/client"
@@ -68,6 +70,7 @@ type uploads struct {
 
 	mu       sync.Mutex // orders what is printed
 	failures int
+	unsaid   error // why a result could not be printed
 }
 
 // Run uploads the files.
@@ -102,6 +105,9 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 	}
 	files.Wait()
 	u.board.close()
+	if u.failures == 0 && u.unsaid != nil {
+		return fmt.Errorf("everything was uploaded, but standard output takes no results: %w", u.unsaid)
+	}
 	return outcome(u.failures, len(c.Files))
 }
 
@@ -113,6 +119,9 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	}
 	if c.Parallel < 1 {
 		return nil, &UsageError{Text: "--parallel must be at least 1"}
+	}
+	if err := checkLife(c.Life); err != nil {
+		return nil, err
 	}
 	u := &uploads{Upload: c, env: env}
 	var err error
@@ -184,7 +193,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 	if isURL(file) {
 		return u.fetch(ctx, file, r)
 	}
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not wait for somebody who writes into it
 	if err != nil {
 		return client.Video{}, err
 	}
@@ -283,14 +292,18 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 		return
 	}
 	if u.JSON {
-		_ = printJSON(u.env.Stdout, result{file, v}) // a closed pipe is no failure of the upload
+		u.said(printJSON(u.env.Stdout, result{file, v}))
 		return
 	}
 	for _, warning := range v.Warnings {
 		r.printLine("%s", forTerminal(warning.Message))
 	}
-	fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
+	_, err = fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
+	u.said(err)
 }
+
+// said keeps the first error of printing a result: the upload is done, but whoever reads the results does not know.
+func (u *uploads) said(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
 
 func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
 	text, code := u.explain(err), client.Code(err)
@@ -312,7 +325,7 @@ func (u *uploads) printFailure(ctx context.Context, file string, r *row, v clien
 		if status == "" {
 			status = client.Failed
 		}
-		_ = printJSON(u.env.Stdout, failure{file, v.ID, status, fault{code, text}}) // a closed pipe is no failure of the upload
+		_ = printJSON(u.env.Stdout, failure{file, v.ID, status, fault{code, text}}) // standard error has it, too
 	}
 	r.printLine("%s", text)
 }

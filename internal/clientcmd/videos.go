@@ -59,11 +59,13 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 			return c.fail(env, err)
 		}
 		if c.JSON {
-			err = printJSON(env.Stdout, v)
+			if err := printJSON(env.Stdout, v); err != nil {
+				return err
+			}
 		} else {
 			rows = append(rows, []string{forTerminal(v.ID), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), yesNo(v.Public), forTerminal(title(v))})
 		}
-		if n++; n == c.Limit || err != nil {
+		if n++; n == c.Limit {
 			break
 		}
 	}
@@ -113,8 +115,22 @@ Examples:
 `
 }
 
+// maxLife is the longest life of a URL that the server signs.
+const maxLife = 365 * 24 * time.Hour
+
+// checkLife refuses a life that no server gives, before anything is sent.
+func checkLife(d time.Duration) error {
+	if d <= 0 || d > maxLife {
+		return &UsageError{Text: fmt.Sprintf("--expires is %s: it must be from 1s to 8760h", d)}
+	}
+	return nil
+}
+
 // Run shows a video.
 func (c *Get) Run(ctx context.Context, env *Environment) error {
+	if err := checkLife(c.Life); err != nil {
+		return err
+	}
 	api, err := c.client(env, short)
 	if err != nil {
 		return c.fail(env, err)

@@ -318,11 +318,13 @@ func (c *WebhookDeliveries) Run(ctx context.Context, env *Environment) error {
 			return c.fail(env, err)
 		}
 		if c.JSON {
-			err = printJSON(env.Stdout, d)
+			if err := printJSON(env.Stdout, d); err != nil {
+				return err
+			}
 		} else {
 			rows = append(rows, deliveryRow(d))
 		}
-		if n++; n == c.Limit || err != nil {
+		if n++; n == c.Limit {
 			break
 		}
 	}

@@ -25,7 +25,7 @@ const (
 	snapshots     = "snapshots"
 	folderObjects = "objects"
 	snapshotEnd   = ".spool"
-	unsynced      = "unsynced" // is there while objects may not be on disk yet
+	unsynced      = "unsynced" // is there while objects may not be on disk yet, or when one was found damaged
 	// snapshotTime is the form of a snapshot's name, which sorts by time.
 	snapshotTime = "20060102T150405Z"
 )
@@ -35,7 +35,7 @@ type folderSink struct {
 	dir  string
 	name string
 	// doubtful means that an earlier run died: what it stored may not have reached the disk if that was a
-	// power cut, so it is compared with its checksum before it is used.
+	// power cut, so it is compared with its checksum before it is used. Or somebody has found damage.
 	doubtful bool
 	*archive
 }
@@ -184,9 +184,10 @@ type SnapshotInfo struct {
 	Name   string `json:"name"`
 	Header Header `json:"-"`
 	Summary
+	Damaged bool `json:"damaged,omitempty"` // it cannot be read
 }
 
-// List returns the backups in a folder, the oldest first.
+// List returns the backups in a folder, the oldest first. One that is damaged hides no other.
 func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	names, err := snapshotNames(dir)
 	if err != nil {
@@ -194,18 +195,34 @@ func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	}
 	all := []SnapshotInfo{}
 	for _, name := range names {
-		r, err := openTar(ctx, snapshotPath(dir, name), "")
-		if err != nil {
+		info, err := describe(ctx, dir, name)
+		if isDamaged(err) {
+			info = SnapshotInfo{Name: name, Damaged: true}
+		} else if err != nil {
 			return nil, err
 		}
-		summary, err := r.read(members{stored: func(entry) error { return nil }})
-		r.close()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, SnapshotInfo{name, r.header, *summary})
+		all = append(all, info)
 	}
 	return all, nil
+}
+
+func describe(ctx context.Context, dir, name string) (SnapshotInfo, error) {
+	r, err := openTar(ctx, snapshotPath(dir, name), "")
+	if err != nil {
+		return SnapshotInfo{}, err
+	}
+	defer r.close()
+	summary, err := r.read(members{stored: func(entry) error { return nil }})
+	if err != nil {
+		return SnapshotInfo{}, err
+	}
+	return SnapshotInfo{Name: name, Header: r.header, Summary: *summary}, nil
+}
+
+// isDamaged reports whether an error means that a backup is damaged, or something else instead of one.
+func isDamaged(err error) bool {
+	_, is := errors.AsType[*DamagedError](err)
+	return is || errors.Is(err, errNoBackup)
 }
 
 func snapshotPath(dir, name string) string { return filepath.Join(dir, snapshots, name+snapshotEnd) }
@@ -270,7 +287,7 @@ func prune(ctx context.Context, dir string, keep int) error {
 	for good := 0; good < keep && len(names) > 0; names = names[:len(names)-1] {
 		name := names[len(names)-1]
 		err := readSnapshot(ctx, dir, name, func(e entry) { used[nameHash(e.Stored)] = struct{}{} })
-		if _, is := errors.AsType[*DamagedError](err); is || errors.Is(err, errNoBackup) {
+		if isDamaged(err) {
 			damaged.Names = append(damaged.Names, name+snapshotEnd)
 			continue
 		}
@@ -346,11 +363,18 @@ func IsFolder(path string) bool {
 // openStored opens an object of a folder.
 func openStored(dir string, e entry) (*os.File, error) {
 	if !filepath.IsLocal(filepath.FromSlash(e.Stored)) {
-		return nil, &DamagedError{dir, "the name of an object is wrong"}
+		return nil, &DamagedError{path: dir, why: "the name of an object is wrong"}
 	}
 	f, err := os.Open(filepath.Join(dir, folderObjects, filepath.FromSlash(e.Stored)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &DamagedError{dir, "the object " + e.Name + " is missing"}
+		return nil, damagedObject(dir, "the object "+e.Name+" is missing")
 	}
 	return f, err
+}
+
+// damagedObject has the next run compare the objects that it finds with their checksums, and returns the error. It
+// looks at lengths otherwise, and every backup from now on would have the damage.
+func damagedObject(dir, why string) error {
+	_ = os.WriteFile(filepath.Join(dir, unsynced), nil, 0o600) // the folder may be one that can only be read
+	return &DamagedError{path: dir, why: why, object: true}
 }

@@ -159,10 +159,17 @@ func eachLine(r io.Reader, f func(line []byte) error) error {
 }
 
 // DamagedError means that a backup is not what it was when it was made.
-type DamagedError struct{ path, why string }
+type DamagedError struct {
+	path, why string
+	object    bool // of a folder; the backups there that do not have it are whole
+}
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged: %s. Nothing of it can be trusted: use another backup", filepath.Base(e.path), e.why)
+	what := "Nothing of it can be trusted: use another backup"
+	if e.object {
+		what = "The next spool backup into this folder compares all objects and stores this one again, if the service still has it"
+	}
+	return fmt.Sprintf("%s is damaged: %s. %s", filepath.Base(e.path), e.why, what)
 }
 
 // readManifest calls f with each entry of a manifest and returns its summary.
@@ -171,12 +178,12 @@ func readManifest(path string, r io.Reader, f func(entry) error) (*Summary, erro
 	var end *Summary
 	err := eachLine(r, func(line []byte) error {
 		if end != nil {
-			return &DamagedError{path, "the manifest goes on after its end"}
+			return &DamagedError{path: path, why: "the manifest goes on after its end"}
 		}
 		if bytes.HasPrefix(line, []byte(`{"end":`)) {
 			last := lastLine{}
 			if err := json.Unmarshal(line, &last); err != nil || last.End == nil {
-				return &DamagedError{path, "the end of the manifest cannot be read"}
+				return &DamagedError{path: path, why: "the end of the manifest cannot be read"}
 			}
 			end = last.End
 			return nil
@@ -185,7 +192,7 @@ func readManifest(path string, r io.Reader, f func(entry) error) (*Summary, erro
 		sum.Write([]byte{'\n'})
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
-			return &DamagedError{path, "the manifest cannot be read"}
+			return &DamagedError{path: path, why: "the manifest cannot be read"}
 		}
 		return f(e)
 	})
@@ -193,10 +200,10 @@ func readManifest(path string, r io.Reader, f func(entry) error) (*Summary, erro
 		return nil, err
 	}
 	if end == nil {
-		return nil, &DamagedError{path, "its manifest is cut off"}
+		return nil, &DamagedError{path: path, why: "its manifest is cut off"}
 	}
 	if seal, err := end.checksum(sum); err != nil || seal != end.SHA256 {
-		return nil, &DamagedError{path, "the checksum of its manifest is wrong"}
+		return nil, &DamagedError{path: path, why: "the checksum of its manifest is wrong"}
 	}
 	return end, nil
 }

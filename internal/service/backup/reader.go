@@ -62,7 +62,7 @@ func openTar(ctx context.Context, path, scratch string) (_ *tarReader, err error
 		return nil, r.damaged(err)
 	}
 	if err := json.Unmarshal(text, &r.header); err != nil {
-		return nil, &DamagedError{path, "its header cannot be read"}
+		return nil, &DamagedError{path: path, why: "its header cannot be read"}
 	}
 	return r, r.header.check()
 }
@@ -119,9 +119,9 @@ func (r *tarReader) damaged(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &DamagedError{r.path, "it is cut off"}
+		return &DamagedError{path: r.path, why: "it is cut off"}
 	case errors.Is(err, tar.ErrHeader):
-		return &DamagedError{r.path, "a part of it cannot be read"}
+		return &DamagedError{path: r.path, why: "a part of it cannot be read"}
 	}
 	return fmt.Errorf("read %s: %w", r.path, err)
 }
@@ -138,16 +138,16 @@ func (r *tarReader) verify(body io.Reader, stored func(entry) error) (*Summary, 
 	summary, err := readManifest(r.path, body, func(e entry) error {
 		if e.Stored != "" {
 			if stored == nil {
-				return &DamagedError{r.path, "it names objects that are in a folder"}
+				return &DamagedError{path: r.path, why: "it names objects that are in a folder"}
 			}
 			return stored(e)
 		}
 		var have entry
 		if err := read.Decode(&have); err != nil {
-			return &DamagedError{r.path, e.Name + " is missing"}
+			return &DamagedError{path: r.path, why: e.Name + " is missing"}
 		}
 		if have != e {
-			return &DamagedError{r.path, "the checksum of " + have.Name + " is wrong"}
+			return &DamagedError{path: r.path, why: "the checksum of " + have.Name + " is wrong"}
 		}
 		return nil
 	})
@@ -155,7 +155,7 @@ func (r *tarReader) verify(body io.Reader, stored func(entry) error) (*Summary, 
 		return nil, r.asDamage(err)
 	}
 	if read.More() {
-		return nil, &DamagedError{r.path, "it has more in it than its manifest says"}
+		return nil, &DamagedError{path: r.path, why: "it has more in it than its manifest says"}
 	}
 	return summary, nil
 }
@@ -210,7 +210,7 @@ func (r *tarReader) readRows(body io.Reader, do members) (summary *Summary, err 
 			return nil, err
 		}
 		if name != manifestName {
-			return nil, &DamagedError{r.path, "its manifest is missing"}
+			return nil, &DamagedError{path: r.path, why: "its manifest is missing"}
 		}
 		summary, err = r.verify(manifest, do.stored)
 		return summary, err
@@ -223,7 +223,7 @@ func (r *tarReader) readRows(body io.Reader, do members) (summary *Summary, err 
 func (r *tarReader) unzip(body io.Reader, f func(io.Reader) error) error {
 	z, err := gzip.NewReader(body)
 	if err != nil {
-		return &DamagedError{r.path, r.current.Name + " cannot be read"}
+		return &DamagedError{path: r.path, why: r.current.Name + " cannot be read"}
 	}
 	return r.readError(f(z))
 }

@@ -263,5 +263,32 @@ func ToFile(ctx context.Context, src Source, path string, o Options) (*Summary, 
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(path))
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the file is replaced, and not the link to it
+	}
+	if err := checkReplaceable(ctx, path); err != nil {
+		return nil, err
+	}
 	return backUp(ctx, src, &fileSink{path: path}, o)
+}
+
+// checkReplaceable refuses to replace what is no backup: a device, or a file that was named by mistake.
+func checkReplaceable(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0:
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no ordinary file, and a backup would replace it: name another one", path)
+	}
+	r, err := openTar(ctx, path, "")
+	if errors.Is(err, errNoBackup) {
+		return fmt.Errorf("%s exists and is no backup: remove it first, or name another file", path)
+	}
+	if err == nil {
+		r.close()
+	}
+	return nil // a damaged backup, or one of another version, may be replaced
 }

@@ -343,7 +343,7 @@ func (f *filler) fromFolder(ctx context.Context, dir, file, scratch string) erro
 func (f *filler) putStored(ctx context.Context, dir string, e entry) error {
 	key, ok := strings.CutPrefix(e.Name, objectsRoot)
 	if !ok {
-		return &DamagedError{dir, "the name of an object is wrong"}
+		return &DamagedError{path: dir, why: "the name of an object is wrong"}
 	}
 	file, err := openStored(dir, e)
 	if err != nil {
@@ -355,7 +355,7 @@ func (f *filler) putStored(ctx context.Context, dir string, e entry) error {
 		return err
 	}
 	if sum.hex() != e.SHA256 {
-		return &DamagedError{dir, "the checksum of " + e.Name + " is wrong"}
+		return damagedObject(dir, "the checksum of "+e.Name+" is wrong")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func checkStored(ctx context.Context, dir string, e entry) error {
 		return err
 	}
 	if n != e.Size || hexSum(sum) != e.SHA256 {
-		return &DamagedError{dir, "the checksum of " + e.Name + " is wrong"}
+		return damagedObject(dir, "the checksum of "+e.Name+" is wrong")
 	}
 	return nil
 }

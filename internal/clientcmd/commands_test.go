@@ -1,0 +1,121 @@
+package clientcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+const someID = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+
+// fullDisk is a standard output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// at returns an environment, and what is said on standard error.
+func at(stdout io.Writer) (*Environment, *bytes.Buffer) {
+	var stderr bytes.Buffer
+	return &Environment{
+		Stdin: strings.NewReader(""), Stdout: stdout, Stderr: &stderr, Version: "test",
+		Environ: func(string) (string, bool) { return "", false }, Size: func() (int, int) { return 0, 0 },
+	}, &stderr
+}
+
+// answering returns a server with one answer to everything.
+func answering(t *testing.T, answer string) Connection {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return Connection{Server: s.URL, APIKey: "key", JSON: true}
+}
+
+func TestAResultThatCannotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	video := `{"id": "` + someID + `", "status": "ready"}`
+	u := &uploads{Upload: &Upload{Connection: Connection{JSON: true}}, board: &board{out: io.Discard}}
+	u.env, _ = at(fullDisk{})
+	u.printOutcome(t.Context(), "film.mov", u.board.add("film.mov"), client.Video{ID: someID}, nil)
+	if u.failures != 0 || !errors.Is(u.unsaid, syscall.ENOSPC) {
+		t.Errorf("an upload whose result nobody gets: %d failures, %v", u.failures, u.unsaid)
+	}
+	for name, c := range map[string]interface {
+		Run(context.Context, *Environment) error
+	}{
+		"ls":         &List{Connection: answering(t, `{"videos": [`+video+`]}`), Limit: 50},
+		"get":        &Get{Connection: answering(t, video), ID: someID, Life: time.Hour},
+		"deliveries": &WebhookDeliveries{Connection: answering(t, `{"deliveries": [{"id": "x"}]}`), ID: someID, Limit: 20},
+		"webhooks":   &WebhookList{answering(t, `{"webhooks": [{"id": "x"}]}`)},
+	} {
+		env, _ := at(fullDisk{})
+		if err := c.Run(t.Context(), env); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s --json on a full disk ends with %v", name, err)
+		}
+	}
+}
+
+func TestALifeThatNoURLHasIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	nobody := Connection{Server: "http://127.0.0.1:1"}
+	for _, life := range []time.Duration{0, -time.Hour, 8761 * time.Hour} {
+		env, _ := at(io.Discard)
+		upload := &Upload{Connection: nobody, Files: []string{"film.mov"}, Parallel: 1, Life: life}
+		get := &Get{Connection: nobody, ID: someID, Life: life}
+		for name, err := range map[string]error{"upload": upload.Run(t.Context(), env), "get": get.Run(t.Context(), env)} {
+			if _, is := errors.AsType[*UsageError](err); !is || !strings.Contains(err.Error(), "--expires") {
+				t.Errorf("%s --expires=%s: %v", name, life, err)
+			}
+		}
+	}
+}
+
+func TestAPipeIsNoFilm(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "film.mov")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := (&uploads{Upload: &Upload{}}).send(t.Context(), pipe, &row{})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "is not a file") {
+			t.Errorf("a pipe: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for somebody who writes into the pipe")
+	}
+}
+
+func TestListeningToNobodyEndsSoon(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	env, said := at(io.Discard)
+	err = (&WebhookListen{Connection: Connection{Server: "http://" + free.Addr().String(), APIKey: "key"}}).Run(ctx, env)
+	if ctx.Err() != nil || err == nil || !strings.Contains(said.String(), "nothing listens there") {
+		t.Errorf("it ends with %v (%v), and says %q", err, ctx.Err(), said)
+	}
+}

@@ -1,0 +1,107 @@
+package backup_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spool-video/spool/internal/service/backup"
+)
+
+// damageObjects flips a byte of every object in a folder, as a bad disk does: names and lengths stay.
+func damageObjects(t *testing.T, dir string) {
+	t.Helper()
+	must(t, filepath.WalkDir(filepath.Join(dir, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil || len(content) == 0 {
+			return err
+		}
+		content[0] ^= 1
+		return os.WriteFile(path, content, 0o600)
+	}))
+}
+
+// Otherwise all backups that follow have the damage, too, and nobody is told.
+func TestDamagedObjectsOfAFolderAreStoredAgain(t *testing.T) {
+	t.Parallel()
+	for name, find := range map[string]func(dir string) error{
+		"found by verify": func(dir string) error {
+			_, _, err := backup.Verify(t.Context(), dir, "", nil)
+			return err
+		},
+		"found by restore": func(dir string) error {
+			to := onDisk(t)
+			_, _, err := backup.Restore(t.Context(), dir, "", to.target(), to.dir, nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+			_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+			must(t, err)
+			damageObjects(t, dir)
+			if err := find(dir); err == nil || !strings.Contains(err.Error(), "stores this one again") {
+				t.Fatalf("the damage: %v", err)
+			}
+			nextSecond(first)
+			_, second, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+			must(t, err)
+			for _, snapshot := range []string{first, second} {
+				if _, _, err := backup.Verify(t.Context(), dir, snapshot, nil); err != nil {
+					t.Errorf("after another backup, %s: %v", snapshot, err)
+				}
+			}
+		})
+	}
+}
+
+func TestADamagedSnapshotHidesNoOther(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	nextSecond(first)
+	_, second, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "snapshots", second+".spool"), []byte("rubbish"), 0o600))
+	list, err := backup.List(t.Context(), dir)
+	if err != nil || len(list) != 2 || list[0].Damaged || list[0].Videos == 0 || !list[1].Damaged || list[1].Name != second {
+		t.Errorf("List = %+v, %v; want a good one and a damaged one", list, err)
+	}
+}
+
+func TestABackupReplacesOnlyBackups(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), t.TempDir()
+	film, pipe, link, real := filepath.Join(dir, "film.mov"), filepath.Join(dir, "pipe"), filepath.Join(dir, "newest.tar"), filepath.Join(dir, "real.tar")
+	must(t, os.WriteFile(film, []byte(strings.Repeat("a film ", 1000)), 0o600))
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{film, pipe} {
+		before, err := os.Lstat(path)
+		must(t, err)
+		if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), path, backup.Options{}); err == nil {
+			t.Errorf("a backup replaces %s", path)
+		}
+		if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
+			t.Errorf("%s is another file: %v", path, err)
+		}
+	}
+	must(t, os.Symlink(real, link))
+	must(t, os.WriteFile(real, nil, 0o600)) // as mktemp makes it
+	for range 2 {                           // an empty file, and a backup
+		_, err := backup.ToFile(t.Context(), sourceOf(l.Rig), link, backup.Options{})
+		must(t, err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != real {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	if _, _, err := backup.Verify(t.Context(), real, "", nil); err != nil {
+		t.Error(err)
+	}
+}
