@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
@@ -53,7 +56,30 @@ func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
 		if err != nil {
 			continue
 		}
+		if text.Stream.Codec == "ass" || text.Stream.Codec == "ssa" {
+			cues = withoutDrawings(cues)
+		}
 		tracks = append(tracks, captions.Track{Stream: text.Stream, Cues: webvtt.Shift(cues, -first, p.Duration)})
 	}
 	return tracks
+}
+
+// ASS draws signs and backgrounds with commands such as "m 0 0 l 100 0 100 100", which ffmpeg takes for text.
+var (
+	drawing = regexp.MustCompile(`^m( -?[0-9.]+){2}( [mnlbspc]| -?[0-9.]+)+$`)
+	tag     = regexp.MustCompile(`<[^>]*>`)
+)
+
+// withoutDrawings removes the lines of cues that are drawn, and cues of which nothing is left.
+func withoutDrawings(cues []webvtt.Cue) []webvtt.Cue {
+	var out []webvtt.Cue
+	for _, c := range cues {
+		c.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(line string) bool {
+			return drawing.MatchString(strings.Join(strings.Fields(tag.ReplaceAllString(line, "")), " "))
+		})
+		if len(c.Lines) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }

@@ -3,7 +3,9 @@ package probe
 import (
 	"bytes"
 	"encoding/binary"
+	"net/http"
 	"slices"
+	"strings"
 )
 
 // SniffSize is how many bytes Sniff needs.
@@ -27,8 +29,6 @@ func Sniff(head []byte) string {
 var magics = []struct{ name, start string }{
 	{"mpeg", "\x00\x00\x01\xba"},
 	{"mpegvideo", "\x00\x00\x01\xb3"},
-	{"h264", "\x00\x00\x00\x01\x67"},
-	{"h264", "\x00\x00\x00\x01\x27"},
 	{"flv", "FLV\x01"},
 	{"asf", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"},
 	{"mxf", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02"},
@@ -40,10 +40,32 @@ func sniffMagic(head []byte) string {
 			return m.name
 		}
 	}
+	if rawH264(head) {
+		return "h264"
+	}
 	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "AVI " {
 		return "avi"
 	}
 	return ""
+}
+
+// rawH264 recognises a stream without a container: a start code of three or four
+// bytes and parameters. What was taken out of a broadcast has a delimiter before
+// them (type 9, and one byte that ends in a stop bit).
+func rawH264(head []byte) bool {
+	unit, isUnit := nextUnit(head)
+	if isUnit && len(unit) >= 2 && unit[0] == 0x09 && unit[1]&0x1f == 0x10 {
+		unit, isUnit = nextUnit(unit[2:])
+	}
+	return isUnit && len(unit) > 0 && (unit[0] == 0x67 || unit[0] == 0x27)
+}
+
+// nextUnit returns what follows a start code.
+func nextUnit(b []byte) ([]byte, bool) {
+	if rest, ok := bytes.CutPrefix(b, []byte{0, 0, 1}); ok {
+		return rest, true
+	}
+	return bytes.CutPrefix(b, []byte{0, 0, 0, 1})
 }
 
 // Brands of the ISO base media family that hold no video.
@@ -136,24 +158,46 @@ func sniffOgg(head []byte) string {
 
 // sniffTransport recognises MPEG transport streams by the sync byte that begins
 // each packet. Blu-ray and camcorders put a timestamp of four bytes before each
-// packet.
+// packet, broadcasters a checksum of sixteen behind it. A recording that was cut
+// somewhere begins in the middle of a packet: then all that follow have to be in step.
 func sniffTransport(head []byte) string {
-	if synced(head, 188, 0) || synced(head, 192, 4) {
+	if synced(head, 188) || len(head) > 4 && synced(head[4:], 192) {
 		return "mpegts"
+	}
+	if strings.HasPrefix(http.DetectContentType(head), "text/") {
+		return "" // its lines may be in step, too
+	}
+	for _, packet := range []int{188, 192, 204} {
+		for skip := 0; skip < packet && len(head)-skip >= cutPackets*packet; skip++ {
+			if inStep(head[skip:], packet, len(head)/packet) {
+				return "mpegts"
+			}
+		}
 	}
 	return ""
 }
 
+const (
+	syncByte = 0x47
+	// cutPackets is how many packets have to follow a broken one: more than chance explains.
+	cutPackets = 30
+)
+
 // synced reports whether five packets in a row begin with the sync byte. A file
 // of fewer packets has to consist of whole ones.
-func synced(head []byte, packet, offset int) bool {
-	const sync, enough = 0x47, 5
+func synced(head []byte, packet int) bool {
+	const enough = 5
 	n := len(head) / packet
 	if n == 0 || n < enough && len(head)%packet != 0 {
 		return false
 	}
-	for i := range min(n, enough) {
-		if head[i*packet+offset] != sync {
+	return inStep(head, packet, enough)
+}
+
+// inStep reports whether all of the first n packets begin with the sync byte.
+func inStep(head []byte, packet, n int) bool {
+	for at := 0; at < len(head) && at < n*packet; at += packet {
+		if head[at] != syncByte {
 			return false
 		}
 	}

@@ -162,7 +162,9 @@ func (f *Result) EndsEarly() bool {
 			end = max(end, b.Seconds(l.End))
 		}
 	}
-	announced := f.Format.Start + f.Format.Duration
+	// Containers count their duration from zero: that of a recording which begins an hour
+	// later holds that hour, too.
+	announced := min(f.Format.Start, 0) + f.Format.Duration
 	return announced-end > max(1, announced/50)
 }
 
