@@ -26,6 +26,16 @@ type job struct {
 	flags, packages []string
 	// check, if set, is run instead of the go command. It returns what is wrong.
 	check func(context.Context) (output string, err error)
+	// then is another lane, which begins when the job has ended.
+	then lane
+	// niced has the job run when nothing else wants to.
+	niced bool
+}
+
+// aside returns the job as one that lets all others go first.
+func (j job) aside() job {
+	j.niced = true
+	return j
 }
 
 // run runs the job and tells the report.
@@ -42,6 +52,9 @@ func (j job) run(ctx context.Context, r *report) {
 	default:
 		var out []byte
 		cmd := command(ctx, j.args, j.env)
+		if j.niced {
+			standBack(cmd)
+		}
 		out, err = cmd.CombinedOutput()
 		output = string(out)
 		r.spent(j.name, j.what, cmd.ProcessState)
@@ -104,6 +117,14 @@ func command(ctx context.Context, args, env []string) *exec.Cmd {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
+}
+
+// standBack has a command run with the lowest priority, where that can be chosen.
+func standBack(cmd *exec.Cmd) {
+	if nice, err := exec.LookPath("nice"); err == nil && cmd.Err == nil {
+		cmd.Args = append([]string{nice, "-n", "19", cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = nice
+	}
 }
 
 // formatted wants every Go file to be as gofmt writes it.

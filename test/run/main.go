@@ -106,15 +106,20 @@ func shareFolder() (dir string, remove func(), err error) {
 	return dir, func() { _, _ = os.RemoveAll(dir), lock.Close() }, os.Setenv(need.SharedVariable, dir)
 }
 
-// runAll runs the lanes side by side.
+// runAll runs the lanes side by side, with those that begin on the way.
 func runAll(ctx context.Context, lanes []lane, r *report) {
 	var all sync.WaitGroup
-	for _, l := range lanes {
+	var begin func(lane)
+	begin = func(l lane) {
 		all.Go(func() {
 			for _, j := range l {
 				j.run(ctx, r)
+				begin(j.then)
 			}
 		})
+	}
+	for _, l := range lanes {
+		begin(l)
 	}
 	all.Wait()
 }

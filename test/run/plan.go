@@ -92,19 +92,21 @@ func raceTests(all selection) job {
 
 // everything is for two cores, in two lanes. At first one of them compiles for the
 // race detector and the other one, with go vet, for all the rest. More lanes would
-// not be faster, and tests that wait for something would wait too long.
+// not be faster, and tests that wait for something would wait too long. Only staticcheck
+// has a third one, as soon as what it reads is compiled: it gets the time in which the
+// others wait, most of all the faults of a fleet at the end.
 func everything(all selection) []lane {
+	plain := test("plain", usual, all.of(both(withoutRace, not(either(attacks, either(program, fleet))))), "-p=1", patient)
+	plain.then = lane{staticcheck.aside()}
 	return []lane{
 		{
 			raceTests(all),
 			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
-			staticcheck,
+			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 		},
 		{
-			gofmt, vet,
-			test("plain", usual, all.of(both(withoutRace, not(either(attacks, either(program, fleet))))), "-p=1", patient),
+			gofmt, vet, plain,
 			test("plain", usual, all.of(program), "-count=1", patient),
-			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
 		},
 	}
 }

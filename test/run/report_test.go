@@ -68,13 +68,18 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	raced, seen := map[string]bool{}, map[string]int{}
+	checked := false
 	for _, lane := range lanes {
 		for _, j := range lane {
+			checked = checked || len(j.then) > 0 && j.then[0].what == staticcheck.what && j.then[0].niced
 			for _, arg := range j.packages {
 				seen[short(arg)]++
 				raced[short(arg)] = j.name == "race"
 			}
 		}
+	}
+	if !checked {
+		t.Error("staticcheck does not run beside the tests")
 	}
 	for _, p := range packages {
 		times := 1
