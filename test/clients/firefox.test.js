@@ -1,4 +1,4 @@
-// The pages for people in Firefox: a finished film, an embed in a page of somebody else, and a film that is still
+// The pages in Firefox: a finished film, an embed in a page of somebody else, the console, and a film that is still
 // being encoded.
 
 import assert from "node:assert/strict";
@@ -168,6 +168,37 @@ async function useEmbed(server, id) {
     host.closeAllConnections();
   }
 }
+
+test("the console in Firefox: sign in, upload, back and forward, reload", options, async (t) => {
+  const server = await Server.start();
+  t.after(() => server.stop());
+  const film = await server.clip("film.mp4");
+  const page = await visit(server.url);
+  const there = (selector) => wait(page, `document.querySelector(${JSON.stringify(selector)})?.checkVisibility() === true`);
+  await wait(page, 'document.activeElement?.id === "key"');
+  await page.keyboard.type(apiKey);
+  await page.keyboard.press("Enter");
+  await there(".empty");
+  await click(page, 'document.querySelector("#open-upload")');
+  await there("dialog.sheet");
+  await (await page.evaluateHandle('document.querySelector("#files")')).uploadFile(film);
+  await there("#chosen li");
+  await shoot(page, "console-form");
+  await click(page, 'document.querySelector("#upload")');
+  await wait(page, 'document.querySelector(".transfer .state")?.textContent === "Uploaded."');
+  await wait(page, 'document.querySelector(".video .badge")?.textContent === "ready"');
+  await shoot(page, "console-list");
+  await click(page, 'document.querySelector(".video .name")');
+  await there("spool-player");
+  await shoot(page, "console-video");
+  await page.evaluate('history.back()');
+  await there(".videos .name");
+  await page.evaluate('history.forward()');
+  await there("spool-player");
+  await page.reload();
+  await there("spool-player");
+  assert.deepEqual(page.faults, []);
+});
 
 test("Firefox plays a film through while it is encoded", options, async (t) => {
   const gate = await GatedServer.start(35);
