@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -14,7 +15,7 @@ import (
 const lastChunkRun = "trim=start_pts=593920"
 
 // TestAFilmIsWatchedWhileItIsEncoded holds the last chunk of a film back, watches what is there, kills
-// the server, and wants the finished film to be the same to the byte.
+// the server, plays the film to its end in a browser, and wants the finished film to be the same to the byte.
 func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, lastChunkRun, hold)
@@ -27,7 +28,9 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	s.restart()
 	early.agrees(t, s.moveHLS(master, early))
 	s.get(beside(s.rebase(master), "144p-14.m4s")).problem(t, http.StatusNotFound, "not_ready")
-	g.release()
+	release := sync.OnceFunc(g.release)
+	t.Run("played through", func(t *testing.T) { playThrough(t, s.rebase(master), release) })
+	release()
 	w := s.waitReady(u)
 	if !w.Playable {
 		t.Error("a ready video is not playable")

@@ -44,7 +44,7 @@ func TestChunksMakeTheSameVideo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "open groups in Matroska", "only keyframes",
-				"closed groups in MP4") // TestTheFirstChunksMayBeginAtAnyFrame
+				"closed groups in MP4") // as with a variable frame rate
 			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)
 			one, _ := encodeClip(t, whole, source)
 			if len(one.pieces) != 1 {
@@ -71,16 +71,20 @@ func TestTheFirstChunksMayBeginAtAnyFrame(t *testing.T) {
 	early.Head = [...]time.Duration{1100 * time.Millisecond, 2 * time.Second, 4 * time.Second, 5500 * time.Millisecond, 0, 0, 0, 0, 0}
 	cut := *whole
 	cut.Inspector = plan.NewInspector(probe.New(whole.run, probe.Config{}), plan.Config{Chunking: early})
-	for _, group := range []string{"keyint=75:bframes=3", "keyint=75:bframes=3:open-gop=1:scenecut=0"} {
-		source := enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=7", "-an", "-c:v", "libx264", "-x264-params", group)
-		one, _ := encodeClip(t, whole, source)
-		many, job := encodeClip(t, &cut, source)
-		if len(many.pieces) != 5 {
-			t.Fatalf("%s: %d chunk files; want 5", group, len(many.pieces))
-		}
-		sameTimes(t, many.times, since(probeFile(t, source, "v:0").times(t)))
-		checkGrid(t, one.keys, many.keys)
-		checkLikeness(t, many, chunkFilePath(job, 0), source, "0.95") // the last chunk file
+	for name, group := range map[string]string{"closed groups": "keyint=75:bframes=3", "open groups": "keyint=75:bframes=3:open-gop=1:scenecut=0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leaveToLong(t, name, "closed groups")
+			source := enginetest.Clip(t, "a.mp4", "testsrc2=s=160x120:r=25:d=7", "-an", "-c:v", "libx264", "-x264-params", group)
+			one, _ := encodeClip(t, whole, source)
+			many, job := encodeClip(t, &cut, source)
+			if len(many.pieces) != 5 {
+				t.Fatalf("%d chunk files; want 5", len(many.pieces))
+			}
+			sameTimes(t, many.times, since(probeFile(t, source, "v:0").times(t)))
+			checkGrid(t, one.keys, many.keys)
+			checkLikeness(t, many, chunkFilePath(job, 0), source, "0.95") // the last chunk file
+		})
 	}
 }
 

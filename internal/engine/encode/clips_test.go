@@ -66,6 +66,7 @@ func TestClips(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
 				"ten bits become eight", "HLG is tone-mapped",
+				"HDR is tone-mapped",                                       // TestMeasure, TestGreysOfHDR, TestColoursSurvive
 				"a raw stream has no times at all",                         // as an AVI
 				"no audio is normal", "a transport stream begins anywhere", // TestOutputs of test/e2e, TestAudioStaysWithTheVideo
 				"one frame is a video", "more than sixty frames a second are too many", // TestMeasure, TestFastVideosKeepExactTimes
