@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -39,6 +40,9 @@ func (c *migrateCommand) Run(ctx context.Context, p *process) error {
 	defer stop()
 	to, err := p.readPlace(c.To)
 	if err != nil {
+		return err
+	}
+	if err := c.checkOther(to); err != nil {
 		return err
 	}
 	target, closeTarget, err := to.openTarget(ctx)
@@ -114,8 +118,27 @@ func (p *process) readPlace(file string) (*Place, error) {
 	}
 	c := &grammar.Serve.Config
 	place := &Place{Location: c.Location, StorageURL: c.StorageURL}
-	if faults := slices.Concat(s.faults, place.faults()); len(faults) > 0 {
+	faults := slices.Concat(s.faults, place.faults())
+	if len(faults) == 0 && place.usesDisk() && s.values["data_dir"] == "" { // ./data is never meant
+		faults = append(faults, fmt.Sprintf("%s does not say where to: set database_url and storage_url, or data_dir.", file))
+	}
+	if len(faults) > 0 {
 		return nil, &configError{faults}
 	}
 	return place, nil
+}
+
+// checkOther refuses to copy a folder into itself.
+func (c *migrateCommand) checkOther(to *Place) error {
+	if !c.usesDisk() || !to.usesDisk() {
+		return nil
+	}
+	from, err := os.Stat(c.DataDir)
+	if err != nil {
+		return nil // opening it says what is wrong
+	}
+	if there, err := os.Stat(to.DataDir); err == nil && os.SameFile(from, there) {
+		return &configError{[]string{fmt.Sprintf("%s is the old place and the new one: name another data_dir in %s.", to.DataDir, c.To)}}
+	}
+	return nil
 }

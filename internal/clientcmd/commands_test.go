@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -117,5 +118,14 @@ func TestListeningToNobodyEndsSoon(t *testing.T) {
 	err = (&WebhookListen{Connection: Connection{Server: "http://" + free.Addr().String(), APIKey: "key"}}).Run(ctx, env)
 	if ctx.Err() != nil || err == nil || !strings.Contains(said.String(), "nothing listens there") {
 		t.Errorf("it ends with %v (%v), and says %q", err, ctx.Err(), said)
+	}
+}
+
+func TestSpacesBetweenNamesDoNotCount(t *testing.T) {
+	t.Parallel()
+	env, _ := at(io.Discard)
+	c := &Upload{Files: []string{" film.mov"}, Resolutions: []string{"1080p", " 480p"}, Parallel: 1, Life: time.Hour}
+	if _, err := c.prepare(env); err != nil || !slices.Equal(c.Resolutions, []string{"1080p", "480p"}) || c.Files[0] != " film.mov" || c.Codecs != nil {
+		t.Errorf("%+v, %v", c, err)
 	}
 }

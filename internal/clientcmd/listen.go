@@ -2,12 +2,15 @@ package clientcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/client"
@@ -44,6 +47,7 @@ func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	signal.Ignore(syscall.SIGPIPE)     // a reader that leaves must not leave the webhook behind: the next write is an error
 	first, err := c.client(env, short) // a person waits for the first answer
 	if err != nil {
 		return c.fail(env, err)
@@ -64,10 +68,14 @@ func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 			fmt.Fprintf(env.Stderr, "spool: the webhook %s is still there: %s\n", forTerminal(h.ID), c.explain(err))
 		}
 	}()
-	if err := c.printIntroduction(env, h); err != nil {
-		return err
+	err = c.printIntroduction(env, h)
+	if err == nil {
+		err = c.listen(ctx, env, api, h)
 	}
-	return c.listen(ctx, env, api, h)
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // whoever read has seen enough
+	}
+	return err
 }
 
 func (c *WebhookListen) printIntroduction(env *Environment, h client.Webhook) error {

@@ -113,7 +113,7 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 
 // prepare checks what can be checked before anything is sent.
 func (c *Upload) prepare(env *Environment) (*uploads, error) {
-	c.Files = withoutDuplicates(c.Files)
+	c.Files, c.Resolutions, c.Codecs = withoutDuplicates(c.Files), withoutSpaces(c.Resolutions), withoutSpaces(c.Codecs)
 	if len(c.Files) > 1 && (c.Title != "" || len(c.Captions) > 0) {
 		return nil, &UsageError{Text: "--title and --captions are for a single file"}
 	}
@@ -142,6 +142,15 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 		removeExpired(u.dir)
 	}
 	return u, nil
+}
+
+// withoutSpaces takes "1080p, 480p" for what it means.
+func withoutSpaces(all []string) []string {
+	var out []string
+	for _, one := range all {
+		out = append(out, strings.TrimSpace(one))
+	}
+	return out
 }
 
 func withoutDuplicates(all []string) []string {

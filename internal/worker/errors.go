@@ -68,10 +68,7 @@ func transient(err error) bool {
 	if _, ok := errors.AsType[scratchError](err); ok {
 		return true
 	}
-	if start, ok := errors.AsType[*fs.PathError](err); ok && start.Op == "fork/exec" {
-		return true // ffmpeg is not installed any more
-	}
-	if errors.Is(err, ffmpeg.ErrSandbox) {
+	if errors.Is(err, ffmpeg.ErrSandbox) || errors.Is(err, ffmpeg.ErrNotStarted) {
 		return true
 	}
 	if missing(err) {

@@ -21,7 +21,7 @@ func TestTransientErrors(t *testing.T) {
 	t.Parallel()
 	exit := exec.Command("false").Run()
 	_, missing := os.Open("/nonexistent/source")
-	notStarted := exec.Command("/nonexistent/ffmpeg").Run()
+	notStarted := fmt.Errorf("%w: %w", ffmpeg.ErrNotStarted, missing)
 	tests := []struct {
 		name      string
 		err       error
@@ -35,7 +35,7 @@ func TestTransientErrors(t *testing.T) {
 		{"probing took too long", conversion(ffmpeg.ErrTimeLimit), false},
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
-		{"ffmpeg was uninstalled", conversion(fmt.Errorf("start ffmpeg: %w", notStarted)), true},
+		{"ffmpeg was uninstalled", conversion(fmt.Errorf("encode: %w", notStarted)), true},
 		{"the source is gone", fmt.Errorf("fetch source: %w", pipeline.ErrSourceGone), false},
 		{"a chunk file is gone", fmt.Errorf("open chunk file: %w", missing), false},
 		{"a chunk file was deleted while it was read", conversion(fmt.Errorf("assemble: %w", storageError{fs.ErrNotExist})), false},

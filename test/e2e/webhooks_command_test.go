@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -54,6 +55,35 @@ func TestWebhooksListen(t *testing.T) {
 	}
 	if err := listen.Wait(); err != nil {
 		t.Errorf("Ctrl-C ends it with %v; it said %s", err, said)
+	}
+	if all, _ := outcome(t, s.remote(dir, "webhooks", "list"), 0); strings.Contains(all, id) {
+		t.Errorf("the webhook was left behind: %s", all)
+	}
+}
+
+// TestWebhooksListenIntoAClosedPipe ends the command as "| head -n 1" does.
+func TestWebhooksListenIntoAClosedPipe(t *testing.T) {
+	t.Parallel()
+	oneBackend(t, "the command line is the same")
+	s, dir := shared(t), t.TempDir()
+	listen := s.remote(dir, "webhooks", "listen")
+	out, err := listen.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listen.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer listen.Process.Kill()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if words := strings.Fields(line); err != nil || len(words) < 2 {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	out.Close()
+	id := strings.Fields(line)[1]
+	s.call("POST", "/api/webhook/"+id+"/test", nil)
+	if err := listen.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
 	}
 	if all, _ := outcome(t, s.remote(dir, "webhooks", "list"), 0); strings.Contains(all, id) {
 		t.Errorf("the webhook was left behind: %s", all)

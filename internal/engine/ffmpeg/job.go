@@ -29,6 +29,9 @@ var (
 	// ErrSandbox means that the sandbox could not be built, which is the
 	// machine's fault.
 	ErrSandbox = errors.New("sandbox could not be built")
+	// ErrNotStarted means that ffmpeg could not be started, which is the machine's
+	// fault too: it is being replaced, or is not installed any more.
+	ErrNotStarted = errors.New("ffmpeg could not be started")
 	// ErrSparse means that a run on a sparse source was not flawless. Whether
 	// the file or a missing part is the cause cannot be told, so the task has to
 	// be repeated with the whole file.

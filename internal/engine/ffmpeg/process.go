@@ -66,7 +66,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		return "", fmt.Errorf("start %s: %w", p.bin, err)
+		return "", fmt.Errorf("%w: %s: %w", ErrNotStarted, p.bin, err)
 	}
 	readErr := p.stdout(stdout)
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {

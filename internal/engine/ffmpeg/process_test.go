@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,23 @@ func TestOldVersionsAreRefused(t *testing.T) {
 	_, err := New(t.Context(), Config{FFmpeg: shell(t, "echo ' V..... libx264 x\n A..... aac x\n V..... mjpeg x '\necho 'ffmpeg version 4.4.2 Copyright' >&2\n")})
 	if err == nil || !strings.Contains(err.Error(), "needs 5.1 or newer") {
 		t.Errorf("New with an old version = %v", err)
+	}
+}
+
+// A program that is gone, or half of it there, is no fault of the file.
+func TestAProgramThatIsBeingReplaced(t *testing.T) {
+	t.Parallel()
+	half := filepath.Join(t.TempDir(), "ffmpeg")
+	if err := os.WriteFile(half, []byte("\x7fELF, the rest is still being copied"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]*Runner{"sandboxed": sandboxed(t), "without a sandbox": {sandbox: new(sandbox.Sandbox)}} {
+		for _, bin := range []string{"/nowhere/ffmpeg", half} {
+			_, err := run.run(t.Context(), process{bin: bin, stdout: func(r io.Reader) error { return nil }})
+			if !errors.Is(err, ErrNotStarted) {
+				t.Errorf("%s, %s: %v; want that it was not started", name, bin, err)
+			}
+		}
 	}
 }
 
