@@ -105,8 +105,8 @@ func appendReport(b *testing.B, rounds int, with, cold, alone time.Duration) {
 	}
 	_, err = fmt.Fprintf(f, "\n## A short clip\n\n"+
 		"From complete-upload to ready for a clip of two seconds at 240p, against one `ffmpeg` command that makes the same file. "+
-		"A server with nothing else to do has an ffprobe started that waits for the upload; after other uploads it has to start one, "+
-		"which takes most of what it adds. %d rounds, in which the three took turns, at a load of %s; medians.\n\n"+
+		"A server with nothing else to do has an ffprobe started that waits for the upload; just after another upload it has to start one. "+
+		"%d rounds, in which the three took turns, at a load of %s; medians.\n\n"+
 		"| | time | added to ffmpeg alone | ratio |\n|---|---|---|---|\n%s%s%s", rounds, loadAverage(b),
 		row("`ffmpeg` alone", alone), row("Spool", with), row("Spool, without an ffprobe that waits", cold))
 	if err != nil {
