@@ -124,9 +124,9 @@ func (b *workbench) beside(ctx context.Context, dir string, log *slog.Logger, do
 	defer ready.Wait()
 	ready.Go(func() {
 		panics.Log(ctx, log, "keeping ffprobe ready panicked", func() {
-			if err := b.engine.Keep(ctx, dir); err != nil {
-				log.InfoContext(ctx, "every look into a file starts an ffprobe of its own", "err", err)
-			}
+			b.engine.Keep(ctx, dir, func(err error) {
+				log.InfoContext(ctx, "every look into a file starts an ffprobe of its own, for now", "err", err)
+			})
 		})
 	})
 	do()

@@ -84,6 +84,15 @@ func (s *server) timeToReady(source string, first func()) time.Duration {
 	return time.Since(began)
 }
 
+// loadAverage returns how many processes wanted a core in the last minute.
+func loadAverage(b *testing.B) string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.Fields(string(text))[0]
+}
+
 // appendReport adds a section to what the engine benchmark has written.
 func appendReport(b *testing.B, rounds int, with, cold, alone time.Duration) {
 	f, err := os.OpenFile(*benchReport, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -96,9 +105,9 @@ func appendReport(b *testing.B, rounds int, with, cold, alone time.Duration) {
 	}
 	_, err = fmt.Fprintf(f, "\n## A short clip\n\n"+
 		"From complete-upload to ready for a clip of two seconds at 240p, against one `ffmpeg` command that makes the same file. "+
-		"A server with nothing else to do has an ffprobe started that waits for the upload; after other uploads it has to start one, "+
-		"which takes most of what it adds. %d rounds, in which the three took turns; medians.\n\n"+
-		"| | time | added to ffmpeg alone | ratio |\n|---|---|---|---|\n%s%s%s", rounds,
+		"A server with nothing else to do has an ffprobe started that waits for the upload; just after another upload it has to start one. "+
+		"%d rounds, in which the three took turns, at a load of %s; medians.\n\n"+
+		"| | time | added to ffmpeg alone | ratio |\n|---|---|---|---|\n%s%s%s", rounds, loadAverage(b),
 		row("`ffmpeg` alone", alone), row("Spool", with), row("Spool, without an ffprobe that waits", cold))
 	if err != nil {
 		b.Fatal(err)

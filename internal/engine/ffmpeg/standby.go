@@ -21,9 +21,10 @@ const (
 	// calm is for how long no other child has run when one is started in advance: it would take its time
 	// from those that somebody waits for.
 	calm = 200 * time.Millisecond
-	// maxUnused is how many children in a row may end before they are given a file. An ffprobe that does
-	// not wait is of no use here.
-	maxUnused = 3
+	// maxUnused is how many children in a row may end before they are given a file, and unfitPause is when
+	// the next one is tried after that: this ffprobe may not wait at all, or the disk may be full.
+	maxUnused  = 3
+	unfitPause = 10 * time.Minute
 )
 
 // Standby keeps one ffprobe that is started already. Loading its libraries takes ten times as long as
@@ -104,35 +105,42 @@ func (w *waiter) take(source string) error {
 }
 
 // Keep has a child wait in a folder of its own, which is cleared, and replaces it when it was used and no
-// other runs. It returns when ctx has ended, or why it gave up.
-func (s *Standby) Keep(ctx context.Context, dir string) error {
+// other runs. It returns when ctx has ended. If children do not wait, unfit is called with the reason, and
+// nothing is tried for a while: files are probed all the same.
+func (s *Standby) Keep(ctx context.Context, dir string, unfit func(error)) {
 	err := os.RemoveAll(dir) // a process that was killed has left it
-	if err != nil {
-		return fmt.Errorf("clear the folder of ffprobe: %w", err)
-	}
 	defer os.RemoveAll(dir)
-	for n, unused := 0, 0; unused < maxUnused && s.run.waitCalm(ctx); n++ {
+	for n, unused := 0, 0; s.run.waitCalm(ctx); n++ {
 		var used bool
-		if used, err = s.waitOnce(ctx, filepath.Join(dir, strconv.Itoa(n))); used {
-			unused = 0
-		} else {
-			unused++
+		if err == nil {
+			used, err = s.waitOnce(ctx, filepath.Join(dir, strconv.Itoa(n)))
 		}
+		if unused++; used {
+			unused = 0
+		}
+		if unused >= maxUnused && ctx.Err() == nil {
+			unfit(fmt.Errorf("ffprobe does not wait for a file: %w", err))
+			pause(ctx, unfitPause)
+		}
+		err = nil
 	}
-	if ctx.Err() != nil {
-		return nil
+}
+
+// pause waits for some time, or until ctx has ended.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
-	return fmt.Errorf("ffprobe does not wait for a file: %w", err)
 }
 
 // waitCalm waits until no child has run for a while. It reports false if ctx has ended.
 func (r *Runner) waitCalm(ctx context.Context) bool {
 	for {
 		before := r.begun.Load()
-		select {
-		case <-ctx.Done():
+		pause(ctx, calm)
+		if ctx.Err() != nil {
 			return false
-		case <-time.After(calm):
 		}
 		if r.running.Load() == 0 && r.begun.Load() == before {
 			return true

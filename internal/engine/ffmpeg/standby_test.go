@@ -30,13 +30,14 @@ func standbyOf(t *testing.T, run *Runner) *Standby {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := filepath.Join(t.TempDir(), "standby")
-	s, kept := run.NewStandby(lookPolicy, lookArgs), make(chan error, 1)
-	go func() { kept <- s.Keep(ctx, dir) }()
+	s, kept := run.NewStandby(lookPolicy, lookArgs), make(chan struct{})
+	go func() {
+		s.Keep(ctx, dir, func(err error) { t.Errorf("no child is kept: %v", err) })
+		close(kept)
+	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-kept; err != nil {
-			t.Errorf("keeping a child ends with %v", err)
-		}
+		<-kept
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) || run.running.Load() != 0 {
 			t.Errorf("%d children and their folder are left (%v)", run.running.Load(), err)
 		}
@@ -149,12 +150,14 @@ func TestStandbyIsStopped(t *testing.T) {
 	}
 }
 
-// TestStandbyThatDoesNotWait is given up.
+// TestStandbyThatDoesNotWait is not started again and again.
 func TestStandbyThatDoesNotWait(t *testing.T) {
 	t.Parallel()
-	s := shellStandby(t, "echo Unrecognized option >&2; exit 1").NewStandby(lookPolicy, lookArgs)
-	err := s.Keep(t.Context(), filepath.Join(t.TempDir(), "standby"))
-	if err == nil || !strings.Contains(err.Error(), "Unrecognized option") {
-		t.Errorf("a program that does not wait is kept, until %v", err)
+	run := shellStandby(t, "echo Unrecognized option >&2; exit 1")
+	ctx, cancel := context.WithCancel(t.Context())
+	var told error
+	run.NewStandby(lookPolicy, lookArgs).Keep(ctx, filepath.Join(t.TempDir(), "standby"), func(err error) { told = err; cancel() })
+	if told == nil || !strings.Contains(told.Error(), "Unrecognized option") || run.begun.Load() != maxUnused {
+		t.Errorf("a program that does not wait was started %d times, and then %v", run.begun.Load(), told)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -49,8 +50,10 @@ func New(run *ffmpeg.Runner, cfg Config) *Prober {
 }
 
 // Keep keeps an ffprobe started, in a folder of its own, for the next file that is read whole. It returns
-// when ctx has ended, or why that is not possible; files are probed all the same.
-func (p *Prober) Keep(ctx context.Context, dir string) error { return p.standby.Keep(ctx, dir) }
+// when ctx has ended. unfit is told why that does not succeed.
+func (p *Prober) Keep(ctx context.Context, dir string, unfit func(error)) {
+	p.standby.Keep(ctx, dir, unfit)
+}
 
 // timeLimit is how long a run on a file of this size may take: the whole file is read once, and 16 MiB a
 // second is a slow disk.
@@ -79,11 +82,9 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 
 	var refused []string
 	for range maxProbes {
-		found := NewResult()
-		found.grain = p.cfg.Grain
-		found.refused = refused
+		var found *Result
 		var stderr string
-		stderr, err = p.look(ctx, job, size, found)
+		found, stderr, err = p.look(ctx, job, size, refused)
 		if err == nil {
 			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
@@ -97,14 +98,33 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	return nil, err
 }
 
-// look runs ffprobe once: the one that waits, if it is there and the file is for it.
-func (p *Prober) look(ctx context.Context, job ffmpeg.Job, size int64, found *Result) (stderr string, err error) {
-	if len(found.refused) == 0 && size < p.cfg.MinSize {
-		if stderr, ran, err := p.standby.Probe(ctx, job, found.Read); ran {
-			return stderr, err
+// look runs ffprobe: the one that waits, if it is there and the file is for it. A file is not judged by one
+// that fails, because that may not have waited for it at all.
+func (p *Prober) look(ctx context.Context, job ffmpeg.Job, size int64, refused []string) (found *Result, stderr string, err error) {
+	found = p.newResult(refused)
+	if len(refused) == 0 && size < p.cfg.MinSize {
+		if stderr, ran, err := p.standby.Probe(ctx, job, found.Read); ran && conclusive(err, stderr) {
+			return found, stderr, err
 		}
+		found = p.newResult(nil)
 	}
-	return p.run.Probe(ctx, job, probePolicy(job, timeLimit(size)), probeArgs(job.Source, found.refused), found.Read)
+	stderr, err = p.run.Probe(ctx, job, probePolicy(job, timeLimit(size)), probeArgs(job.Source, refused), found.Read)
+	return found, stderr, err
+}
+
+// conclusive reports whether a run that waited for its file ended well, or for a reason that another run would
+// end for, too: a limit, a stop, or what it said.
+func conclusive(err error, stderr string) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it said nothing, or not all
+		return false
+	}
+	return err == nil || ffmpeg.MachineError(err, stderr) != nil
+}
+
+func (p *Prober) newResult(refused []string) *Result {
+	found := NewResult()
+	found.grain, found.refused = p.cfg.Grain, refused
+	return found
 }
 
 // sizeOf makes sure that the source can be opened: without it, an error of ours
