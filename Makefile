@@ -4,8 +4,8 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Runs checks and tests side by side; see test/run, which compiles with the same flags.
-RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath -gcflags=all=-dwarf=false ./test/run
+# Runs checks and tests side by side; see test/run.
+RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
 
 MUTANTS ?= 2000
 

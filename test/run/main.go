@@ -68,12 +68,8 @@ func run(ctx context.Context, target string) (ok bool, err error) {
 // of compiling SQLite is spent on that. Only they may know: tests measure their own memory.
 const collectLess = "#!/bin/sh\nGOGC=400 GOMEMLIMIT=1GiB exec \"$@\"\n"
 
-// undebugged has everything compiled without what only debuggers need, which saves up to a tenth of the time.
-const undebugged = "-gcflags=all=-dwarf=false"
-
-// setFlags has everything compiled in one way, so that the cache holds it once: what the tests
-// compile, what the checks read, and the program that tests build themselves. The Makefile runs this
-// command with the same flags.
+// setFlags has everything compiled as make build does, so that the cache holds it once: what the
+// tests compile, what the checks read, and the program that tests build themselves.
 func setFlags(ctx context.Context, shared string) error {
 	flags, err := command(ctx, []string{"env", "GOFLAGS"}, nil).Output()
 	if err != nil {
@@ -83,7 +79,7 @@ func setFlags(ctx context.Context, shared string) error {
 	if err := os.WriteFile(tool, []byte(collectLess), 0o700); err != nil {
 		return err
 	}
-	return os.Setenv("GOFLAGS", strings.TrimSpace(string(flags))+" -trimpath -toolexec="+tool+" "+undebugged)
+	return os.Setenv("GOFLAGS", strings.TrimSpace(string(flags))+" -trimpath -toolexec="+tool)
 }
 
 // shareFolder makes the folder in which the test binaries of this run share what is made once. Its
