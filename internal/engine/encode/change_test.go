@@ -2,6 +2,7 @@ package encode
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,8 +11,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// TestAVideoThatChangesItsSizeMidway joins two videos of different sizes. All
-// frames are there, at their own times, whether the container has times or not.
+// TestAVideoThatChangesItsSizeMidway joins two videos of different shapes. All
+// frames are there, at their own times, whether the container has times or not,
+// and the second video stands upright between black borders.
 func TestAVideoThatChangesItsSizeMidway(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
@@ -19,8 +21,8 @@ func TestAVideoThatChangesItsSizeMidway(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			var film []byte
-			for i, size := range []string{"320x180", "256x192"} {
-				part := enginetest.Clip(t, "part."+format, "testsrc2=size="+size+":rate=25:duration=2", "-c:v", "libx264", "-g", "25", "-bf", "2",
+			for i, size := range []string{"320x180", "180x320"} {
+				part := enginetest.Clip(t, "part."+format, "color=white:size="+size+":rate=25:duration=2", "-c:v", "libx264", "-g", "25", "-bf", "2",
 					"-output_ts_offset", []string{"1", "3"}[i])
 				b, err := os.ReadFile(part)
 				if err != nil {
@@ -43,6 +45,30 @@ func TestAVideoThatChangesItsSizeMidway(t *testing.T) {
 				want[i] = float64(i) / 25
 			}
 			sameTimes(t, since(times), want)
+			checkBorders(t, chunkFilePath(job, 0))
 		})
+	}
+}
+
+// checkBorders wants a film of 256 x 144 pixels to be white first, and in its last second white between black
+// borders: 80 pixels of its width show what stands upright.
+func checkBorders(t *testing.T, film string) {
+	t.Helper()
+	for seek, want := range map[string]string{"1": "WWW", "3.5": "BWB"} {
+		line, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-ss", seek, "-i", film, "-frames:v", "1", "-vf", "crop=256:2:0:72", "-pix_fmt", "gray", "-f", "rawvideo", "-").Output()
+		if err != nil || len(line) < 256 {
+			t.Fatalf("read a line at %s s: %d bytes, %v", seek, len(line), err)
+		}
+		got := ""
+		for _, x := range []int{40, 128, 216} {
+			if line[x] > 128 {
+				got += "W"
+			} else {
+				got += "B"
+			}
+		}
+		if got != want {
+			t.Errorf("at %s s the left, the middle and the right are %s; want %s", seek, got, want)
+		}
 	}
 }

@@ -75,6 +75,9 @@ func outputFilters(p *video.Plan, to target) []string {
 		}
 	}
 	filters = append(filters, "format="+pixels)
+	if mayChangeSize(p.Input) {
+		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1", p.Renditions[0].Width, p.Renditions[0].Height))
+	}
 	return append(filters, "setsar=1",
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
 }
@@ -84,8 +87,11 @@ func outputFilters(p *video.Plan, to target) []string {
 // source that changes its size midway.
 func scaleFilter(p *video.Plan, to target) string {
 	r := p.Renditions[0]
-	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
 	in, rgb := p.Input, colour.IsRGB(p.Input.PixelFormat)
+	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
+	if mayChangeSize(in) {
+		s = "scale=" + fitChanged(in, r) + ":flags=bicubic"
+	}
 	if colour.Transform(in) != nil { // the 3D LUT converts the colours
 		if in.FullRange && !rgb || in.Dolby != nil {
 			s += ":in_range=pc:out_range=pc"
@@ -108,6 +114,24 @@ func scaleFilter(p *video.Plan, to target) string {
 		s += ":out_color_matrix=bt709"
 	}
 	return s
+}
+
+// mayChangeSize reports whether the frames of a source may change their shape midway: broadcasts do, and
+// what browsers record while somebody turns a phone. MP4 says beforehand what it holds.
+func mayChangeSize(in video.Input) bool {
+	return !strings.HasPrefix(in.Container, "mov,") && in.CodedWidth > 0 && in.CodedHeight > 0
+}
+
+// fitChanged is the size to which frames are scaled: that of the rendition, unless they have another shape
+// than the first ones had. Such frames keep their own shape inside of it, and pad puts black around them.
+// ffmpeg evaluates it once for each size of frames.
+func fitChanged(in video.Input, r video.Rendition) string {
+	width, height := in.CodedWidth, in.CodedHeight
+	if in.Rotation%180 != 0 {
+		width, height = height, width
+	}
+	usual := fmt.Sprintf("between(iw*%d/(ih*%d),0.95,1.05)", height, width)
+	return fmt.Sprintf("w='if(%[1]s,%[2]d,clip(2*round(%[3]d*dar/2),2,%[2]d))':h='if(%[1]s,%[3]d,clip(2*round(%[2]d/dar/2),2,%[3]d))'", usual, r.Width, r.Height)
 }
 
 // chunkFilters pass exactly the frames of chunk n and move the first frame of
