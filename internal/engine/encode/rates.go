@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -101,6 +102,15 @@ const (
 	unfiltered = "enable-tf=0"
 )
 
+// at is the effort for a frame rate. Fast videos have fewer bits for each frame and run into their caps: there, a
+// brief search costs picture instead of bytes.
+func (e effort) at(fps float64) effort {
+	if fps > fastRate {
+		e.options = strings.Replace(e.options, brief, "", 1)
+	}
+	return e
+}
+
 func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	for _, e := range efforts[codec][cmp.Or(q, video.Balanced)] {
 		if min(r.Width, r.Height) <= e.upTo {
@@ -177,7 +187,7 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	}
 	o := settings{
 		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]),
+		effort: withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]).at(fps),
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)
