@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/video"
@@ -65,6 +66,23 @@ func TestTheRateOfAFastVideoIsThatOfTheOutput(t *testing.T) {
 	p := basicPlan(func(p *video.Plan) { p.Input.FrameRate, p.LimitRate = 240, 60 })
 	if o := settingsFor(p, p.Renditions[0], 0, 1); o.fps != 60 || o.kbps != 15_000 {
 		t.Errorf("a video of 240 frames a second is encoded at %g with %d kbit/s; want 60 with 15000", o.fps, o.kbps)
+	}
+}
+
+func TestOnlyLargeFramesAtAnOrdinaryRateAreSearchedBriefly(t *testing.T) {
+	t.Parallel()
+	for _, q := range []video.Quality{video.Fast, video.Balanced} {
+		for _, tt := range []struct {
+			height int
+			fps    float64
+			want   bool
+		}{{1080, 30, true}, {720, 24, true}, {480, 30, false}, {1080, 50, false}, {1080, 0, true}} {
+			p := basicPlan(func(p *video.Plan) { p.Quality, p.Input.FrameRate = q, tt.fps })
+			o := settingsFor(p, video.Rendition{Width: tt.height * 16 / 9, Height: tt.height}, 0, 1)
+			if got := strings.Contains(o.effort.options, brief); got != tt.want || !strings.HasSuffix(o.effort.options, evenly) {
+				t.Errorf("%s, %d lines, %g frames a second: %s", q, tt.height, tt.fps, o.effort.options)
+			}
+		}
 	}
 }
 
