@@ -15,7 +15,7 @@ type Client struct {
 	key       string
 	http      *http.Client
 	userAgent string
-	patience  time.Duration
+	retryFor  time.Duration
 }
 
 // Option changes what [New] makes.
@@ -27,10 +27,10 @@ func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) { c.http = h }
 }
 
-// WithPatience sets for how long after its first failure a request is repeated, if the failure may
+// WithRetryFor sets for how long after its first failure a request is repeated, if the failure may
 // pass. The default is 30 s; 0 means that nothing is repeated.
-func WithPatience(d time.Duration) Option {
-	return func(c *Client) { c.patience = d }
+func WithRetryFor(d time.Duration) Option {
+	return func(c *Client) { c.retryFor = d }
 }
 
 // WithUserAgent sets the User-Agent of all requests.
@@ -48,7 +48,7 @@ func New(server, apiKey string, options ...Option) (*Client, error) {
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key must be printable ASCII without spaces")
 	}
-	c := &Client{base: base, key: apiKey, http: &http.Client{Transport: transport()}, userAgent: "spool-go-client", patience: 30 * time.Second}
+	c := &Client{base: base, key: apiKey, http: &http.Client{Transport: transport()}, userAgent: "spool-go-client", retryFor: 30 * time.Second}
 	for _, o := range options {
 		o(c)
 	}

@@ -11,7 +11,7 @@
 //
 // A refusal of the server is an [*Error] with the code of the API and a sentence for people. A
 // request that failed for a reason that passes (a lost connection, a server that restarts, 429, 503)
-// is sent again, with growing pauses and as Retry-After asks, for as long as [WithPatience] says.
+// is sent again, with growing pauses and as Retry-After asks, for as long as [WithRetryFor] says.
 // Requests that must not be carried out twice are repeated only where the server cannot have carried
 // them out; creating a video has an Idempotency-Key, so it can be repeated too.
 //

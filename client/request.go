@@ -35,7 +35,7 @@ type call struct {
 // do sends a request until it succeeds or there is no hope, and decodes the answer into out unless
 // that is nil. It returns the headers of the answer.
 func (c *Client) do(ctx context.Context, in call, out any) (http.Header, error) {
-	r := retries{patience: c.patience}
+	r := retries{retryFor: c.retryFor}
 	for repeated := false; ; repeated = true {
 		header, err := c.try(ctx, in, out)
 		if err == nil || repeated && in.gone && IsNotFound(err) {

@@ -120,7 +120,7 @@ func TestPatienceEnds(t *testing.T) {
 		refuse(w, 503, "overloaded")
 	})
 	if _, err := c.Usage(t.Context()); Code(err) != "overloaded" || tries.Load() != 1 {
-		t.Errorf("%d tries end with %v; an hour is longer than the patience", tries.Load(), err)
+		t.Errorf("%d tries end with %v; an hour is longer than it is repeated", tries.Load(), err)
 	}
 }
 

@@ -19,13 +19,13 @@ const (
 
 // retries is a row of tries of the same thing.
 type retries struct {
-	patience time.Duration
+	retryFor time.Duration
 	began    time.Time // the first failure since the last success or progress
 	pause    time.Duration
 }
 
 // progress forgets what failed.
-func (r *retries) progress() { *r = retries{patience: r.patience} }
+func (r *retries) progress() { *r = retries{retryFor: r.retryFor} }
 
 // wait returns nil when it is time for another try after err, or the error to give up with.
 func (r *retries) wait(ctx context.Context, err error) error {
@@ -40,7 +40,7 @@ func (r *retries) wait(ctx context.Context, err error) error {
 		pause = max(pause, e.RetryAfter)
 	}
 	r.pause = min(2*r.pause, longestPause)
-	if time.Since(r.began)+pause > r.patience {
+	if time.Since(r.began)+pause > r.retryFor {
 		return err
 	}
 	t := time.NewTimer(pause)

@@ -12,7 +12,7 @@ import (
 // sendResumable sends the file with tus 1.0. After every failure it asks the server how much it has, and
 // goes on from there.
 func (c *Client) sendResumable(ctx context.Context, t *upload) error {
-	r := retries{patience: t.options.Patience}
+	r := retries{retryFor: t.options.RetryFor}
 	begun, best := t.created.Replayed, int64(0)
 	for {
 		offset, err := c.begin(ctx, t, begun)

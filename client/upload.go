@@ -33,8 +33,8 @@ type UploadOptions struct {
 	Progress func(sent, total int64)
 	// Created, if set, is called when the video exists, before its file is sent.
 	Created func(Created)
-	// Patience is for how long an upload without progress is tried again; 0 means 5 minutes.
-	Patience time.Duration
+	// RetryFor is for how long an upload without progress is tried again; 0 means 5 minutes.
+	RetryFor time.Duration
 }
 
 // UploadFile creates a video, uploads a file and completes the upload. Its processing has begun when it
@@ -119,8 +119,8 @@ func newTransfer(content io.ReaderAt, size int64, o *UploadOptions) *upload {
 	if o != nil {
 		t.options = *o
 	}
-	if t.options.Patience == 0 {
-		t.options.Patience = 5 * time.Minute
+	if t.options.RetryFor == 0 {
+		t.options.RetryFor = 5 * time.Minute
 	}
 	return t
 }
@@ -150,7 +150,7 @@ func (c *Client) transfer(ctx context.Context, t *upload) error {
 
 // sendWhole sends the file with a PUT, again and again until it succeeds.
 func (c *Client) sendWhole(ctx context.Context, t *upload) error {
-	r := retries{patience: t.options.Patience}
+	r := retries{retryFor: t.options.RetryFor}
 	for {
 		err := c.put(ctx, t)
 		if err == nil {

@@ -36,7 +36,7 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(Video)) (Vide
 
 // follow reads events until seen has seen enough. It returns errNoStream where polling is better.
 func (c *Client) follow(ctx context.Context, id string, seen func(Video) bool) error {
-	r := retries{patience: max(c.patience, time.Minute)}
+	r := retries{retryFor: max(c.retryFor, time.Minute)}
 	for {
 		done, events, err := c.readStream(ctx, id, seen)
 		if done {

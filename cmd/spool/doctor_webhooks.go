@@ -16,8 +16,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
-// webhookPatience is for one address. Deliveries have as much.
-const webhookPatience = 15 * time.Second
+// webhookTimeout is for one address. Deliveries have as much.
+const webhookTimeout = 15 * time.Second
 
 // checkWebhooks tries to reach the servers of webhooks, by the rules of deliveries. It sends no event: any answer
 // of HTTP shows that one would arrive.
@@ -38,7 +38,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 		d.fail("mend the setting", "outbound_allow: %v", err)
 		return
 	}
-	client := outbound.NewClient(guard, outbound.Options{Timeout: webhookPatience, MaxBody: 1 << 16})
+	client := outbound.NewClient(guard, outbound.Options{Timeout: webhookTimeout, MaxBody: 1 << 16})
 	defer client.CloseIdle()
 	d.tryWebhooks(ctx, client, distinctHosts(all))
 }

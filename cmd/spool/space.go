@@ -73,7 +73,7 @@ func (p *parts) release(emergency *diskspace.Emergency) func() bool {
 func (p *parts) deletionSpace(emergency *diskspace.Emergency) janitor.Space {
 	space := janitor.Space{Release: p.release(emergency)}
 	if p.dispatcher != nil {
-		space.MakeRoom = p.dispatcher.MakeRoom
+		space.FreeSpace = p.dispatcher.FreeSpace
 	}
 	return space
 }

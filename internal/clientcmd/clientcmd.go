@@ -74,7 +74,7 @@ type Connection struct {
 }
 
 // client returns a client of the server that repeats failing requests for so long.
-func (c *Connection) client(env *Environment, patience time.Duration) (*client.Client, error) {
+func (c *Connection) client(env *Environment, retryFor time.Duration) (*client.Client, error) {
 	key := c.APIKey
 	if c.APIKeyFile != "" && key == "" {
 		text, err := os.ReadFile(c.APIKeyFile)
@@ -83,14 +83,14 @@ func (c *Connection) client(env *Environment, patience time.Duration) (*client.C
 		}
 		key = strings.TrimSpace(string(text))
 	}
-	made, err := client.New(c.Server, key, client.WithPatience(patience), client.WithUserAgent("spool/"+env.Version))
+	made, err := client.New(c.Server, key, client.WithRetryFor(retryFor), client.WithUserAgent("spool/"+env.Version))
 	if err != nil {
 		return nil, &UsageError{Text: err.Error()}
 	}
 	return made, nil
 }
 
-// Patience with a server that does not answer: a person waits for the first answer, while an upload of an
+// How long a server that does not answer is asked again: a person waits for the first answer, while an upload of an
 // hour is worth waiting for.
 const (
 	short = 2 * time.Second

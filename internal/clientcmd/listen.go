@@ -36,8 +36,8 @@ program, signed as the server signs them. The secret is printed first. Ctrl-C en
 const (
 	fetchPause   = time.Second
 	forwardLimit = 15 * time.Second
-	// farewell is how long the webhook's removal may take.
-	farewell = 5 * time.Second
+	// removalTimeout is how long the webhook's removal may take.
+	removalTimeout = 5 * time.Second
 )
 
 // Run passes events on until Ctrl-C.
@@ -62,7 +62,7 @@ func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 		return c.fail(env, err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTimeout)
 		defer cancel()
 		if err := api.DeleteWebhook(ctx, h.ID); err != nil {
 			fmt.Fprintf(env.Stderr, "spool: the webhook %s is still there: %s\n", forTerminal(h.ID), c.explain(err))

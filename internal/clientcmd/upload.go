@@ -226,7 +226,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 	got, err := u.client.Upload(ctx, v, f, info.Size(), &client.UploadOptions{
 		Progress: r.uploading,
 		Created:  func(c client.Created) { r.resumed = c.Replayed },
-		Patience: long,
+		RetryFor: long,
 	})
 	if err == nil || isPermanent(err) {
 		m.forget()

@@ -22,7 +22,7 @@ const (
 var lab struct {
 	dir    string // removed at the end
 	binary string
-	clips  rig.Shelf
+	clips  rig.ClipCache
 }
 
 func TestMain(m *testing.M) {

@@ -32,7 +32,7 @@ func TestChaos(t *testing.T) {
 
 	c := newChaos(t, seed)
 	films := []sourceVideo{feature, short, clip, short}
-	ctx, over := c.enjoy(patience+time.Duration(rounds)*time.Minute), make(chan struct{})
+	ctx, over := c.withTimeout(waitLimit+time.Duration(rounds)*time.Minute), make(chan struct{})
 	for i := range int(videos) {
 		first := c.newOrder(films[i%len(films)])
 		c.busy.Go(func() { c.patronise(ctx, first, i%3 == 2, over) })

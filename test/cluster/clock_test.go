@@ -82,10 +82,10 @@ func (f *fleet) losesAWorker() *orders {
 	c.ids[victim] = c.newestWorker()
 	victim.door.set(holding(writes, came))
 	f.note()
-	films := f.begin(f.enjoy(patience), feature)
+	films := f.begin(f.withTimeout(waitLimit), feature)
 	select {
 	case <-came:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		f.t.Fatal("the worker hands in nothing")
 	}
 	f.worker()
@@ -95,7 +95,7 @@ func (f *fleet) losesAWorker() *orders {
 		f.t.Fatalf("the worker that was killed had the tasks %+v; want one", c.losses)
 	}
 	var back float64
-	until(f.t, "the task of a dead worker to be given back", patience, func() (ok bool) {
+	until(f.t, "the task of a dead worker to be given back", waitLimit, func() (ok bool) {
 		back, ok = c.after(c.losses[0], "available")
 		return ok
 	})
@@ -147,7 +147,7 @@ func (f *fleet) keepHouse() {
 	f.apis[0].stop()
 	f.exec(`UPDATE chore SET begun_at = 0 WHERE name = 'sweep'`)
 	f.apis[0].start()
-	until(f.t, "the sweep", patience, func() bool {
+	until(f.t, "the sweep", waitLimit, func() bool {
 		_, err := os.Stat(orphan)
 		return os.IsNotExist(err)
 	})
@@ -156,7 +156,7 @@ func (f *fleet) keepHouse() {
 // wantCompleted completes an upload that waited, and awaits the video.
 func (f *fleet) wantCompleted(o *order) {
 	f.t.Helper()
-	ctx := f.enjoy(patience)
+	ctx := f.withTimeout(waitLimit)
 	r, err := o.insist(ctx, http.MethodPost, "/api/video/"+o.upload.ID+"/complete-upload", nil)
 	if err == nil {
 		err = r.decode(http.StatusCreated, &struct{}{})

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// patience is how long anything may take that must happen. It is reached only
+	// waitLimit is how long anything may take that must happen. It is reached only
 	// when a test fails: a loaded machine is slow, a stuck task is stuck forever.
-	patience = 4 * time.Minute
+	waitLimit = 4 * time.Minute
 	// busyness is what a loaded machine may add to a time that is promised.
 	busyness = 4 * time.Second
 	// pause is how long the tests wait between two looks at the same thing.
@@ -37,7 +37,7 @@ var lab struct {
 	dir    string // removed at the end
 	binary string
 	memory string // what processes know of ffmpeg without asking it
-	clips  rig.Shelf
+	clips  rig.ClipCache
 }
 
 func TestMain(m *testing.M) {

@@ -300,8 +300,8 @@ func (f *fleet) finish(os *orders) {
 	f.wantWholeVideos(os.all)
 }
 
-// enjoy gives a test the time that its videos may take.
-func (f *fleet) enjoy(limit time.Duration) context.Context {
+// withTimeout gives a test the time that its videos may take.
+func (f *fleet) withTimeout(limit time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
 	f.t.Cleanup(cancel)
 	return ctx

@@ -20,8 +20,8 @@ func TestDiskOfAWorkerIsFull(t *testing.T) {
 	f.api()
 	full := f.worker(withDir(filepath.Join(dir, "data")))
 	free, filled := rig.Fill(t, dir), time.Now()
-	films := f.begin(f.enjoy(patience), feature, short)
-	until(t, "the worker to find its disk full", patience, func() bool {
+	films := f.begin(f.withTimeout(waitLimit), feature, short)
+	until(t, "the worker to find its disk full", waitLimit, func() bool {
 		return f.count(`SELECT count(*) FROM river_job WHERE attempt > 0 AND state <> 'running'`) > 0
 	})
 	time.Sleep(2 * time.Second)

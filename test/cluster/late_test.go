@@ -16,7 +16,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 	sleeper := f.worker()
 	came := make(chan string, 100)
 	sleeper.door.set(holding(writes, came))
-	films := f.begin(f.enjoy(patience), short)
+	films := f.begin(f.withTimeout(waitLimit), short)
 	held := <-came
 	sleeper.signal(syscall.SIGSTOP)
 	frozen := time.Now()
@@ -30,7 +30,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 	time.Sleep(time.Until(frozen.Add(byLength(25*time.Second, 60*time.Second))))
 	sleeper.signal(syscall.SIGCONT)
 	sleeper.door.set(nil)
-	until(t, "the worker to come back", patience, sleeper.ready)
+	until(t, "the worker to come back", waitLimit, sleeper.ready)
 	time.Sleep(6 * time.Second) // a beat tells it that its task is another's
 	if after := f.state(films.all); after != before {
 		t.Errorf("the late result changed\n%s\ninto\n%s", before, after)
@@ -51,7 +51,7 @@ func TestFrozenWorkerHoldsALock(t *testing.T) {
 	sleeper := f.worker()
 	came := make(chan string, 100)
 	sleeper.door.set(holding(publishes, came))
-	films := f.begin(f.enjoy(patience), short, public(short))
+	films := f.begin(f.withTimeout(waitLimit), short, public(short))
 	<-came
 	sleeper.signal(syscall.SIGSTOP)
 	frozen := time.Now()
@@ -85,7 +85,7 @@ func TestKilledWhilePublishing(t *testing.T) {
 	victim := f.worker()
 	came := make(chan string, 100)
 	victim.door.set(holding(publishes, came))
-	films := f.begin(f.enjoy(patience), public(short))
+	films := f.begin(f.withTimeout(waitLimit), public(short))
 	<-came
 	victim.kill()
 	killed := time.Now()
@@ -107,7 +107,7 @@ func (f *fleet) wantWork(n *node) {
 			other.stop()
 		}
 	}
-	if err := f.begin(f.enjoy(patience), clip).wait(); err != nil {
+	if err := f.begin(f.withTimeout(waitLimit), clip).wait(); err != nil {
 		f.t.Errorf("%s does not work any more: %v", n.name, err)
 	}
 }

@@ -148,8 +148,8 @@ func TestRollingRestart(t *testing.T) {
 	f.worker()
 	f.note()
 	f.wantKnown(f.apis...)
-	films := f.begin(f.enjoy(patience), append(oneIfShort(feature, short), feature)...)
-	until(t, "the work to begin", patience, func() bool { return f.steps("encode") > 0 })
+	films := f.begin(f.withTimeout(waitLimit), append(oneIfShort(feature, short), feature)...)
+	until(t, "the work to begin", waitLimit, func() bool { return f.steps("encode") > 0 })
 
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &load{send: f.call, may: func(reply) bool { return false }}
@@ -175,7 +175,7 @@ func TestRollingRestart(t *testing.T) {
 func (f *fleet) wantKnown(apis ...*node) {
 	f.t.Helper()
 	for _, n := range apis {
-		until(f.t, "the load balancer to know "+n.name, patience, func() bool { return !n.isOut() })
+		until(f.t, "the load balancer to know "+n.name, waitLimit, func() bool { return !n.isOut() })
 	}
 }
 

@@ -12,7 +12,7 @@ func TestLostTasksAreFound(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	f.api()
-	ctx := f.enjoy(patience)
+	ctx := f.withTimeout(waitLimit)
 	o := f.newOrder(feature)
 	if err := o.submit(ctx); err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestLostTasksAreFound(t *testing.T) {
 	f.exec(`DELETE FROM river_job`)
 	f.rescue()
 	f.worker()
-	until(t, "a part of the film", patience, func() bool { return f.steps("encode") > 0 })
+	until(t, "a part of the film", waitLimit, func() bool { return f.steps("encode") > 0 })
 	f.exec(`DELETE FROM river_job WHERE state <> 'running'`)
 	f.rescue()
 	if err := o.await(ctx); err != nil {
@@ -40,5 +40,5 @@ func (f *fleet) rescue() {
 	f.exec(`UPDATE chore SET begun_at = 0 WHERE name IN ('rescue', 'sweep')`)
 	f.apis[0].stop()
 	f.apis[0].start()
-	until(f.t, "the rescue", patience, func() bool { return f.count(`SELECT count(*) FROM chore WHERE name = 'sweep' AND begun_at > 0`) == 1 })
+	until(f.t, "the rescue", waitLimit, func() bool { return f.count(`SELECT count(*) FROM chore WHERE name = 'sweep' AND begun_at > 0`) == 1 })
 }

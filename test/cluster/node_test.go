@@ -64,7 +64,7 @@ func (n *node) launch() {
 func (n *node) start() {
 	n.t.Helper()
 	n.launch()
-	until(n.t, n.name+" to be ready", patience, func() bool {
+	until(n.t, n.name+" to be ready", waitLimit, func() bool {
 		if n.dead() {
 			time.Sleep(pause)
 			n.launch()

@@ -70,7 +70,7 @@ func videoWith(t *testing.T, workers int, whole string) effort {
 	for range workers {
 		f.worker(withEnv("SPOOL_MEASURE_QUALITY", "false"), withEnv("SPOOL_PICTURES", "false"))
 	}
-	ctx := f.enjoy(20 * time.Minute)
+	ctx := f.withTimeout(20 * time.Minute)
 	o := f.newOrder(epic)
 	if err := o.submit(ctx); err != nil {
 		t.Fatal(err)

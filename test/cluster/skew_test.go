@@ -37,7 +37,7 @@ func TestMachinesWithWrongClocks(t *testing.T) {
 	films := &orders{all: []*order{f.handedOver(fast, slow), f.handedOver(slow, fast)}}
 	f.wantWorkers(2)
 	for _, o := range films.all {
-		if err := o.await(f.enjoy(patience)); err != nil {
+		if err := o.await(f.withTimeout(waitLimit)); err != nil {
 			t.Fatal(err)
 		}
 		o.wantPlayed(fast, slow)
@@ -162,7 +162,7 @@ func (f *fleet) wantWorkers(n int) {
 			f.t.Errorf("spool workers tells of %s, %v; want %d", out, err, n)
 		}
 		for _, w := range all {
-			if w.UpSeconds > patience.Seconds() || w.SilentSeconds > 15 {
+			if w.UpSeconds > waitLimit.Seconds() || w.SilentSeconds > 15 {
 				f.t.Errorf("%s: a worker is said to be up for %.0f s and silent for %.0f s", api.name, w.UpSeconds, w.SilentSeconds)
 			}
 		}
@@ -175,7 +175,7 @@ func (f *fleet) wantWorkers(n int) {
 // wantBothWorked wants each worker to have done some of the work.
 func (f *fleet) wantBothWorked() {
 	f.t.Helper()
-	until(f.t, "both workers to tell what they have done", patience, func() bool {
+	until(f.t, "both workers to tell what they have done", waitLimit, func() bool {
 		return f.count(`SELECT count(*) FROM queue_worker WHERE done > 0`) == len(f.workers)
 	})
 }

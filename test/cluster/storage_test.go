@@ -28,8 +28,8 @@ func TestStorageInTrouble(t *testing.T) {
 			f.api()
 			f.worker()
 			f.worker()
-			films := f.begin(f.enjoy(patience), oneIfShort(feature, short)...)
-			until(t, "some of the work to be done", patience, func() bool { return f.steps("encode") > 0 })
+			films := f.begin(f.withTimeout(waitLimit), oneIfShort(feature, short)...)
+			until(t, "some of the work to be done", waitLimit, func() bool { return f.steps("encode") > 0 })
 			trouble.begin(f)
 			if trouble.lasts > 0 {
 				time.Sleep(trouble.lasts)
@@ -69,13 +69,13 @@ func TestWriteIsCutInTheMiddle(t *testing.T) {
 	unlucky := f.worker()
 	broke := make(chan string, 1000)
 	unlucky.door.set(breaking(2000, broke))
-	films := f.begin(f.enjoy(patience), feature)
+	films := f.begin(f.withTimeout(waitLimit), feature)
 	<-broke
 	f.worker()
 	for range 4 {
 		select {
 		case <-broke:
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatal("the worker does not try again")
 		}
 	}

@@ -54,7 +54,7 @@ func TestTwoWorkersFinishEachTask(t *testing.T) {
 		END $$;
 		CREATE TRIGGER test_twice AFTER INSERT ON river_job FOR EACH ROW
 			WHEN (NOT NEW.metadata ? 'again') EXECUTE FUNCTION test_again()`)
-	films := f.begin(f.enjoy(patience), oneIfShort(shortInAV1, feature)...)
+	films := f.begin(f.withTimeout(waitLimit), oneIfShort(shortInAV1, feature)...)
 	f.finish(films)
 	for _, name := range kinds {
 		kind := string(name)
@@ -116,7 +116,7 @@ func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 		CREATE FUNCTION test_keep() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN INSERT INTO test_ended SELECT OLD.*; RETURN NULL; END $$;
 		CREATE TRIGGER test_end AFTER DELETE ON river_job FOR EACH ROW EXECUTE FUNCTION test_keep()`)
-	films := f.begin(f.enjoy(patience), feature, shortInAV1)
+	films := f.begin(f.withTimeout(waitLimit), feature, shortInAV1)
 	f.finish(films)
 	before := f.state(films.all)
 	for _, name := range kinds {

@@ -18,7 +18,7 @@ import (
 // an owner, no scratch file.
 func (f *fleet) wantRest(live []*order) {
 	f.t.Helper()
-	until(f.t, "all tasks to be done", patience, func() bool { return f.count(`SELECT count(*) FROM river_job`) == 0 })
+	until(f.t, "all tasks to be done", waitLimit, func() bool { return f.count(`SELECT count(*) FROM river_job`) == 0 })
 	if n := f.count(`SELECT count(*) FROM video WHERE status = 'processing'`); n > 0 {
 		f.t.Errorf("%d videos are still in work, and no task is", n)
 	}
@@ -27,7 +27,7 @@ func (f *fleet) wantRest(live []*order) {
 	}
 	f.wantObjects(live)
 	for _, n := range f.workers {
-		until(f.t, n.name+" to clear its scratch folder", patience, func() bool { return len(n.scratch()) == 0 })
+		until(f.t, n.name+" to clear its scratch folder", waitLimit, func() bool { return len(n.scratch()) == 0 })
 	}
 }
 
@@ -125,7 +125,7 @@ func (f *fleet) listObjects() []string {
 // wantWholeVideos wants every resolution of the videos to be whole.
 func (f *fleet) wantWholeVideos(live []*order) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(f.t.Context(), waitLimit)
 	defer cancel()
 	path := filepath.Join(f.t.TempDir(), "film.mp4")
 	for _, o := range live {

@@ -37,7 +37,7 @@ var lab struct {
 	dir    string // removed at the end
 	binary string
 	memory string // what servers know of ffmpeg without asking it
-	clips  rig.Shelf
+	clips  rig.ClipCache
 }
 
 func TestMain(m *testing.M) {

@@ -16,9 +16,9 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
-// patience is how long a file may occupy an examiner. It is longer than any
+// waitLimit is how long a file may occupy an examiner. It is longer than any
 // limit that a run of a short video can reach.
-const patience = 10 * time.Minute
+const waitLimit = 10 * time.Minute
 
 // Ways in which an examiner ends that are our fault, whatever the file.
 var (
@@ -88,7 +88,7 @@ func (e *examiner) examine(o order) (verdict, error) {
 		}
 		err := e.cmd.Wait()
 		return verdict{}, fmt.Errorf("%w: %v\n%.4000s", errOurCrash, err, e.said)
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		e.close()
 		return verdict{}, errHang
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// patience is how long anything may take that must happen.
-const patience = 2 * time.Minute
+// waitLimit is how long anything may take that must happen.
+const waitLimit = 2 * time.Minute
 
 // TestFleetInContainers runs the services of the compose file with podman, as far as one network
 // namespace without an outside allows: PostgreSQL, the S3 server, an API process and a worker, with
@@ -191,7 +191,7 @@ func (f *containers) logs() {
 func (f *containers) await(what string, reached func() bool) {
 	f.t.Helper()
 	for began := time.Now(); !reached(); time.Sleep(200 * time.Millisecond) {
-		if time.Since(began) > patience {
+		if time.Since(began) > waitLimit {
 			f.logs()
 			f.t.Fatalf("waited in vain for %s", what)
 		}

@@ -104,16 +104,16 @@ func (r runner) Run() int {
 	return r.tests.Run()
 }
 
-// Shelf keeps what was made, so that each thing is made once, whoever asks first.
+// ClipCache keeps what was made, so that each thing is made once, whoever asks first.
 // Its zero value is empty.
-type Shelf struct {
+type ClipCache struct {
 	mu    sync.Mutex
 	makes map[string]func() error
 }
 
 // Once calls makeIt unless it was called for the name before, and returns what
 // it returned. Others can be made meanwhile.
-func (s *Shelf) Once(name string, makeIt func() error) error {
+func (s *ClipCache) Once(name string, makeIt func() error) error {
 	s.mu.Lock()
 	if s.makes == nil {
 		s.makes = map[string]func() error{}

@@ -80,7 +80,7 @@ func onPostgres(w *world, s size) (kill, notice func()) {
 }
 
 // join adds a machine to the fleet. Tasks are enqueued on the last one.
-func join(w *world, machine, slots int, address string, patience time.Duration) {
+func join(w *world, machine, slots int, address string, waitLimit time.Duration) {
 	st := openPostgres(w, address)
 	// Nobody is thought dead because this computer is slow, and who looks for the
 	// dead looks often.
@@ -92,7 +92,7 @@ func join(w *world, machine, slots int, address string, patience time.Duration) 
 	if err := q.Start(w.Context(), slots, w.handler(machine, w.enqueue)); err != nil {
 		w.Fatal(err)
 	}
-	stopWith(w, q, patience)
+	stopWith(w, q, waitLimit)
 }
 
 // ask returns the one value that a query gives.
@@ -110,9 +110,9 @@ func ask[T any](t testing.TB, address, query string, args ...any) (answer T) {
 }
 
 // stopWith stops a queue at the end of the test, however far it gets in the time.
-func stopWith(w *world, q queue.Queue, patience time.Duration) {
+func stopWith(w *world, q queue.Queue, waitLimit time.Duration) {
 	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), waitLimit)
 		defer cancel()
 		_ = q.Stop(ctx) // one whose machine was cut off cannot
 	})

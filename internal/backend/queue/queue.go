@@ -28,7 +28,7 @@
 // tenant has tasks, it gets all workers.
 //
 // It may have them all when another tenant arrives. If that one has waited for
-// Patience and still runs nothing, the tenant that runs most tasks, at least two,
+// PreemptAfter and still runs nothing, the tenant that runs most tasks, at least two,
 // gives a worker up: its youngest task goes back into the queue as if it had been
 // stopped. That happens to a task once, so that everything gets done. A tenant's
 // only running task is never interrupted. Background tasks are patient: nothing is
@@ -39,7 +39,7 @@
 // Tasks with a Priority of Spare or more run when no other task is due, whoever they
 // belong to. They have slots of their own: whoever enqueues them names SpareTenant as
 // their tenant, so that a tenant with thousands of them is no later with the others.
-// While they have all workers and other tasks have been due for SparePatience, so many
+// While they have all workers and other tasks have been due for PreemptSpareAfter, so many
 // of them are put back, the youngest first, whoever they belong to and however often.
 // Only background tasks wait until one of them ends.
 package queue
@@ -115,12 +115,12 @@ type Tx interface {
 }
 
 const (
-	// Patience is how long a tenant waits before another one's task is interrupted for it. Most tasks
+	// PreemptAfter is how long a tenant waits before another one's task is interrupted for it. Most tasks
 	// end sooner by themselves.
-	Patience = 10 * time.Second
+	PreemptAfter = 10 * time.Second
 
-	// SparePatience is how long a task is due before one of spare time is interrupted for it.
-	SparePatience = time.Second
+	// PreemptSpareAfter is how long a task is due before one of spare time is interrupted for it.
+	PreemptSpareAfter = time.Second
 
 	// Background is the smallest Priority of tasks that nobody waits for.
 	Background = 100

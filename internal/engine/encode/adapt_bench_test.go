@@ -39,7 +39,7 @@ func tryClip(b *testing.B, tools *engine, source string) {
 	})
 	shifts := shiftsOf(p, found)
 	for i, r := range p.Renditions {
-		b.Logf("%d × %d: %.2f dB, motion %.2f, %.4f bits, shift %+.1f", r.Width, r.Height, -10*math.Log10(1-found[i].likeness), found[i].motion, found[i].bits, shifts[i])
+		b.Logf("%d × %d: %.2f dB, motion %.2f, %.4f bits, shift %+.1f", r.Width, r.Height, -10*math.Log10(1-found[i].ssim), found[i].motion, found[i].bits, shifts[i])
 	}
 	b.ReportMetric(trial.cpu.Seconds(), "s-cpu-of-trial")
 	b.ReportMetric(trial.wall.Seconds(), "s-wall-of-trial")

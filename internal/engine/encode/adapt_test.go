@@ -25,7 +25,7 @@ func checkTrial(t *testing.T, tools *engine, job ffmpeg.Job, p *video.Plan) {
 		t.Fatalf("the trial found %v: %v", found, err)
 	}
 	for i, f := range found {
-		if f.likeness <= 0.3 || f.likeness > 1 || f.motion < 0 || f.motion > 128 {
+		if f.ssim <= 0.3 || f.ssim > 1 || f.motion < 0 || f.motion > 128 {
 			t.Errorf("the trial of rendition %d found %+v", i, f)
 		}
 	}
@@ -113,15 +113,15 @@ func TestShiftOf(t *testing.T) {
 		size  video.Rendition
 		want  float64
 	}{
-		"a usual picture":         {trialResult{likeness: 0.9937, motion: 1, bits: 0.1}, full, 0},
-		"one that is easy":        {trialResult{likeness: 0.9969, motion: 0.9, bits: 0.02}, full, 5},
-		"identical frames":        {trialResult{likeness: 1}, full, highestShift},
-		"motion hides losses":     {trialResult{likeness: 0.992, motion: 7.5, bits: 0.1}, full, 4.5},
-		"soft and cheap":          {trialResult{likeness: 0.9864, motion: 0.6, bits: 0.06}, full, lowestShift},
-		"noise":                   {trialResult{likeness: 0.6, motion: 0.6, bits: 0.5}, full, 0},
-		"noise at a small size":   {trialResult{likeness: 0.6, bits: 0.5}, small, 0},
-		"nothing is left of it":   {trialResult{likeness: -1}, full, lowestShift},
-		"soft and cheap, upright": {trialResult{likeness: 0.98, motion: 0.6, bits: 0.06}, small, lowestShift},
+		"a usual picture":         {trialResult{ssim: 0.9937, motion: 1, bits: 0.1}, full, 0},
+		"one that is easy":        {trialResult{ssim: 0.9969, motion: 0.9, bits: 0.02}, full, 5},
+		"identical frames":        {trialResult{ssim: 1}, full, highestShift},
+		"motion hides losses":     {trialResult{ssim: 0.992, motion: 7.5, bits: 0.1}, full, 4.5},
+		"soft and cheap":          {trialResult{ssim: 0.9864, motion: 0.6, bits: 0.06}, full, lowestShift},
+		"noise":                   {trialResult{ssim: 0.6, motion: 0.6, bits: 0.5}, full, 0},
+		"noise at a small size":   {trialResult{ssim: 0.6, bits: 0.5}, small, 0},
+		"nothing is left of it":   {trialResult{ssim: -1}, full, lowestShift},
+		"soft and cheap, upright": {trialResult{ssim: 0.98, motion: 0.6, bits: 0.06}, small, lowestShift},
 	} {
 		if got := shiftOf(tt.found, tt.size); got != tt.want {
 			t.Errorf("%s: %+v at %d × %d shifts the CRF by %v, want %v", name, tt.found, tt.size.Width, tt.size.Height, got, tt.want)
@@ -139,7 +139,7 @@ func TestShiftsOfAllSizes(t *testing.T) {
 	if got := triedSizes(p); !slices.Equal(got, []int{1, 3}) {
 		t.Fatalf("tried are %v, want 1080p and 480p", got)
 	}
-	shifts := shiftsOf(p, map[int]trialResult{1: {likeness: 1}, 3: {likeness: 0.98, bits: 0.01}})
+	shifts := shiftsOf(p, map[int]trialResult{1: {ssim: 1}, 3: {ssim: 0.98, bits: 0.01}})
 	if want := []float64{6, 6, 6, -3, -3}; !slices.Equal(shifts, want) {
 		t.Fatalf("shifts are %v, want %v", shifts, want)
 	}

@@ -28,7 +28,7 @@ var clipCases = []struct {
 	args    []string
 	w, h    int // of the largest rendition
 	check   func(p *video.Plan) bool
-	pixels  string // the least likeness to ffmpeg's own rendering; "" does not compare
+	pixels  string // the least ssim to ffmpeg's own rendering; "" does not compare
 }{
 	{"an ordinary video keeps its size", "a.mp4", picture, nil, 320, 180, func(p *video.Plan) bool {
 		return p.Frames == 50 && p.Duration == 2*time.Second && p.Audio.Channels == 1 && p.Audio.Bitrate == 96_000
@@ -159,7 +159,7 @@ func checkThumbnails(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Pl
 	}
 }
 
-var likeness = regexp.MustCompile(`All:([0-9.]+)`)
+var ssim = regexp.MustCompile(`All:([0-9.]+)`)
 
 // checkLikeness compares a chunk file with ffmpeg's own rendering of the source
 // frame by frame. Chunk files stand on the video's timeline, so any can be compared.
@@ -173,9 +173,9 @@ func checkLikeness(t *testing.T, film encoded, piece, source, least string) {
 	if err != nil {
 		t.Fatalf("compare: %v\n%s", err, out)
 	}
-	m := likeness.FindSubmatch(out)
+	m := ssim.FindSubmatch(out)
 	if m == nil {
-		t.Fatalf("no likeness in %s", out)
+		t.Fatalf("no ssim in %s", out)
 	}
 	got, _ := strconv.ParseFloat(string(m[1]), 64)
 	if want, _ := strconv.ParseFloat(least, 64); got < want {

@@ -195,7 +195,7 @@ func TestMeasureTakesVideosInAnyOrder(t *testing.T) {
 	slices.Reverse(films)
 	got, err := tools.Measure(t.Context(), job, plan, films, nil)
 	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("likeness of the smaller video first is %v, %v; want %v", got, err, want)
+		t.Errorf("ssim of the smaller video first is %v, %v; want %v", got, err, want)
 	}
 }
 

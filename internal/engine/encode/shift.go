@@ -15,12 +15,12 @@ import (
 
 // trialResult is what a trial found out about the picture of a film at one size.
 type trialResult struct {
-	likeness float64 // to the source, from 0 to 1
-	motion   float64 // by how much a pixel changes from one frame to the next, of 255
-	bits     float64 // that a pixel took
+	ssim   float64 // to the source, from 0 to 1
+	motion float64 // by how much a pixel changes from one frame to the next, of 255
+	bits   float64 // that a pixel took
 }
 
-// What a picture may change, and how it is judged: VMAF follows from the likeness,
+// What a picture may change, and how it is judged: VMAF follows from the ssim,
 // in decibels, and from motion, in which losses are hard to see. It was measured on
 // clips of all kinds; see docs/encoding.md.
 const (
@@ -64,7 +64,7 @@ func shiftsOf(p *video.Plan, found map[int]trialResult) []float64 {
 func shiftOf(f trialResult, r video.Rendition) float64 {
 	n := slices.IndexFunc(judgements, func(j judgement) bool { return min(r.Width, r.Height) <= j.upTo })
 	j := judgements[n]
-	decibels := -10 * math.Log10(max(1-f.likeness, 1e-5))
+	decibels := -10 * math.Log10(max(1-f.ssim, 1e-5))
 	expected := j.base + perDecibel*decibels + perMotion*min(f.motion, mostMotion)
 	shift := math.Round(2*(expected-j.target)/perCRF) / 2
 	if f.bits > j.dear {
@@ -100,7 +100,7 @@ func readTrialResult(job ffmpeg.Job, p *video.Plan, rendition int) (trialResult,
 func compareFrames(before, after *frameFile, width int) (trialResult, int, error) {
 	var changes []float64
 	var last []byte
-	likeness, weights, frames := 0.0, 0.0, 0
+	ssim, weights, frames := 0.0, 0.0, 0
 	for {
 		a, err := before.next()
 		if err != nil {
@@ -114,7 +114,7 @@ func compareFrames(before, after *frameFile, width int) (trialResult, int, error
 			break
 		}
 		sum, weight := similarity(a, b, width)
-		likeness, weights = likeness+sum, weights+weight
+		ssim, weights = ssim+sum, weights+weight
 		if frames++; last != nil {
 			changes = append(changes, difference(last, a))
 		}
@@ -126,7 +126,7 @@ func compareFrames(before, after *frameFile, width int) (trialResult, int, error
 	if weights < float64(frames) {
 		return trialResult{}, 0, errors.New("there is nothing to be seen in the frames")
 	}
-	return trialResult{likeness: likeness / weights, motion: median(changes)}, frames, nil
+	return trialResult{ssim: ssim / weights, motion: median(changes)}, frames, nil
 }
 
 // frameFile is a file of frames that have one byte for each pixel.

@@ -32,7 +32,7 @@ type outcome struct {
 	matrix        string            // of the output; "" means BT.709
 	treat         string            // "hdr", or "fields" if frames may be interlaced
 	warn          video.FailureCode // about a video that is ready
-	like          string            // the least likeness to ffmpeg's own rendering; "" does not compare
+	like          string            // the least ssim to ffmpeg's own rendering; "" does not compare
 }
 
 const (

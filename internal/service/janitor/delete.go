@@ -27,8 +27,8 @@ type Deleter struct {
 
 // Space is where a deletion gets disk space from: it has to be recorded, and must work on a full disk.
 type Space struct {
-	// MakeRoom removes what can be done without if nearly nothing is left; nil: there is no such thing.
-	MakeRoom func(context.Context)
+	// FreeSpace removes what can be done without if nearly nothing is left; nil: there is no such thing.
+	FreeSpace func(context.Context)
 	// Release gives up space that was held for this, and reports whether there was any; nil: none is held.
 	Release func() bool
 }
@@ -40,8 +40,8 @@ func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.R
 
 // record takes a step of a deletion, on a full disk too.
 func (d *Deleter) record(ctx context.Context, step func() error) error {
-	if d.space.MakeRoom != nil {
-		d.space.MakeRoom(ctx)
+	if d.space.FreeSpace != nil {
+		d.space.FreeSpace(ctx)
 	}
 	return diskspace.WithRelease(d.space.Release, step)
 }

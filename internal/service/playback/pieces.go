@@ -37,7 +37,7 @@ func (c *pieceCaches) cacheFor(id video.ID) *growingCache {
 	}
 	g := c.all[id]
 	if g == nil {
-		c.makeRoom()
+		c.evict()
 		g = newGrowingCache()
 		c.all[id] = g
 	}
@@ -45,8 +45,8 @@ func (c *pieceCaches) cacheFor(id video.ID) *growingCache {
 	return g
 }
 
-// makeRoom forgets the videos that nobody has watched for the longest time.
-func (c *pieceCaches) makeRoom() {
+// evict forgets the videos that nobody has watched for the longest time.
+func (c *pieceCaches) evict() {
 	size := int64(0)
 	for _, g := range c.all {
 		size += g.footprint()

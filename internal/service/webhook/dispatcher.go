@@ -71,7 +71,7 @@ type Dispatcher struct {
 	log     *slog.Logger
 	count   Observer
 	config  Config
-	room    room
+	space   spaceState
 
 	wake    chan struct{}
 	results chan result
@@ -121,7 +121,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		d.log.WarnContext(ctx, "could not release the leases of deliveries; they end by themselves", "err", err)
 	}
 	running.Go(func() { d.prune(ctx) })
-	running.Go(func() { d.keepRoom(ctx) })
+	running.Go(func() { d.keepSpaceFree(ctx) })
 	running.Go(func() { d.clear(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// patience is how long a test waits for what must happen.
-const patience = 90 * time.Second
+// waitLimit is how long a test waits for what must happen.
+const waitLimit = 90 * time.Second
 
 // lab is webhooks on a real database.
 type lab struct {
@@ -178,7 +178,7 @@ func (l *lab) log(w webhook.Webhook) []webhook.Delivery {
 // eventually waits until a condition holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for !holds() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)

@@ -66,7 +66,7 @@ func TestAConnectionThatIsTakenBackIsAnswered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: patience, IdleTimeout: patience, Log: slog.New(slog.DiscardHandler)})
+		l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: waitLimit, IdleTimeout: waitLimit, Log: slog.New(slog.DiscardHandler)})
 		before := func() error {
 			if !stops {
 				return errors.New("meant by the test")
@@ -91,7 +91,7 @@ func TestAConnectionThatIsTakenBackIsAnswered(t *testing.T) {
 		if got.Body != "some text" || got.Close != stops || (via == "direct") != stops {
 			t.Errorf("stops %v: %s answers %+v", stops, via, got)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		if err := l.Shutdown(ctx); err != nil {
 			t.Errorf("stops %v: %v", stops, err)
 		}
@@ -114,7 +114,7 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 	l := &Listener{ctx: t.Context(), config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, conns: map[*conn]struct{}{}}
 	c := l.open(tcp.(*net.TCPConn), waiting)
 	c.to = -1 // cannot be
-	c.serve(patience)
+	c.serve(waitLimit)
 	if _, err := io.ReadAll(client); err != nil {
 		t.Errorf("the connection is not closed: %v", err)
 	}

@@ -22,8 +22,8 @@ import (
 // film is the content of the file that the handler of the tests serves.
 var film = bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
 
-// patience is how long a test waits for what must happen.
-const patience = 90 * time.Second
+// waitLimit is how long a test waits for what must happen.
+const waitLimit = 90 * time.Second
 
 // files is a handler for the tests. Each answer says who sent it.
 func files(t *testing.T) http.Handler {
@@ -103,7 +103,7 @@ func run(t *testing.T, h http.Handler) *Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: patience, IdleTimeout: patience, Log: slog.New(slog.DiscardHandler)})
+	l := Listen(t.Context(), ln, Config{Handler: h, Prefix: "/v/", HeaderTimeout: waitLimit, IdleTimeout: waitLimit, Log: slog.New(slog.DiscardHandler)})
 	serve(t, l, l.TakeBack(h))
 	t.Cleanup(l.Abort)
 	return l
@@ -128,7 +128,7 @@ func dial(t *testing.T, at net.Addr) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waitLimit)); err != nil {
 		t.Fatal(err)
 	}
 	return c.(*net.TCPConn)
@@ -359,7 +359,7 @@ func TestClientsThatDoNotReadAreLeft(t *testing.T) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the handler still writes")
 	}
 }
@@ -376,10 +376,10 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 		serve(t, l, h)
 		return l.Addr()
 	}
-	if _, err := io.ReadAll(dial(t, listen(short, patience))); err != nil { // without any request
+	if _, err := io.ReadAll(dial(t, listen(short, waitLimit))); err != nil { // without any request
 		t.Error(err)
 	}
-	conn := dial(t, listen(patience, short))
+	conn := dial(t, listen(waitLimit, short))
 	start := time.Now()
 	fmt.Fprint(conn, "GET /v/text HTTP/1.1\r\nHost: a\r\n\r\n")
 	if all, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(all), "some text") {

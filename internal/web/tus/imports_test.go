@@ -23,7 +23,7 @@ import (
 // originAddress is the only address that is not public and may be reached.
 const originAddress = "127.0.0.3"
 
-// quick tries again soon, and otherwise has more patience than production: the machine may be busy.
+// quick tries again soon, and otherwise has more waitLimit than production: the machine may be busy.
 var quick = imports.Pace{Header: 2 * time.Minute, Idle: 2 * time.Minute, Period: 2 * time.Minute, Unreachable: 2 * time.Minute, Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond}
 
 // impatient gives up after moments.

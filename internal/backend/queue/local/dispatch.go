@@ -95,13 +95,15 @@ func (q *Queue) claimUntilFull(ctx context.Context, n int, h queue.Handler) (tim
 	return 0, nil
 }
 
-// sparePatience is how long a task is due before one of spare time is interrupted for it.
-func (q *Queue) sparePatience() time.Duration { return min(q.patience, queue.SparePatience) }
+// preemptSpareAfter is how long a task is due before one of spare time is interrupted for it.
+func (q *Queue) preemptSpareAfter() time.Duration {
+	return min(q.preemptAfter, queue.PreemptSpareAfter)
+}
 
 // pauseWhenFull is how long to sleep while all slots are taken.
 func (q *Queue) pauseWhenFull() time.Duration {
 	if q.executor.Spare() > 0 {
-		return q.sparePatience()
+		return q.preemptSpareAfter()
 	}
 	return maxSleep
 }
@@ -111,12 +113,12 @@ func (q *Queue) pauseWhenFull() time.Duration {
 // waited for long and runs none. The dispatcher looks at least every maxSleep, and
 // while tasks come and go quickly, about every second.
 func (q *Queue) preempt(ctx context.Context, now time.Time) error {
-	if now.Sub(q.looked).Abs() < min(q.patience, time.Second) {
+	if now.Sub(q.looked).Abs() < min(q.preemptAfter, time.Second) {
 		return nil
 	}
 	q.looked = now
 	if spare := q.executor.Spare(); spare > 0 {
-		due, err := q.countDue(ctx, now.Add(-q.sparePatience()), spare)
+		due, err := q.countDue(ctx, now.Add(-q.preemptSpareAfter()), spare)
 		if due > 0 {
 			q.executor.YieldSpare(due)
 		}
@@ -126,7 +128,7 @@ func (q *Queue) preempt(ctx context.Context, now time.Time) error {
 	if !found {
 		return nil
 	}
-	waits, err := q.somebodyWaits(ctx, now.Add(-q.patience))
+	waits, err := q.somebodyWaits(ctx, now.Add(-q.preemptAfter))
 	if err != nil || !waits {
 		return err
 	}

@@ -41,7 +41,7 @@ func harness(t testing.TB, path string) queuetest.Harness {
 	}
 	h.Impatient = func(testing.TB) queuetest.Harness {
 		other := h
-		other.Queue = New(db, Options{Patience: time.Millisecond})
+		other.Queue = New(db, Options{PreemptAfter: time.Millisecond})
 		return other
 	}
 	return h

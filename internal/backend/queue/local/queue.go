@@ -37,7 +37,7 @@ type Options struct {
 	Log  *slog.Logger     // nil: silent
 	Now  func() time.Time // nil: time.Now
 
-	Patience time.Duration // 0: queue.Patience
+	PreemptAfter time.Duration // 0: queue.PreemptAfter
 
 	About queue.About // what this process is as a worker
 }
@@ -50,11 +50,11 @@ type Queue struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	executor *executor.Executor
-	workers  sync.WaitGroup
-	wakeUp   chan struct{} // receives when there may be something to claim
-	patience time.Duration
-	self     self
+	executor     *executor.Executor
+	workers      sync.WaitGroup
+	wakeUp       chan struct{} // receives when there may be something to claim
+	preemptAfter time.Duration
+	self         self
 
 	// The dispatcher's own.
 	yielded map[int64]bool // tasks that were interrupted for another tenant
@@ -79,20 +79,20 @@ func New(db *sql.DB, o Options) *Queue {
 	if o.Read == nil {
 		o.Read = db
 	}
-	if o.Patience == 0 {
-		o.Patience = queue.Patience
+	if o.PreemptAfter == 0 {
+		o.PreemptAfter = queue.PreemptAfter
 	}
 	return &Queue{
-		db:        db,
-		read:      o.Read,
-		log:       o.Log,
-		now:       o.Now,
-		executor:  executor.New(o.Log, rand.Float64),
-		wakeUp:    make(chan struct{}, 1),
-		cancelled: map[int64]struct{}{},
-		patience:  o.Patience,
-		self:      self{about: o.About},
-		yielded:   map[int64]bool{},
+		db:           db,
+		read:         o.Read,
+		log:          o.Log,
+		now:          o.Now,
+		executor:     executor.New(o.Log, rand.Float64),
+		wakeUp:       make(chan struct{}, 1),
+		cancelled:    map[int64]struct{}{},
+		preemptAfter: o.PreemptAfter,
+		self:         self{about: o.About},
+		yielded:      map[int64]bool{},
 	}
 }
 

@@ -208,13 +208,13 @@ func TestWhoeverWaits(t *testing.T) {
 		want  bool
 	}{
 		{"another tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), late, true},
-		{"another tenant, not for long", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), queue.Patience / 2, false},
+		{"another tenant, not for long", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), queue.PreemptAfter / 2, false},
 		{"another tenant, in the background", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, queue.Background), late, false},
 		{"no tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("", 2, 0), late, false},
 		{"the same tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("a", 2, 0), late, false},
 		{"a tenant that runs something", []queue.Task{task("a", 0, 0), task("a", 1, 0), task("b", 3, 0)}, task("b", 2, 0), late, false},
-		{"the same tenant, for a task of spare time", []queue.Task{task("b", 0, 0), task("\x01a", 1, queue.Spare)}, task("b", 2, 0), queue.SparePatience, true},
-		{"a task for one of spare time, a moment", []queue.Task{task("\x01a", 1, queue.Spare)}, task("a", 2, 0), queue.SparePatience / 2, false},
+		{"the same tenant, for a task of spare time", []queue.Task{task("b", 0, 0), task("\x01a", 1, queue.Spare)}, task("b", 2, 0), queue.PreemptSpareAfter, true},
+		{"a task for one of spare time, a moment", []queue.Task{task("\x01a", 1, queue.Spare)}, task("a", 2, 0), queue.PreemptSpareAfter / 2, false},
 		{"a background task, for one of spare time", []queue.Task{task("\x01a", 1, queue.Spare)}, task("b", 2, queue.Background), late, false},
 		{"a task of spare time, for another", []queue.Task{task("\x01a", 1, queue.Spare)}, task("\x01b", 2, queue.Spare), late, false},
 		{"another tenant, for the only task of each", []queue.Task{task("a", 0, 0), task("c", 1, 0)}, task("b", 2, 0), late, false},

@@ -25,7 +25,7 @@ type Harness struct {
 	Restart func(t testing.TB) Harness
 
 	// Impatient returns a harness with another queue on the same database, whose
-	// Patience is hardly any. The queue of this harness is not started then.
+	// PreemptAfter is hardly any. The queue of this harness is not started then.
 	Impatient func(t testing.TB) Harness
 }
 

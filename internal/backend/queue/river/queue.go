@@ -74,7 +74,7 @@ type Options struct {
 	// that is silent for LostAfter loses its tasks; 0: three heartbeats.
 	Heartbeat, LostAfter time.Duration
 
-	Patience time.Duration // 0: queue.Patience
+	PreemptAfter time.Duration // 0: queue.PreemptAfter
 
 	About queue.About // what this process is as a worker
 }
@@ -91,7 +91,7 @@ type Queue struct {
 	about  queue.About
 	random func() float64 // in [0, 1)
 
-	heartbeat, lostAfter, patience time.Duration
+	heartbeat, lostAfter, preemptAfter time.Duration
 
 	executor     *executor.Executor
 	slots        int          // how many tasks run at a time, at most
@@ -117,8 +117,8 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if o.LostAfter == 0 {
 		o.LostAfter = 3 * o.Heartbeat
 	}
-	if o.Patience == 0 {
-		o.Patience = queue.Patience
+	if o.PreemptAfter == 0 {
+		o.PreemptAfter = queue.PreemptAfter
 	}
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
@@ -132,10 +132,10 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 		about:  o.About,
 		random: rand.Float64,
 
-		heartbeat: o.Heartbeat,
-		lostAfter: o.LostAfter,
-		patience:  o.Patience,
-		executor:  executor.New(o.Log, rand.Float64),
+		heartbeat:    o.Heartbeat,
+		lostAfter:    o.LostAfter,
+		preemptAfter: o.PreemptAfter,
+		executor:     executor.New(o.Log, rand.Float64),
 	}
 	var err error
 	q.insert, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{

@@ -55,7 +55,7 @@ func harness(t testing.TB, address string) queuetest.Harness {
 	h.Impatient = func(t testing.TB) queuetest.Harness {
 		t.Helper()
 		other := h
-		options.Patience = time.Millisecond
+		options.PreemptAfter = time.Millisecond
 		other.Queue = open(t, st, options)
 		return other
 	}

@@ -135,7 +135,7 @@ func (q *Queue) yieldSpare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var due int
-	if err := q.pool.QueryRow(ctx, dueSQL, queue.Background, min(q.patience, queue.SparePatience)).Scan(&due); err != nil {
+	if err := q.pool.QueryRow(ctx, dueSQL, queue.Background, min(q.preemptAfter, queue.PreemptSpareAfter)).Scan(&due); err != nil {
 		return fmt.Errorf("count the due tasks: %w", err)
 	}
 	share := float64(due) / float64(min(max(q.alive.Load(), 1), maintainers))
@@ -153,7 +153,7 @@ const settled = 2 * time.Second
 func (q *Queue) preempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	tag, err := q.pool.Exec(ctx, yieldSQL, queue.Background, q.patience, 2*q.heartbeat, settled)
+	tag, err := q.pool.Exec(ctx, yieldSQL, queue.Background, q.preemptAfter, 2*q.heartbeat, settled)
 	if err != nil {
 		return fmt.Errorf("interrupt a task for another tenant: %w", err)
 	}

@@ -23,8 +23,8 @@ func deliveryTests() []test {
 		{"replayed", replayed},
 		{"listed in pages", deliveryPages},
 		{"old ones are removed", oldDeliveries},
-		{"those that have ended make room first", endedMakeRoom},
-		{"whoever takes the most makes room", largestMakesRoom},
+		{"those that have ended go first", endedFreeSpace},
+		{"those of whoever takes the most go", largestFreesSpace},
 	}
 }
 
@@ -262,7 +262,7 @@ func oldDeliveries(t *testing.T, st *store.Store) {
 	}
 }
 
-func endedMakeRoom(t *testing.T, st *store.Store) {
+func endedFreeSpace(t *testing.T, st *store.Store) {
 	h, w := hook(t, st), store.WebhooksOf(st)
 	other := hook(t, st)
 	var events []string
@@ -272,36 +272,36 @@ func endedMakeRoom(t *testing.T, st *store.Store) {
 	}
 	d, _ := claim(t, st, log(t, st, h)[2].ID, noon.Add(2*time.Hour)) // the newest
 	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryDelivered, Tries: 1})
-	room := func(wantEnded, wantOpen int) {
+	free := func(wantEnded, wantOpen int) {
 		t.Helper()
-		if ended, open, err := w.MakeRoom(t.Context(), true, 1); err != nil || ended != wantEnded || open != wantOpen {
-			t.Errorf("MakeRoom = %d, %d, %v; want %d and %d", ended, open, err, wantEnded, wantOpen)
+		if ended, open, err := w.FreeSpace(t.Context(), true, 1); err != nil || ended != wantEnded || open != wantOpen {
+			t.Errorf("FreeSpace = %d, %d, %v; want %d and %d", ended, open, err, wantEnded, wantOpen)
 		}
 	}
-	room(1, 0)
-	if ended, open, err := w.MakeRoom(t.Context(), false, 1); err != nil || ended+open > 0 {
-		t.Errorf("MakeRoom of what has ended = %d, %d, %v; want that nothing is left", ended, open, err)
+	free(1, 0)
+	if ended, open, err := w.FreeSpace(t.Context(), false, 1); err != nil || ended+open > 0 {
+		t.Errorf("FreeSpace of what has ended = %d, %d, %v; want that nothing is left", ended, open, err)
 	}
 	if left := log(t, st, h); len(left) != 2 || left[0].State != store.DeliveryPending {
 		t.Errorf("left: %+v; want those that are open", left)
 	}
 	wantEvents(t, st, 3, events...) // the other webhook has not got any yet
-	room(0, 1)
-	room(0, 1)
+	free(0, 1)
+	free(0, 1)
 	wantEvents(t, st, 2, events...)
 	if left := len(log(t, st, h)) + len(log(t, st, other)); left != 3 {
 		t.Errorf("%d are left; want those of the two newest events", left)
 	}
 	for range 3 {
-		room(0, 1)
+		free(0, 1)
 	}
-	room(0, 0)
+	free(0, 0)
 	wantEvents(t, st, 0, events...)
 }
 
 // One tenant has a few large events that nobody fetches, or that no server takes; another has an older one,
 // or even more of them, which are small. These stay.
-func largestMakesRoom(t *testing.T, st *store.Store) {
+func largestFreesSpace(t *testing.T, st *store.Store) {
 	w := store.WebhooksOf(st)
 	ofTenant := func(tenant video.Tenant, pull bool) store.Webhook {
 		h := store.Webhook{ID: uuid.NewString(), Tenant: tenant, Pull: pull, Enabled: true, CreatedAt: noon}
@@ -327,21 +327,21 @@ func largestMakesRoom(t *testing.T, st *store.Store) {
 			t.Fatalf("left: %d of alice, %d and %d of mallory; want %d, %d and %d", a, b, c, ofAlice, inFetched, inSent)
 		}
 	}
-	room := func(limit, want int) {
+	free := func(limit, want int) {
 		t.Helper()
-		if ended, open, err := w.MakeRoom(t.Context(), true, limit); err != nil || ended != 0 || open != want {
-			t.Fatalf("MakeRoom = %d, %d, %v; want %d open ones", ended, open, err, want)
+		if ended, open, err := w.FreeSpace(t.Context(), true, limit); err != nil || ended != 0 || open != want {
+			t.Fatalf("FreeSpace = %d, %d, %v; want %d open ones", ended, open, err, want)
 		}
 	}
-	room(3, 3)
+	free(3, 3)
 	want(7, 2, 5)
-	room(3, 2)
+	free(3, 2)
 	want(7, 0, 5)
-	room(3, 3)
+	free(3, 3)
 	want(7, 0, 2)
 	for range 9 {
-		room(1, 1)
+		free(1, 1)
 	}
 	want(0, 0, 0)
-	room(1, 0)
+	free(1, 0)
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// MakeRoom removes at most limit deliveries, and the events that no other delivery needs: the oldest of those
+// FreeSpace removes at most limit deliveries, and the events that no other delivery needs: the oldest of those
 // that have ended, or, if there are none and all may go, of those that are still open. The open ones are
 // of the tenant whose open deliveries take the most, so that nobody can push out those of others. It
 // returns how many of each it removed.
-func (w Webhooks) MakeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
+func (w Webhooks) FreeSpace(ctx context.Context, all bool, limit int) (ended, open int, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
-		ended, open, err = tx.makeRoom(ctx, all, limit)
+		ended, open, err = tx.freeSpace(ctx, all, limit)
 		return err
 	})
 	return ended, open, err
 }
 
-func (t *Tx) makeRoom(ctx context.Context, all bool, limit int) (ended, open int, err error) {
+func (t *Tx) freeSpace(ctx context.Context, all bool, limit int) (ended, open int, err error) {
 	ended, err = t.removeDeliveries(ctx, `created_at >= 0 AND state IN ('delivered', 'failed') ORDER BY created_at LIMIT $1`, limit)
 	if err != nil || ended > 0 || !all {
 		return ended, 0, err

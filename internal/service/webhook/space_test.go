@@ -18,7 +18,7 @@ var errFull = &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_
 
 // On a disk that is nearly full, events go before deletions fail: those that were delivered first, and the
 // others only if they have to. Otherwise they stay.
-func TestEventsMakeRoom(t *testing.T) {
+func TestEventsFreeSpace(t *testing.T) {
 	t.Parallel()
 	var full, dips atomic.Bool
 	var short, asked, looks atomic.Int64
@@ -92,7 +92,7 @@ func TestEventsGoInSmallSteps(t *testing.T) {
 }
 
 // On a disk that is full, nothing can be removed from a database without some space: that is held for it.
-func TestEventsMakeRoomOnAFullDisk(t *testing.T) {
+func TestEventsFreeSpaceOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := rig.SmallDisk(t)
 	emergency := diskspace.NewEmergency(dir, 16<<20)
@@ -111,7 +111,7 @@ func TestEventsMakeRoomOnAFullDisk(t *testing.T) {
 	_, err = st.Writer().ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`) // it may have space for a few changes
 	l.must(err)
 	rig.Fill(t, dir)
-	if _, _, err := store.WebhooksOf(st).MakeRoom(t.Context(), true, 60); video.KindOf(err) != video.InsufficientStorage {
+	if _, _, err := store.WebhooksOf(st).FreeSpace(t.Context(), true, 60); video.KindOf(err) != video.InsufficientStorage {
 		t.Fatalf("removing events on a full disk: %v; want that it has no space", err)
 	}
 	l.must(l.Delete(t.Context(), l.by, deleted.ID))
@@ -123,7 +123,7 @@ func TestEventsMakeRoomOnAFullDisk(t *testing.T) {
 }
 
 // A deletion does not wait until somebody looks for space the next time.
-func TestADeletionMakesRoomAtOnce(t *testing.T) {
+func TestADeletionFreesSpaceAtOnce(t *testing.T) {
 	t.Parallel()
 	shortage := webhook.Short
 	l := onSQLite(t, webhook.Config{
@@ -133,12 +133,12 @@ func TestADeletionMakesRoomAtOnce(t *testing.T) {
 	held, _ := l.add("")
 	l.ready()
 	d := webhook.NewDispatcher(l.store, l.Service, l.config, slog.New(slog.DiscardHandler))
-	d.MakeRoom(t.Context())
+	d.FreeSpace(t.Context())
 	if n := len(l.log(held)); n != 1 {
 		t.Errorf("with some space left, %d events stay; want 1", n)
 	}
 	shortage = webhook.Critical
-	d.MakeRoom(t.Context())
+	d.FreeSpace(t.Context())
 	if n := len(l.log(held)); n != 0 {
 		t.Errorf("with no space left, %d events stay; want none", n)
 	}

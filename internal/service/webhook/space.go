@@ -20,21 +20,21 @@ const (
 )
 
 const (
-	// roomEvery is how often the free space is looked at.
-	roomEvery = time.Second
+	// spaceEvery is how often the free space is looked at.
+	spaceEvery = time.Second
 	// shortLooks is how many looks in a row have to find it short before events go that are still to be
 	// delivered: another program may need much for a moment.
 	shortLooks = 5
-	// roomAtOnce is how many deliveries are removed before the space is measured again.
-	roomAtOnce = 50
+	// freedAtOnce is how many deliveries are removed before the space is measured again.
+	freedAtOnce = 50
 	// clearEvery is how often logs of removed webhooks, and deliveries to disabled ones, are looked for.
 	clearEvery = time.Second
 	// tellEvery is how often the log says the same again.
 	tellEvery = time.Minute
 )
 
-// room is what was found and done to keep room on the disk.
-type room struct {
+// spaceState is what was found and done to keep disk space free.
+type spaceState struct {
 	mu          sync.Mutex
 	looks       int // that found the space short, in a row
 	ended, lost int // deliveries that were removed and that the log does not tell yet
@@ -54,23 +54,23 @@ func (r *reminder) isDue() bool {
 	return false
 }
 
-// keepRoom removes events while they take the space that creates and deletions need, until ctx ends. Each
+// keepSpaceFree removes events while they take the space that creates and deletions need, until ctx ends. Each
 // deletion of a video is an event: without this, a full disk could not be left by deleting.
-func (d *Dispatcher) keepRoom(ctx context.Context) {
+func (d *Dispatcher) keepSpaceFree(ctx context.Context) {
 	if d.config.Space == nil {
 		return
 	}
-	d.repeat(ctx, roomEvery, "making room on the disk panicked", func() { d.lookForRoom(ctx) })
+	d.repeat(ctx, spaceEvery, "freeing disk space panicked", func() { d.checkSpace(ctx) })
 }
 
-// MakeRoom removes events if deletions fail any moment. A deletion calls it first, because many of them
-// write more in a moment than is left when keepRoom looks the next time.
-func (d *Dispatcher) MakeRoom(ctx context.Context) {
+// FreeSpace removes events if deletions fail any moment. A deletion calls it first, because many of them
+// write more in a moment than is left when keepSpaceFree looks the next time.
+func (d *Dispatcher) FreeSpace(ctx context.Context) {
 	if d.config.Short == nil {
 		return
 	}
 	if shortage, err := d.config.Short(ctx); err == nil && shortage == Critical {
-		d.lookForRoom(ctx)
+		d.checkSpace(ctx)
 	}
 }
 
@@ -116,24 +116,24 @@ func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked s
 	}
 }
 
-// lookForRoom measures the space once, and removes what has to go.
-func (d *Dispatcher) lookForRoom(ctx context.Context) {
-	r := &d.room
+// checkSpace measures the space once, and removes what has to go.
+func (d *Dispatcher) checkSpace(ctx context.Context) {
+	r := &d.space
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := d.makeRoom(ctx, r)
+	err := d.freeSpace(ctx, r)
 	if r.ended+r.lost > 0 && r.told.isDue() {
 		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)
 		r.ended, r.lost = 0, 0
 	}
 	if err != nil && ctx.Err() == nil && r.complained.isDue() {
-		d.log.WarnContext(ctx, "could not make room by removing events of webhooks", "err", err)
+		d.log.WarnContext(ctx, "could not free disk space by removing events of webhooks", "err", err)
 	}
 }
 
-// makeRoom removes deliveries that have ended while the space is not enough for creates. Those that are
+// freeSpace removes deliveries that have ended while the space is not enough for creates. Those that are
 // still open go only if deletions would fail: at once if it is critical, else if it stays short.
-func (d *Dispatcher) makeRoom(ctx context.Context, r *room) error {
+func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if video.KindOf(d.config.Space(ctx)) != video.InsufficientStorage {
 			r.looks = 0
@@ -152,7 +152,7 @@ func (d *Dispatcher) makeRoom(ctx context.Context, r *room) error {
 		all := shortage == Critical || shortage == Short && r.looks >= shortLooks
 		var ended, open int
 		err = diskspace.WithRelease(d.config.Release, func() (err error) {
-			ended, open, err = d.rows.MakeRoom(ctx, all, roomAtOnce)
+			ended, open, err = d.rows.FreeSpace(ctx, all, freedAtOnce)
 			return err
 		})
 		if err != nil || ended+open == 0 {
