@@ -49,7 +49,9 @@ func (t *Tx) sendKeepAlives(ctx context.Context, stop <-chan struct{}, tell cont
 		case <-stop:
 			return nil
 		case <-ticks.C:
-			if _, err := t.db.ExecContext(ctx, `SELECT 1`); err != nil {
+			if _, err := t.db.ExecContext(ctx, `SELECT 1`); ctx.Err() != nil {
+				return nil // f has to end, too, and knows what it has waited for
+			} else if err != nil {
 				return wrap("keep a transaction alive", err)
 			}
 		}

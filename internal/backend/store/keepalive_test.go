@@ -69,6 +69,25 @@ func TestSilentTransactionIsLost(t *testing.T) {
 	}
 }
 
+// Whoever gives up a copy hears from the copy why, and not that the database does not answer.
+func TestTheErrorOfWhatTookTooLongCounts(t *testing.T) {
+	t.Parallel()
+	s, _ := openKeepingAlive(t, 10*time.Millisecond)
+	silent := errors.New("the storage does not answer")
+	err := s.InTx(t.Context(), func(tx *Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(200 * time.Millisecond) // it closes its connection
+			return silent
+		})
+	})
+	if !errors.Is(err, silent) {
+		t.Errorf("a copy that took too long ends with %v; want %v", err, silent)
+	}
+}
+
 // Without its lock a copy must not go on.
 func TestKeepAliveWhileCancelsWhenTheTransactionIsLost(t *testing.T) {
 	t.Parallel()

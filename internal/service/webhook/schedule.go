@@ -77,7 +77,7 @@ func explain(status int) string {
 	switch {
 	case status >= 200 && status < 300:
 		return ""
-	case status >= 300 && status < 400:
+	case status >= 300 && status < 400 && status != http.StatusNotModified:
 		return fmt.Sprintf("The server answered with the redirect %d; redirects are not followed.", status)
 	}
 	return fmt.Sprintf("The server answered with status %d.", status)
