@@ -27,7 +27,6 @@ const (
 	databaseFile   = "spool.db"
 	objectsFolder  = "objects"
 	scratchFolder  = "scratch"
-	standbyFolder  = "standby"
 	incomingFolder = "incoming" // parts of uploads on their way to a bucket
 )
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -85,9 +83,6 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 			return nil, err
 		}
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
-		work.maintain = func(ctx context.Context) {
-			bench.beside(ctx, filepath.Join(c.DataDir, standbyFolder), log, func() { p.maintain(ctx) })
-		}
 		svc.sandbox = bench.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop
@@ -116,20 +111,6 @@ func noTasks(context.Context) error { return nil }
 type workbench struct {
 	engine  worker.Engine
 	sandbox string // how ffmpeg is confined
-}
-
-// beside keeps an ffprobe ready for the next upload while something else is done.
-func (b *workbench) beside(ctx context.Context, dir string, log *slog.Logger, do func()) {
-	var ready sync.WaitGroup
-	defer ready.Wait()
-	ready.Go(func() {
-		panics.Log(ctx, log, "keeping ffprobe ready panicked", func() {
-			b.engine.Keep(ctx, dir, func(err error) {
-				log.InfoContext(ctx, "every look into a file starts an ffprobe of its own, for now", "err", err)
-			})
-		})
-	})
-	do()
 }
 
 func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*workbench, error) {

@@ -91,7 +91,7 @@ func (c *children) look() (count int, memory int64) {
 	threads := 0
 	for _, file := range files {
 		b, err := os.ReadFile(file)
-		if err != nil || field(b, "PPid") != int64(c.server) || strings.HasPrefix(string(b), "Name:\tffprobe\n") { // one waits for the next upload
+		if err != nil || field(b, "PPid") != int64(c.server) {
 			continue
 		}
 		count++

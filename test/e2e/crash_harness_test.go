@@ -46,12 +46,12 @@ func (s *server) wantTidy(live ...upload) {
 	for {
 		idle := s.idle()
 		found, wanted = s.files(), s.wantedFiles(live)
-		if idle && slices.Equal(found, wanted) && len(working(s.dataDir)) == 0 {
+		if idle && slices.Equal(found, wanted) && len(children(s.dataDir)) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the server did not come to rest (idle: %t, children: %v)\nit keeps\n  %s\nwant\n  %s", idle,
-				working(s.dataDir), strings.Join(found, "\n  "), strings.Join(wanted, "\n  "))
+				children(s.dataDir), strings.Join(found, "\n  "), strings.Join(wanted, "\n  "))
 		}
 		time.Sleep(4 * pollPause)
 	}
@@ -155,23 +155,11 @@ func children(dir string) []string {
 		command, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // empty for a zombie
 		cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
 		if len(command) > 0 && (strings.HasPrefix(cwd, dir+"/") || strings.Contains(string(command), dir+"/")) {
-			about := fmt.Sprintf("%d %.80s", pid, strings.ReplaceAll(string(command), "\x00", " "))
-			if strings.HasPrefix(cwd, filepath.Join(dir, "standby")+"/") {
-				about += " " + waits
-			}
-			found = append(found, about)
+			found = append(found, fmt.Sprintf("%d %.80s", pid, strings.ReplaceAll(string(command), "\x00", " ")))
 		}
 	}
 	return found
 }
-
-// working returns the processes that work below dir, without the one that waits for the next upload.
-func working(dir string) []string {
-	return slices.DeleteFunc(children(dir), func(p string) bool { return strings.Contains(p, waits) })
-}
-
-// waits marks a process that waits for an upload.
-const waits = "(waits)"
 
 // wantNoChildren wants the children of a server that was killed to die with it.
 func (s *server) wantNoChildren(limit time.Duration) {

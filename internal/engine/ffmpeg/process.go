@@ -32,7 +32,6 @@ type process struct {
 	job    Job // whose Ran is called
 	policy sandbox.Policy
 	stdout func(io.Reader) error // reads to the end, or returns why the child has to be stopped
-	held   <-chan struct{}       // closed when it goes on; nil: it does not wait for anything
 }
 
 // run executes a child to its end and returns the tail of its stderr. When ctx
@@ -44,16 +43,12 @@ type process struct {
 func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	r.begun.Add(1)
-	r.running.Add(1)
-	defer r.running.Add(-1)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	lastStderr := &tail{keep: keptStderr, max: maxStderr, over: stop}
 	p.policy.Nice = int(math.Round(p.job.Yield * float64(r.nice)))
 	child := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
-	child.Held = p.held
 	cmd := child.Cmd
 	cmd.Dir = p.dir
 	cmd.Stderr = lastStderr

@@ -25,7 +25,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -56,8 +55,6 @@ type Runner struct {
 	memory          Memory
 	stall           time.Duration
 	nice            int
-
-	begun, running atomic.Int64 // children
 }
 
 // New finds the programs and checks that ffmpeg has the encoders that are always

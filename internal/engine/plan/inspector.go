@@ -51,11 +51,6 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	}
 }
 
-// Keep keeps what looks into files ready for the next one; see probe.Prober.
-func (i *Inspector) Keep(ctx context.Context, dir string, unfit func(error)) {
-	i.prober.Keep(ctx, dir, unfit)
-}
-
 // Inspect probes the file and makes the plan. A file that can never be
 // transcoded is a *video.Failure; other errors may be transient.
 func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*video.Plan, error) {

@@ -16,13 +16,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
-	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -35,29 +33,14 @@ type Config struct {
 
 // Prober looks into files with ffprobe. It is safe for concurrent use.
 type Prober struct {
-	run     *ffmpeg.Runner
-	standby *ffmpeg.Standby
-	cfg     Config
+	run *ffmpeg.Runner
+	cfg Config
 }
 
 // New returns a prober whose child processes are run by run.
 func New(run *ffmpeg.Runner, cfg Config) *Prober {
-	p := &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
-	p.standby = run.NewStandby(
-		func(job ffmpeg.Job) sandbox.Policy { return probePolicy(job, timeLimit(p.cfg.MinSize)) },
-		func(source string) []string { return probeArgs(source, nil) })
-	return p
+	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
-
-// Keep keeps an ffprobe started, in a folder of its own, for the next file that is read whole. It returns
-// when ctx has ended. unfit is told why that does not succeed.
-func (p *Prober) Keep(ctx context.Context, dir string, unfit func(error)) {
-	p.standby.Keep(ctx, dir, unfit)
-}
-
-// timeLimit is how long a run on a file of this size may take: the whole file is read once, and 16 MiB a
-// second is a slow disk.
-func timeLimit(size int64) time.Duration { return 30*time.Second + time.Duration(size>>24)*time.Second }
 
 // maxProbes is how often a file is probed: each run but the last may name
 // decoders that are not allowed.
@@ -76,15 +59,18 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	if size == 0 {
 		return nil, video.Failf(video.UploadEmpty, "The file is empty.")
 	}
-	limit := timeLimit(size)
+	// The whole file is read once; 16 MiB a second is a slow disk.
+	limit := 30*time.Second + time.Duration(size>>24)*time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbes*limit, ffmpeg.ErrTimeLimit)
 	defer cancel()
 
 	var refused []string
 	for range maxProbes {
-		var found *Result
+		found := NewResult()
+		found.grain = p.cfg.Grain
+		found.refused = refused
 		var stderr string
-		found, stderr, err = p.look(ctx, job, size, refused)
+		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
 		if err == nil {
 			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
@@ -96,35 +82,6 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
 	return nil, err
-}
-
-// look runs ffprobe: the one that waits, if it is there and the file is for it. A file is not judged by one
-// that fails, because that may not have waited for it at all.
-func (p *Prober) look(ctx context.Context, job ffmpeg.Job, size int64, refused []string) (found *Result, stderr string, err error) {
-	found = p.newResult(refused)
-	if len(refused) == 0 && size < p.cfg.MinSize {
-		if stderr, ran, err := p.standby.Probe(ctx, job, found.Read); ran && conclusive(err, stderr) {
-			return found, stderr, err
-		}
-		found = p.newResult(nil)
-	}
-	stderr, err = p.run.Probe(ctx, job, probePolicy(job, timeLimit(size)), probeArgs(job.Source, refused), found.Read)
-	return found, stderr, err
-}
-
-// conclusive reports whether a run that waited for its file ended well, or for a reason that another run would
-// end for, too: a limit, a stop, or what it said.
-func conclusive(err error, stderr string) bool {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it said nothing, or not all
-		return false
-	}
-	return err == nil || ffmpeg.MachineError(err, stderr) != nil
-}
-
-func (p *Prober) newResult(refused []string) *Result {
-	found := NewResult()
-	found.grain, found.refused = p.cfg.Grain, refused
-	return found
 }
 
 // sizeOf makes sure that the source can be opened: without it, an error of ours

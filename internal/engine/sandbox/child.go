@@ -27,14 +27,10 @@ var (
 const watchEvery = 100 * time.Millisecond
 
 // Child is one run of a program. The caller may set Dir, Stdin, Stdout and Stderr
-// of Cmd and Held before Start, and nothing else, and calls the methods of Child instead
+// of Cmd before Start, and nothing else, and calls the methods of Child instead
 // of those of Cmd.
 type Child struct {
 	Cmd *exec.Cmd
-
-	// Held is closed when a program goes on that waits before it opens anything, and may be nil. Until then
-	// it is not looked at regularly: it may wait for days.
-	Held <-chan struct{}
 
 	policy   Policy
 	confined bool // a helper applies the policy
@@ -137,13 +133,6 @@ func (c *Child) watched() bool {
 
 // watch looks at the program regularly, and kills it when it has taken too much.
 func (c *Child) watch() {
-	if c.Held != nil {
-		select {
-		case <-c.ended:
-			return
-		case <-c.Held:
-		}
-	}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 
 	"github.com/spool-video/spool/internal/engine/sandbox/launch"
@@ -72,7 +71,7 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 		return err
 	}
 	o.Server = os.Getpid()
-	paths := slices.Concat([]string{o.Policy.WriteDir}, o.Policy.Read, o.Policy.Write)
+	paths := append([]string{o.Policy.WriteDir}, o.Policy.Read...)
 	for i, path := range paths {
 		if path == "" {
 			continue
@@ -82,8 +81,7 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 			return fmt.Errorf("find %s: %w", path, err)
 		}
 	}
-	reads := 1 + len(o.Policy.Read)
-	o.Policy.WriteDir, o.Policy.Read, o.Policy.Write = paths[0], paths[1:reads], paths[reads:]
+	o.Policy.WriteDir, o.Policy.Read = paths[0], paths[1:]
 	if cmd.Args, err = o.Args(cmd.Args); err != nil {
 		return err
 	}

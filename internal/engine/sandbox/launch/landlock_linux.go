@@ -60,7 +60,6 @@ func restrictFiles(p Policy, bin Program) error {
 		landlock.PathAccess(readFolder, bin.Libraries...),
 		landlock.PathAccess(execute, bin.Path),
 		landlock.PathAccess(readFile, p.Read...),
-		landlock.PathAccess(llsys.AccessFSWriteFile, p.Write...),
 	}
 	if bin.Loader != "" {
 		rules = append(rules, landlock.PathAccess(execute, bin.Loader))
