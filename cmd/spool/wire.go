@@ -171,10 +171,10 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	}
 	if err := selfTest(ctx, box, ffmpeg, scratch); err != nil && c.diskFull() != nil {
 		return nil, err // not the sandbox is to blame
-	} else if err != nil && !isFFmpeg(ctx, ffmpeg) {
-		return nil, fmt.Errorf("%s is not ffmpeg, or one that cannot run here: called with -version it does not print one", ffmpeg)
 	} else if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, fmt.Errorf("this process may open too few files: allow more, with LimitNOFILE=65536 in the unit or ulimit -n 65536: %w", err)
+	} else if err != nil && !isFFmpeg(ctx, ffmpeg) {
+		return nil, fmt.Errorf("%s is not ffmpeg, or one that cannot run here: called with -version it does not print one", ffmpeg)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
 	}

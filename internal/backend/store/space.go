@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"os"
 	"time"
 )
@@ -30,8 +33,12 @@ func (d Disk) Reusable(ctx context.Context) (int64, error) {
 	return unused - max(all-info.Size(), 0), wrap("measure reusable space", err)
 }
 
-// restartTimeout is how long a write on a full disk waits for reads to end.
-const restartTimeout = 3 * time.Second
+const (
+	// reuseTimeout is for ReuseLog as a whole: it waits for the one connection that writes.
+	reuseTimeout = 20 * time.Second
+	// readsTimeout is how long it then waits for reads to end. Nobody can write meanwhile.
+	readsTimeout = 2 * time.Second
+)
 
 // ReuseLog makes SQLite write its log from the beginning again. On a full disk the log cannot grow, and as
 // long as reads overlap, it would have to. It reports whether the log can be used again.
@@ -39,9 +46,24 @@ func (d Disk) ReuseLog() bool {
 	if d.s.pool != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), restartTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), reuseTimeout)
 	defer cancel()
+	conn, err := d.s.write.Conn(ctx)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	// SQLite itself has to give up: the end of a context does not wake it from this.
+	if err := setBusyTimeout(ctx, conn, readsTimeout); err != nil {
+		return false
+	}
 	var busy, frames, written int64
-	err := d.s.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(RESTART)`).Scan(&busy, &frames, &written)
-	return err == nil && busy == 0
+	err = conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(RESTART)`).Scan(&busy, &frames, &written)
+	return errors.Join(err, setBusyTimeout(ctx, conn, busyTimeout)) == nil && busy == 0
+}
+
+// setBusyTimeout sets how long SQLite waits for others on a connection.
+func setBusyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.Milliseconds()))
+	return err
 }

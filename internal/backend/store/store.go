@@ -117,11 +117,16 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	return openSQLiteWith(ctx, path, migrations)
 }
 
+// busyTimeout is how long SQLite waits for another process, such as one that copies the file.
+const busyTimeout = 10 * time.Second
+
+var busyPragma = fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())
+
 // openSQLiteWith applies these migrations; nil: none.
 func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, error) {
 	write, err := openSQLite(path, url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
+		"_pragma": {busyPragma, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
 	})
 	if err != nil {
 		return nil, err
@@ -145,7 +150,7 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 
 // openReaders opens n connections that cannot write.
 func openReaders(path string, n int) (*sql.DB, error) {
-	db, err := openSQLite(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}})
+	db, err := openSQLite(path, url.Values{"_pragma": {busyPragma, "query_only(1)"}})
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func scaleFilter(p *video.Plan, to target) string {
 }
 
 // mayChangeSize reports whether the frames of a source may change their shape midway: broadcasts do, and
-// what browsers record while somebody turns a phone. MP4 says beforehand what it holds.
+// what browsers record as WebM while somebody turns a phone. MP4 has one size, nearly always.
 func mayChangeSize(in video.Input) bool {
 	return !strings.HasPrefix(in.Container, "mov,") && in.CodedWidth > 0 && in.CodedHeight > 0
 }

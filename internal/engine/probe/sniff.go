@@ -161,11 +161,12 @@ func sniffOgg(head []byte) string {
 // packet, broadcasters a checksum of sixteen behind it. A recording that was cut
 // somewhere begins in the middle of a packet: then all that follow have to be in step.
 func sniffTransport(head []byte) string {
-	if synced(head, 188) || len(head) > 4 && synced(head[4:], 192) {
+	if synced(head, 188, 0) || synced(head, 192, 4) {
 		return "mpegts"
 	}
-	if strings.HasPrefix(http.DetectContentType(head), "text/") {
-		return "" // its lines may be in step, too
+	kind, _, _ := strings.Cut(http.DetectContentType(head), "/")
+	if kind == "text" || kind == "image" || kind == "audio" {
+		return "" // its lines may be in step, too, and a plain colour always is
 	}
 	for _, packet := range []int{188, 192, 204} {
 		for skip := 0; skip < packet && len(head)-skip >= cutPackets*packet; skip++ {
@@ -183,15 +184,15 @@ const (
 	cutPackets = 30
 )
 
-// synced reports whether five packets in a row begin with the sync byte. A file
+// synced reports whether five packets in a row have the sync byte at an offset. A file
 // of fewer packets has to consist of whole ones.
-func synced(head []byte, packet int) bool {
+func synced(head []byte, packet, offset int) bool {
 	const enough = 5
 	n := len(head) / packet
 	if n == 0 || n < enough && len(head)%packet != 0 {
 		return false
 	}
-	return inStep(head, packet, enough)
+	return inStep(head[offset:], packet, enough)
 }
 
 // inStep reports whether all of the first n packets begin with the sync byte.

@@ -59,6 +59,7 @@ var sniffCases = []struct{ name, head, want string }{
 	{"transport stream of two packets", packetsOf(2, ""), "mpegts"},
 	{"transport stream cut off in its second packet", packetsOf(2, "")[:300], ""},
 	{"transport stream with checksums", strings.Repeat(packetsOf(1, "")+strings.Repeat("\x01", 16), 40), "mpegts"},
+	{"a picture of the colour of the sync byte", "BM" + strings.Repeat("\x00", 60) + strings.Repeat("G", 8000), ""},
 	{"transport stream that begins in the middle of a packet", packetsOf(44, "")[100:], "mpegts"},
 	{"transport stream of a camcorder, likewise", packetsOf(43, "\x00\x01\x02\x03")[1:], "mpegts"},
 	{"a few packets after something else", "x" + packetsOf(10, ""), ""},

@@ -48,6 +48,10 @@ type Child struct {
 // therefore keep its thread (runtime.LockOSThread) from before Start until after
 // Wait.
 func (c *Child) Start() error {
+	if c.Cmd.Err != nil { // the program is not there, or half written: no fault of the control group
+		c.stop(nil)
+		return c.Cmd.Err
+	}
 	if c.threads != nil {
 		if err := c.threads.open(c.Cmd); err != nil {
 			return err

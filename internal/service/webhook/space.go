@@ -60,7 +60,7 @@ func (d *Dispatcher) keepSpaceFree(ctx context.Context) {
 	if d.config.Space == nil {
 		return
 	}
-	d.repeat(ctx, spaceEvery, "freeing disk space panicked", func() { d.checkSpace(ctx) })
+	d.repeat(ctx, spaceEvery, "freeing disk space panicked", func() { d.checkSpace(ctx, true) })
 }
 
 // FreeSpace removes events if deletions fail any moment. A deletion calls it first, because many of them
@@ -70,7 +70,7 @@ func (d *Dispatcher) FreeSpace(ctx context.Context) {
 		return
 	}
 	if shortage, err := d.config.Short(ctx); err == nil && shortage == Critical {
-		d.checkSpace(ctx)
+		d.checkSpace(ctx, false)
 	}
 }
 
@@ -116,12 +116,13 @@ func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked s
 	}
 }
 
-// checkSpace measures the space once, and removes what has to go.
-func (d *Dispatcher) checkSpace(ctx context.Context) {
+// checkSpace measures the space once, and removes what has to go. Only a look in its turn counts: many
+// deletions in a moment do not make a shortage that lasts.
+func (d *Dispatcher) checkSpace(ctx context.Context, counts bool) {
 	r := &d.space
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := d.freeSpace(ctx, r)
+	err := d.freeSpace(ctx, r, counts)
 	if r.ended+r.lost > 0 && r.told.isDue() {
 		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)
 		r.ended, r.lost = 0, 0
@@ -133,8 +134,8 @@ func (d *Dispatcher) checkSpace(ctx context.Context) {
 
 // freeSpace removes deliveries that have ended while the space is not enough for creates. Those that are
 // still open go only if deletions would fail: at once if it is critical, else if it stays short.
-func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState) error {
-	for first := true; ctx.Err() == nil; first = false {
+func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState, counts bool) error {
+	for ; ctx.Err() == nil; counts = false {
 		if video.KindOf(d.config.Space(ctx)) != video.InsufficientStorage {
 			r.looks = 0
 			return nil
@@ -146,7 +147,7 @@ func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState) error {
 		switch {
 		case shortage == Enough:
 			r.looks = 0
-		case first:
+		case counts:
 			r.looks++
 		}
 		all := shortage == Critical || shortage == Short && r.looks >= shortLooks
