@@ -69,9 +69,8 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	}
 	mark := filepath.Join(s.dir, unsynced)
 	if _, err := os.Stat(mark); err == nil {
-		s.doubtful = true
-	}
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		s.doubtful = true // and it stays: another user may have made it, and this one could not write to it
+	} else if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return explainFull(mark, err)
 	}
 	if err := syncFolder(s.dir); err != nil {
