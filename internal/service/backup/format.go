@@ -40,15 +40,18 @@ type Header struct {
 	Migrations []string  `json:"migrations"` // that its rows need
 }
 
+// errNewer means that a backup is one of a newer version.
+var errNewer = errors.New("this backup was made by a newer Spool")
+
 // check refuses a backup that this version cannot restore.
 func (h Header) check() error {
 	if h.Format > format {
-		return fmt.Errorf("this backup was made by a newer Spool (%s): restore it with that version", h.Version)
+		return fmt.Errorf("%w (%s): restore it with that version", errNewer, h.Version)
 	}
 	known := store.KnownMigrations()
 	for _, name := range h.Migrations {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("this backup was made by a newer Spool (%s; it has migration %s, which this one does not know): restore it with that version", h.Version, name)
+			return fmt.Errorf("%w (%s; it has migration %s, which this one does not know): restore it with that version", errNewer, h.Version, name)
 		}
 	}
 	return nil

@@ -283,12 +283,16 @@ func checkReplaceable(ctx context.Context, path string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no ordinary file, and a backup would replace it: name another one", path)
 	}
-	r, err := openTar(ctx, path, "")
-	if errors.Is(err, errNoBackup) {
+	r, err := openTar(ctx, path, filepath.Dir(path))
+	_, damaged := errors.AsType[*DamagedError](err)
+	switch {
+	case err == nil:
+		r.close()
+		return nil
+	case damaged || errors.Is(err, errNewer):
+		return nil
+	case errors.Is(err, errNoBackup):
 		return fmt.Errorf("%s exists and is no backup: remove it first, or name another file", path)
 	}
-	if err == nil {
-		r.close()
-	}
-	return nil // a damaged backup, or one of another version, may be replaced
+	return fmt.Errorf("see whether %s is a backup, which may be replaced: %w", path, err)
 }
