@@ -25,7 +25,8 @@ const (
 	snapshots     = "snapshots"
 	folderObjects = "objects"
 	snapshotEnd   = ".spool"
-	unsynced      = "unsynced" // is there while objects may not be on disk yet, or when one was found damaged
+	unsynced      = "unsynced" // is there while objects may not be on disk yet
+	damageMark    = "damaged"  // is there when an object was found damaged
 	// snapshotTime is the form of a snapshot's name, which sorts by time.
 	snapshotTime = "20060102T150405Z"
 )
@@ -76,6 +77,7 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	if err := syncFolder(s.dir); err != nil {
 		return err
 	}
+	s.takeOverDamage()
 	s.name = h.CreatedAt.UTC().Format(snapshotTime)
 	target := filepath.Join(dir, s.name+snapshotEnd)
 	if _, err := os.Stat(target); err == nil {
@@ -83,6 +85,16 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	}
 	s.archive, err = createArchive(target, h)
 	return err
+}
+
+// takeOverDamage looks whether somebody has found damage. That mark goes at once, because the other one has the same
+// effect until this run ends: what is found from now on is for the next run. One that cannot be removed is for both.
+func (s *folderSink) takeOverDamage() {
+	mark := filepath.Join(s.dir, damageMark)
+	if _, err := os.Stat(mark); err == nil {
+		s.doubtful = true
+		_ = os.Remove(mark)
+	}
 }
 
 // storedAs is what the file of an object is called: its key and its version. Its checksum follows.
@@ -371,9 +383,14 @@ func openStored(dir string, e entry) (*os.File, error) {
 	return f, err
 }
 
-// damagedObject has the next run compare the objects that it finds with their checksums, and returns the error. It
-// looks at lengths otherwise, and every backup from now on would have the damage.
-func damagedObject(dir, why string) error {
-	_ = os.WriteFile(filepath.Join(dir, unsynced), nil, 0o600) // the folder may be one that can only be read
-	return &DamagedError{path: dir, why: why, object: true}
+// damagedObject is the error of an object that is not what was stored.
+func damagedObject(dir, why string) error { return &DamagedError{path: dir, why: why, object: true} }
+
+// noteDamage has the next run compare the objects that it finds with their checksums if err is one of a damaged
+// object, and returns err. It looks at lengths otherwise, and every backup from now on would have the damage.
+func noteDamage(dir string, err error) error {
+	if e, is := errors.AsType[*DamagedError](err); is && e.object {
+		_ = os.WriteFile(filepath.Join(dir, damageMark), nil, 0o600) // the folder may be one that can only be read
+	}
+	return err
 }

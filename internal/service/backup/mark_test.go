@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/service/backup"
+	"github.com/spool-video/spool/internal/service/objects"
 )
 
 // After a run of root that was killed, the service's user cannot write to the mark, but can remove it.
@@ -25,5 +26,36 @@ func TestAMarkOfAnotherUserStopsNoBackup(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); !os.IsNotExist(err) {
 		t.Errorf("the mark is still there: %v", err)
+	}
+}
+
+// A verification beside a backup finds what that one has passed already: the next one has to compare.
+func TestDamageFoundWhileABackupRunsIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	src, last := sourceOf(l.Rig), ""
+	add := func() {
+		t.Helper()
+		nextSecond(last)
+		var err error
+		_, last, err = backup.ToFolder(t.Context(), src, dir, 0, backup.Options{})
+		must(t, err)
+	}
+	add()
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+		damageObjects(t, dir)
+		if _, _, err := backup.Verify(t.Context(), dir, "", nil); err == nil {
+			t.Error("the damage was not found")
+		}
+	}}
+	add()
+	add()
+	if _, _, err := backup.Verify(t.Context(), dir, "", nil); err != nil {
+		t.Errorf("the backup after it: %v", err)
+	}
+	damageObjects(t, dir) // nobody has found this
+	add()
+	if _, _, err := backup.Verify(t.Context(), dir, "", nil); err == nil {
+		t.Error("the mark was never removed: every backup compares everything")
 	}
 }
