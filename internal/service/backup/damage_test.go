@@ -1,6 +1,9 @@
 package backup_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +61,75 @@ func TestDamagedObjectsOfAFolderAreStoredAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// unreadable is a file of Linux that cannot be read from its beginning: EIO, as from a bad disk.
+const unreadable = "/proc/self/mem"
+
+func skipWithoutUnreadable(t *testing.T) {
+	t.Helper()
+	if _, err := os.ReadFile(unreadable); !errors.Is(err, syscall.EIO) {
+		t.Skipf("reading %s: %v", unreadable, err)
+	}
+}
+
+func TestAnObjectThatCannotBeReadIsDamaged(t *testing.T) {
+	t.Parallel()
+	skipWithoutUnreadable(t)
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	must(t, filepath.WalkDir(filepath.Join(dir, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return errors.Join(os.Remove(path), os.Symlink(unreadable, path))
+	}))
+	to, mark := onDisk(t), filepath.Join(dir, "damaged")
+	_, _, verified := backup.Verify(t.Context(), dir, "", nil)
+	must(t, os.RemoveAll(mark))
+	_, _, restored := backup.Restore(t.Context(), dir, "", to.target(), to.dir, nil)
+	for _, err := range []error{verified, restored} {
+		if _, is := errors.AsType[*backup.DamagedError](err); !is || !strings.Contains(err.Error(), "cannot be read") {
+			t.Errorf("an object that cannot be read: %v", err)
+		}
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("the restore did not note the damage: %v", err)
+	}
+	nextSecond(first)
+	_, _, err = backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	if _, _, err := backup.Verify(t.Context(), dir, first, nil); err != nil {
+		t.Errorf("after another backup: %v", err)
+	}
+}
+
+func TestAnUnreadableSnapshotHidesNoOther(t *testing.T) {
+	t.Parallel()
+	skipWithoutUnreadable(t)
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	at := func(name string) string { return filepath.Join(dir, "snapshots", name+".spool") }
+	whole, err := os.ReadFile(at(first))
+	must(t, err)
+	must(t, os.WriteFile(at("20010101T000000Z"), bytes.Replace(whole, []byte(`"format":1`), []byte(`"format":2`), 1), 0o600))
+	must(t, os.Symlink(unreadable, at("20020101T000000Z")))
+	list, err := backup.List(t.Context(), dir)
+	if err != nil || len(list) != 3 || list[2].Name != first || list[2].Videos == 0 || list[2].Unreadable != "" {
+		t.Fatalf("List = %+v, %v; want two that cannot be read, and a good one", list, err)
+	}
+	for i, want := range []string{"newer Spool", "input/output error"} {
+		if list[i].Damaged || !strings.Contains(list[i].Unreadable, want) {
+			t.Errorf("listed as %+v; want %q", list[i], want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := backup.List(ended, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("List that was interrupted = %v", err)
 	}
 }
 

@@ -195,10 +195,11 @@ type SnapshotInfo struct {
 	Name   string `json:"name"`
 	Header Header `json:"-"`
 	Summary
-	Damaged bool `json:"damaged,omitempty"` // it cannot be read
+	Damaged    bool   `json:"damaged,omitempty"`
+	Unreadable string `json:"unreadable,omitempty"` // why it cannot be read, if it is not known to be damaged
 }
 
-// List returns the backups in a folder, the oldest first. One that is damaged hides no other.
+// List returns the backups in a folder, the oldest first. One that cannot be read hides no other.
 func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	names, err := snapshotNames(dir)
 	if err != nil {
@@ -207,10 +208,13 @@ func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	all := []SnapshotInfo{}
 	for _, name := range names {
 		info, err := describe(ctx, dir, name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if isDamaged(err) {
 			info = SnapshotInfo{Name: name, Damaged: true}
 		} else if err != nil {
-			return nil, err
+			info = SnapshotInfo{Name: name, Unreadable: err.Error()}
 		}
 		all = append(all, info)
 	}
@@ -385,6 +389,11 @@ func openStored(dir string, e entry) (*os.File, error) {
 
 // damagedObject is the error of an object that is not what was stored.
 func damagedObject(dir, why string) error { return &DamagedError{path: dir, why: why, object: true} }
+
+// unreadableObject is the error of an object on a part of a disk that is broken.
+func unreadableObject(dir string, e entry, err error) error {
+	return damagedObject(dir, fmt.Sprintf("the object %s cannot be read (%v)", e.Name, err))
+}
 
 // noteDamage has the next run compare the objects that it finds with their checksums if err is one of a damaged
 // object, and returns err. It looks at lengths otherwise, and every backup from now on would have the damage.
