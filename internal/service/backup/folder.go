@@ -399,7 +399,9 @@ func unreadableObject(dir string, e entry, err error) error {
 // object, and returns err. It looks at lengths otherwise, and every backup from now on would have the damage.
 func noteDamage(dir string, err error) error {
 	if e, is := errors.AsType[*DamagedError](err); is && e.object {
-		_ = os.WriteFile(filepath.Join(dir, damageMark), nil, 0o600) // the folder may be one that can only be read
+		mark := filepath.Join(dir, damageMark)
+		_, missing := os.Stat(mark)
+		e.noted = missing == nil || os.WriteFile(mark, nil, 0o600) == nil // the folder may be one that can only be read
 	}
 	return err
 }

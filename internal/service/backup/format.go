@@ -165,12 +165,16 @@ func eachLine(r io.Reader, f func(line []byte) error) error {
 type DamagedError struct {
 	path, why string
 	object    bool // of a folder; the backups there that do not have it are whole
+	noted     bool // the next backup into the folder knows of it
 }
 
 func (e *DamagedError) Error() string {
 	what := "Nothing of it can be trusted: use another backup"
 	if e.object {
-		what = "The next spool backup into this folder compares all objects and stores this one again, if the service still has it"
+		what = "Use another backup of this folder (--snapshot): one that does not have this object may be whole"
+	}
+	if e.noted {
+		what += ". The next spool backup into this folder compares all objects and stores this one again, if the service still has it"
 	}
 	return fmt.Sprintf("%s is damaged: %s. %s", filepath.Base(e.path), e.why, what)
 }

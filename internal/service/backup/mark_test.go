@@ -3,6 +3,7 @@ package backup_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/service/backup"
@@ -57,5 +58,35 @@ func TestDamageFoundWhileABackupRunsIsNotForgotten(t *testing.T) {
 	add()
 	if _, _, err := backup.Verify(t.Context(), dir, "", nil); err == nil {
 		t.Error("the mark was never removed: every backup compares everything")
+	}
+}
+
+// In a folder that can only be read, nobody has the next backup compare. The advice that always helps comes first.
+func TestTheAdviceAfterDamage(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, _, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	damageObjects(t, dir)
+	verify := func() string {
+		t.Helper()
+		if _, _, err := backup.Verify(t.Context(), dir, "", nil); err != nil {
+			return err.Error()
+		}
+		t.Fatal("the damage was not found")
+		return ""
+	}
+	mark := filepath.Join(dir, "damaged")
+	must(t, os.Symlink(filepath.Join(dir, "missing", "mark"), mark)) // which nobody can write to, also not root
+	if said := verify(); !strings.Contains(said, "another backup of this folder (--snapshot)") || strings.Contains(said, "again") {
+		t.Errorf("without a mark: %s", said)
+	}
+	must(t, os.Remove(mark))
+	must(t, os.Mkdir(mark, 0o700)) // another user has left one
+	for range 2 {
+		if said := verify(); !strings.Contains(said, "another backup of this folder (--snapshot)") || !strings.Contains(said, "stores this one again") {
+			t.Errorf("with a mark: %s", said)
+		}
+		must(t, os.RemoveAll(mark))
 	}
 }
