@@ -177,3 +177,37 @@ func TestABackupReplacesOnlyBackups(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A link to a disk on which there is no backup yet.
+func TestABackupThroughALinkToNothing(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), t.TempDir()
+	here, usb := filepath.Join(dir, "here"), filepath.Join(dir, "usb")
+	must(t, errors.Join(os.Mkdir(here, 0o700), os.Mkdir(usb, 0o700)))
+	absolute, relative, nowhere := filepath.Join(here, "absolute.tar"), filepath.Join(here, "relative.tar"), filepath.Join(here, "nowhere.tar")
+	must(t, os.Symlink(filepath.Join(usb, "a.tar"), absolute))
+	must(t, os.Symlink("../usb/r.tar", filepath.Join(here, "second.tar")))
+	must(t, os.Symlink("second.tar", relative))
+	must(t, os.Symlink(filepath.Join(dir, "gone", "n.tar"), nowhere))
+	for link, real := range map[string]string{absolute: "a.tar", relative: "r.tar"} {
+		_, err := backup.ToFile(t.Context(), sourceOf(l.Rig), link, backup.Options{})
+		must(t, err)
+		if fi, err := os.Lstat(filepath.Join(usb, real)); err != nil || !fi.Mode().IsRegular() {
+			t.Errorf("%s: %v, %v; want an ordinary file", real, fi, err)
+		}
+		if _, _, err := backup.Verify(t.Context(), link, "", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), nowhere, backup.Options{}); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Join(dir, "gone")) {
+		t.Errorf("a link to a folder that is missing: %v", err)
+	}
+	circle := filepath.Join(usb, "circle.tar")
+	must(t, os.Symlink("circle.tar", circle))
+	if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), circle, backup.Options{}); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
+		t.Errorf("a link to itself: %v", err)
+	}
+	if names, err := os.ReadDir(here); err != nil || len(names) != 4 {
+		t.Errorf("beside the links there are %v, %v", names, err)
+	}
+}
