@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/service/backup"
@@ -28,5 +31,19 @@ func TestBackupWarnings(t *testing.T) {
 		if len(warnings) != tt.warnings || (rest != nil) != tt.fails {
 			t.Errorf("%s: warnings %v, error %v", name, warnings, rest)
 		}
+	}
+}
+
+func TestRestoreListsWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	err := os.MkdirAll(filepath.Join(dir, "snapshots", "20300102T030000Z.spool"), 0o700) // a folder: reading fails
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "spool-backup-folder.json"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p, stdout, stderr := newProcess(nil, nil)
+	code := p.run(t.Context(), []string{"restore", "--list", dir})
+	if code != 0 || !strings.Contains(stdout.String(), "20300102T030000Z  unreadable") || !strings.Contains(stderr.String(), "is a directory") {
+		t.Errorf("--list exits with %d, prints %q and says %q", code, stdout, stderr)
 	}
 }

@@ -83,6 +83,11 @@ func (c *restoreCommand) list(ctx context.Context, p *process) error {
 			rows = append(rows, []string{s.Name, "damaged", "-", "-", "-"})
 			continue
 		}
+		if s.Unreadable != "" {
+			rows = append(rows, []string{s.Name, "unreadable", "-", "-", "-"})
+			fmt.Fprintf(p.stderr, "spool: warning: %s: %s\n", s.Name, s.Unreadable)
+			continue
+		}
 		rows = append(rows, []string{s.Name, strconv.FormatInt(s.Videos, 10), strconv.FormatInt(s.Objects, 10), backup.FormatBytes(s.Bytes), s.Header.Version})
 	}
 	return printTable(p.stdout, rows)

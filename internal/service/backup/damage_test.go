@@ -1,6 +1,9 @@
 package backup_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +64,75 @@ func TestDamagedObjectsOfAFolderAreStoredAgain(t *testing.T) {
 	}
 }
 
+// unreadable is a file of Linux that cannot be read from its beginning: EIO, as from a bad disk.
+const unreadable = "/proc/self/mem"
+
+func skipWithoutUnreadable(t *testing.T) {
+	t.Helper()
+	if _, err := os.ReadFile(unreadable); !errors.Is(err, syscall.EIO) {
+		t.Skipf("reading %s: %v", unreadable, err)
+	}
+}
+
+func TestAnObjectThatCannotBeReadIsDamaged(t *testing.T) {
+	t.Parallel()
+	skipWithoutUnreadable(t)
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	must(t, filepath.WalkDir(filepath.Join(dir, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return errors.Join(os.Remove(path), os.Symlink(unreadable, path))
+	}))
+	to, mark := onDisk(t), filepath.Join(dir, "damaged")
+	_, _, verified := backup.Verify(t.Context(), dir, "", nil)
+	must(t, os.RemoveAll(mark))
+	_, _, restored := backup.Restore(t.Context(), dir, "", to.target(), to.dir, nil)
+	for _, err := range []error{verified, restored} {
+		if _, is := errors.AsType[*backup.DamagedError](err); !is || !strings.Contains(err.Error(), "cannot be read") {
+			t.Errorf("an object that cannot be read: %v", err)
+		}
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("the restore did not note the damage: %v", err)
+	}
+	nextSecond(first)
+	_, _, err = backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	if _, _, err := backup.Verify(t.Context(), dir, first, nil); err != nil {
+		t.Errorf("after another backup: %v", err)
+	}
+}
+
+func TestAnUnreadableSnapshotHidesNoOther(t *testing.T) {
+	t.Parallel()
+	skipWithoutUnreadable(t)
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	at := func(name string) string { return filepath.Join(dir, "snapshots", name+".spool") }
+	whole, err := os.ReadFile(at(first))
+	must(t, err)
+	must(t, os.WriteFile(at("20010101T000000Z"), bytes.Replace(whole, []byte(`"format":1`), []byte(`"format":2`), 1), 0o600))
+	must(t, os.Symlink(unreadable, at("20020101T000000Z")))
+	list, err := backup.List(t.Context(), dir)
+	if err != nil || len(list) != 3 || list[2].Name != first || list[2].Videos == 0 || list[2].Unreadable != "" {
+		t.Fatalf("List = %+v, %v; want two that cannot be read, and a good one", list, err)
+	}
+	for i, want := range []string{"newer Spool", "input/output error"} {
+		if list[i].Damaged || !strings.Contains(list[i].Unreadable, want) {
+			t.Errorf("listed as %+v; want %q", list[i], want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := backup.List(ended, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("List that was interrupted = %v", err)
+	}
+}
+
 func TestADamagedSnapshotHidesNoOther(t *testing.T) {
 	t.Parallel()
 	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
@@ -103,5 +175,39 @@ func TestABackupReplacesOnlyBackups(t *testing.T) {
 	}
 	if _, _, err := backup.Verify(t.Context(), real, "", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A link to a disk on which there is no backup yet.
+func TestABackupThroughALinkToNothing(t *testing.T) {
+	t.Parallel()
+	l, dir := newLibrary(t), t.TempDir()
+	here, usb := filepath.Join(dir, "here"), filepath.Join(dir, "usb")
+	must(t, errors.Join(os.Mkdir(here, 0o700), os.Mkdir(usb, 0o700)))
+	absolute, relative, nowhere := filepath.Join(here, "absolute.tar"), filepath.Join(here, "relative.tar"), filepath.Join(here, "nowhere.tar")
+	must(t, os.Symlink(filepath.Join(usb, "a.tar"), absolute))
+	must(t, os.Symlink("../usb/r.tar", filepath.Join(here, "second.tar")))
+	must(t, os.Symlink("second.tar", relative))
+	must(t, os.Symlink(filepath.Join(dir, "gone", "n.tar"), nowhere))
+	for link, real := range map[string]string{absolute: "a.tar", relative: "r.tar"} {
+		_, err := backup.ToFile(t.Context(), sourceOf(l.Rig), link, backup.Options{})
+		must(t, err)
+		if fi, err := os.Lstat(filepath.Join(usb, real)); err != nil || !fi.Mode().IsRegular() {
+			t.Errorf("%s: %v, %v; want an ordinary file", real, fi, err)
+		}
+		if _, _, err := backup.Verify(t.Context(), link, "", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), nowhere, backup.Options{}); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Join(dir, "gone")) {
+		t.Errorf("a link to a folder that is missing: %v", err)
+	}
+	circle := filepath.Join(usb, "circle.tar")
+	must(t, os.Symlink("circle.tar", circle))
+	if _, err := backup.ToFile(t.Context(), sourceOf(l.Rig), circle, backup.Options{}); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
+		t.Errorf("a link to itself: %v", err)
+	}
+	if names, err := os.ReadDir(here); err != nil || len(names) != 4 {
+		t.Errorf("beside the links there are %v, %v", names, err)
 	}
 }

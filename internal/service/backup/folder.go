@@ -25,7 +25,8 @@ const (
 	snapshots     = "snapshots"
 	folderObjects = "objects"
 	snapshotEnd   = ".spool"
-	unsynced      = "unsynced" // is there while objects may not be on disk yet, or when one was found damaged
+	unsynced      = "unsynced" // is there while objects may not be on disk yet
+	damageMark    = "damaged"  // is there when an object was found damaged
 	// snapshotTime is the form of a snapshot's name, which sorts by time.
 	snapshotTime = "20060102T150405Z"
 )
@@ -69,14 +70,14 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	}
 	mark := filepath.Join(s.dir, unsynced)
 	if _, err := os.Stat(mark); err == nil {
-		s.doubtful = true
-	}
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		s.doubtful = true // and it stays: another user may have made it, and this one could not write to it
+	} else if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return explainFull(mark, err)
 	}
 	if err := syncFolder(s.dir); err != nil {
 		return err
 	}
+	s.takeOverDamage()
 	s.name = h.CreatedAt.UTC().Format(snapshotTime)
 	target := filepath.Join(dir, s.name+snapshotEnd)
 	if _, err := os.Stat(target); err == nil {
@@ -84,6 +85,16 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	}
 	s.archive, err = createArchive(target, h)
 	return err
+}
+
+// takeOverDamage looks whether somebody has found damage. That mark goes at once, because the other one has the same
+// effect until this run ends: what is found from now on is for the next run. One that cannot be removed is for both.
+func (s *folderSink) takeOverDamage() {
+	mark := filepath.Join(s.dir, damageMark)
+	if _, err := os.Stat(mark); err == nil {
+		s.doubtful = true
+		_ = os.Remove(mark)
+	}
 }
 
 // storedAs is what the file of an object is called: its key and its version. Its checksum follows.
@@ -184,10 +195,11 @@ type SnapshotInfo struct {
 	Name   string `json:"name"`
 	Header Header `json:"-"`
 	Summary
-	Damaged bool `json:"damaged,omitempty"` // it cannot be read
+	Damaged    bool   `json:"damaged,omitempty"`
+	Unreadable string `json:"unreadable,omitempty"` // why it cannot be read, if it is not known to be damaged
 }
 
-// List returns the backups in a folder, the oldest first. One that is damaged hides no other.
+// List returns the backups in a folder, the oldest first. One that cannot be read hides no other.
 func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	names, err := snapshotNames(dir)
 	if err != nil {
@@ -196,10 +208,13 @@ func List(ctx context.Context, dir string) ([]SnapshotInfo, error) {
 	all := []SnapshotInfo{}
 	for _, name := range names {
 		info, err := describe(ctx, dir, name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if isDamaged(err) {
 			info = SnapshotInfo{Name: name, Damaged: true}
 		} else if err != nil {
-			return nil, err
+			info = SnapshotInfo{Name: name, Unreadable: err.Error()}
 		}
 		all = append(all, info)
 	}
@@ -372,9 +387,21 @@ func openStored(dir string, e entry) (*os.File, error) {
 	return f, err
 }
 
-// damagedObject has the next run compare the objects that it finds with their checksums, and returns the error. It
-// looks at lengths otherwise, and every backup from now on would have the damage.
-func damagedObject(dir, why string) error {
-	_ = os.WriteFile(filepath.Join(dir, unsynced), nil, 0o600) // the folder may be one that can only be read
-	return &DamagedError{path: dir, why: why, object: true}
+// damagedObject is the error of an object that is not what was stored.
+func damagedObject(dir, why string) error { return &DamagedError{path: dir, why: why, object: true} }
+
+// unreadableObject is the error of an object on a part of a disk that is broken.
+func unreadableObject(dir string, e entry, err error) error {
+	return damagedObject(dir, fmt.Sprintf("the object %s cannot be read (%v)", e.Name, err))
+}
+
+// noteDamage has the next run compare the objects that it finds with their checksums if err is one of a damaged
+// object, and returns err. It looks at lengths otherwise, and every backup from now on would have the damage.
+func noteDamage(dir string, err error) error {
+	if e, is := errors.AsType[*DamagedError](err); is && e.object {
+		mark := filepath.Join(dir, damageMark)
+		_, missing := os.Stat(mark)
+		e.noted = missing == nil || os.WriteFile(mark, nil, 0o600) == nil // the folder may be one that can only be read
+	}
+	return err
 }

@@ -40,15 +40,18 @@ type Header struct {
 	Migrations []string  `json:"migrations"` // that its rows need
 }
 
+// errNewer means that a backup is one of a newer version.
+var errNewer = errors.New("this backup was made by a newer Spool")
+
 // check refuses a backup that this version cannot restore.
 func (h Header) check() error {
 	if h.Format > format {
-		return fmt.Errorf("this backup was made by a newer Spool (%s): restore it with that version", h.Version)
+		return fmt.Errorf("%w (%s): restore it with that version", errNewer, h.Version)
 	}
 	known := store.KnownMigrations()
 	for _, name := range h.Migrations {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("this backup was made by a newer Spool (%s; it has migration %s, which this one does not know): restore it with that version", h.Version, name)
+			return fmt.Errorf("%w (%s; it has migration %s, which this one does not know): restore it with that version", errNewer, h.Version, name)
 		}
 	}
 	return nil
@@ -162,12 +165,16 @@ func eachLine(r io.Reader, f func(line []byte) error) error {
 type DamagedError struct {
 	path, why string
 	object    bool // of a folder; the backups there that do not have it are whole
+	noted     bool // the next backup into the folder knows of it
 }
 
 func (e *DamagedError) Error() string {
 	what := "Nothing of it can be trusted: use another backup"
 	if e.object {
-		what = "The next spool backup into this folder compares all objects and stores this one again, if the service still has it"
+		what = "Use another backup of this folder (--snapshot): one that does not have this object may be whole"
+	}
+	if e.noted {
+		what += ". The next spool backup into this folder compares all objects and stores this one again, if the service still has it"
 	}
 	return fmt.Sprintf("%s is damaged: %s. %s", filepath.Base(e.path), e.why, what)
 }

@@ -16,16 +16,20 @@ import (
 
 // sumReader makes the checksum of what is read.
 type sumReader struct {
-	r   io.Reader
-	sum hash.Hash
+	r      io.Reader
+	sum    hash.Hash
+	failed error // of reading, in contrast to what is done with it
 }
 
-func newSum(r io.Reader) *sumReader { return &sumReader{r, sha256.New()} }
+func newSum(r io.Reader) *sumReader { return &sumReader{r: r, sum: sha256.New()} }
 
 // Read implements io.Reader.
 func (s *sumReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.sum.Write(p[:n])
+	if err != nil && err != io.EOF {
+		s.failed = err
+	}
 	return n, err
 }
 

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -257,19 +258,36 @@ func (s *fileSink) abandon() {
 
 // ToFile writes a backup into a file, which it replaces when it is complete, also with a NotNotedError.
 func ToFile(ctx context.Context, src Source, path string, o Options) (*Summary, error) {
-	if o.Scratch == "" {
-		o.Scratch = filepath.Dir(path)
+	path = followLinks(path) // the file is replaced, and not the link to it
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: make it first", dir)
 	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(path))
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the file is replaced, and not the link to it
-	}
+	o.Scratch = cmp.Or(o.Scratch, dir)
 	if err := checkReplaceable(ctx, path); err != nil {
 		return nil, err
 	}
 	return backUp(ctx, src, &fileSink{path: path}, o)
+}
+
+// followLinks returns the file that a path leads to, which need not exist yet.
+func followLinks(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real
+	}
+	target, noLink := os.Readlink(path)
+	if noLink != nil || !errors.Is(err, fs.ErrNotExist) { // links in a circle give another error
+		return path
+	}
+	if !filepath.IsAbs(target) {
+		dir := filepath.Dir(path)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		target = filepath.Join(dir, target)
+	}
+	return followLinks(target)
 }
 
 // checkReplaceable refuses to replace what is no backup: a device, or a file that was named by mistake.
@@ -283,12 +301,16 @@ func checkReplaceable(ctx context.Context, path string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no ordinary file, and a backup would replace it: name another one", path)
 	}
-	r, err := openTar(ctx, path, "")
-	if errors.Is(err, errNoBackup) {
+	r, err := openTar(ctx, path, filepath.Dir(path))
+	_, damaged := errors.AsType[*DamagedError](err)
+	switch {
+	case err == nil:
+		r.close()
+		return nil
+	case damaged || errors.Is(err, errNewer):
+		return nil
+	case errors.Is(err, errNoBackup):
 		return fmt.Errorf("%s exists and is no backup: remove it first, or name another file", path)
 	}
-	if err == nil {
-		r.close()
-	}
-	return nil // a damaged backup, or one of another version, may be replaced
+	return fmt.Errorf("see whether %s is a backup, which may be replaced: %w", path, err)
 }

@@ -336,7 +336,7 @@ func (f *filler) fromFolder(ctx context.Context, dir, file, scratch string) erro
 		return err
 	}
 	defer r.close()
-	_, err = r.read(members{stored: func(e entry) error { return f.putStored(ctx, dir, e) }})
+	_, err = r.read(members{stored: func(e entry) error { return noteDamage(dir, f.putStored(ctx, dir, e)) }})
 	return err
 }
 
@@ -351,7 +351,9 @@ func (f *filler) putStored(ctx context.Context, dir string, e entry) error {
 	}
 	defer file.Close()
 	sum := newSum(file)
-	if err := f.put(ctx, key, e.Size, sum); err != nil {
+	if err := f.put(ctx, key, e.Size, sum); sum.failed != nil {
+		return unreadableObject(dir, e, sum.failed)
+	} else if err != nil {
 		return err
 	}
 	if sum.hex() != e.SHA256 {

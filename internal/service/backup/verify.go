@@ -39,7 +39,7 @@ func Verify(ctx context.Context, path, snapshot string, p Progress) (Header, *Su
 	if dir != "" {
 		do.stored = func(e entry) error {
 			count(e.Size)
-			return checkStored(ctx, dir, e)
+			return noteDamage(dir, checkStored(ctx, dir, e))
 		}
 	}
 	summary, err := r.read(do)
@@ -79,8 +79,11 @@ func checkStored(ctx context.Context, dir string, e entry) error {
 	defer f.Close()
 	sum := sha256.New()
 	n, err := io.Copy(sum, &interruptible{ctx, f})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
-		return err
+		return unreadableObject(dir, e, err)
 	}
 	if n != e.Size || hexSum(sum) != e.SHA256 {
 		return damagedObject(dir, "the checksum of "+e.Name+" is wrong")
