@@ -27,7 +27,7 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed();
   };
-  let spare: Buffer | undefined; // the buffer of the last part
+  let spare: Buffer | undefined; // the buffer of the last part that was sent
   return {
     size,
     async slice(start, end, type) {
@@ -39,12 +39,13 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
       });
     },
     async sendPart(part) {
-      // A part that failed keeps its buffer: a write of it may still be under way.
-      const buffer = spare ?? Buffer.allocUnsafeSlow(pieceBytes);
-      spare = undefined;
+      let used: Buffer | undefined;
       const answer = await reading(path, async (file) => {
         await unchanged(file);
         return follow(part, options.agent, async (write) => {
+          // Each request has a buffer of its own, and keeps it if it was not the last one: a read or a write of it may still be under way.
+          const buffer = used = spare ?? Buffer.allocUnsafeSlow(pieceBytes);
+          spare = undefined;
           for (let at = part.start; at < part.end;) {
             const piece = buffer.subarray(0, Math.min(buffer.length, part.end - at));
             if (await fill(file, piece, at) < piece.length) throw changed();
@@ -55,7 +56,7 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
           }
         });
       });
-      spare = buffer;
+      spare = used;
       return answer;
     },
   };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { appendFile, readdir, truncate, writeFile } from "node:fs/promises";
+import { appendFile, open, readdir, truncate, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -213,6 +213,41 @@ test("a refusal in the middle of a body is what one reads, and a redirect is fol
   await spool.completeUpload(video.id);
   await wantStored(video.id, path);
 });
+
+test("a read that ends after a redirect does not get into what is sent", async (t) => {
+  const path = await server.clip("late.mp4", 2 * mebi), second = 256 << 10;
+  const video = await spool.create(draft);
+  const other = createServer((req, res) => { res.writeHead(307, { Location: server.url + req.url }).end(); });
+  const { url, close } = await listening(other);
+  let redirected, late;
+  const again = new Promise((resolve) => { redirected = resolve; });
+  const reads = await mockRead(t, path, async (read, position) => {
+    if (position === second && !late) return late = again.then(read);
+    const result = await read();
+    if (position === 0 && late) await (redirected(), late);
+    return result;
+  });
+  try {
+    await uploadFile({ ...video, uploadUrl: video.uploadUrl.replace(server.url, url), tusUrl: undefined }, await openFile(path));
+  } finally {
+    close();
+  }
+  assert.deepEqual(reads.slice(0, 3), [0, second, 0]);
+  await spool.completeUpload(video.id);
+  await wantStored(video.id, path);
+});
+
+/** mockRead has someone else make each read of a file, and returns the list of where they were. */
+async function mockRead(t, path, how) {
+  const file = await open(path), positions = [];
+  const kind = Object.getPrototypeOf(file), original = kind.read;
+  await file.close();
+  t.mock.method(kind, "read", function (...args) {
+    positions.push(args[3]);
+    return how(() => original.apply(this, args), args[3]);
+  });
+  return positions;
+}
 
 test("a file that changes is not uploaded", async () => {
   const path = await server.clip("changes.mp4", 12 * mebi);
