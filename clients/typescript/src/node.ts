@@ -84,7 +84,7 @@ async function fill(file: FileHandle, buffer: Uint8Array, from: number): Promise
   return read;
 }
 
-/** Writes the body of a request. Each write ends when its bytes have left the buffer. */
+/** Writes the body of a request. Each write ends when its bytes have left the buffer, and never if the connection broke. */
 type Body = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
 
 type Received = Answer & { body: string };
@@ -116,26 +116,24 @@ function transmit(url: string, part: PartRequest, agent: http.Agent | undefined,
     if (signal?.aborted) return reject(signal.reason);
     const request = (url.startsWith("https:") ? https : http).request(url, { method, headers, agent, signal, timeout: 1000 * stallSeconds });
     let answered = false, whole = false;
-    const fail = (error: unknown) => {
-      request.destroy();
-      reject(error instanceof SpoolError ? error : networkError(error, signal));
-    };
+    const fail = (error: unknown) => { request.destroy(); reject(error); };
+    const lose = (error: unknown) => fail(networkError(error, signal));
     // A server that refuses a body closes the connection. What it has answered counts, not that the rest could not be sent.
-    const broken = (error: unknown) => { if (!answered || error instanceof SpoolError) fail(error); };
+    const broken = (error: unknown) => { if (!answered) lose(error); };
     request.on("error", broken);
-    request.on("timeout", () => fail(new Error("The connection makes no progress.")));
+    request.on("timeout", () => lose(new Error("The connection makes no progress.")));
     request.on("response", (response) => {
       answered = true;
       receive(response).then((answer) => {
         if (!whole) request.destroy();
-        if (!whole && answer.status < 300) return fail(new Error("The answer came before the end of the request."));
+        if (!whole && answer.status < 300) return lose(new Error("The answer came before the end of the request."));
         resolve(answer);
-      }, fail);
+      }, lose);
     });
-    const write = (piece: Uint8Array) => new Promise<void>((done, failed) => {
-      request.write(piece, (error) => (error ? failed(error) : done()));
+    const write = (piece: Uint8Array) => new Promise<void>((done) => {
+      request.write(piece, (error) => (error ? broken(error) : done()));
     });
-    body(write).then(() => { whole = true; request.end(); }, broken);
+    body(write).then(() => { whole = true; request.end(); }, fail); // not with a fault of the connection
   });
 }
 

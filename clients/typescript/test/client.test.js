@@ -258,6 +258,19 @@ test("a file that changes is not uploaded", async () => {
   await rejects(upload, "file_changed");
 });
 
+test("what is no fault of the connection is not tried again", async (t) => {
+  const path = await server.clip("fault.mp4", mebi);
+  const video = await spool.create(draft), mine = new TypeError("mine");
+  for (const putBytes of [0, mebi]) {
+    let calls = 0;
+    await assert.rejects(uploadFile(video, await openFile(path), { putBytes, onProgress: (sent) => { if (sent > 0) { calls++; throw mine; } } }), mine);
+    assert.equal(calls, 1);
+  }
+  const reads = await mockRead(t, path, () => Promise.reject(Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" })));
+  await assert.rejects(uploadFile(video, await openFile(path)), { code: "EIO" });
+  assert.equal(reads.length, 1);
+});
+
 // Node 20 has 6 GiB for 2 GiB if it is asked with openAsBlob.
 test("every byte of a very large file is read", async () => {
   const path = join(server.dir, "sparse.bin"), size = 6 * 2 ** 30;
