@@ -89,12 +89,12 @@ type Body = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
 
 type Received = Answer & { body: string };
 
-/** follow sends a request to where its URL leads. */
+/** follow sends a request to where its URL leads, with method and body. So does fetch, but for a POST. */
 async function follow(part: PartRequest, agent: http.Agent | undefined, body: Body): Promise<Answer> {
   let url = part.url;
   for (let hops = 0; ; hops++) {
     const answer = await transmit(url, part, agent, body);
-    const elsewhere = [307, 308].includes(answer.status) && hops < 5 ? answer.header("Location") : null;
+    const elsewhere = [301, 302, 307, 308].includes(answer.status) && hops < 5 ? answer.header("Location") : null;
     if (elsewhere === null) return accepted(answer);
     url = new URL(elsewhere, url).href;
   }

@@ -203,13 +203,18 @@ test("a refusal in the middle of a body is what one reads, and a redirect is fol
   const path = await server.clip("refused.mp4", 24 * mebi);
   const video = await spool.create(draft);
   await rejects(uploadFile({ ...video, uploadUrl: video.uploadUrl.replace("/upload/1", "/upload/2"), tusUrl: undefined }, await openFile(path)), "url_invalid");
-  const other = createServer((req, res) => { res.writeHead(307, { Location: server.url + req.url }).end(); });
+  const hops = [301, 302, 307, 308];
+  const other = createServer((req, res) => {
+    const status = hops.shift();
+    res.writeHead(status, { Location: hops.length > 0 ? req.url : server.url + req.url }).end();
+  });
   const { url, close } = await listening(other);
   try {
     await uploadFile({ ...video, uploadUrl: video.uploadUrl.replace(server.url, url), tusUrl: undefined }, await openFile(path));
   } finally {
     close();
   }
+  assert.equal(hops.length, 0);
   await spool.completeUpload(video.id);
   await wantStored(video.id, path);
 });
