@@ -93,13 +93,20 @@ export function backOnline(signal, longest = 10000) {
   });
 }
 
+// isOffline reports whether the computer has no network, after a request without a
+// response: that may fail a moment before the browser knows why.
+async function isOffline(signal) {
+  if (navigator.onLine) await pause(500, signal);
+  return !navigator.onLine;
+}
+
 // unlessOffline repeats what fails because the computer has no network, when that is back.
 export async function unlessOffline(attempt, signal, notify) {
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (signal.aborted || !(error instanceof NetworkError) || navigator.onLine) throw error;
+      if (signal.aborted || !(error instanceof NetworkError) || !await isOffline(signal)) throw error;
       notify("No network. Waiting until it is back.");
       await backOnline(signal);
     }
