@@ -73,6 +73,27 @@ func (c *console) wantManyWebhooks() {
 	c.click(".hook:last-child button", "Send a test")
 	c.wait("the answer of the receiver", `[...document.querySelectorAll(".hook td")].some((d) => d.textContent.startsWith("503"))`)
 	c.look("many-webhooks")
+	c.wantFocusKept()
+}
+
+// wantFocusKept has the focus in a log with a delivery that is untried for long.
+func (c *console) wantFocusKept() {
+	c.t.Helper()
+	eval[any](c.tab, `void (() => {
+		const real = fetch;
+		globalThis.looks = 0;
+		globalThis.fetch = (url, options) => String(url).includes("/deliveries")
+			? (looks++, Promise.resolve(new Response('{"deliveries":[{"id":"x","type":"webhook.test","state":"pending"}]}'))) : real(url, options);
+	})()`)
+	c.click(".hook:first-child button", "Log")
+	c.wait("the log to be looked at again", `looks > 1`)
+	eval[any](c.tab, `document.querySelector(".hook:first-child .scroll").focus()`)
+	eval[any](c.tab, `new Promise((resolve) => setTimeout(resolve, 2500))`) // longer than it takes to look again
+	if !eval[bool](c.tab, `document.activeElement.matches(".hook:first-child .scroll")`) {
+		c.t.Error("the log takes the focus away")
+	}
+	eval[any](c.tab, `(document.activeElement.blur(), looks = 0)`)
+	c.wait("the log to be looked at again", `looks > 0`)
 }
 
 // TestConsoleKeepsItsPlace does what people do who know no other way: they go back, reload, lose the network.
