@@ -73,6 +73,27 @@ func (c *console) wantManyWebhooks() {
 	c.click(".hook:last-child button", "Send a test")
 	c.wait("the answer of the receiver", `[...document.querySelectorAll(".hook td")].some((d) => d.textContent.startsWith("503"))`)
 	c.look("many-webhooks")
+	c.wantFocusKept()
+}
+
+// wantFocusKept has the focus in a log with a delivery that is untried for long.
+func (c *console) wantFocusKept() {
+	c.t.Helper()
+	eval[any](c.tab, `void (() => {
+		const real = fetch;
+		globalThis.looks = 0;
+		globalThis.fetch = (url, options) => String(url).includes("/deliveries")
+			? (looks++, Promise.resolve(new Response('{"deliveries":[{"id":"x","type":"webhook.test","state":"pending"}]}'))) : real(url, options);
+	})()`)
+	c.click(".hook:first-child button", "Log")
+	c.wait("the log to be looked at again", `looks > 1`)
+	eval[any](c.tab, `document.querySelector(".hook:first-child .scroll").focus()`)
+	eval[any](c.tab, `new Promise((resolve) => setTimeout(resolve, 2500))`) // longer than it takes to look again
+	if !eval[bool](c.tab, `document.activeElement.matches(".hook:first-child .scroll")`) {
+		c.t.Error("the log takes the focus away")
+	}
+	eval[any](c.tab, `(document.activeElement.blur(), looks = 0)`)
+	c.wait("the log to be looked at again", `looks > 0`)
 }
 
 // TestConsoleKeepsItsPlace does what people do who know no other way: they go back, reload, lose the network.
@@ -102,6 +123,7 @@ func TestConsoleKeepsItsPlace(t *testing.T) {
 	c.wait("the list without a question", rows(1)+` && document.querySelector("dialog[open]") === null`)
 
 	c.wantUploadWithoutNetwork()
+	c.wantUploadOfAWrongBrowser()
 	c.wantUploadWithoutKey()
 	c.wantHarmless()
 }
@@ -117,6 +139,7 @@ func (c *console) wantUploadWithoutNetwork() {
 		c.tab.call("Network.emulateNetworkConditions", map[string]any{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytesPerSecond}, nil)
 	}
 	network(true, -1)
+	c.wantRequestGivenUp()
 	c.upload(film, "no network.mp4", "144p")
 	c.waitText(".transfer .state", "No network.")
 	network(false, 5000) // slow enough to be cut, also by a machine that has much to do
@@ -126,6 +149,33 @@ func (c *console) wantUploadWithoutNetwork() {
 	network(false, -1)
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")
+}
+
+// wantRequestGivenUp closes the form while it waits for the network with what it asks for.
+func (c *console) wantRequestGivenUp() {
+	c.t.Helper()
+	c.click("#open-upload", "Upload")
+	eval[any](c.tab, `document.querySelector('.sheet input[value="url"]').click()`)
+	c.set("#source-url", "https://films.invalid/given-up.mp4")
+	c.click("#upload", "Fetch")
+	c.waitText(".sheet [role=status]", "No network.")
+	c.click(".sheet button[aria-label=Close]", "")
+	c.wait("the request to be given up", `!document.querySelector("#upload").disabled && document.querySelector(".sheet [role=status]") === null`)
+	eval[any](c.tab, `document.querySelector('.sheet input[value="files"]').click()`)
+}
+
+// wantUploadOfAWrongBrowser uploads with a browser that believes to have no network.
+func (c *console) wantUploadOfAWrongBrowser() {
+	c.t.Helper()
+	eval[any](c.tab, `void Object.defineProperty(navigator, "onLine", { value: false, configurable: true })`)
+	lost := spoil(c.tab, rule{"PUT", "", "Fetch.failRequest", map[string]any{"errorReason": "ConnectionReset"}})
+	c.upload(clip(c.t, miniClip), "wrong.mp4", "144p")
+	c.waitText(".transfer:last-child .state", "Uploaded.")
+	if !lost.used() {
+		c.t.Error("the upload was not interrupted")
+	}
+	c.tab.call("Fetch.disable", nil, nil)
+	eval[any](c.tab, `delete navigator.onLine`)
 }
 
 // wantUploadWithoutKey forgets the key in the middle of an upload. With the key, the upload can go on.

@@ -81,7 +81,11 @@ func TestWebhooksListenIntoAClosedPipe(t *testing.T) {
 	}
 	out.Close()
 	id := strings.Fields(line)[1]
-	s.call("POST", "/api/webhook/"+id+"/test", nil)
+	if r := s.call("POST", "/api/webhook/"+id+"/test", nil); r.status != 202 {
+		t.Fatalf("the answer is %d %s", r.status, r.body)
+	}
+	stuck := time.AfterFunc(time.Minute, func() { _ = listen.Process.Kill() })
+	defer stuck.Stop()
 	if err := listen.Wait(); err != nil {
 		t.Errorf("it ends with %v", err)
 	}

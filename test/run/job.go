@@ -109,12 +109,13 @@ func (r *report) read(t *transcript, stdout io.Reader) (failures int) {
 	}
 }
 
-// command prepares a run of the go command. When the context ends, the tests that
-// it runs hear of it, too.
+// command prepares a run of the go command. When the context ends, all that it has
+// started hear of it, too: go run and go test do not pass a signal on.
 func command(ctx context.Context, args, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("GO"), "go"), args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

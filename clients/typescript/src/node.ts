@@ -27,7 +27,7 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed();
   };
-  let spare: Buffer | undefined; // the buffer of the last part
+  let spare: Buffer | undefined; // the buffer of the last part that was sent
   return {
     size,
     async slice(start, end, type) {
@@ -39,12 +39,13 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
       });
     },
     async sendPart(part) {
-      // A part that failed keeps its buffer: a write of it may still be under way.
-      const buffer = spare ?? Buffer.allocUnsafeSlow(pieceBytes);
-      spare = undefined;
+      let used: Buffer | undefined;
       const answer = await reading(path, async (file) => {
         await unchanged(file);
         return follow(part, options.agent, async (write) => {
+          // Each request has a buffer of its own, and keeps it if it was not the last one: a read or a write of it may still be under way.
+          const buffer = used = spare ?? Buffer.allocUnsafeSlow(pieceBytes);
+          spare = undefined;
           for (let at = part.start; at < part.end;) {
             const piece = buffer.subarray(0, Math.min(buffer.length, part.end - at));
             if (await fill(file, piece, at) < piece.length) throw changed();
@@ -55,7 +56,7 @@ export async function openFile(path: string, options: FileOptions = {}): Promise
           }
         });
       });
-      spare = buffer;
+      spare = used;
       return answer;
     },
   };
@@ -83,17 +84,17 @@ async function fill(file: FileHandle, buffer: Uint8Array, from: number): Promise
   return read;
 }
 
-/** Writes the body of a request. Each write ends when its bytes have left the buffer. */
+/** Writes the body of a request. Each write ends when its bytes have left the buffer, and never if the connection broke. */
 type Body = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
 
 type Received = Answer & { body: string };
 
-/** follow sends a request to where its URL leads. */
+/** follow sends a request to where its URL leads, with method and body. So does fetch, but for a POST. */
 async function follow(part: PartRequest, agent: http.Agent | undefined, body: Body): Promise<Answer> {
   let url = part.url;
   for (let hops = 0; ; hops++) {
     const answer = await transmit(url, part, agent, body);
-    const elsewhere = [307, 308].includes(answer.status) && hops < 5 ? answer.header("Location") : null;
+    const elsewhere = [301, 302, 307, 308].includes(answer.status) && hops < 5 ? answer.header("Location") : null;
     if (elsewhere === null) return accepted(answer);
     url = new URL(elsewhere, url).href;
   }
@@ -115,26 +116,24 @@ function transmit(url: string, part: PartRequest, agent: http.Agent | undefined,
     if (signal?.aborted) return reject(signal.reason);
     const request = (url.startsWith("https:") ? https : http).request(url, { method, headers, agent, signal, timeout: 1000 * stallSeconds });
     let answered = false, whole = false;
-    const fail = (error: unknown) => {
-      request.destroy();
-      reject(error instanceof SpoolError ? error : networkError(error, signal));
-    };
+    const fail = (error: unknown) => { request.destroy(); reject(error); };
+    const lose = (error: unknown) => fail(networkError(error, signal));
     // A server that refuses a body closes the connection. What it has answered counts, not that the rest could not be sent.
-    const broken = (error: unknown) => { if (!answered || error instanceof SpoolError) fail(error); };
+    const broken = (error: unknown) => { if (!answered) lose(error); };
     request.on("error", broken);
-    request.on("timeout", () => fail(new Error("The connection makes no progress.")));
+    request.on("timeout", () => lose(new Error("The connection makes no progress.")));
     request.on("response", (response) => {
       answered = true;
       receive(response).then((answer) => {
         if (!whole) request.destroy();
-        if (!whole && answer.status < 300) return fail(new Error("The answer came before the end of the request."));
+        if (!whole && answer.status < 300) return lose(new Error("The answer came before the end of the request."));
         resolve(answer);
-      }, fail);
+      }, lose);
     });
-    const write = (piece: Uint8Array) => new Promise<void>((done, failed) => {
-      request.write(piece, (error) => (error ? failed(error) : done()));
+    const write = (piece: Uint8Array) => new Promise<void>((done) => {
+      request.write(piece, (error) => (error ? broken(error) : done()));
     });
-    body(write).then(() => { whole = true; request.end(); }, broken);
+    body(write).then(() => { whole = true; request.end(); }, fail); // not with a fault of the connection
   });
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { appendFile, readdir, truncate, writeFile } from "node:fs/promises";
+import { appendFile, open, readdir, truncate, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -203,16 +203,56 @@ test("a refusal in the middle of a body is what one reads, and a redirect is fol
   const path = await server.clip("refused.mp4", 24 * mebi);
   const video = await spool.create(draft);
   await rejects(uploadFile({ ...video, uploadUrl: video.uploadUrl.replace("/upload/1", "/upload/2"), tusUrl: undefined }, await openFile(path)), "url_invalid");
-  const other = createServer((req, res) => { res.writeHead(307, { Location: server.url + req.url }).end(); });
+  const hops = [301, 302, 307, 308];
+  const other = createServer((req, res) => {
+    const status = hops.shift();
+    res.writeHead(status, { Location: hops.length > 0 ? req.url : server.url + req.url }).end();
+  });
   const { url, close } = await listening(other);
   try {
     await uploadFile({ ...video, uploadUrl: video.uploadUrl.replace(server.url, url), tusUrl: undefined }, await openFile(path));
   } finally {
     close();
   }
+  assert.equal(hops.length, 0);
   await spool.completeUpload(video.id);
   await wantStored(video.id, path);
 });
+
+test("a read that ends after a redirect does not get into what is sent", async (t) => {
+  const path = await server.clip("late.mp4", 2 * mebi), second = 256 << 10;
+  const video = await spool.create(draft);
+  const other = createServer((req, res) => { res.writeHead(307, { Location: server.url + req.url }).end(); });
+  const { url, close } = await listening(other);
+  let redirected, late;
+  const again = new Promise((resolve) => { redirected = resolve; });
+  const reads = await mockRead(t, path, async (read, position) => {
+    if (position === second && !late) return late = again.then(read);
+    const result = await read();
+    if (position === 0 && late) await (redirected(), late);
+    return result;
+  });
+  try {
+    await uploadFile({ ...video, uploadUrl: video.uploadUrl.replace(server.url, url), tusUrl: undefined }, await openFile(path));
+  } finally {
+    close();
+  }
+  assert.deepEqual(reads.slice(0, 3), [0, second, 0]);
+  await spool.completeUpload(video.id);
+  await wantStored(video.id, path);
+});
+
+/** mockRead has someone else make each read of a file, and returns the list of where they were. */
+async function mockRead(t, path, how) {
+  const file = await open(path), positions = [];
+  const kind = Object.getPrototypeOf(file), original = kind.read;
+  await file.close();
+  t.mock.method(kind, "read", function (...args) {
+    positions.push(args[3]);
+    return how(() => original.apply(this, args), args[3]);
+  });
+  return positions;
+}
 
 test("a file that changes is not uploaded", async () => {
   const path = await server.clip("changes.mp4", 12 * mebi);
@@ -221,6 +261,19 @@ test("a file that changes is not uploaded", async () => {
   let changed;
   const upload = uploadFile(video, file, { putBytes: 0, chunkBytes: 4 * mebi, onProgress: () => { changed ??= appendFile(path, "more"); } });
   await rejects(upload, "file_changed");
+});
+
+test("what is no fault of the connection is not tried again", async (t) => {
+  const path = await server.clip("fault.mp4", mebi);
+  const video = await spool.create(draft), mine = new TypeError("mine");
+  for (const putBytes of [0, mebi]) {
+    let calls = 0;
+    await assert.rejects(uploadFile(video, await openFile(path), { putBytes, onProgress: (sent) => { if (sent > 0) { calls++; throw mine; } } }), mine);
+    assert.equal(calls, 1);
+  }
+  const reads = await mockRead(t, path, () => Promise.reject(Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" })));
+  await assert.rejects(uploadFile(video, await openFile(path)), { code: "EIO" });
+  assert.equal(reads.length, 1);
 });
 
 // Node 20 has 6 GiB for 2 GiB if it is asked with openAsBlob.

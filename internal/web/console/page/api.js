@@ -47,9 +47,8 @@ export async function request(method, path, options = {}) {
 }
 
 // open calls the API and returns the response with its body unread. It throws if the
-// response is an error.
-export async function open(method, path, { body, raw, headers, signal } = {}) {
-  const used = key();
+// response is an error. used is the key.
+export async function open(method, path, { body, raw, headers, signal, used = key() } = {}) {
   const options = { method, signal, cache: "no-store", credentials: "omit", headers: { "X-API-KEY": used, ...headers } };
   if (raw !== undefined) options.body = raw; // of the type in headers
   if (body !== undefined) {
@@ -83,14 +82,22 @@ export function pause(milliseconds, signal) {
   });
 }
 
-// backOnline waits until the computer has a network again, or for a time in milliseconds.
-export function backOnline(signal, longest = Infinity) {
+// backOnline waits until the computer has a network again, or for a time in milliseconds. A
+// browser may see no network although the server can be reached, as on the same computer.
+export function backOnline(signal, longest = 10000) {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const timer = longest < Infinity ? setTimeout(resolve, longest) : undefined;
+    const timer = setTimeout(resolve, longest);
     addEventListener("online", () => { clearTimeout(timer); resolve(); }, { once: true, signal });
     signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
   });
+}
+
+// isOffline reports whether the computer has no network, after a request without a
+// response: that may fail a moment before the browser knows why.
+async function isOffline(signal) {
+  if (navigator.onLine) await pause(500, signal);
+  return !navigator.onLine;
 }
 
 // unlessOffline repeats what fails because the computer has no network, when that is back.
@@ -99,7 +106,7 @@ export async function unlessOffline(attempt, signal, notify) {
     try {
       return await attempt();
     } catch (error) {
-      if (signal.aborted || !(error instanceof NetworkError) || navigator.onLine) throw error;
+      if (signal.aborted || !(error instanceof NetworkError) || !await isOffline(signal)) throw error;
       notify("No network. Waiting until it is back.");
       await backOnline(signal);
     }
@@ -119,6 +126,13 @@ export async function withRetries(attempt, signal, notify) {
       await pause(seconds * 1000, signal);
     }
   }
+}
+
+// requestWithRetries calls the API with retries, each with the key of the first attempt:
+// another one may have been entered since, in another tab.
+export function requestWithRetries(method, path, options, signal, notify) {
+  const used = key();
+  return withRetries(() => request(method, path, { ...options, signal, used }), signal, notify);
 }
 
 // newIdempotencyKey identifies a create request, so that repeating it creates no

@@ -164,7 +164,7 @@ function signOut(reason) {
   page?.stop();
   home?.library.stop();
   home?.dock.leave();
-  home?.form?.dialog.remove();
+  home?.form?.leave();
   dockPlace.replaceChildren();
   page = home = null;
   setMe(null);

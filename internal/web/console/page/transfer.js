@@ -1,6 +1,6 @@
 // The upload of one file: create the video, send the file, complete the upload.
 
-import { newIdempotencyKey, request, unlessOffline, withRetries } from "./api.js";
+import { newIdempotencyKey, request, requestWithRetries, unlessOffline } from "./api.js";
 import { uploadResumable } from "./resumable.js";
 import { send } from "./xhr.js";
 
@@ -40,6 +40,7 @@ export class Transfer {
   }
 
   async run() {
+    if (this.#left) return;
     this.#controller = new AbortController();
     const signal = this.#controller.signal;
     try {
@@ -100,7 +101,7 @@ export class Transfer {
   }
 
   #request(method, path, options, signal) {
-    return withRetries(() => request(method, path, { ...options, signal }), signal, (text) => this.#observer.status(text));
+    return requestWithRetries(method, path, options, signal, (text) => this.#observer.status(text));
   }
 
   #fail(error) {

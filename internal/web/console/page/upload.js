@@ -1,6 +1,6 @@
 // The upload form: a dialog that is opened by a button, or by dropping files anywhere.
 
-import { newIdempotencyKey, request, withRetries } from "./api.js";
+import { newIdempotencyKey, requestWithRetries } from "./api.js";
 import { announce, button, el, icon, problemBox, setText } from "./dom.js";
 import { bytes, percent, plural } from "./format.js";
 import { AddressFields } from "./importing.js";
@@ -19,6 +19,7 @@ export class UploadForm {
   #dock;
   #fetched;
   #attempt = { body: "", key: "" }; // the last request for a file at a URL
+  #asking = null; // the AbortController of that request, while it lasts
   #chosen = []; // {file, title, saved}
 
   #files = el("input", { type: "file", id: "files", multiple: true, accept: "video/*,.mkv,.mxf,.ts,.mts,.m2ts,.vob,.flv", class: "unseen", autofocus: true });
@@ -42,7 +43,7 @@ export class UploadForm {
     this.#fetched = fetched;
     this.#zone = el("div", { class: "drop" }, this.#files, icon("upload"),
       el("p", {}, el("label", { for: "files", class: "choose" }, "Choose files"), el("span", { class: "hint" }, " or drop them anywhere")));
-    this.dialog = el("dialog", { class: "sheet", "aria-labelledby": "upload-title" },
+    this.dialog = el("dialog", { class: "sheet", "aria-labelledby": "upload-title", onclose: () => this.#asking?.abort() },
       el("div", { class: "line" }, el("h2", { id: "upload-title" }, "Add videos"), button(icon("close"), () => this.dialog.close(), { class: "quiet round", "aria-label": "Close" })),
       this.#form());
     this.#files.addEventListener("change", () => {
@@ -75,6 +76,12 @@ export class UploadForm {
   open() {
     if (!this.dialog.isConnected) document.body.append(this.dialog);
     if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  // leave takes the form away, with what it has asked for.
+  leave() {
+    this.#asking?.abort();
+    this.dialog.remove();
   }
 
   // add adds files to those that were chosen.
@@ -160,27 +167,29 @@ export class UploadForm {
   async #fetch() {
     this.#problem.replaceChildren();
     this.#submit.disabled = true;
+    const { signal } = this.#asking = new AbortController();
     try {
       const draft = { ...this.#address.draft, ...this.#draft() };
-      await this.#request(draft);
+      await this.#request(draft, signal);
       announce(`Spool fetches ${draft.title ?? draft.filename}.`);
       this.#address.clear();
       this.#finish();
       this.#fetched();
     } catch (error) {
-      if (error.status !== 401) this.#problem.replaceChildren(problemBox(error));
+      if (signal.aborted) this.#problem.replaceChildren();
+      else if (error.status !== 401) this.#problem.replaceChildren(problemBox(error));
     } finally {
+      this.#asking = null;
       this.#submit.disabled = false;
     }
   }
 
   // request creates a video. Pressed again after a response was lost, it creates no second one.
-  #request(draft) {
+  #request(draft, signal) {
     const body = JSON.stringify(draft);
     if (this.#attempt.body !== body) this.#attempt = { body, key: newIdempotencyKey() };
     const headers = { "Idempotency-Key": this.#attempt.key };
-    const { signal } = new AbortController();
-    return withRetries(() => request("POST", "video", { body: draft, headers }), signal, (text) => this.#problem.replaceChildren(el("p", { class: "fine", role: "status" }, text)));
+    return requestWithRetries("POST", "video", { body: draft, headers }, signal, (text) => this.#problem.replaceChildren(el("p", { class: "fine", role: "status" }, text)));
   }
 
   // finish closes the form, ready for the next files.

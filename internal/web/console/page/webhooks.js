@@ -94,14 +94,24 @@ export class Webhooks {
     }
   }
 
-  // showLog shows the last deliveries. While one has not been tried yet, it looks again.
-  async #showLog(path, node, looks = 30) {
+  // showLog shows the last deliveries. While one has not been tried yet, it looks again. old
+  // is what it has shown by itself: whoever has the focus in that keeps it.
+  async #showLog(path, node, looks = 30, old = null) {
     const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
+    if (old?.contains(document.activeElement)) return this.#lookAgain(path, node, looks, old);
     const replay = (id) => this.#try(async () => { await request("POST", `webhook/delivery/${encodeURIComponent(id)}/replay`); await this.#showLog(path, node); });
     const shown = deliveryTable(deliveries, replay);
     node.replaceChildren(shown);
     if (looks === 0 || !deliveries.some((d) => d.state === "pending" && !d.attempts?.length)) return;
-    setTimeout(() => { if (shown.isConnected) this.#showLog(path, node, looks - 1).catch(() => {}); }, 1000); // the button Log says what is wrong
+    this.#lookAgain(path, node, looks - 1, shown);
+  }
+
+  #lookAgain(path, node, looks, shown) {
+    setTimeout(() => {
+      if (!shown.isConnected) return;
+      if (shown.contains(document.activeElement)) return this.#lookAgain(path, node, looks, shown);
+      this.#showLog(path, node, looks, shown).catch(() => {}); // the button Log says what is wrong
+    }, 1000);
   }
 }
 
