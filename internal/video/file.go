@@ -21,6 +21,10 @@ type File struct {
 	Label       string   `json:"label,omitempty"`    // for people
 	Size        int64    `json:"size"`               // in bytes
 
+	// Width and Height are those of a poster, in pixels; 0: not known.
+	Width  int `json:"width,omitempty"`
+	Height int `json:"height,omitempty"`
+
 	Source FileSource `json:"source,omitempty"` // of captions
 }
 

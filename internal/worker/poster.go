@@ -25,5 +25,6 @@ func (w *Worker) makePoster(ctx context.Context, t queue.Task, v video.Video, di
 	if path == "" { // nothing could be decoded
 		return w.Tasks.Skip(ctx, t)
 	}
-	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: video.File{Name: video.PosterFile, Kind: video.PosterKind}, Path: path}})
+	poster := video.File{Name: video.PosterFile, Kind: video.PosterKind, Width: v.Plan.Poster.Width, Height: v.Plan.Poster.Height}
+	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: poster, Path: path}})
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"html/template"
 	"math"
 	"net/http"
@@ -25,23 +26,37 @@ const (
 type card struct {
 	Watch, Embed, OEmbed      string
 	Image, Video              string
-	Width, Height             int
-	ImageWidth, ImageHeight   int
+	VideoWidth, VideoHeight   int    // of the file
+	ImageWidth, ImageHeight   int    // 0: not known
 	Code                      string // for copying into a page
 	Description               string
 	PlayerWidth, PlayerHeight int
 }
 
 func cardOf(info catalog.PlaybackInfo, base string) card {
-	s := sizeOf(info)
-	shown, image := s.within(maxShown, maxShown), s.within(maxPoster, math.MaxInt32)
+	s, image := sizeOf(info), posterSize(info)
+	shown := s.within(maxShown, maxShown)
 	state := stateOf(info)
+	_, file := fileOf(info)
 	return card{
 		Watch: info.URLs.Watch, Embed: info.URLs.Embed, OEmbed: base + "/oembed?format=json&url=" + url.QueryEscape(info.URLs.Watch),
-		Image: state.Poster, Video: state.MP4, Width: s.width, Height: s.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
+		Image: state.Poster, Video: state.MP4, VideoWidth: file.width, VideoHeight: file.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
 		ImageWidth: image.width, ImageHeight: image.height,
 		Code: responsiveCode(info.URLs.Embed, info.Video.Title, s), Description: detailLine(info),
 	}
+}
+
+// posterSize returns the size of the poster, which is that of the source: a rendition may be smaller or
+// larger. It is zero until there is one. That of older ones was not recorded.
+func posterSize(info catalog.PlaybackInfo) size {
+	f, made := info.Video.File(video.PosterFile)
+	switch {
+	case !made:
+		return size{}
+	case f.Width > 0 && f.Height > 0:
+		return size{f.Width, f.Height}
+	}
+	return sizeOf(info).within(maxPoster, math.MaxInt32)
 }
 
 var (
@@ -114,7 +129,7 @@ func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
 	if f := q.Get("format"); f != "" && f != "json" {
 		return &video.Error{Kind: video.NotImplemented, Code: "format_not_supported", Msg: "The only format is json."}
 	}
-	box, err := parseMaxSize(q)
+	most, err := parseMaxSize(q)
 	if err != nil {
 		return err
 	}
@@ -130,28 +145,29 @@ func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, describe(info, base, box), "public, max-age=60")
+	return writeJSON(w, r, describe(info, base, most), "public, max-age=60")
 }
 
-func describe(info catalog.PlaybackInfo, base string, box size) oembedAnswer {
-	c, s := cardOf(info, base), sizeOf(info).within(box.width, box.height)
+func describe(info catalog.PlaybackInfo, base string, most size) oembedAnswer {
+	c, s := cardOf(info, base), sizeOf(info).within(cmp.Or(most.width, maxShown), cmp.Or(most.height, maxShown))
 	a := oembedAnswer{
 		Version: "1.0", Type: "video", ProviderName: "Spool", ProviderURL: base + "/", Title: info.Video.Title,
 		HTML:  renderFrameCode(fixedFrame, frameCode{c.Embed, info.Video.Title, s.width, s.height}),
 		Width: s.width, Height: s.height, Duration: int(info.Video.Duration.Seconds()), CacheAge: 3600,
 	}
-	// A picture that is larger than what was asked for must not be named.
-	if c.Image != "" && c.ImageWidth <= box.width && c.ImageHeight <= box.height {
+	// A picture that is larger than what was asked for must not be named, nor one without a size.
+	fits := (most.width == 0 || c.ImageWidth <= most.width) && (most.height == 0 || c.ImageHeight <= most.height)
+	if c.Image != "" && c.ImageWidth > 0 && fits {
 		a.ThumbnailURL, a.ThumbnailWidth, a.ThumbnailHeight = c.Image, c.ImageWidth, c.ImageHeight
 	}
 	return a
 }
 
-// parseMaxSize returns the largest size that a request allows.
+// parseMaxSize returns the largest size that a request allows; 0: it does not say.
 func parseMaxSize(q url.Values) (size, error) {
-	box := size{maxShown, maxShown}
+	var most size
 	var faults []video.Fault
-	for name, to := range map[string]*int{"maxwidth": &box.width, "maxheight": &box.height} {
+	for name, to := range map[string]*int{"maxwidth": &most.width, "maxheight": &most.height} {
 		text := q.Get(name)
 		if text == "" {
 			continue
@@ -166,7 +182,7 @@ func parseMaxSize(q url.Values) (size, error) {
 	if len(faults) > 0 {
 		return size{}, video.InvalidFields(faults...)
 	}
-	return box, nil
+	return most, nil
 }
 
 // videoIDOfURL returns the video in the URL of a watch page or of a public embed page. The scheme is not

@@ -236,6 +236,45 @@ func TestOEmbed(t *testing.T) {
 	}
 }
 
+// A poster has the size of the source, whatever was made of that.
+func TestThePictureIsToldWithItsOwnSize(t *testing.T) {
+	t.Parallel()
+	small := ready()
+	small.Video.Files = []video.File{{Name: video.PosterFile, Width: 1080, Height: 1920}}
+	small.Resolutions = []catalog.ResolutionState{{Resolution: video.Resolution{Name: "144p", Status: video.Ready, Width: 144, Height: 256}}}
+	awaited := ready()
+	awaited.Video.Status, awaited.Video.Files = video.Processing, nil
+	for _, tt := range []struct {
+		info  catalog.PlaybackInfo
+		query string
+		want  size
+	}{
+		{small, "", size{1080, 1920}},
+		{small, "&maxwidth=1080", size{1080, 1920}},
+		{small, "&maxwidth=640", size{}},
+		{small, "&maxheight=1280", size{}},
+		{awaited, "", size{}}, // there is none yet
+	} {
+		_, body := get(t, serve(t, tt.info), "/oembed?url="+url.QueryEscape(base+"/watch/"+publicID)+tt.query)
+		var a oembedAnswer
+		if err := json.Unmarshal([]byte(body), &a); err != nil || tt.want != (size{a.ThumbnailWidth, a.ThumbnailHeight}) || (a.ThumbnailURL != "") != (tt.want.width > 0) {
+			t.Errorf("with %q it is %s %v, want a picture of %v", tt.query, body, err, tt.want)
+		}
+	}
+	_, page := get(t, serve(t, small), "/watch/"+publicID)
+	for _, want := range []string{
+		`<meta property="og:image:width" content="1080">`, `<meta property="og:image:height" content="1920">`,
+		`<meta property="og:video:width" content="144">`, `<meta property="og:video:height" content="256">`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if _, page := get(t, serve(t, awaited), "/watch/"+publicID); strings.Contains(page, "og:image:width") {
+		t.Error("the page tells the size of a picture that is not there")
+	}
+}
+
 func TestOneClientCannotAskForEver(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -280,8 +319,9 @@ func TestTheFileForOldBrowsers(t *testing.T) {
 			info.Resolutions = append(info.Resolutions, catalog.ResolutionState{Resolution: video.Resolution{Name: name, Status: video.Ready, Width: h * 2, Height: h}})
 			info.URLs.Resolutions[name] = playback.ResolutionURLs{Rendition: string(name)}
 		}
-		if got := fileOf(info); got != tt.want {
-			t.Errorf("of %v it is %q, want %q", tt.heights, got, tt.want)
+		got, picture := fileOf(info)
+		if got != tt.want || got != "" && got != strconv.Itoa(picture.height)+"p" {
+			t.Errorf("of %v it is %q of %v, want %q", tt.heights, got, picture, tt.want)
 		}
 	}
 }

@@ -42,8 +42,9 @@ func stateOf(info catalog.PlaybackInfo) state {
 	v := info.Video
 	s := state{
 		Playable: v.Playable(), Making: v.Status == video.Processing, Settled: info.Settled, Progress: info.Progress,
-		HLS: info.URLs.HLS, MP4: fileOf(info), Duration: v.Duration.Seconds(),
+		HLS: info.URLs.HLS, Duration: v.Duration.Seconds(),
 	}
+	s.MP4, _ = fileOf(info)
 	for _, f := range info.URLs.Files {
 		switch f.Name {
 		case video.PosterFile:
@@ -87,9 +88,9 @@ func inWords(v video.Video) (heading, message string, failed bool) {
 // maxFallback is the short side of the file for browsers without adaptive streaming.
 const maxFallback = 720
 
-// fileOf returns the URL of the best MP4 file that is not too large, or of the smallest.
-func fileOf(info catalog.PlaybackInfo) string {
-	best, side := "", 0
+// fileOf returns the URL and the size of the best MP4 file that is not too large, or of the smallest.
+func fileOf(info catalog.PlaybackInfo) (best string, picture size) {
+	side := 0
 	for _, r := range info.Resolutions {
 		short := min(r.Width, r.Height)
 		if r.Status != video.Ready {
@@ -101,9 +102,10 @@ func fileOf(info catalog.PlaybackInfo) string {
 		}
 		if best == "" || (fits || side > maxFallback) && better {
 			best, side = info.URLs.Resolutions[r.Name].Rendition, short
+			picture = size{r.Width, r.Height}
 		}
 	}
-	return best
+	return best, picture
 }
 
 // size is that of a picture, in pixels.
