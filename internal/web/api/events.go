@@ -60,7 +60,7 @@ func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.Stre
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of %s: %w", id, err)
 	}
-	if first.final && c.request.Header.Get(headerLastEvent) == first.eventID() {
+	if first.final && c.request.Header.Get(headerLastEvent) == first.id {
 		return &huma.StreamResponse{Body: func(huma.Context) { c.writer.WriteHeader(http.StatusNoContent) }}, nil
 	}
 	sub, err := a.subscribe(c, s, first)
@@ -139,12 +139,12 @@ func (e *eventWriter) event(id video.ID, u stateUpdate) {
 		e.write(fmt.Sprintf("event: deleted\ndata: {\"id\":%q}\n\n", id))
 		return
 	}
-	e.write(fmt.Sprintf("id: %s\nevent: video\ndata: %s\n\n", u.eventID(), u.state))
+	e.write(fmt.Sprintf("id: %s\nevent: video\ndata: %s\n\n", u.id, u.state))
 }
 
 // eventID identifies a state. It is a hash, so it is the same in every process.
-func (u stateUpdate) eventID() string {
-	sum := sha256.Sum256(u.state)
+func eventID(state []byte) string {
+	sum := sha256.Sum256(state)
 	return hex.EncodeToString(sum[:8])
 }
 

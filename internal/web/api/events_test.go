@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,6 +73,35 @@ func (r *streamRig) wantNoReconnect(id video.ID, last block) {
 	if want := "retry: 3000\nid: " + last.id + "\nevent: video\ndata: " + last.data + "\n\n"; res.StatusCode != 200 || string(body) != want {
 		r.Errorf("reconnecting without it is answered %s\n%s\nwant\n%s", res.Status, body, want)
 	}
+}
+
+// Other codecs take hours after the last event, and nobody is told of them.
+func TestOtherCodecsDoNotContinueAStream(t *testing.T) {
+	bubble(t, func(r *streamRig) {
+		up, err := r.services.Catalog.Create(r.Context(), r.by, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"144p"}, Codecs: []video.Codec{video.AV1}}, "http://spool.test")
+		r.must(err)
+		v := up.Video
+		s := r.subscribe(v.ID)
+		s.want(video.PendingUpload, 0)
+		r.accept(v)
+		s.want(video.Processing, 0)
+		r.finish(v)
+		last := s.want(video.Ready, 1)
+		s.wantEnd()
+		r.change(func(tx *store.Tx) error {
+			return errors.Join(tx.DropSteps(r.Context(), v.ID), tx.InsertSteps(r.Context(), v.ID, []store.Step{{Kind: "av1", Weight: 1}}))
+		})
+		_, err = r.store.SetProgress(r.Context(), v.ID, "av1", 0, 0.5)
+		r.must(err)
+		state, err := r.services.Catalog.State(r.Context(), r.by, v.ID)
+		r.must(err)
+		if got := state.Resolutions[0].Variants[0].Progress; got != 0.5 {
+			r.Fatalf("the progress of the variant is %v", got)
+		}
+		if res := r.open("GET", v.ID, last.id); res.StatusCode != http.StatusNoContent {
+			r.Errorf("reconnecting while AV1 is made is answered %s, want 204", res.Status)
+		}
+	})
 }
 
 func TestAFailureThatCanBeFixedDoesNotEndTheStream(t *testing.T) {

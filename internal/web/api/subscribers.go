@@ -33,6 +33,7 @@ const (
 // stateUpdate is the latest state of a video, ready to be sent.
 type stateUpdate struct {
 	state []byte // in JSON; nil: the video was deleted
+	id    string // of its event
 	final bool   // no other update follows
 }
 
@@ -228,8 +229,26 @@ func (s *subscriber) offer(u stateUpdate) {
 }
 
 // newUpdate encodes a state exactly as the operation that returns one does.
+//
+// Other codecs are made after the final event, and no event tells of them. So they do not count for its
+// id: a client that has it would be told to go on, and EventSource would reconnect for hours.
 func newUpdate(s catalog.State) (stateUpdate, error) {
+	view := viewState(s)
+	state, err := encodeState(view)
+	u := stateUpdate{state: state, id: eventID(state), final: s.Settled}
+	if err != nil || !u.final {
+		return u, err
+	}
+	for i := range view.Resolutions {
+		view.Resolutions[i].value.Variants = nil
+	}
+	state, err = encodeState(view)
+	u.id = eventID(state)
+	return u, err
+}
+
+func encodeState(view videoStateView) ([]byte, error) {
 	var b bytes.Buffer
-	err := huma.DefaultJSONFormat.Marshal(&b, viewState(s))
-	return stateUpdate{state: bytes.TrimSpace(b.Bytes()), final: s.Settled}, err
+	err := huma.DefaultJSONFormat.Marshal(&b, view)
+	return bytes.TrimSpace(b.Bytes()), err
 }
