@@ -2,6 +2,7 @@ package janitor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -79,12 +80,20 @@ func (r rules) keeps(o owner, key string) bool {
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
 		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
-			key == v.Source.Key && (working || o.needs.Source || r.config.KeepSource)
+			key == v.Source.Key && (working || o.needs.Source || r.config.KeepSource || waitsForQuota(v))
 	case objects.Work:
 		return working || o.needs.Staged && objects.IsStagedFile(key) || o.needs.Variants && objects.IsVariantWork(key)
 	}
 	file, ok := objects.ParseFile(rest)
 	return ok && file.Kept(v) && objects.PlaybackArea(v) == area
+}
+
+// waitsForQuota reports whether a resolution was not made because a limit of the tenant was used up. Its
+// failure says that it can be retried on another day, so there must be something to make it from.
+func waitsForQuota(v video.Video) bool {
+	return slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool {
+		return r.Status == video.Fail && r.Failure != nil && r.Failure.Code == video.QuotaExceeded
+	})
 }
 
 // isRecent reports whether a completion may still record this copy of a source. A time far in the future
