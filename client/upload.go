@@ -61,6 +61,7 @@ func (c *Client) UploadFile(ctx context.Context, file string, v NewVideo, o *Upl
 // Upload creates a video, uploads its file, which has size bytes, and completes the upload. Cuts and
 // restarts of the server are survived. A call with the IdempotencyKey of an earlier one that did not come
 // to its end, of this or another process, continues that one, if it is about the same video and file.
+// With a key that may only write, the video that it returns has no more than what Complete says.
 func (c *Client) Upload(ctx context.Context, v NewVideo, content io.ReaderAt, size int64, o *UploadOptions) (Video, error) {
 	t := newTransfer(content, size, o)
 	created, err := c.Create(ctx, v)
@@ -77,14 +78,30 @@ func (c *Client) Upload(ctx context.Context, v NewVideo, content io.ReaderAt, si
 			return Video{ID: created.ID}, fmt.Errorf("upload: %w", err)
 		}
 	}
-	if _, err := c.Complete(ctx, created.ID); err != nil {
+	statuses, err := c.Complete(ctx, created.ID)
+	if err != nil {
 		return Video{ID: created.ID}, err
 	}
 	state, err := c.State(ctx, created.ID)
+	if Code(err) == CodeInsufficientScope { // the key may only write: this is all that it was told
+		return completedVideo(v, created, statuses), nil
+	}
 	if err != nil {
 		return Video{ID: created.ID}, err
 	}
 	return state, nil
+}
+
+// completedVideo is what a client knows of a video that it completed without reading it.
+func completedVideo(v NewVideo, created Created, statuses Statuses) Video {
+	out := Video{ID: created.ID, Filename: v.Filename, Title: v.Title, Public: created.Public, Metadata: v.Metadata, Status: Failed, Resolutions: map[string]Resolution{}}
+	for name, s := range statuses {
+		out.Resolutions[name] = Resolution{Status: s}
+		if s == Processing || s == Ready && out.Status == Failed {
+			out.Status = s
+		}
+	}
+	return out
 }
 
 // completed reports whether an earlier request completed the upload.

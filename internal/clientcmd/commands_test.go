@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,5 +122,50 @@ func TestSpacesBetweenNamesDoNotCount(t *testing.T) {
 	c := &Upload{Files: []string{" film.mov"}, Resolutions: []string{"1080p", " 480p"}, Parallel: 1, Life: time.Hour}
 	if _, err := c.prepare(env); err != nil || !slices.Equal(c.Resolutions, []string{"1080p", "480p"}) || c.Files[0] != " film.mov" || c.Codecs != nil {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// writeOnly is a server for a key that may not read.
+func writeOnly(t *testing.T) Connection {
+	t.Helper()
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"status": 403, "code": "insufficient_scope", "detail": "This API key lacks the scope \"read\"."}`)
+	})
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	mux.Handle("POST /api/video", answer(http.StatusCreated, `{"id": "`+someID+`", "uploadUrl": "`+s.URL+`/upload", "contentType": "video/mp4", "resolutions": {"144p": {"status": "pending_upload"}}}`))
+	mux.Handle("PUT /upload", answer(http.StatusOK, ""))
+	mux.Handle("POST /api/video/{id}/complete-upload", answer(http.StatusCreated, `{"id": "`+someID+`", "resolutions": {"144p": {"status": "processing"}}}`))
+	return Connection{Server: s.URL, APIKey: "key", JSON: true}
+}
+
+func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
+	t.Parallel()
+	film := filepath.Join(t.TempDir(), "film.mp4")
+	if err := os.WriteFile(film, []byte("film"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	env, said := at(&out)
+	state := t.TempDir()
+	env.Environ = func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }
+	c := &Upload{Connection: writeOnly(t), Files: []string{film}, Resolutions: []string{"144p"}, Parallel: 1, Life: time.Hour}
+	if err := c.Run(t.Context(), env); err != nil {
+		t.Fatalf("it ends with %v, and says %s", err, said)
+	}
+	for _, want := range []string{`"id":"` + someID + `"`, `"status":"processing"`, `"144p"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s lacks %s", &out, want)
+		}
 	}
 }

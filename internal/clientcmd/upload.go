@@ -189,9 +189,12 @@ func (u *uploads) uploadFile(ctx context.Context, file string, sent func()) {
 		v, err = u.client.Wait(ctx, v.ID, r.follow)
 	}
 	if err == nil {
-		var full client.Video
-		if full, err = u.client.Video(ctx, v.ID, u.Life); err == nil {
+		full, unread := u.client.Video(ctx, v.ID, u.Life)
+		switch {
+		case unread == nil:
 			v = full
+		case client.Code(unread) != client.CodeInsufficientScope: // a key that may only write has done its part
+			err = unread
 		}
 	}
 	u.printOutcome(ctx, file, r, v, err)
