@@ -47,9 +47,25 @@ func NewPasses(c Config, s *store.Store, q queue.Queue, blobs blob.Store, now fu
 // database's indexes.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Start starts the first pass of a video whose upload was accepted in tx.
+// Start starts the first pass of a video whose upload was accepted in tx. One whose resolutions were all
+// deleted before has come to its end.
 func (p *Passes) Start(ctx context.Context, tx *store.Tx, id video.ID, tenant video.Tenant) error {
+	v, err := tx.Video(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(v.Resolutions) == 0 {
+		return p.endEmpty(ctx, tx, v)
+	}
 	return p.queue.Enqueue(ctx, tx, inspection(id, tenant))
+}
+
+// endEmpty ends a processing video of which there is nothing to make.
+func (p *Passes) endEmpty(ctx context.Context, tx *store.Tx, v video.Video) error {
+	if _, err := p.updateStatus(ctx, tx, v, NoResolutionLeft()); err != nil {
+		return err
+	}
+	return p.Cancel(ctx, tx, v.ID, AfterPass)
 }
 
 // inspection is the first task of a pass.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
@@ -107,4 +108,45 @@ func TestStaleWorkDoesNotCount(t *testing.T) {
 		}
 	}
 	b.WantStatuses(v.ID, "processing: 720p processing")
+}
+
+// A video whose resolutions were all deleted before its upload is completed has nothing to wait for.
+func TestAVideoWithoutResolutionsComesToItsEnd(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	up := b.Create(video.Draft{Resolutions: []video.Name{"720p"}})
+	b.Must(b.DeleteResolution(ctx, b.By, up.Video.Resolutions[0].ID))
+	b.WantStatuses(up.Video.ID, "pending_upload: ")
+	b.Put(up, servicetest.LikeVideo)
+	_, err := b.Uploads.Complete(ctx, b.By, up.Video.ID)
+	b.Must(err)
+	b.WantStatuses(up.Video.ID, "fail: ")
+	if f := b.Video(up.Video.ID).Failure; f == nil || f.Message != pipeline.NoResolutionLeft().Message {
+		t.Errorf("the failure is %v", f)
+	}
+	if u, err := b.Tenants.Usage(ctx, b.By); err != nil || u.InWork != 0 {
+		t.Errorf("%d videos are in work, %v", u.InWork, err)
+	}
+	b.Add(up.Video.ID, "240p")
+	b.Finish(up.Video.ID)
+	b.WantStatuses(up.Video.ID, "ready: 240p ready")
+}
+
+// Versions before left such a video processing.
+func TestReconcileEndsAVideoWithoutResolutions(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	up, other := b.Create(video.Draft{Resolutions: []video.Name{"720p"}}), b.Processing(video.Draft{})
+	b.Must(b.DeleteResolution(ctx, b.By, up.Video.Resolutions[0].ID))
+	b.Must(b.Store.InTx(ctx, func(tx *store.Tx) error {
+		_, err := tx.AcceptUpload(ctx, up.Video.ID, video.Source{Key: "source/x", Size: 1}, b.Now())
+		return err
+	}))
+	if n, err := b.Passes.Reconcile(ctx); n != 0 || err != nil {
+		t.Errorf("Reconcile = %d, %v", n, err)
+	}
+	b.WantStatuses(up.Video.ID, "fail: ")
+	b.WantStatuses(other.ID, "processing: 720p processing, 240p processing")
 }

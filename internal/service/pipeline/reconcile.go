@@ -55,6 +55,9 @@ func (p *Passes) reconcile(ctx context.Context, id video.ID) (lost []queue.Task,
 		if err != nil || v.Status != video.Processing || !v.DeletedAt.IsZero() {
 			return err
 		}
+		if len(v.Resolutions) == 0 { // an older version has accepted its upload
+			return p.endEmpty(ctx, tx, v)
+		}
 		steps, err := tx.Steps(ctx, id)
 		if err != nil {
 			return err
@@ -80,6 +83,9 @@ func (p *Passes) notQueued(ctx context.Context, tx *store.Tx, id video.ID, due [
 func (p *Passes) dueTasks(v video.Video, steps []store.Step) []queue.Task {
 	if len(v.Unplanned()) > 0 && !passOpen(steps) {
 		return []queue.Task{inspection(v.ID, v.Tenant)}
+	}
+	if v.Plan == nil {
+		return nil
 	}
 	_, tasks := expand(p.config, v, false)
 	tasks = slices.DeleteFunc(tasks, func(t queue.Task) bool { return !taskOpen(t, v, steps) })
