@@ -77,6 +77,9 @@ func (c *setTenant) Run(ctx context.Context, p *process, parent *tenantsCommand)
 	}
 	return p.withTenants(ctx, parent.Location, func(s tenantStore) error {
 		t, err := s.SetLimits(ctx, video.Tenant(c.Name), c.change)
+		if e, ok := errors.AsType[*video.Error](err); ok && e.Kind == video.Invalid {
+			return limitFaults(e)
+		}
 		if err != nil {
 			return fmt.Errorf("set the limits of %s: %w", c.Name, err)
 		}
@@ -85,6 +88,15 @@ func (c *setTenant) Run(ctx context.Context, p *process, parent *tenantsCommand)
 		}
 		return p.printTenants(false, []tenants.Tenant{t})
 	})
+}
+
+// limitFaults says which flags are wrong.
+func limitFaults(e *video.Error) error {
+	faults := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		faults[i] = f.Field + " " + f.Message + "."
+	}
+	return &configError{faults}
 }
 
 // change applies the limits that were named.

@@ -45,7 +45,8 @@ func TestTenants(t *testing.T) {
 		{"tenants set zoo --max-videos=0", "TENANT  VIDEOS  BYTES  MINUTES TODAY  IN WORK\nzoo     0       0      0.0            0\n", exitOK},
 		{"tenants list", "TENANT  VIDEOS   BYTES  MINUTES TODAY  IN WORK\nacme    0 of 10  0      1.5 of 2.5     0 of 3\nzoo     0        0      0.0            0\n", exitOK},
 		{"tenants set acme", "spool: name at least one limit: --max-videos, --max-bytes, --max-minutes-per-day or --max-in-work.\n", exitUsage},
-		{"tenants set acme --max-videos=-1", "spool: The request has invalid fields; see errors.\n  - max-videos must not be negative\n", exitError},
+		{"tenants set acme --max-videos=-1", "spool: max-videos must be a number, and not negative.\n", exitUsage},
+		{"tenants set acme --max-minutes-per-day=inf", "spool: max-minutes-per-day must be a number, and not negative.\n", exitUsage},
 	} {
 		if out, code := runsTenants(t, db, step.line); out != step.want || code != step.code {
 			t.Errorf("spool %s exits with %d and prints\n%s\nwant %d and\n%s", step.line, code, out, step.code, step.want)

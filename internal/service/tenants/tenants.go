@@ -9,6 +9,7 @@ package tenants
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -75,12 +76,12 @@ func check(l video.Limits) error {
 	var faults []video.Fault
 	fault := func(field string, ok bool) {
 		if !ok {
-			faults = append(faults, video.Fault{Field: field, Code: "out_of_range", Message: "must not be negative"})
+			faults = append(faults, video.Fault{Field: field, Code: "out_of_range", Message: "must be a number, and not negative"})
 		}
 	}
 	fault("max-videos", l.Videos >= 0)
 	fault("max-bytes", l.Bytes >= 0)
-	fault("max-minutes-per-day", l.MinutesPerDay >= 0) // and a number
+	fault("max-minutes-per-day", l.MinutesPerDay >= 0 && !math.IsInf(l.MinutesPerDay, 0)) // JSON has no infinity
 	fault("max-in-work", l.InWork >= 0)
 	if faults != nil {
 		return video.InvalidFields(faults...)

@@ -2,6 +2,7 @@ package tenants_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -227,7 +228,7 @@ func TestMaxMinutesPerDay(t *testing.T) {
 func TestSetLimits(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
-	for _, l := range []video.Limits{{Videos: -1}, {Bytes: -1}, {InWork: -1}, {MinutesPerDay: -0.5}} {
+	for _, l := range []video.Limits{{Videos: -1}, {Bytes: -1}, {InWork: -1}, {MinutesPerDay: -0.5}, {MinutesPerDay: math.NaN()}, {MinutesPerDay: math.Inf(1)}} {
 		_, err := b.Tenants.SetLimits(t.Context(), "acme", func(now *video.Limits) { *now = l })
 		servicetest.WantCode(t, err, video.Invalid, "invalid_request")
 	}
