@@ -139,7 +139,7 @@ type Video struct {
 	WatchURL      string `json:"watchUrl,omitempty"`
 
 	Captions        []Caption `json:"captions,omitempty"`
-	CreatedAt       time.Time `json:"createdAt"`
+	CreatedAt       time.Time `json:"createdAt,omitzero"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
 	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1
 	ImportProgress  float64   `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
@@ -176,7 +176,7 @@ func (v Video) Err() error {
 
 // Resolution is one output of a video.
 type Resolution struct {
-	ID            string    `json:"id"`
+	ID            string    `json:"id,omitempty"`
 	Status        Status    `json:"status"`
 	VideoURL      string    `json:"videoUrl,omitempty"` // an MP4 file; answers 404 until Status is Ready
 	ThumbnailURLs []string  `json:"thumbnailImageUrls,omitempty"`

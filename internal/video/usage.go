@@ -2,6 +2,7 @@ package video
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -85,8 +86,8 @@ func (u Usage) checkFilm() error {
 	if !u.filmUsedUp() {
 		return nil
 	}
-	return exceeded("The limit max-minutes-per-day is reached: %.1f of %s minutes of film are used today (UTC).",
-		u.MinutesToday(), decimal(u.Limits.MinutesPerDay))
+	return exceeded("The limit max-minutes-per-day is reached: %s of %s minutes of film are used today (UTC).",
+		decimal(roundUp(u.MinutesToday())), decimal(u.Limits.MinutesPerDay))
 }
 
 func (u Usage) filmUsedUp() bool {
@@ -99,13 +100,16 @@ func (u Usage) CheckFilm() *Failure {
 	if !u.filmUsedUp() {
 		return nil
 	}
-	return Failf(QuotaExceeded, "The limit max-minutes-per-day is reached: %.1f of %s minutes of film were used on the day (UTC) when this file was inspected. Its resolutions can be retried on another day.",
-		u.MinutesToday(), decimal(u.Limits.MinutesPerDay))
+	return Failf(QuotaExceeded, "The limit max-minutes-per-day is reached: %s of %s minutes of film were used on the day (UTC) when this file was inspected. Its resolutions can be retried on another day.",
+		decimal(roundUp(u.MinutesToday())), decimal(u.Limits.MinutesPerDay))
 }
 
 func exceeded(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: string(QuotaExceeded), Msg: fmt.Sprintf(format, args...)}
 }
+
+// roundUp rounds what is used, so that it never looks like less than a limit that it has reached.
+func roundUp(minutes float64) float64 { return math.Ceil(minutes*100) / 100 }
 
 // decimal writes a limit as it was set.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -3,6 +3,7 @@ package tenants_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,7 +202,7 @@ func TestMaxMinutesPerDay(t *testing.T) {
 	if err != nil || u.FilmToday != 40*time.Second {
 		t.Errorf("the tenant used %s, %v; want 40 s", u.FilmToday, err)
 	}
-	const reached = "The limit max-minutes-per-day is reached: 0.7 of 0.5 minutes of film are used today (UTC)."
+	const reached = "The limit max-minutes-per-day is reached: 0.67 of 0.5 minutes of film are used today (UTC)."
 	_, err = create(b, "")
 	refused(b, err, reached)
 	_, err = b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
@@ -220,6 +221,15 @@ func TestMaxMinutesPerDay(t *testing.T) {
 	b.Must(err)
 	b.Finish(late.ID)
 	b.WantStatuses(late.ID, "ready: 720p ready, 240p fail")
+	b.Must(b.Purge(t.Context(), late.ID))
+	_, err = b.Catalog.RetryResolution(t.Context(), b.By, late.Resolutions[1].ID)
+	b.Must(err)
+	b.Finish(late.ID)
+	b.WantStatuses(late.ID, "ready: 720p ready, 240p ready")
+	b.Must(b.Purge(t.Context(), late.ID))
+	if source := b.Video(late.ID).Source.Key; slices.Contains(b.Objects(), source) {
+		t.Errorf("%s is kept although nothing waits for it", source)
+	}
 	if u, err = b.Tenants.Usage(t.Context(), b.By); err != nil || u.FilmToday != 40*time.Second {
 		t.Errorf("on the next day the tenant used %s, %v; want 40 s", u.FilmToday, err)
 	}
