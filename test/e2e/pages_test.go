@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image/jpeg"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -200,7 +202,14 @@ func TestPagesForPrograms(t *testing.T) {
 	s := shared(t)
 	w := s.publish(newVideo{Filename: "A film.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip))
 	page := s.get(w.WatchURL)
-	for _, want := range []string{`<meta property="og:title" content="A film">`, `<meta property="og:image" content="` + w.PosterURL + `">`, "application/json+oembed"} {
+	poster, err := jpeg.DecodeConfig(bytes.NewReader(s.get(w.PosterURL).body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<meta property="og:title" content="A film">`, `<meta property="og:image" content="` + w.PosterURL + `">`, "application/json+oembed",
+		fmt.Sprintf(`<meta property="og:image:width" content="%d">`, poster.Width),
+	} {
 		if page.status != http.StatusOK || !strings.Contains(string(page.body), want) {
 			t.Errorf("the watch page is %d, without %s", page.status, want)
 		}
