@@ -31,7 +31,7 @@ const (
 
 func main() {
 	sandbox.EnterIfAsked() // this may be a trial of the sandbox, which never comes back from here
-	// The database holds the keys that sign addresses, and private films are
+	// The database holds the keys that sign addresses, and private videos are
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)
 	p := &process{

@@ -212,7 +212,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 		return client.Video{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return client.Video{}, errors.New("is not a file with a film in it")
+		return client.Video{}, errors.New("is not a regular file")
 	}
 	v := client.NewVideo{
 		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,

@@ -78,7 +78,7 @@ type growingCache struct {
 }
 
 // maxKnown is how long what was read of a video is used while its growth is the same. A segment of a long
-// film would otherwise cost a plan of hundreds of chunks, and as many steps.
+// video would otherwise cost a plan of hundreds of chunks, and as many steps.
 const maxKnown = time.Second
 
 // remember keeps what was read of a video after its growth was.
@@ -131,7 +131,7 @@ func (c *growingCache) footprint() int64 {
 }
 
 const (
-	// pieceReads is how many pieces of a track are read at a time. A long film has hundreds, and in a
+	// pieceReads is how many pieces of a track are read at a time. A long video has hundreds, and in a
 	// bucket each takes two or three requests.
 	pieceReads = 16
 	// piecesTimeout is how long the pieces of a track are read when nobody waits any more. The next
