@@ -241,9 +241,9 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 }
 
 // remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.
-func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *row) (*memory, error) {
+func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *row) (*resumeRecord, error) {
 	if u.dir == "" {
-		return &memory{}, nil
+		return &resumeRecord{}, nil
 	}
 	m, err := remember(u.dir, u.Server, file, info, v)
 	if errors.Is(err, errUploading) {
@@ -251,7 +251,7 @@ func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *
 	}
 	if err != nil {
 		r.printLine("a stopped upload cannot be resumed: %s", forTerminal(err.Error()))
-		return &memory{}, nil
+		return &resumeRecord{}, nil
 	}
 	return m, nil
 }
@@ -301,18 +301,19 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 		return
 	}
 	if u.JSON {
-		u.said(printJSON(u.env.Stdout, result{file, v}))
+		u.noteOutput(printJSON(u.env.Stdout, result{file, v}))
 		return
 	}
 	for _, warning := range v.Warnings {
 		r.printLine("%s", forTerminal(warning.Message))
 	}
 	_, err = fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
-	u.said(err)
+	u.noteOutput(err)
 }
 
-// said keeps the first error of printing a result: the upload is done, but whoever reads the results does not know.
-func (u *uploads) said(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
+// noteOutput keeps the first error of printing a result: the upload is done, but whoever reads the results does
+// not know.
+func (u *uploads) noteOutput(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
 
 func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
 	text, code := u.explain(err), client.Code(err)
