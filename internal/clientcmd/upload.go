@@ -19,10 +19,10 @@ import (
 type Upload struct {
 	Connection
 	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
-	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"What to make of each file. Default: 1080p,720p,480p."`
+	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions to make of each file. Default: 1080p,720p,480p."`
 	Codecs      []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
-	Title       string        `help:"The title that people see. Default: the name of the file."`
+	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
@@ -36,12 +36,12 @@ func (Upload) Help() string {
 
 An upload that was stopped (Ctrl-C, a lost connection, a crash, a restart of the
 server) goes on where it was: run the same command again, within 24 hours. The
-server keeps what it has received; which upload it was is noted in
-$XDG_STATE_HOME/spool/uploads (default: ~/.local/state). Short cuts are mended
-without your doing.
+server keeps what it has received; a file in $XDG_STATE_HOME/spool/uploads (default:
+~/.local/state/spool/uploads) remembers which upload it was. Short interruptions of
+the connection need nothing from you.
 
-Of a URL (https://…), the server fetches the file itself, without passing
-through your machine.
+Instead of a file you can name a URL (https://…): the server fetches it itself, and
+nothing passes through your machine.
 
 On a terminal, bars show the progress of upload and encoding. Elsewhere there is
 a line for each step on standard error, and the results on standard output.
