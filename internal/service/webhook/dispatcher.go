@@ -249,7 +249,7 @@ func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
 	message, err := d.sign.message(o, began)
 	attempt := store.DeliveryAttempt{At: began}
 	if err != nil {
-		d.log.ErrorContext(ctx, "could not write a message", "event", o.delivery.Event, "err", err)
+		d.log.ErrorContext(ctx, "could not write the message of an event", "event", o.delivery.Event, "err", err)
 		attempt.Error = unwritable
 	} else if attempt.Status, err = d.post(ctx, o.hook.URL, message); err != nil {
 		if ctx.Err() != nil { // a stop; the receiver may have it already, and gets it again
