@@ -62,7 +62,7 @@ func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID
 	return &growingVideo{Video: v, steps: steps, cache: p.pieces.cacheFor(id)}, err
 }
 
-// track opens a track, or returns nil if nobody can play it yet.
+// growingTrack opens a track, or returns nil if nobody can play it yet.
 func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string) (*growingFile, error) {
 	parts, ok := g.parts(name)
 	if !ok || len(parts.Keys) == 0 {
