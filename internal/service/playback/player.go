@@ -34,8 +34,8 @@ type Player struct {
 	indexes  *stream.IndexCache
 	captions *cache.Cache[textVersion, *cachedText]
 	cuts     *cache.Cache[cutID, cut]
-	pieces   pieceCaches
-	seen     seenKeys // pictures of other formats
+	encoding growingCaches // videos that are played while they are encoded
+	seen     seenKeys      // pictures of other formats
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
