@@ -40,7 +40,12 @@ type Player struct {
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
-	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: cache.New[textVersion, *cachedText](textCacheSize), cuts: cache.New[cutID, cut](cutCacheSize), local: blobs.Capabilities().Local}
+	p := &Player{
+		store: s, blobs: blobs, keys: keys, now: now, local: blobs.Capabilities().Local,
+		indexes:  stream.NewIndexCache(indexCacheSize),
+		captions: cache.New[textVersion, *cachedText](textCacheSize),
+		cuts:     cache.New[cutID, cut](cutCacheSize),
+	}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
 	}
