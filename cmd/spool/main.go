@@ -67,8 +67,8 @@ type process struct {
 
 // run executes one command line and returns the exit code.
 func (p *process) run(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) == 0 || args[0] == "help" { // people type it, as with git and go
+		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
 	}
 	helped := false
 	parser, err := newParser(new(cli), &p.settings, kong.Writers(p.stdout, p.stderr), kong.Exit(func(int) { helped = true }))
