@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -45,27 +46,19 @@ func (c *Client) sendBody(ctx context.Context, t *upload, offset int64, build fu
 			err = errStalled
 		}
 		cancel(nil)
-		return nil, withoutURL(cmpError(body.failure(), err))
+		return nil, withoutURL(cmp.Or(body.failure(), err)) // that the file cannot be read explains why sending it failed
 	}
-	res.Body = &cancelling{res.Body, cancel}
+	res.Body = &cancelOnClose{res.Body, cancel}
 	return res, nil
 }
 
-// cmpError prefers the first error: that the file cannot be read explains why sending it failed.
-func cmpError(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
-
-// cancelling ends the context of a request with its answer.
-type cancelling struct {
+// cancelOnClose is the body of an answer. Closing it ends the context of the request.
+type cancelOnClose struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
 }
 
-func (c *cancelling) Close() error {
+func (c *cancelOnClose) Close() error {
 	defer c.cancel(nil)
 	return c.ReadCloser.Close()
 }

@@ -41,7 +41,7 @@ func (c *Client) do(ctx context.Context, in call, out any) (http.Header, error) 
 		if err == nil || repeated && in.gone && IsNotFound(err) {
 			return header, nil
 		}
-		if ctx.Err() == nil && (!passes(err) || in.once && !notCarriedOut(err)) {
+		if ctx.Err() == nil && (!isTransient(err) || in.once && !notCarriedOut(err)) {
 			return nil, err
 		}
 		if err := r.wait(ctx, err); err != nil {

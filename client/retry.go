@@ -62,8 +62,8 @@ func stopped(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (%w)", cause, err)
 }
 
-// passes reports whether another try of the same request may succeed.
-func passes(err error) bool {
+// isTransient reports whether another try of the same request may succeed.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
 		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusLocked, http.StatusTooManyRequests, http.StatusInsufficientStorage:

@@ -34,7 +34,7 @@ func (c *Client) sendResumable(ctx context.Context, t *upload) error {
 		if err = c.renew(ctx, t, err); err == nil {
 			continue
 		}
-		if ctx.Err() == nil && !passes(err) && !interrupted(err) { // else asking for the offset may help
+		if ctx.Err() == nil && !isTransient(err) && !interrupted(err) { // else asking for the offset may help
 			return err
 		}
 		begun = true // perhaps: its answer may have been lost

@@ -180,7 +180,7 @@ func (c *Client) sendWhole(ctx context.Context, t *upload) error {
 			t.refresh = nil // once is enough: the new URL has its full life
 			continue
 		}
-		if ctx.Err() == nil && !passes(err) && !interrupted(err) {
+		if ctx.Err() == nil && !isTransient(err) && !interrupted(err) {
 			return err
 		}
 		if err := r.wait(ctx, err); err != nil {

@@ -51,7 +51,7 @@ func (c *Client) follow(ctx context.Context, id string, seen func(Video) bool) e
 		if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError) {
 			return errNoStream // too many streams, or a proxy that does not like them
 		}
-		if errors.Is(err, errNoStream) || ctx.Err() == nil && !passes(err) {
+		if errors.Is(err, errNoStream) || ctx.Err() == nil && !isTransient(err) {
 			return err
 		}
 		if err := r.wait(ctx, err); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 type backupCommand struct {
-	Place
+	Backends
 	File     string `arg:"" help:"The file to write. An existing folder, or a name that ends with a slash, is a folder of backups."`
 	Keep     int    `placeholder:"N" help:"In a folder: keep the newest N backups. 0 keeps all."`
 	Verify   bool   `help:"Make no backup: read this one and compare everything with its checksums. Of a folder, note damage there for the next backup."`

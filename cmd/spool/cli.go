@@ -28,9 +28,9 @@ type cli struct {
 	Tenants     tenantsCommand     `cmd:"" help:"List tenants and set their limits."`
 	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and all videos into a file or a folder, while the service runs."`
-	Restore     restoreCommand     `cmd:"" help:"Make a service again from a backup."`
+	Restore     restoreCommand     `cmd:"" help:"Restore a service from a backup."`
 	Migrate     migrateCommand     `cmd:"" help:"Move to another database and storage."`
-	Doctor      doctorCommand      `cmd:"" help:"Look for what would keep the service from working, and say what to do."`
+	Doctor      doctorCommand      `cmd:"" help:"Check this machine and the settings, and say what to fix."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes commands in a shell."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 

@@ -79,9 +79,19 @@ func TestHelpNamesTheEnvironmentVariableOfEverySetting(t *testing.T) {
 
 func TestWithoutACommandTheHelpIsShown(t *testing.T) {
 	t.Parallel()
-	p, stdout, _ := newProcess(nil, nil)
-	if code := p.run(t.Context(), nil); code != exitOK || !strings.Contains(stdout.String(), "spool serve") {
-		t.Errorf("spool alone exits with %d and prints:\n%s", code, stdout)
+	for line, want := range map[string]string{
+		"":                "Usage: spool <command>",
+		"help":            "Usage: spool <command>",
+		"help upload":     "Usage: spool upload",
+		"help keys list":  "Usage: spool keys list",
+		"keys --help":     "Usage: spool keys <command>",
+		"serve --no-such": "",
+	} {
+		p, stdout, _ := newProcess(nil, nil)
+		code := p.run(t.Context(), strings.Fields(line))
+		if shown := code == exitOK && strings.HasPrefix(stdout.String(), want); shown != (want != "") {
+			t.Errorf("spool %s exits with %d and prints:\n%s\nwant %q", line, code, stdout, want)
+		}
 	}
 }
 

@@ -68,22 +68,22 @@ type Config struct {
 	MinFree            byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
 	MaxSignedLife      time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
 	AbandonedAfter     time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
-	KeepFailedUploads  time.Duration `default:"168h" placeholder:"DURATION" help:"How long after that a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
+	KeepFailedUploads  time.Duration `default:"168h" placeholder:"DURATION" help:"How long after abandoned_after a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
 	KeepSource         bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale            bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
 	MaxResolution      string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
 	MaxUpscale         float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
 	Quality            string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	AdaptQuality       bool          `default:"true" negatable:"" help:"Let the picture of each film decide its CRF, so that all look equally good. It takes a trial of a few frames."`
+	AdaptQuality       bool          `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
 	Codec              string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
-	Codecs             []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 follows when there is nothing else to do."`
+	Codecs             []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
 	Encoder            string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures           bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
 	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
 	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
 	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg stands back for other processes, Spool's server among them, when all cores are busy: 0 (not at all) to 19."`
+	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
 	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
 	FFmpeg             string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe            string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 const (
 	databaseSkew = 5 * time.Second  // Spool reckons with it, but logs are hard to read
 	storageSkew  = time.Minute      // signatures of S3 are refused after 15
-	probeFolder  = "work/doctor/"   // what is left there, a sweep removes
+	probePrefix  = "work/doctor/"   // what is left there, a sweep removes
 	probeLife    = 15 * time.Minute // of URLs
 )
 
@@ -80,7 +81,7 @@ func (d *doctor) checkStorage(ctx context.Context) {
 		return
 	}
 	dir := existing(filepath.Join(d.DataDir, objectsFolder))
-	if err := probeFolderOf(dir); err != nil {
+	if err := probeDisk(dir); err != nil {
 		d.fail(folderFix(err), "%v", err)
 		return
 	}
@@ -105,8 +106,8 @@ func folderFix(err error) string {
 	return "look at the log of the kernel: the disk may be failing; or choose another data_dir"
 }
 
-// probeFolderOf writes, links, reads and deletes a file. Names that begin with a dot are nobody's object.
-func probeFolderOf(dir string) error {
+// probeDisk writes, links, reads and deletes a file. Names that begin with a dot are nobody's object.
+func probeDisk(dir string) error {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (d *doctor) checkBucket(ctx context.Context) {
 		d.fail(help, "%v", err)
 		return
 	}
-	key := probeFolder + uuid.NewString()
+	key := probePrefix + uuid.NewString()
 	info, err := probeBucket(ctx, bucket, key)
 	if err != nil {
 		d.fail(help, "%v", err)
@@ -167,7 +168,7 @@ func probeBucket(ctx context.Context, b blob.Store, key string) (blob.Info, erro
 	}
 	text, err := io.ReadAll(o)
 	if err = errors.Join(err, o.Close()); err != nil || string(text) != "probe" {
-		return fail("read an object (s3:GetObject)", cmpErr(err, errors.New("it is not what was written")))
+		return fail("read an object (s3:GetObject)", cmp.Or(err, errors.New("it is not what was written")))
 	}
 	if _, err := b.Copy(ctx, key, key+"-copy", ""); err != nil {
 		return fail("copy an object", err)
@@ -186,13 +187,6 @@ func probeBucket(ctx context.Context, b blob.Store, key string) (blob.Info, erro
 		return fail("delete an object (s3:DeleteObject)", err)
 	}
 	return info, nil
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // checkBrowsers uploads as a browser would: it asks first whether its page may, and then sends the file to a

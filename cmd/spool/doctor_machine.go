@@ -21,7 +21,7 @@ import (
 
 const (
 	minOpenFiles  = 4096
-	minTaskMemory = 512 << 20 // of a usual film
+	minTaskMemory = 512 << 20 // of a usual video
 	fewBytes      = 5 << 30   // a disk with less is soon full
 	probeBytes    = 32 << 20
 	slowDisk      = 20 << 20 // bytes a second

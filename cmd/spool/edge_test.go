@@ -42,7 +42,7 @@ func runParts(t *testing.T, options ...func(*Config)) (*running, *parts) {
 	}
 	t.Cleanup(func() { p.Close() })
 	svc := &service{ready: p.ready}
-	if err := c.prepareAnswers(t.Context(), svc, p, log, m); err != nil {
+	if err := c.buildHandlers(t.Context(), svc, p, log, m); err != nil {
 		t.Fatal(err)
 	}
 	return runServer(t, svc, 10*time.Second), p

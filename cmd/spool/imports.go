@@ -27,6 +27,6 @@ func (p *parts) buildImports(c *Config, log *slog.Logger, o observer) error {
 // fetch fetches files until ctx ends.
 func (p *parts) fetch(ctx context.Context) {
 	if p.imports != nil {
-		panics.Log(ctx, p.log, "fetching files panicked", func() { p.imports.Run(ctx, p.fetched) })
+		panics.Log(ctx, p.log, "fetching files panicked", func() { p.imports.Run(ctx, p.importStorage) })
 	}
 }

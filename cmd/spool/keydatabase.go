@@ -41,7 +41,7 @@ func openSigningKeys(ctx context.Context, l Location, maxLife time.Duration) (si
 	return keys, db, nil
 }
 
-// openKeyDatabase opens a database that exists. A place without one is the wrong place.
+// openKeyDatabase opens a database that exists. A data directory without one is the wrong one.
 func openKeyDatabase(ctx context.Context, l Location) (*store.Store, *clock.Database, error) {
 	if _, err := os.Stat(filepath.Join(l.DataDir, databaseFile)); l.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, &configError{[]string{fmt.Sprintf("no database in %s; start spool serve there once, or name the right --data-dir.", l.DataDir)}}

@@ -31,7 +31,7 @@ const (
 
 func main() {
 	sandbox.EnterIfAsked() // this may be a trial of the sandbox, which never comes back from here
-	// The database holds the keys that sign addresses, and private films are
+	// The database holds the keys that sign addresses, and private videos are
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)
 	p := &process{
@@ -67,8 +67,8 @@ type process struct {
 
 // run executes one command line and returns the exit code.
 func (p *process) run(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) == 0 || args[0] == "help" { // people type it, as with git and go
+		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
 	}
 	helped := false
 	parser, err := newParser(new(cli), &p.settings, kong.Writers(p.stdout, p.stderr), kong.Exit(func(int) { helped = true }))

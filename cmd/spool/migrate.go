@@ -18,27 +18,27 @@ import (
 )
 
 type migrateCommand struct {
-	Place
-	To   string `required:"" placeholder:"FILE" help:"Settings of the new place: a TOML file with database_url and storage_url, or data_dir."`
+	Backends
+	To   string `required:"" placeholder:"FILE" help:"Settings of the new database and storage: a TOML file with database_url and storage_url, or data_dir."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 func (migrateCommand) Help() string {
 	return `Copies everything into another database and storage: from SQLite and a disk to
 PostgreSQL and S3, or back. Stop the service first. Every file is read back and
-compared, and rows are counted. The old place stays as it is. A migration that was
-interrupted goes on with the same command.
+compared, and rows are counted. The old database and storage stay as they are. A
+migration that was interrupted goes on with the same command.
 
     spool migrate --to=new.toml
     spool migrate --data-dir=/var/lib/spool --to=/etc/spool-new.toml --json
 `
 }
 
-// Run copies everything to another place.
+// Run copies everything to another database and storage.
 func (c *migrateCommand) Run(ctx context.Context, p *process) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	to, err := p.readPlace(c.To)
+	to, err := p.readBackends(c.To)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func withApplicationName(address, name string) (string, error) {
 	return u.String(), nil
 }
 
-// readPlace reads the settings of another place from a file, and from nowhere else.
-func (p *process) readPlace(file string) (*Place, error) {
+// readBackends reads the settings of another database and storage from a file, and from nowhere else.
+func (p *process) readBackends(file string) (*Backends, error) {
 	grammar := new(cli)
 	s := &settings{environ: func(string) (string, bool) { return "", false }, user: p.settings.user}
 	parser, err := newParser(grammar, s, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
@@ -117,19 +117,19 @@ func (p *process) readPlace(file string) (*Place, error) {
 		return nil, err
 	}
 	c := &grammar.Serve.Config
-	place := &Place{Location: c.Location, StorageURL: c.StorageURL}
-	faults := slices.Concat(s.faults, place.faults())
-	if len(faults) == 0 && place.usesDisk() && s.values["data_dir"] == "" { // ./data is never meant
+	target := &Backends{Location: c.Location, StorageURL: c.StorageURL}
+	faults := slices.Concat(s.faults, target.faults())
+	if len(faults) == 0 && target.usesDisk() && s.values["data_dir"] == "" { // ./data is never meant
 		faults = append(faults, fmt.Sprintf("%s does not say where to: set database_url and storage_url, or data_dir.", file))
 	}
 	if len(faults) > 0 {
 		return nil, &configError{faults}
 	}
-	return place, nil
+	return target, nil
 }
 
 // checkOther refuses to copy a folder into itself.
-func (c *migrateCommand) checkOther(to *Place) error {
+func (c *migrateCommand) checkOther(to *Backends) error {
 	if !c.usesDisk() || !to.usesDisk() {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *migrateCommand) checkOther(to *Place) error {
 		return nil // opening it says what is wrong
 	}
 	if there, err := os.Stat(to.DataDir); err == nil && os.SameFile(from, there) {
-		return &configError{[]string{fmt.Sprintf("%s is the old place and the new one: name another data_dir in %s.", to.DataDir, c.To)}}
+		return &configError{[]string{fmt.Sprintf("%s is the data directory that is copied: name another data_dir in %s.", to.DataDir, c.To)}}
 	}
 	return nil
 }

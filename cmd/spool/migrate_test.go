@@ -15,8 +15,8 @@ func TestAMigrationNeedsAnotherPlace(t *testing.T) {
 		`listen = ":8080"`: "does not say where to",
 		`database_url = "postgres://spool@db/spool"`:              "does not say where to",
 		`storage_url = "s3://videos?region=us-east-1"`:            "does not say where to",
-		`data_dir = "` + old + `"`:                                "the old place and the new one",
-		`data_dir = "` + old + `/../` + filepath.Base(old) + `/"`: "the old place and the new one",
+		`data_dir = "` + old + `"`:                                "is the data directory that is copied",
+		`data_dir = "` + old + `/../` + filepath.Base(old) + `/"`: "is the data directory that is copied",
 	} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -27,6 +27,6 @@ func TestAMigrationNeedsAnotherPlace(t *testing.T) {
 		}
 	}
 	if made, err := os.ReadDir(old); err != nil || len(made) > 0 {
-		t.Errorf("the old place has %v (%v)", made, err)
+		t.Errorf("the old data directory has %v (%v)", made, err)
 	}
 }

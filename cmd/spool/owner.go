@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +19,12 @@ func forbidden(path string, err error) error {
 		const readWrite = 6
 		access := syscall.Access(file, readWrite)
 		if errors.Is(access, syscall.EROFS) {
-			return readOnly(file, cmpErr(err, access))
+			return readOnly(file, cmp.Or(err, access))
 		}
 		if errors.Is(access, fs.ErrPermission) {
 			owner, me := ownerOf(file), userName(os.Geteuid())
 			return fmt.Errorf("%s belongs to %s, and %s may not read and write it: run spool as %s, or give the folder to %s: %w",
-				file, owner, me, owner, me, cmpErr(err, access))
+				file, owner, me, owner, me, cmp.Or(err, access))
 		}
 	}
 	return err

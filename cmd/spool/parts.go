@@ -39,24 +39,24 @@ type parts struct {
 	services
 	log *slog.Logger
 
-	origin string                      // of the addresses that lead clients to the storage; "" where none do
-	tidy   func(context.Context)       // removes what a crash left in the storage
-	pieces func() (tus.Storage, error) // opens where the pieces of resumable uploads are put together
-	closes []func() error              // in the order of opening
+	origin        string                      // of the addresses that lead clients to the storage; "" where none do
+	tidy          func(context.Context)       // removes what a crash left in the storage
+	openResumable func() (tus.Storage, error) // opens where resumable uploads are kept until they are complete
+	closes        []func() error              // in the order of opening
 
-	fetched imports.Storage // where the files that are fetched are put together; nil in a worker
+	importStorage imports.Storage // where files that are fetched are kept until they are complete; nil in a worker
 }
 
-// openParts opens what the settings name and puts the service on it. bench is nil where no tasks run,
+// openParts opens what the settings name and puts the service on it. engine is nil where no tasks run,
 // traces where nothing is traced.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, bench *workbench, traces *tracing.Tracing) (_ *parts, err error) {
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, engine *taskEngine, traces *tracing.Tracing) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.openDatabase(ctx, c, log, c.workerInfo(bench)); err != nil {
+	if err := p.openDatabase(ctx, c, log, c.workerInfo(engine)); err != nil {
 		return nil, err
 	}
 	p.queue = traces.Queue(p.queue)
@@ -66,7 +66,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, be
 	if !c.servesRequests() {
 		p.warnOfSecrets(ctx, log)
 	}
-	return p, p.buildServices(ctx, c, log, o, c.codecChoice(bench))
+	return p, p.buildServices(ctx, c, log, o, c.codecChoice(engine))
 }
 
 // secretsFix is what to do about a worker whose database user may read secrets.
@@ -111,7 +111,7 @@ func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
 	}
 	unfinished, err := store.Restoring(ctx, db)
 	if err == nil && unfinished {
-		err = errors.New("a restore or a migration into this database was not finished: run the same command again, or begin with an empty place")
+		err = errors.New("a restore or a migration into this database was not finished: run the same command again, or begin with an empty database")
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

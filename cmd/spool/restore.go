@@ -13,7 +13,7 @@ import (
 )
 
 type restoreCommand struct {
-	Place
+	Backends
 	File         string `arg:"" help:"The backup: a file, or a folder of backups."`
 	Snapshot     string `placeholder:"NAME" help:"Of a folder: which backup. Default: the newest."`
 	List         bool   `help:"List the backups in a folder, and do nothing."`
@@ -22,8 +22,8 @@ type restoreCommand struct {
 }
 
 func (restoreCommand) Help() string {
-	return `Makes the data directory, or fills an empty PostgreSQL database and an empty place
-in a bucket. A restore that was interrupted is begun again with the same command.
+	return `Makes the data directory, or fills an empty PostgreSQL database and an empty prefix
+of a bucket. A restore that was interrupted is begun again with the same command.
 Webhooks are disabled in the copy, unless --keep-webhooks is given.
 
     spool restore /backup/spool.tar --data-dir=/var/lib/spool
@@ -62,9 +62,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *process) error {
 }
 
 // scratch is where temporary files go: beside the data, if that is on this machine.
-func (l *Place) scratch() string {
-	if l.usesDisk() {
-		return l.DataDir
+func (b *Backends) scratch() string {
+	if b.usesDisk() {
+		return b.DataDir
 	}
 	return ""
 }

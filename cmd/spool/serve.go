@@ -18,7 +18,7 @@ import (
 
 // ballastSize is memory that is reserved and never touched, so that it takes no page of the machine. The
 // garbage collector counts it: it waits until twice as much is in use. Without it, the few megabytes of
-// a server would be collected dozens of times a second while many films are watched.
+// a server would be collected dozens of times a second while many videos are watched.
 const ballastSize = 16 << 20
 
 type serveCommand struct{ Config }

@@ -231,9 +231,8 @@ func TestAQueueThatDoesNotStartEndsTheServer(t *testing.T) {
 	}
 }
 
-// TestSignals is not parallel: it sends signals to the process of all tests.
-// A database that is silent, or a storage, is waited for at the start; whoever
-// stops the process then does not wait as well.
+// A start waits for a database or a storage that does not answer; a signal ends it
+// then at once. The test is not parallel: it sends signals to the process of all tests.
 func TestASignalEndsAStartThatWaits(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

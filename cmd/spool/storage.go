@@ -59,7 +59,7 @@ func (p *parts) openDisk(ctx context.Context, c *Config, log *slog.Logger) error
 	}
 	p.closes = append(p.closes, files.Close)
 	p.blobs, p.tidy = files, func(ctx context.Context) { clearTemp(ctx, files, log) }
-	p.pieces = func() (tus.Storage, error) { return tus.Disk(dir) }
+	p.openResumable = func() (tus.Storage, error) { return tus.Disk(dir) }
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (p *parts) openS3(ctx context.Context, c *Config, log *slog.Logger) error {
 	p.blobs, p.tidy = bucket, func(ctx context.Context) { p.maintenance.AbortUploads(ctx) }
 	// The tus library talks to the bucket itself, so it gets the client of the store.
 	at := bucket.Access()
-	p.pieces = func() (tus.Storage, error) {
+	p.openResumable = func() (tus.Storage, error) {
 		return tus.Bucket(tus.BucketConfig{
 			Client: at.Client, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 			MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),

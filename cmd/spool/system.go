@@ -9,11 +9,11 @@ import (
 	"github.com/spool-video/spool/internal/service/system"
 )
 
-// workerInfo is what this process tells others about itself as a worker. bench is nil where no tasks run.
-func (c *Config) workerInfo(bench *workbench) queue.About {
+// workerInfo is what this process tells others about itself as a worker. engine is nil where no tasks run.
+func (c *Config) workerInfo(engine *taskEngine) queue.About {
 	a := queue.About{Version: buildVersion(), Cores: runtime.GOMAXPROCS(0)}
-	if bench != nil {
-		a.Sandbox = bench.sandbox
+	if engine != nil {
+		a.Sandbox = engine.sandbox
 	}
 	return a
 }

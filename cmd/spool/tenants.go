@@ -56,7 +56,7 @@ type setTenant struct {
 	Name       string    `arg:"" help:"The tenant. It need not have a key or a video yet."`
 	MaxVideos  *int64    `placeholder:"N" help:"Videos that the tenant may have. 0: no limit."`
 	MaxBytes   *byteSize `placeholder:"SIZE" help:"Size of all its uploaded files, such as 500GiB. 0: no limit."`
-	MaxMinutes *float64  `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of film that are processed in a day (UTC). 0: no limit."`
+	MaxMinutes *float64  `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of video that are processed in a day (UTC). 0: no limit."`
 	MaxInWork  *int64    `placeholder:"N" help:"Videos that are processed at a time. 0: no limit."`
 	JSON       bool      `name:"json" help:"Print JSON."`
 }
@@ -165,7 +165,7 @@ func (p *process) printTenants(asJSON bool, all []tenants.Tenant) error {
 		l := t.Limits
 		rows = append(rows, []string{
 			string(t.Name), ofLimit(strconv.FormatInt(t.Videos, 10), float64(l.Videos)), ofLimit(strconv.FormatInt(t.Bytes, 10), float64(l.Bytes)),
-			ofLimit(strconv.FormatFloat(t.FilmToday.Round(6*time.Second).Minutes(), 'f', 1, 64), l.MinutesPerDay),
+			ofLimit(strconv.FormatFloat(t.LengthToday.Round(6*time.Second).Minutes(), 'f', 1, 64), l.MinutesPerDay),
 			ofLimit(strconv.FormatInt(t.InWork, 10), float64(l.InWork)),
 		})
 	}

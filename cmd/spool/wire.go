@@ -54,13 +54,13 @@ func wireTraced(ctx context.Context, c *Config, environ func(string) (string, bo
 // wire puts the parts together: store, storage, queue, services, and, by role, the HTTP handlers and
 // the worker with its engine.
 func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, traces *tracing.Tracing) (_ *service, err error) {
-	var bench *workbench // before anything is made: a machine that cannot work says so at once
+	var engine *taskEngine // before anything is made: a machine that cannot encode says so at once
 	if c.runsTasks() {
-		if bench, err = c.prepareWork(ctx, log, m); err != nil {
+		if engine, err = c.openTaskEngine(ctx, log, m); err != nil {
 			return nil, err
 		}
 	}
-	p, err := c.openParts(ctx, log, m, bench, traces)
+	p, err := c.openParts(ctx, log, m, engine, traces)
 	if err != nil {
 		return nil, err
 	}
@@ -71,19 +71,19 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	}()
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close, local: p.blobs.Capabilities().Local}
 	if c.servesRequests() {
-		if err := c.prepareAnswers(ctx, svc, p, log, m); err != nil {
+		if err := c.buildHandlers(ctx, svc, p, log, m); err != nil {
 			return nil, err
 		}
 	}
 	m.WatchSystem(ctx, p.system)
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.runsTasks() {
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, bench.engine, filepath.Join(c.DataDir, scratchFolder), log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, scratchFolder), log, m)
 		if err != nil {
 			return nil, err
 		}
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
-		svc.sandbox = bench.sandbox
+		svc.sandbox = engine.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop
 	return svc, nil
@@ -91,13 +91,13 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 
 // codecChoice says which codecs clients get. A process that runs no tasks leaves it to the workers
 // whether they can make what a client asks for.
-func (c *Config) codecChoice(bench *workbench) catalog.Codecs {
+func (c *Config) codecChoice(engine *taskEngine) catalog.Codecs {
 	codecs := catalog.Codecs{Default: c.codecsBeside(), Refused: map[video.Codec]string{}}
 	for _, codec := range video.ExtraCodecs {
 		switch {
 		case c.Codec != string(video.H264):
 			codecs.Refused[codec] = fmt.Sprintf("is not made by this server, whose videos are %s", video.Codec(c.Codec).Title())
-		case bench != nil && !bench.engine.Encodes(codec):
+		case engine != nil && !engine.Encodes(codec):
 			codecs.Refused[codec] = fmt.Sprintf("is not available: the ffmpeg of this server cannot encode %s", codec.Title())
 		}
 	}
@@ -107,13 +107,13 @@ func (c *Config) codecChoice(bench *workbench) catalog.Codecs {
 // noTasks is the work of a process that only answers requests.
 func noTasks(context.Context) error { return nil }
 
-// workbench is what tasks are done with.
-type workbench struct {
-	engine  worker.Engine
+// taskEngine is the engine that tasks use.
+type taskEngine struct {
+	worker.Engine
 	sandbox string // how ffmpeg is confined
 }
 
-func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*workbench, error) {
+func (c *Config) openTaskEngine(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*taskEngine, error) {
 	if !c.servesRequests() && (c.APIKey != "" || c.APIKeyFile != "") {
 		log.Warn("a worker has no use for an API key: take api_key out of its settings, so that it cannot leak from here")
 	}
@@ -127,12 +127,12 @@ func (c *Config) prepareWork(ctx context.Context, log *slog.Logger, m *metrics.M
 	}
 	m.Sandboxed(report)
 	engine, err := c.openEngine(ctx, box, log)
-	return &workbench{engine, report}, err
+	return &taskEngine{engine, report}, err
 }
 
-// prepareAnswers gives svc what answers requests, and the API key that this very
-// start made, if it did.
-func (c *Config) prepareAnswers(ctx context.Context, svc *service, p *parts, log *slog.Logger, m *metrics.Metrics) error {
+// buildHandlers gives svc what answers requests, and the API key that this start
+// created, if it did.
+func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log *slog.Logger, m *metrics.Metrics) error {
 	key, err := c.apiKey()
 	if err != nil {
 		return err
@@ -231,13 +231,13 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Vary: c.CDNVary, Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, objectsFolder)}}
 	delivery.Register(mux, p.uploads, p.player, files)
-	pieces, err := p.pieces()
+	partial, err := p.openResumable()
 	if err != nil {
 		return nil, err
 	}
 	resumable := tus.Services{Uploads: p.uploads, Leases: p.leases, Space: p.reserve}
-	p.fetched = tus.Imports(resumable, pieces)
-	if err := tus.Register(mux, resumable, pieces, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
+	p.importStorage = tus.Imports(resumable, partial)
+	if err := tus.Register(mux, resumable, partial, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
 	origins := []string{c.BaseURL, c.CDNURL, p.origin}

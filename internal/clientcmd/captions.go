@@ -17,8 +17,8 @@ type Captions struct {
 	ID       string `arg:"" help:"The video."`
 	File     string `arg:"" help:"The captions, as WebVTT or SubRip."`
 	Language string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR. Default: from the name of the file, such as film.en.vtt."`
-	Label    string `help:"The name in the player's menu. Default: that of the language."`
-	Kind     string `placeholder:"KIND" help:"subtitles, or captions, which tell sounds too."`
+	Label    string `placeholder:"TEXT" help:"The name in the player's menu. Default: that of the language."`
+	Kind     string `placeholder:"KIND" help:"subtitles, or captions, which also describe sounds. Default: subtitles."`
 }
 
 // Help is shown by --help.

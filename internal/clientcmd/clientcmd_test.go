@@ -120,7 +120,7 @@ func TestAnUploadIsRemembered(t *testing.T) {
 		}
 		return info
 	}
-	begin := func(info os.FileInfo, v client.NewVideo) *memory {
+	begin := func(info os.FileInfo, v client.NewVideo) *resumeRecord {
 		t.Helper()
 		m, err := remember(dir, "http://host", file, info, v)
 		if err != nil {

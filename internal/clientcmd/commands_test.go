@@ -84,7 +84,7 @@ func TestALifeThatNoURLHasIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 }
 
-func TestAPipeIsNoFilm(t *testing.T) {
+func TestAPipeIsRefused(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "film.mov")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -97,7 +97,7 @@ func TestAPipeIsNoFilm(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if err == nil || !strings.Contains(err.Error(), "is not a file") {
+		if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 			t.Errorf("a pipe: %v", err)
 		}
 	case <-time.After(time.Minute):

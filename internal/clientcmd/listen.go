@@ -25,8 +25,9 @@ type WebhookListen struct {
 
 // Help is shown by --help.
 func (WebhookListen) Help() string {
-	return `Makes a webhook for as long as it runs, fetches its events, prints them, and passes them on to your
-program, signed as the server signs them. The secret is printed first. Ctrl-C ends it and removes the webhook.
+	return `Creates a webhook that exists while this command runs, fetches its events, prints them, and
+forwards them to your program, signed as the server signs them. The secret is printed first. Ctrl-C ends
+the command and removes the webhook.
 
     spool webhooks listen
     spool webhooks listen --forward=http://localhost:3000/hook

@@ -23,8 +23,8 @@ import (
 // forgetAfter is when a file that nobody came back for is removed: the server has forgotten the upload.
 const forgetAfter = 7 * 24 * time.Hour
 
-// memory is what is kept of a started upload.
-type memory struct {
+// resumeRecord is the file of a started upload.
+type resumeRecord struct {
 	Server    string    `json:"server"`
 	File      string    `json:"file"`
 	Key       string    `json:"idempotencyKey"`
@@ -51,7 +51,7 @@ func (env *Environment) stateDir() (string, error) {
 }
 
 // remember finds what is known of an upload, or begins it.
-func remember(dir, server, file string, info os.FileInfo, v client.NewVideo) (*memory, error) {
+func remember(dir, server, file string, info os.FileInfo, v client.NewVideo) (*resumeRecord, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func remember(dir, server, file string, info os.FileInfo, v client.NewVideo) (*m
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %d %d %s", server, absolute, info.Size(), info.ModTime().UnixNano(), request)
-	m := &memory{path: filepath.Join(dir, hex.EncodeToString(hash.Sum(nil)[:16])+".json")}
+	m := &resumeRecord{path: filepath.Join(dir, hex.EncodeToString(hash.Sum(nil)[:16])+".json")}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func remember(dir, server, file string, info os.FileInfo, v client.NewVideo) (*m
 }
 
 // write stores m. What is left of a write that was cut off cannot be decoded, and the upload begins anew.
-func (m *memory) write() error {
+func (m *resumeRecord) write() error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -97,16 +97,16 @@ func (m *memory) write() error {
 }
 
 // forget removes what is known: the upload has come to its end.
-func (m *memory) forget() { _ = os.Remove(m.path) } // it would expire anyway
+func (m *resumeRecord) forget() { _ = os.Remove(m.path) } // it would expire anyway
 
 // release lets other processes continue the upload.
-func (m *memory) release() {
+func (m *resumeRecord) release() {
 	if m.lock != nil {
 		m.lock.Close()
 	}
 }
 
-// removeExpired removes memories that are too old.
+// removeExpired removes records that are too old.
 func removeExpired(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, f := range files {

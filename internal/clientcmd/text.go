@@ -81,7 +81,7 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// seconds is clock for a length that may be unknown.
+// seconds is formatDuration for a length that may be unknown.
 func seconds(s float64) string {
 	if s == 0 {
 		return "-"

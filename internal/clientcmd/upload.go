@@ -19,10 +19,10 @@ import (
 type Upload struct {
 	Connection
 	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
-	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"What to make of each file. Default: 1080p,720p,480p."`
+	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions to make of each file. Default: 1080p,720p,480p."`
 	Codecs      []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
-	Title       string        `help:"The title that people see. Default: the name of the file."`
+	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
@@ -36,12 +36,12 @@ func (Upload) Help() string {
 
 An upload that was stopped (Ctrl-C, a lost connection, a crash, a restart of the
 server) goes on where it was: run the same command again, within 24 hours. The
-server keeps what it has received; which upload it was is noted in
-$XDG_STATE_HOME/spool/uploads (default: ~/.local/state). Short cuts are mended
-without your doing.
+server keeps what it has received; a file in $XDG_STATE_HOME/spool/uploads (default:
+~/.local/state/spool/uploads) remembers which upload it was. Short interruptions of
+the connection need nothing from you.
 
-Of a URL (https://…), the server fetches the file itself, without passing
-through your machine.
+Instead of a file you can name a URL (https://…): the server fetches it itself, and
+nothing passes through your machine.
 
 On a terminal, bars show the progress of upload and encoding. Elsewhere there is
 a line for each step on standard error, and the results on standard output.
@@ -215,7 +215,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 		return client.Video{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return client.Video{}, errors.New("is not a file with a film in it")
+		return client.Video{}, errors.New("is not a regular file")
 	}
 	v := client.NewVideo{
 		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
@@ -244,9 +244,9 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 }
 
 // remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.
-func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *row) (*memory, error) {
+func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *row) (*resumeRecord, error) {
 	if u.dir == "" {
-		return &memory{}, nil
+		return &resumeRecord{}, nil
 	}
 	m, err := remember(u.dir, u.Server, file, info, v)
 	if errors.Is(err, errUploading) {
@@ -254,7 +254,7 @@ func (u *uploads) remember(file string, info os.FileInfo, v client.NewVideo, r *
 	}
 	if err != nil {
 		r.printLine("a stopped upload cannot be resumed: %s", forTerminal(err.Error()))
-		return &memory{}, nil
+		return &resumeRecord{}, nil
 	}
 	return m, nil
 }
@@ -304,18 +304,19 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 		return
 	}
 	if u.JSON {
-		u.said(printJSON(u.env.Stdout, result{file, v}))
+		u.noteOutput(printJSON(u.env.Stdout, result{file, v}))
 		return
 	}
 	for _, warning := range v.Warnings {
 		r.printLine("%s", forTerminal(warning.Message))
 	}
 	_, err = fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
-	u.said(err)
+	u.noteOutput(err)
 }
 
-// said keeps the first error of printing a result: the upload is done, but whoever reads the results does not know.
-func (u *uploads) said(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
+// noteOutput keeps the first error of printing a result: the upload is done, but whoever reads the results does
+// not know.
+func (u *uploads) noteOutput(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
 
 func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
 	text, code := u.explain(err), client.Code(err)

@@ -106,7 +106,7 @@ type Get struct {
 
 // Help is shown by --help.
 func (Get) Help() string {
-	return `Shows a video with its URLs.
+	return `The URLs of a private video expire; --expires says when.
 
 Examples:
 

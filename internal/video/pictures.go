@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The pictures of a film beside its poster.
+// The pictures of a video beside its poster.
 const (
 	// StoryboardKind is the kind of the storyboard: WebVTT that says which part of which sprite shows
-	// the film at which time.
+	// the video at which time.
 	StoryboardKind FileKind = "storyboard"
 	// StoryboardFile is its name.
 	StoryboardFile = "storyboard.vtt"

@@ -119,7 +119,7 @@ type Rendition struct {
 	// of earlier versions have none: they use that of the size.
 	CRF map[Codec]float64 `json:"crf,omitempty"`
 	// Shift is by how much CRF of H.264 is higher than usual, because of how the
-	// picture of this film compresses. It is 0 where nothing was measured.
+	// picture of this video compresses. It is 0 where nothing was measured.
 	Shift float64 `json:"shift,omitempty"`
 }
 

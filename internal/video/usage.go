@@ -17,15 +17,15 @@ type Limits struct {
 
 // Usage is what a tenant uses, and what it may use.
 type Usage struct {
-	Videos    int64         // that exist, without those whose upload failed or expired
-	Bytes     int64         // of the files uploaded for these videos
-	FilmToday time.Duration // length of the sources that were accepted today, UTC
-	InWork    int64         // videos that are processing
-	Limits    Limits
+	Videos      int64         // that exist, without those whose upload failed or expired
+	Bytes       int64         // of the files uploaded for these videos
+	LengthToday time.Duration // length of the sources that were accepted today, UTC
+	InWork      int64         // videos that are processing
+	Limits      Limits
 }
 
-// MinutesToday is the film of today in minutes.
-func (u Usage) MinutesToday() float64 { return u.FilmToday.Minutes() }
+// MinutesToday is LengthToday in minutes.
+func (u Usage) MinutesToday() float64 { return u.LengthToday.Minutes() }
 
 // CheckCreate returns an error if a tenant may not create a video. u counts the new video already.
 func (u Usage) CheckCreate() error {
@@ -37,7 +37,7 @@ func (u Usage) CheckCreate() error {
 	case l.InWork > 0 && u.InWork >= l.InWork:
 		return exceeded("The limit max-in-work is reached: %d of %d videos are being processed.", u.InWork, l.InWork)
 	}
-	return u.checkFilm()
+	return u.checkMinutes()
 }
 
 // CheckFile returns an error if a file would exceed the limit of bytes. u does not count the file. A
@@ -64,7 +64,7 @@ func (u Usage) CheckAccept(size int64) error {
 	if err := u.CheckWork(); err != nil {
 		return err
 	}
-	return u.checkFilm()
+	return u.checkMinutes()
 }
 
 // retryWork is when it makes sense to ask again whether one more video may be processed.
@@ -80,27 +80,27 @@ func (u Usage) CheckWork() error {
 	return nil
 }
 
-// checkFilm returns an error if the film of today is used up. How long a file is turns out only when it
-// is inspected, so the one that crosses the limit is still accepted.
-func (u Usage) checkFilm() error {
-	if !u.filmUsedUp() {
+// checkMinutes returns an error if the minutes of today are used up. How long a file is turns out only when
+// it is inspected, so the one that crosses the limit is still accepted.
+func (u Usage) checkMinutes() error {
+	if !u.minutesUsedUp() {
 		return nil
 	}
-	return exceeded("The limit max-minutes-per-day is reached: %s of %s minutes of film are used today (UTC).",
+	return exceeded("The limit max-minutes-per-day is reached: %s of %s minutes of video are used today (UTC).",
 		decimal(roundUp(u.MinutesToday())), decimal(u.Limits.MinutesPerDay))
 }
 
-func (u Usage) filmUsedUp() bool {
+func (u Usage) minutesUsedUp() bool {
 	return u.Limits.MinutesPerDay > 0 && u.MinutesToday() >= u.Limits.MinutesPerDay
 }
 
-// CheckFilm returns why a film that was inspected is not processed: the limit was used up while it
+// CheckMinutes returns why a video that was inspected is not processed: the limit was used up while it
 // waited. u does not count it.
-func (u Usage) CheckFilm() *Failure {
-	if !u.filmUsedUp() {
+func (u Usage) CheckMinutes() *Failure {
+	if !u.minutesUsedUp() {
 		return nil
 	}
-	return Failf(QuotaExceeded, "The limit max-minutes-per-day is reached: %s of %s minutes of film were used on the day (UTC) when this file was inspected. Its resolutions can be retried on another day.",
+	return Failf(QuotaExceeded, "The limit max-minutes-per-day is reached: %s of %s minutes of video were used on the day (UTC) when this file was inspected. Its resolutions can be retried on another day.",
 		decimal(roundUp(u.MinutesToday())), decimal(u.Limits.MinutesPerDay))
 }
 

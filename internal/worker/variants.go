@@ -68,15 +68,15 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	defer parts.Close()
-	film, err := mp4.ReadFilm(inputs(parts.Audio)[0])
+	h264, err := mp4.ReadRendition(inputs(parts.Audio)[0])
 	if err != nil {
 		return conversion(fmt.Errorf("read the H.264 file: %w", err))
 	}
-	if int64(film.Frames) != parts.Frames {
-		return conversion(fmt.Errorf("the chunk files have %d frames, the H.264 file %d", parts.Frames, film.Frames))
+	if int64(h264.Frames) != parts.Frames {
+		return conversion(fmt.Errorf("the chunk files have %d frames, the H.264 file %d", parts.Frames, h264.Frames))
 	}
 	sound := parts.Audio
-	if !film.Audio {
+	if !h264.Audio {
 		sound = nil
 	}
 	path := filepath.Join(dir, "rendition.mp4")

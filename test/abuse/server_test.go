@@ -126,7 +126,7 @@ func (s *server) cli(args ...string) string {
 	return string(out)
 }
 
-// peakMemory returns the most memory that the server has held since the last forgetPeak, in bytes.
+// peakMemory returns the most memory that the server has held so far, in bytes.
 func (s *server) peakMemory() int64 {
 	s.t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))

@@ -64,7 +64,7 @@ func (v *verdict) convert(ctx context.Context, tools worker.Engine, o order) err
 	return nil
 }
 
-// encode makes the pieces of a video. A chunk without frames has none.
+// encodeAll makes the chunk files and the audio of a video. A chunk without frames has none.
 func encodeAll(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (pieces []string, err error) {
 	for n := range plan.Chunks {
 		own := job

@@ -1185,7 +1185,7 @@ export interface components {
             limits: components["schemas"]["Limits"];
             /**
              * Format: double
-             * @description Minutes of film that were accepted today (UTC).
+             * @description Minutes of video that were accepted today (UTC).
              */
             minutesToday: number;
             /**

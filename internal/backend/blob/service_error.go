@@ -18,7 +18,7 @@ func ServiceError(op string, err error) error {
 		return err
 	case errors.Is(err, ErrFull):
 		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage",
-			Msg: "The server has no room for this file now. Try again later.", RetryAfter: time.Minute, Err: err}
+			Msg: "The server has no disk space for this file now. Try again later.", RetryAfter: time.Minute, Err: err}
 	}
 	return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable",
 		Msg: "The storage does not answer. Try again shortly.", RetryAfter: 5 * time.Second, Err: err}

@@ -225,10 +225,10 @@ func TestHoldsExpire(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, ctx := open(t), t.Context()
-			holds := HoldsOf(s)
+			holds := BackupHoldsOf(s)
 			held := func() (is bool) {
 				t.Helper()
-				err := s.InTx(ctx, func(tx *Tx) (err error) { is, err = Held(ctx, tx); return err })
+				err := s.InTx(ctx, func(tx *Tx) (err error) { is, err = BackupRuns(ctx, tx); return err })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -270,19 +270,19 @@ func TestTheNewestCompleteBackupIsKnown(t *testing.T) {
 	for name, open := range backups {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			holds, ctx := HoldsOf(open(t)), t.Context()
+			s, ctx := open(t), t.Context()
 			noon := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 			want := time.Time{}
 			for _, began := range []time.Time{{}, noon, noon.Add(time.Hour), noon} { // the last one began before, and took longer
 				if !began.IsZero() {
-					if err := holds.Complete(ctx, began); err != nil {
+					if err := RecordBackup(ctx, s, began); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if began.After(want) {
 					want = began
 				}
-				if got, err := holds.LastComplete(ctx); err != nil || !got.Equal(want) {
+				if got, err := LastBackup(ctx, s); err != nil || !got.Equal(want) {
 					t.Errorf("after a backup that began at %s the newest is of %s, %v; want %s", began, got, err, want)
 				}
 			}

@@ -154,7 +154,7 @@ func (t *Tx) snapshotOf(ctx context.Context, id video.ID) (Snapshot, error) {
 	s := Snapshot{Video: v}
 	s.Video.Source = video.Source{}
 	if v.Plan != nil {
-		s.Video.Plan = outline(v.Plan)
+		s.Video.Plan = withoutDetails(v.Plan)
 		steps, err := t.stepTotals(ctx, []video.ID{id}, PerRendition)
 		if err != nil {
 			return s, err
@@ -164,11 +164,11 @@ func (t *Tx) snapshotOf(ctx context.Context, id video.ID) (Snapshot, error) {
 	return s, nil
 }
 
-// outline returns a plan without the parts that are long and that no state needs.
-func outline(p *video.Plan) *video.Plan {
-	o := *p
-	o.Streams, o.Jumps, o.Chunks, o.Thumbnails, o.Head, o.Samples = nil, nil, nil, nil, nil, nil
-	return &o
+// withoutDetails returns a plan without the parts that are long and that no state needs.
+func withoutDetails(p *video.Plan) *video.Plan {
+	short := *p
+	short.Streams, short.Jumps, short.Chunks, short.Thumbnails, short.Head, short.Samples = nil, nil, nil, nil, nil, nil
+	return &short
 }
 
 // deliveryBytes is what a delivery takes of the disk without its event: a row, and its entries of the indexes.

@@ -77,8 +77,8 @@ func (p *prepared) forget() {
 	clear(p.statements)
 }
 
-// reading returns the statements for use in a transaction of the pool that only reads. Call learn when
-// it has ended.
+// reading returns the statements for use in a transaction of the pool that only reads. Call
+// prepareMissed when it has ended.
 func (p *prepared) reading(tx *sql.Tx) *preparedTx { return &preparedTx{Tx: tx, pool: p} }
 
 // preparedTx is a transaction that only reads. A statement must not be run while its own rows are

@@ -62,7 +62,7 @@ func scanTenant(row interface{ Scan(...any) error }) (Tenant, error) {
 	var micros int64
 	l := &t.Limits
 	err := row.Scan(&t.Name, &t.Videos, &t.Bytes, &t.InWork, &micros, &l.Videos, &l.Bytes, &l.MinutesPerDay, &l.InWork)
-	t.FilmToday = time.Duration(micros) * time.Microsecond
+	t.LengthToday = time.Duration(micros) * time.Microsecond
 	return t, err
 }
 
@@ -76,9 +76,9 @@ func (t Tenants) SetLimits(ctx context.Context, name video.Tenant, l video.Limit
 	return err
 }
 
-// AddFilm counts film that a tenant has processed from now on.
-func (t Tenants) AddFilm(ctx context.Context, name video.Tenant, d time.Duration, now time.Time) error {
-	_, err := t.q.affected(ctx, "count film", `
+// AddLength adds the length of a video to what a tenant has used of its minutes of the day.
+func (t Tenants) AddLength(ctx context.Context, name video.Tenant, d time.Duration, now time.Time) error {
+	_, err := t.q.affected(ctx, "count minutes", `
 		INSERT INTO tenant (name, film_day, film_us) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET film_day = excluded.film_day,
 		       film_us = excluded.film_us + CASE WHEN tenant.film_day = excluded.film_day THEN tenant.film_us ELSE 0 END`,

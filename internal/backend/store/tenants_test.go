@@ -65,7 +65,7 @@ func checkTenantMigration(t *testing.T, open func(context.Context, string) (*sto
 	}
 	got, err := store.TenantsOf(opened(t, open, address)).List(ctx, noon)
 	want := []store.Tenant{
-		{Name: "a", Usage: video.Usage{Videos: 5, Bytes: 4123, InWork: 1, FilmToday: 2 * time.Minute}},
+		{Name: "a", Usage: video.Usage{Videos: 5, Bytes: 4123, InWork: 1, LengthToday: 2 * time.Minute}},
 		{Name: "b", Usage: video.Usage{Videos: 1, Bytes: 7, InWork: 1}},
 		{Name: "c"},
 	}

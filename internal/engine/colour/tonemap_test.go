@@ -54,7 +54,7 @@ func TestEveryColourFitsTheScreen(t *testing.T) {
 	})
 }
 
-// toPQ is the inverse of fromPQ.
+// toPQ is the inverse of pqToLinear.
 func toPQ(light float64) float64 {
 	p := math.Pow(max(light, 0)/10_000, pqM1)
 	return math.Pow((pqC1+pqC2*p)/(1+pqC3*p), pqM2)
@@ -86,7 +86,7 @@ func TestParseDolby(t *testing.T) {
 		"rgb_to_lms_matrix": "1"}]}]}`
 	d := ParseDolby([]byte(answer))
 	if d.Matrix[2] != 0.5 || d.Offset != defaultDolby.Offset || d.Mix != defaultDolby.Mix {
-		t.Errorf("parseDolby = %+v; want its matrix, and the usual where the file makes no sense", d)
+		t.Errorf("ParseDolby = %+v; want its matrix, and the usual where the file makes no sense", d)
 	}
 	signal := RGB{0.25, 0.5, 0.75}
 	for i, want := range []float64{0.25, 0.6, 0.75} {
@@ -100,10 +100,10 @@ func TestParseDolby(t *testing.T) {
 	for _, word := range []string{"nan", "inf", "1e308/1e-308", "0/0"} { // none of them can be stored
 		matrix := strings.Repeat(word+" ", 9)
 		if d := ParseDolby([]byte(`{"frames": [{"side_data_list": [{"side_data_type": "Dolby Vision Metadata", "ycc_to_rgb_matrix": "` + matrix + `"}]}]}`)); d.Matrix != defaultDolby.Matrix {
-			t.Errorf("parseDolby of %s = %+v", word, d)
+			t.Errorf("ParseDolby of %s = %+v", word, d)
 		}
 	}
 	if d := ParseDolby([]byte("{")); d.Matrix != defaultDolby.Matrix {
-		t.Errorf("parseDolby of nonsense = %+v", d)
+		t.Errorf("ParseDolby of nonsense = %+v", d)
 	}
 }

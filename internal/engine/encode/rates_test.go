@@ -25,7 +25,7 @@ func TestCapGrowsWithFramesAndRate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := maxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate); got != tt.want {
-			t.Errorf("%s: capOf = %d kbit/s; want %d", tt.name, got, tt.want)
+			t.Errorf("%s: maxBitrate = %d kbit/s; want %d", tt.name, got, tt.want)
 		}
 	}
 }

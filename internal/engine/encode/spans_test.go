@@ -121,12 +121,12 @@ func TestAMissingPartIsNeverTakenForTheVideo(t *testing.T) {
 			} {
 				keepOnly(t, job.Source, source, left)
 				if _, err := tools.EncodeChunk(t.Context(), job, p, last, nil); !errors.Is(err, ffmpeg.ErrSparse) {
-					t.Errorf("without %s, EncodeChunk = %v; want ErrHole", name, err)
+					t.Errorf("without %s, EncodeChunk = %v; want ErrSparse", name, err)
 				}
 			}
 			keepOnly(t, job.Source, source, p.Head)
 			if _, err := tools.Thumbnails(t.Context(), job, p, nil); !errors.Is(err, ffmpeg.ErrSparse) {
-				t.Errorf("without the shots, Thumbnails = %v; want ErrHole", err)
+				t.Errorf("without the thumbnails, Thumbnails = %v; want ErrSparse", err)
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 // Keyframes are the frames of a rendition file that can be decoded alone.
 type Keyframes struct {
 	Width, Height int
-	At            []time.Duration // when each is shown, from the beginning of the film; never empty
-	End           time.Duration   // of the film
+	At            []time.Duration // when each is shown, from the beginning of the video; never empty
+	End           time.Duration   // of the video
 }
 
 // ReadKeyframes reads the tables of a file that Assemble made.

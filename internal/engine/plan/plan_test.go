@@ -258,7 +258,7 @@ func TestRefusedByPlan(t *testing.T) {
 			}
 			_, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
 			if f, _ := errors.AsType[*video.Failure](err); f == nil || f.Code != tt.want || len(f.Message) < 10 {
-				t.Errorf("makePlan = %v; want failure %s with a sentence", err, tt.want)
+				t.Errorf("Make = %v; want failure %s with a sentence", err, tt.want)
 			}
 		})
 	}

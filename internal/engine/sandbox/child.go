@@ -68,7 +68,7 @@ func (c *Child) Start() error {
 		return err
 	}
 	if !c.confined {
-		c.policy.StandBack(c.Cmd.Process.Pid)
+		c.policy.LowerPriority(c.Cmd.Process.Pid)
 	}
 	if c.threads != nil {
 		c.guards.Go(func() { c.threads.serve(c.Cmd.Process.Pid, c.stop) })

@@ -154,7 +154,7 @@ func growTo(n, whole int) Presentation {
 			if i == whole-1 {
 				length = 1960
 			}
-			k.Segments = append(k.Segments, Piece{Start: int64(i) * 2000, End: int64(i)*2000 + length, Frames: 50, Size: 1000 * int64(1+i%3), KeySize: 100})
+			k.Segments = append(k.Segments, TrackSegment{Start: int64(i) * 2000, End: int64(i)*2000 + length, Frames: 50, Size: 1000 * int64(1+i%3), KeySize: 100})
 		}
 		return k
 	}

@@ -14,7 +14,7 @@ const hlsVersion = 7
 // four seconds, and less than six where keyframes are two seconds apart, the last
 // one included. So the value is known before the first segment is, and it is the
 // same for all tracks. Segments are longer where a frame is shown for longer, and
-// in variants of films with a varying frame rate; see withoutLong.
+// in variants of videos with a varying frame rate; see withoutLong.
 const minTarget = 6
 
 // Entry is a segment in a media playlist.

@@ -17,11 +17,11 @@ type Track struct {
 	Width, Height int      // of the video
 	Channels      int      // of the audio
 	Timescale     int64    // ticks a second
-	Segments      []Piece
+	Segments      []TrackSegment
 }
 
-// Piece is a segment of a track. Its times are in ticks.
-type Piece struct {
+// TrackSegment is a segment of a track. Its times are in ticks.
+type TrackSegment struct {
 	Start, End    int64
 	Frames        int
 	Size, KeySize int64 // bytes of all of it, and of its first frame alone
@@ -30,9 +30,9 @@ type Piece struct {
 // TrackOf describes a track of a rendition file.
 func TrackOf(name string, s *mp4.Segments) Track {
 	t := Track{Name: name, Codecs: s.Codecs, Width: s.Width, Height: s.Height, Channels: s.Channels, Timescale: s.Timescale}
-	t.Segments = make([]Piece, len(s.List()))
+	t.Segments = make([]TrackSegment, len(s.List()))
 	for i, g := range s.List() {
-		t.Segments[i] = Piece{g.Start, g.End, g.Frames, g.Size, g.KeySize}
+		t.Segments[i] = TrackSegment{g.Start, g.End, g.Frames, g.Size, g.KeySize}
 	}
 	return t
 }

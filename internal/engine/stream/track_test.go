@@ -45,7 +45,7 @@ func TestVariantsNeverChangeTheTargetDuration(t *testing.T) {
 	track := func(name, codec string, ends ...int64) Track {
 		made := Track{Name: name, Codecs: []string{codec}, Width: 1280, Height: 720, Timescale: 1}
 		for i, end := range ends {
-			made.Segments = append(made.Segments, Piece{Start: append([]int64{0}, ends...)[i], End: end, Frames: 100, Size: 1000, KeySize: 100})
+			made.Segments = append(made.Segments, TrackSegment{Start: append([]int64{0}, ends...)[i], End: end, Frames: 100, Size: 1000, KeySize: 100})
 		}
 		return made
 	}
@@ -75,7 +75,7 @@ func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 	t.Parallel()
 	track := func(name string, short int, codec string) Track {
 		return Track{Name: name, Codecs: []string{codec}, Width: short * 16 / 9, Height: short, Timescale: 1,
-			Segments: []Piece{{End: 4, Frames: 100, Size: int64(short) * 1000, KeySize: 100}}}
+			Segments: []TrackSegment{{End: 4, Frames: 100, Size: int64(short) * 1000, KeySize: 100}}}
 	}
 	for _, tt := range []struct {
 		sizes []int
@@ -126,7 +126,7 @@ func checkScores(t *testing.T, p Presentation) {
 			t.Errorf("the playlist lacks %s:\n%s", want, text)
 		}
 	}
-	sound := Track{Name: AudioTrack, Codecs: []string{"mp4a.40.2"}, Channels: 2, Timescale: 1, Segments: []Piece{{End: 4, Frames: 100, Size: 1000}}}
+	sound := Track{Name: AudioTrack, Codecs: []string{"mp4a.40.2"}, Channels: 2, Timescale: 1, Segments: []TrackSegment{{End: 4, Frames: 100, Size: 1000}}}
 	p.Audio = &sound
 	if text := string(MasterPlaylist(p)); !strings.Contains(text, `SCORE=0.1,CODECS="mp4a.40.2"`) {
 		t.Errorf("the audio alone has no positive score:\n%s", text)

@@ -124,10 +124,10 @@ func TestAFileHoldsEverything(t *testing.T) {
 		}
 	}
 	wantOtherOwner(t, l, copied)
-	if got, err := store.HoldsOf(l.Store).LastComplete(t.Context()); err != nil || time.Since(got).Abs() > time.Hour {
+	if got, err := store.LastBackup(t.Context(), l.Store); err != nil || time.Since(got).Abs() > time.Hour {
 		t.Errorf("the newest backup is of %s, %v; want that it was noted", got, err)
 	}
-	if got, err := store.HoldsOf(copied.Store).LastComplete(t.Context()); err != nil || !got.IsZero() {
+	if got, err := store.LastBackup(t.Context(), copied.Store); err != nil || !got.IsZero() {
 		t.Errorf("the newest backup of the copy is of %s, %v; want none", got, err)
 	}
 }

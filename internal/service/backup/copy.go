@@ -96,7 +96,7 @@ func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, erro
 	// Whoever interrupts it now has a backup all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	if err := store.HoldsOf(src.Store).Complete(ctx, began); err != nil {
+	if err := store.RecordBackup(ctx, src.Store, began); err != nil {
 		return summary, &NotNotedError{err}
 	}
 	return summary, nil
@@ -136,7 +136,7 @@ var errLapsed = errors.New("this process, or the database, stood still for more 
 
 // hold keeps the janitor from removing what the backup may need.
 type hold struct {
-	rows    store.Holds
+	rows    store.BackupHolds
 	id      string
 	ctx     context.Context // ends if the hold cannot be kept up
 	release func()
@@ -144,7 +144,7 @@ type hold struct {
 
 // holdDeletions takes a hold and keeps it up.
 func holdDeletions(ctx context.Context, s *store.Store, id string) (*hold, error) {
-	h := &hold{rows: store.HoldsOf(s), id: id}
+	h := &hold{rows: store.BackupHoldsOf(s), id: id}
 	if err := h.rows.Take(ctx, id, holdTTL); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@
 // what appears later does no harm. What is removed later would be missing:
 //
 //   - Objects that a video does not need any more, such as the chunk files of a pass that has ended
-//     meanwhile, are kept while a backup runs. The janitor asks for a hold (store.Holds) before it
+//     meanwhile, are kept while a backup runs. The janitor asks for a hold (store.BackupHolds) before it
 //     removes something of a video that lives, and so does a request that replaces captions. A hold expires
 //     a minute after its process was killed. A backup that finds its own hold expired, because its process
 //     stood still, fails.

@@ -104,7 +104,7 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 	if err != nil || replaced == "" {
 		return v, f, created, err
 	}
-	return v, f, created, s.removeUnlisted(ctx, v, replaced, unlessHeld)
+	return v, f, created, s.removeUnlisted(ctx, v, replaced, unlessBackup)
 }
 
 func (s *Service) putLocked(ctx context.Context, tx *store.Tx, key string, text []byte) error {
@@ -155,8 +155,8 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 type removal bool
 
 const (
-	always     removal = true  // a client's deletion waits for nobody
-	unlessHeld removal = false // a backup that runs may have read the old list: the sweep removes it later
+	always       removal = true  // a client's deletion waits for nobody
+	unlessBackup removal = false // a backup that runs may have read the old list: the sweep removes it later
 )
 
 // removeUnlisted removes a file, unless another request has listed it again.
@@ -170,8 +170,8 @@ func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string
 		if _, listed := now.File(name); err != nil || listed {
 			return err
 		}
-		if when == unlessHeld {
-			if held, err := store.Held(ctx, tx); err != nil || held {
+		if when == unlessBackup {
+			if runs, err := store.BackupRuns(ctx, tx); err != nil || runs {
 				return err
 			}
 		}

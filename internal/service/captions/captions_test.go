@@ -143,7 +143,7 @@ func TestAReplacedTextStaysForABackup(t *testing.T) {
 	b := servicetest.New(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
 	first, _ := put(b, id, captions.Upload{Language: "en", Text: text("one")})
-	holds := store.HoldsOf(b.Store)
+	holds := store.BackupHoldsOf(b.Store)
 	b.Must(holds.Take(t.Context(), "backup", time.Hour))
 	second, _ := put(b, id, captions.Upload{Language: "en", Text: text("two")})
 	if got := stored(b, id, "public"); len(got) != 2 || !slices.Contains(got, first.Name) {

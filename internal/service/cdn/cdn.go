@@ -79,23 +79,23 @@ func (r *Recorder) Captions(ctx context.Context, tx *store.Tx, v video.Video, fi
 	return r.record(ctx, tx, v, CaptionsRemoved, append(listedFiles(file), stream.MasterFile, stream.ManifestFile))
 }
 
-// sharedFiles are the files of a stream that belong to no single resolution. The sound is that of one
-// of the films.
+// sharedFiles are the files of a stream that belong to no single resolution. The audio is that of one
+// of the rendition files.
 func sharedFiles() []string {
 	return append([]string{stream.MasterFile, stream.ManifestFile}, stream.TrackFiles(stream.AudioTrack)...)
 }
 
 // resolutionFiles are the files of a resolution in every codec, as far as their names are known: those
-// of its segments follow from its films.
+// of its segments follow from its rendition files.
 func resolutionFiles(v video.Video, n video.Name) []string {
-	films := []string{objects.RenditionFile(n)}
+	renditions := []string{objects.RenditionFile(n)}
 	for _, c := range v.Codecs {
-		films = append(films, video.VariantFile(c, n))
+		renditions = append(renditions, video.VariantFile(c, n))
 	}
 	var files []string
-	for _, film := range films {
-		track := strings.TrimSuffix(film, ".mp4")
-		files = append(append(files, film), stream.TrackFiles(track)...)
+	for _, file := range renditions {
+		track := strings.TrimSuffix(file, ".mp4")
+		files = append(append(files, file), stream.TrackFiles(track)...)
 	}
 	for i := range v.Thumbnails {
 		files = append(files, objects.ThumbnailFile(n, i))

@@ -45,9 +45,9 @@ type Observer interface{ CDNPurged(Outcome) }
 
 const (
 	tryTimeout = 15 * time.Second
-	// leaseTime is longer than a round of tries, one after the other, can take.
-	leaseTime     = claimed*tryTimeout + time.Minute
-	claimed       = 10
+	// leaseTime is longer than the tries of all purges that are claimed at once, one after the other, can take.
+	leaseTime     = claimedAtOnce*tryTimeout + time.Minute
+	claimedAtOnce = 10
 	pollEvery     = 2 * time.Second
 	troublePause  = 5 * time.Second
 	giveUpAfter   = 3 * 24 * time.Hour
@@ -101,7 +101,7 @@ func (s *Sender) Run(ctx context.Context) {
 // sendDue sends what is due, and returns how long to pause.
 func (s *Sender) sendDue(ctx context.Context) time.Duration {
 	now := s.now()
-	all, err := s.rows.Claim(ctx, claimed, uuid.NewString(), now, now.Add(leaseTime))
+	all, err := s.rows.Claim(ctx, claimedAtOnce, uuid.NewString(), now, now.Add(leaseTime))
 	if err != nil {
 		if ctx.Err() == nil {
 			s.log.WarnContext(ctx, "could not look for what the CDN must forget", "err", err)
@@ -113,7 +113,7 @@ func (s *Sender) sendDue(ctx context.Context) time.Duration {
 			s.log.WarnContext(ctx, "could not record a purge of the CDN; it is sent again", "video", p.Video, "err", err)
 		}
 	}
-	if len(all) == claimed {
+	if len(all) == claimedAtOnce {
 		return 0
 	}
 	if len(all) > 0 {

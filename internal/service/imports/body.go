@@ -18,7 +18,7 @@ type body struct {
 	src    io.Reader
 	left   int64             // how many more bytes the file has; -1: not known
 	check  func(int64) error // returns an error for a file that is too large
-	pace   Pace
+	timing Timing
 	head   *head // judges the beginning of the file; nil: it was judged before
 
 	count *atomic.Int64 // of bytes, with those that were there before
@@ -36,7 +36,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left > 0 && int64(len(p)) > b.left {
 		p = p[:b.left]
 	}
-	idle := time.AfterFunc(b.pace.Idle, func() { b.cancel(errIdle) })
+	idle := time.AfterFunc(b.timing.IdleTimeout, func() { b.cancel(errIdle) })
 	began := time.Now()
 	n, err := b.src.Read(p)
 	idle.Stop()
@@ -67,7 +67,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // checkSpeed returns an error at the end of a period that brought too little.
 func (b *body) checkSpeed() error {
-	if b.waited < b.pace.Period {
+	if b.waited < b.timing.SpeedPeriod {
 		return nil
 	}
 	if float64(b.arrived) < minSpeed*b.waited.Seconds() {

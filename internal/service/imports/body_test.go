@@ -27,7 +27,7 @@ func TestTheBeginningOfAFileIsJudged(t *testing.T) {
 		"too short to judge": {probe.SniffSize - 1, false, probe.SniffSize},
 	} {
 		judged := 0
-		in := &body{ctx: t.Context(), cancel: func(error) {}, left: -1, check: func(int64) error { return nil }, count: new(atomic.Int64), pace: Pace{}.withDefaults()}
+		in := &body{ctx: t.Context(), cancel: func(error) {}, left: -1, check: func(int64) error { return nil }, count: new(atomic.Int64), timing: Timing{}.withDefaults()}
 		in.src = iotest.HalfReader(bytes.NewReader(file[:tt.size]))
 		in.head = &head{admit: func(head []byte) error {
 			judged++

@@ -73,8 +73,8 @@ func notAllowedText(err error) string {
 	return outbound.NotAllowed.Sentence()
 }
 
-// healing are statuses that another try may not meet.
-var healing = map[int]bool{
+// transient are statuses that another try may not meet.
+var transient = map[int]bool{
 	http.StatusRequestTimeout: true, http.StatusTooEarly: true, http.StatusTooManyRequests: true,
 	http.StatusInternalServerError: true, http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true,
 }
@@ -88,7 +88,7 @@ func statusError(res *http.Response, now time.Time) error {
 	}
 	return &remoteError{
 		failure: video.Failf(video.ImportRefused, "The server answered with status %d%s instead of the file.", res.StatusCode, name),
-		final:   !healing[res.StatusCode] && res.StatusCode < 520,
+		final:   !transient[res.StatusCode] && res.StatusCode < 520,
 		after:   retryAfter(res.Header.Get("Retry-After"), now),
 		err:     errors.New(res.Status),
 	}

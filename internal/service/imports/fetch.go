@@ -46,7 +46,7 @@ func (f *fetch) fetchMissing(ctx context.Context, cancel context.CancelCauseFunc
 		return err
 	}
 	if part != nil && part.Size() >= 0 && part.Stored() == part.Size() {
-		f.follow(part)
+		f.setProgress(part)
 		return part.Finish(ctx)
 	}
 	res, part, err := f.open(ctx, part)
@@ -65,8 +65,8 @@ func (f *fetch) fetchMissing(ctx context.Context, cancel context.CancelCauseFunc
 	return f.receive(ctx, cancel, part, res)
 }
 
-// follow makes what is stored the progress.
-func (f *fetch) follow(part Partial) {
+// setProgress takes the progress from what is stored.
+func (f *fetch) setProgress(part Partial) {
 	f.had.Store(part.Stored())
 	f.size.Store(max(part.Size(), 0))
 }
@@ -75,7 +75,7 @@ func (f *fetch) follow(part Partial) {
 // and no part: there was none, or it is of no use. If there are no more bytes, there is no response.
 func (f *fetch) open(ctx context.Context, part Partial) (*http.Response, Partial, error) {
 	if part != nil && part.Stored() > 0 && f.validator() != "" && !f.unjudged(part) {
-		f.follow(part)
+		f.setProgress(part)
 		res, err := f.request(ctx, part.Stored())
 		if err != nil {
 			return nil, nil, err
@@ -123,7 +123,7 @@ func (f *fetch) request(ctx context.Context, offset int64) (*http.Response, erro
 		r.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 		r.Header.Set("If-Range", f.validator())
 	}
-	late := time.AfterFunc(f.config.Header, func() { cancel(context.DeadlineExceeded) })
+	late := time.AfterFunc(f.config.HeaderTimeout, func() { cancel(context.DeadlineExceeded) })
 	res, err := f.client.Do(r)
 	late.Stop()
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *fetch) request(ctx context.Context, offset int64) (*http.Response, erro
 		cancel(nil)
 		return nil, err
 	}
-	res.Body = &cancelling{res.Body, cancel}
+	res.Body = &cancelOnClose{res.Body, cancel}
 	if err := f.checkResponse(res, offset); err != nil {
 		res.Body.Close()
 		return nil, err
@@ -183,19 +183,19 @@ const storeGrace = 15 * time.Second
 
 // receive stores a response, and puts the file in place if it is whole.
 func (f *fetch) receive(ctx context.Context, cancel context.CancelCauseFunc, part Partial, res *http.Response) error {
-	f.follow(part)
+	f.setProgress(part)
 	left := int64(-1)
 	if part.Size() >= 0 {
 		left = part.Size() - part.Stored()
 	}
-	in := &body{ctx: ctx, cancel: cancel, src: res.Body, left: left, check: f.resumable.CheckSize, pace: f.config.Pace, count: &f.had}
+	in := &body{ctx: ctx, cancel: cancel, src: res.Body, left: left, check: f.resumable.CheckSize, timing: f.config.Timing, count: &f.had}
 	if part.Stored() == 0 {
 		in.head = &head{admit: probe.Admit}
 	}
 	storing, done := afterGrace(ctx)
 	defer done()
 	err := part.Append(storing, in, res.ContentLength)
-	f.follow(part)
+	f.setProgress(part)
 	switch {
 	case err != nil:
 		return err

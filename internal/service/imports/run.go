@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context, storage Storage) {
 func (s *Service) startDue(ctx context.Context, storage Storage, running *sync.WaitGroup) time.Duration {
 	next, err := s.rows.Next(ctx)
 	if err != nil {
-		return s.trouble(ctx, err)
+		return s.logTrouble(ctx, err)
 	}
 	if next.IsZero() || next.After(s.now()) || s.atCapacity() {
 		return pollEvery
@@ -62,11 +62,11 @@ func (s *Service) startDue(ctx context.Context, storage Storage, running *sync.W
 	for {
 		lanes, err := s.waitingTenants(ctx)
 		if err != nil {
-			return s.trouble(ctx, err)
+			return s.logTrouble(ctx, err)
 		}
 		started, err := s.start(ctx, storage, lanes, running)
 		if err != nil {
-			return s.trouble(ctx, err)
+			return s.logTrouble(ctx, err)
 		}
 		if !started {
 			return pollEvery
@@ -74,7 +74,8 @@ func (s *Service) startDue(ctx context.Context, storage Storage, running *sync.W
 	}
 }
 
-func (s *Service) trouble(ctx context.Context, err error) time.Duration {
+// logTrouble logs an error of the database and returns how long to pause.
+func (s *Service) logTrouble(ctx context.Context, err error) time.Duration {
 	if ctx.Err() == nil {
 		s.log.WarnContext(ctx, "could not look for files to fetch", "err", err)
 	}
@@ -124,15 +125,15 @@ func (s *Service) start(ctx context.Context, storage Storage, lanes []store.Impo
 		running.Go(func() {
 			defer s.Wake() // the slot is free
 			defer s.release(l.Tenant)
-			s.guarded(ctx, storage, claimed)
+			s.tryAndCount(ctx, storage, claimed)
 		})
 		return true, nil
 	}
 	return false, nil
 }
 
-// guarded is run, whose panic ends nothing else: the claim ends by itself.
-func (s *Service) guarded(ctx context.Context, storage Storage, claimed store.Import) {
+// tryAndCount is tryImport for the metrics. A panic of it ends nothing else: the claim ends by itself.
+func (s *Service) tryAndCount(ctx context.Context, storage Storage, claimed store.Import) {
 	s.count.ImportStarted()
 	outcome := OutcomeWaiting
 	defer func() { s.count.ImportEnded(outcome) }()

@@ -19,7 +19,7 @@ import (
 // Config is what an operator may choose.
 type Config struct {
 	Max int // how many files this process fetches at a time; 0: imports are off
-	Pace
+	Timing
 }
 
 // Outcome is what became of an import.
@@ -98,7 +98,7 @@ const maxRedirects = 5
 
 // New returns a Service. It fetches while Run runs.
 func New(c Config, p Parts) *Service {
-	c.Pace = c.Pace.withDefaults()
+	c.Timing = c.Timing.withDefaults()
 	s := &Service{
 		config: c, store: p.Store, rows: store.ImportsOf(p.Store), guard: p.Guard, client: p.Client, uploads: p.Uploads, leases: p.Leases,
 		now: p.Now, log: p.Log, count: p.Observer, wake: make(chan struct{}, 1), running: map[video.Tenant]int{},

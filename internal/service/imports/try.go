@@ -26,7 +26,7 @@ func (s *Service) tryImport(parent context.Context, storage Storage, claimed sto
 	defer keeping.Wait()
 	defer end()
 	// However slow, a server does not occupy a slot for ever.
-	left := max(claimed.StartedAt.Add(s.config.Total).Sub(s.now()), s.config.Total/24)
+	left := max(claimed.StartedAt.Add(s.config.TotalTimeout).Sub(s.now()), s.config.TotalTimeout/24)
 	defer time.AfterFunc(left, func() { cancel(errTooLong) }).Stop()
 
 	began := s.now()
@@ -95,11 +95,11 @@ func (s *Service) conclude(ctx context.Context, f *fetch, began time.Time, err e
 		return OutcomeWaiting
 	case kind == video.TooLarge:
 		return s.fail(ctx, f, claimed, video.Failf(video.ImportTooLarge, "%s", sentence(err)), err)
-	case kind == video.Forbidden && !passes(err):
+	case kind == video.Forbidden && !isTemporary(err):
 		return s.fail(ctx, f, claimed, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
 	}
 	s.log.WarnContext(ctx, "a file cannot be fetched now; it is tried again", "video", claimed.Video, "err", err)
-	return s.postpone(ctx, claimed, s.now().Add(s.config.Wait), OutcomeWaiting)
+	return s.postpone(ctx, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
 }
 
 func sentence(err error) string {
@@ -109,8 +109,8 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// passes reports whether a limit is one that the work of others reaches for a while.
-func passes(err error) bool {
+// isTemporary reports whether a limit of the tenant will allow the file soon, such as that of videos in work.
+func isTemporary(err error) bool {
 	e, ok := errors.AsType[*video.Error](err)
 	return ok && e.RetryAfter > 0
 }
@@ -118,7 +118,7 @@ func passes(err error) bool {
 // concludeRemote has another try follow, unless there were enough that brought nothing.
 func (s *Service) concludeRemote(ctx context.Context, f *fetch, began time.Time, e *remoteError) Outcome {
 	claimed, had, now := f.claimed, f.had.Load(), s.now()
-	if had >= claimed.Peak+enough {
+	if had >= claimed.Peak+minProgress {
 		claimed.Tries, claimed.TroubleAt, began = 0, time.Time{}, now
 	}
 	claimed.Peak = max(claimed.Peak, had)
@@ -126,11 +126,11 @@ func (s *Service) concludeRemote(ctx context.Context, f *fetch, began time.Time,
 	if claimed.TroubleAt.IsZero() {
 		claimed.TroubleAt = began
 	}
-	last := claimed.TroubleAt.Add(s.config.Unreachable)
+	last := claimed.TroubleAt.Add(s.config.GiveUpAfter)
 	if e.final || claimed.Tries >= minTries && !now.Before(last) {
 		return s.fail(ctx, f, claimed, e.failure, e.err)
 	}
-	next := now.Add(max(s.config.pause(claimed.Tries), min(e.after, s.config.Unreachable)))
+	next := now.Add(max(s.config.retryPause(claimed.Tries), min(e.after, s.config.GiveUpAfter)))
 	if next.After(last) && now.Before(last) {
 		next = last // the last try
 	}
@@ -161,7 +161,7 @@ func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why 
 		switch mine, err := s.discard(ctx, f); {
 		case err != nil:
 			s.log.WarnContext(ctx, "could not remove a file that was fetched; it is tried again", "video", claimed.Video, "err", err)
-			return s.postpone(ctx, claimed, s.now().Add(s.config.Wait), OutcomeWaiting)
+			return s.postpone(ctx, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
 		case !mine:
 			return OutcomeWaiting
 		}

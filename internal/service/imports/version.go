@@ -66,13 +66,13 @@ func contentRange(res *http.Response) (from, total int64, ok bool) {
 	return from, total, err == nil && total > to
 }
 
-// cancelling ends the context of a request with its response.
-type cancelling struct {
+// cancelOnClose is the body of a response. Closing it ends the context of the request.
+type cancelOnClose struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
 }
 
-func (c *cancelling) Close() error {
+func (c *cancelOnClose) Close() error {
 	defer c.cancel(nil)
 	return c.ReadCloser.Close()
 }

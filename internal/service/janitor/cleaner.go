@@ -134,7 +134,7 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 			return err
 		}
 		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(now, key) })
-		if held, err := store.Held(ctx, tx); err != nil || held { // a later sweep removes them
+		if runs, err := store.BackupRuns(ctx, tx); err != nil || runs { // a later sweep removes them
 			return err
 		}
 		if err := pipeline.RemoveLocked(ctx, tx, c.blobs, still); err != nil {

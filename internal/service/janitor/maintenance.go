@@ -86,7 +86,7 @@ func (m *Maintenance) runLocalJobs(ctx context.Context) {
 		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)
 	}
 	if err := m.Hold(); err != nil {
-		m.Log.WarnContext(ctx, "could not hold disk space for a full disk", "err", err)
+		m.Log.WarnContext(ctx, "could not reserve the disk space that deletions need on a full disk", "err", err)
 	}
 }
 

@@ -109,6 +109,6 @@ func TestAbandonedUploadsExpire(t *testing.T) {
 	}
 	_, err := b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
 	if e, ok := errors.AsType[*video.Error](err); !ok || e.Code != string(video.UploadExpired) {
-		t.Errorf("CompleteUpload after expiry = %v; want upload_expired", err)
+		t.Errorf("Complete after expiry = %v; want upload_expired", err)
 	}
 }

@@ -62,6 +62,6 @@ func TestFetchRenditionFiles(t *testing.T) {
 	b.Must(b.Blobs.Close())
 	_, err = b.FetchRenditionFiles(t.Context(), v, t.TempDir())
 	if e, ok := errors.AsType[*video.Error](err); !ok || e.Kind != video.Unavailable {
-		t.Errorf("FetchFilms without a storage = %v; want it unavailable", err)
+		t.Errorf("FetchRenditionFiles without a storage = %v; want it unavailable", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // StorePlan stores the result of an inspection and enqueues everything that follows from it, in one
-// transaction. A film that its tenant may not have processed today is a *video.Failure.
+// transaction. A video that its tenant may not have processed today is a *video.Failure.
 func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
@@ -21,8 +21,8 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		if before, err := tx.Steps(ctx, id); err != nil || passOpen(before) {
 			return err // this plan belongs to the next pass
 		}
-		if v.Plan == nil { // a later pass is about the same film
-			if err := t.countFilm(ctx, tx, v.Tenant, p.Duration); err != nil {
+		if v.Plan == nil { // a later pass is about the same file
+			if err := t.countLength(ctx, tx, v.Tenant, p.Duration); err != nil {
 				return err
 			}
 		}
@@ -47,20 +47,20 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 	})
 }
 
-// countFilm counts film of a tenant, or returns a *video.Failure if the tenant had used up its film of
-// today before. It is asked for when an upload is accepted, too, but many may have been accepted before
+// countLength counts the length of a video, or returns a *video.Failure if its tenant had used up the minutes
+// of today before. It is asked for when an upload is accepted, too, but many may have been accepted before
 // the first of them was inspected.
-func (t *Tasks) countFilm(ctx context.Context, tx *store.Tx, tenant video.Tenant, d time.Duration) error {
+func (t *Tasks) countLength(ctx context.Context, tx *store.Tx, tenant video.Tenant, d time.Duration) error {
 	rows, now := store.TenantsIn(tx), t.clock.Now()
-	if err := rows.AddFilm(ctx, tenant, d, now); err != nil {
+	if err := rows.AddLength(ctx, tenant, d, now); err != nil {
 		return err
 	}
 	usage, err := rows.Usage(ctx, tenant, now)
 	if err != nil {
 		return err
 	}
-	usage.FilmToday -= d
-	if f := usage.CheckFilm(); f != nil {
+	usage.LengthToday -= d
+	if f := usage.CheckMinutes(); f != nil {
 		return f
 	}
 	return nil

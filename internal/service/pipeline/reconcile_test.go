@@ -10,12 +10,12 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// wantRescued takes all tasks away and wants those back that are due.
+// wantReconciled takes all tasks away and wants those back that are due.
 func wantReconciled(b *servicetest.Rig, want map[queue.Kind]int) {
 	b.T.Helper()
 	before := b.Waiting()
 	if n, err := b.Passes.Reconcile(b.T.Context()); n != 0 || err != nil {
-		b.T.Errorf("Rescue = %d, %v before anything was lost", n, err)
+		b.T.Errorf("Reconcile = %d, %v before anything was lost", n, err)
 	}
 	if got := b.Waiting(); !maps.Equal(got, before) {
 		b.T.Errorf("tasks are %v after Rescue; want them as they were, %v", got, before)
@@ -28,7 +28,7 @@ func wantReconciled(b *servicetest.Rig, want map[queue.Kind]int) {
 		all += n
 	}
 	if n, err := b.Passes.Reconcile(b.T.Context()); n != all || err != nil {
-		b.T.Errorf("Rescue = %d, %v; want %d tasks", n, err, all)
+		b.T.Errorf("Reconcile = %d, %v; want %d tasks", n, err, all)
 	}
 	if got := b.Waiting(); !maps.Equal(got, want) {
 		b.T.Errorf("rescued tasks are %v; want %v", got, want)

@@ -14,7 +14,7 @@ import (
 const inline = "inline"
 
 // Disposition returns the Content-Disposition of a file that somebody wants to keep: the MP4 file of
-// a resolution is saved under the name of the film, everything else is shown. It asks the database
+// a resolution is saved under the name of the video, everything else is shown. It asks the database
 // and checks no permission: call it for a file that was opened.
 func (p *Player) Disposition(ctx context.Context, id video.ID, file string) (string, error) {
 	f, ok := objects.ParseFile(file)

@@ -35,7 +35,7 @@ func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*
 	if err != nil {
 		return nil, err
 	}
-	if g := p.pieces.recentlyRead(id, growth, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
+	if g := p.encoding.recentlyRead(id, growth, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
 		return g, nil
 	}
 	g, err := p.readGrowing(ctx, area, id)
@@ -59,10 +59,10 @@ func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID
 		return nil, nil
 	}
 	steps, err := p.store.Steps(ctx, id)
-	return &growingVideo{Video: v, steps: steps, cache: p.pieces.cacheFor(id)}, err
+	return &growingVideo{Video: v, steps: steps, cache: p.encoding.cacheFor(id)}, err
 }
 
-// track opens a track, or returns nil if nobody can play it yet.
+// growingTrack opens a track, or returns nil if nobody can play it yet.
 func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string) (*growingFile, error) {
 	parts, ok := g.parts(name)
 	if !ok || len(parts.Keys) == 0 {

@@ -34,13 +34,18 @@ type Player struct {
 	indexes  *stream.IndexCache
 	captions *cache.Cache[textVersion, *cachedText]
 	cuts     *cache.Cache[cutID, cut]
-	pieces   pieceCaches
-	seen     seenKeys // pictures of other formats
+	encoding growingCaches // videos that are played while they are encoded
+	seen     seenKeys      // pictures of other formats
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
-	p := &Player{store: s, blobs: blobs, keys: keys, now: now, indexes: stream.NewIndexCache(indexCacheSize), captions: cache.New[textVersion, *cachedText](textCacheSize), cuts: cache.New[cutID, cut](cutCacheSize), local: blobs.Capabilities().Local}
+	p := &Player{
+		store: s, blobs: blobs, keys: keys, now: now, local: blobs.Capabilities().Local,
+		indexes:  stream.NewIndexCache(indexCacheSize),
+		captions: cache.New[textVersion, *cachedText](textCacheSize),
+		cuts:     cache.New[cutID, cut](cutCacheSize),
+	}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
 	}

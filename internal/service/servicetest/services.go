@@ -40,7 +40,7 @@ type Config struct {
 	Redirect       bool
 	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
 	MaxImports     int           // 0: nothing is fetched
-	ImportPace     imports.Pace
+	ImportTiming   imports.Timing
 	OutboundAllow  []string
 	Purges         *cdn.Recorder // nil: there is no CDN
 }
@@ -133,7 +133,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if !ok {
 		counted = importObserver{p.Observer}
 	}
-	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Pace: c.ImportPace}, imports.Parts{
+	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
 		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: counted,
 	})
 	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{

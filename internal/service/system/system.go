@@ -54,7 +54,7 @@ func New(version string, st *store.Store, q queue.Queue, disk func() (Disk, erro
 		queue:   NewRecent(q.Stats, time.Now),
 		workers: NewRecent(q.Workers, time.Now),
 		stored:  NewRecent(store.StoredOf(st).All, time.Now),
-		backup:  NewRecent(store.HoldsOf(st).LastComplete, time.Now),
+		backup:  NewRecent(func(ctx context.Context) (time.Time, error) { return store.LastBackup(ctx, st) }, time.Now),
 	}
 }
 

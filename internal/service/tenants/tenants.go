@@ -2,7 +2,7 @@
 //
 // The store counts in the transactions that change videos. The limits are checked where something is
 // used up, in the same transaction, after it was counted: package catalog checks a create, uploads a
-// file and its completion, pipeline a video that is processed once more and the length of a film. The
+// file and its completion, pipeline a video that is processed once more and its length. The
 // words of the answers are in package video (Usage). Processes of versions that know no limits do not
 // count, so everything is counted again every hour.
 package tenants

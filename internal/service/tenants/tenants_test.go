@@ -199,10 +199,10 @@ func TestMaxMinutesPerDay(t *testing.T) {
 	b.Add(first.ID, "144p")
 	b.Finish(first.ID) // the same film
 	u, err := b.Tenants.Usage(t.Context(), b.By)
-	if err != nil || u.FilmToday != 40*time.Second {
-		t.Errorf("the tenant used %s, %v; want 40 s", u.FilmToday, err)
+	if err != nil || u.LengthToday != 40*time.Second {
+		t.Errorf("the tenant used %s, %v; want 40 s", u.LengthToday, err)
 	}
-	const reached = "The limit max-minutes-per-day is reached: 0.67 of 0.5 minutes of film are used today (UTC)."
+	const reached = "The limit max-minutes-per-day is reached: 0.67 of 0.5 minutes of video are used today (UTC)."
 	_, err = create(b, "")
 	refused(b, err, reached)
 	_, err = b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
@@ -230,8 +230,8 @@ func TestMaxMinutesPerDay(t *testing.T) {
 	if source := b.Video(late.ID).Source.Key; slices.Contains(b.Objects(), source) {
 		t.Errorf("%s is kept although nothing waits for it", source)
 	}
-	if u, err = b.Tenants.Usage(t.Context(), b.By); err != nil || u.FilmToday != 40*time.Second {
-		t.Errorf("on the next day the tenant used %s, %v; want 40 s", u.FilmToday, err)
+	if u, err = b.Tenants.Usage(t.Context(), b.By); err != nil || u.LengthToday != 40*time.Second {
+		t.Errorf("on the next day the tenant used %s, %v; want 40 s", u.LengthToday, err)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestRacingCompletesMakeOneJob(t *testing.T) {
 		wg.Go(func() {
 			v, err := b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
 			if err != nil || v.Status != video.Processing {
-				t.Errorf("CompleteUpload = %s, %v; want processing", v.Status, err)
+				t.Errorf("Complete = %s, %v; want processing", v.Status, err)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestRacingCompletesMakeOneJob(t *testing.T) {
 	}
 	v, err := b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
 	if err != nil || v.Status != video.Processing {
-		t.Errorf("another CompleteUpload = %s, %v; want the present status", v.Status, err)
+		t.Errorf("another Complete = %s, %v; want the present status", v.Status, err)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestACompleteGoesOnWithoutItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	away.hangUp = cancel
 	if v, err := b.Uploads.Complete(ctx, b.By, up.Video.ID); err != nil || v.Status != video.Processing {
-		t.Errorf("CompleteUpload = %s, %v; want processing", v.Status, err)
+		t.Errorf("Complete = %s, %v; want processing", v.Status, err)
 	}
 	if n := b.Waiting()[queue.Inspect]; n != 1 {
 		t.Errorf("%d inspections queued, want 1", n)

@@ -63,7 +63,7 @@ func TestRepeatedPutReplacesTheWhole(t *testing.T) {
 	b.Put(up, servicetest.LikeVideo)
 	v, err := b.Uploads.Complete(t.Context(), b.By, up.Video.ID)
 	if err != nil || v.Status != video.Processing {
-		t.Fatalf("CompleteUpload = %s, %v; want processing", v.Status, err)
+		t.Fatalf("Complete = %s, %v; want processing", v.Status, err)
 	}
 	if got := b.Video(v.ID).Source.Size; got != int64(len(servicetest.LikeVideo)) {
 		t.Errorf("source has %d bytes, want %d", got, len(servicetest.LikeVideo))

@@ -122,7 +122,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 	running.Go(func() { d.prune(ctx) })
 	running.Go(func() { d.keepSpaceFree(ctx) })
-	running.Go(func() { d.clear(ctx) })
+	running.Go(func() { d.clearUp(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
 		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {
@@ -146,7 +146,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 func (d *Dispatcher) startDue(ctx, tries context.Context, running *sync.WaitGroup) time.Duration {
 	next, err := d.rows.NextDelivery(ctx)
 	if err != nil {
-		return d.trouble(ctx, err)
+		return d.logTrouble(ctx, err)
 	}
 	now := d.now()
 	if next.IsZero() {
@@ -157,20 +157,21 @@ func (d *Dispatcher) startDue(ctx, tries context.Context, running *sync.WaitGrou
 	}
 	lanes, err := d.rows.Lanes(ctx, d.cursor, now, lanesPerRound)
 	if err != nil {
-		return d.trouble(ctx, err)
+		return d.logTrouble(ctx, err)
 	}
 	chosen := d.choose(lanes)
 	n, err := d.start(ctx, tries, chosen, running)
 	switch {
 	case err != nil:
-		return d.trouble(ctx, err)
+		return d.logTrouble(ctx, err)
 	case n > 0 || d.cursor != "":
 		return 0 // there may be more
 	}
 	return pollEvery
 }
 
-func (d *Dispatcher) trouble(ctx context.Context, err error) time.Duration {
+// logTrouble logs an error of the database and returns how long to pause.
+func (d *Dispatcher) logTrouble(ctx context.Context, err error) time.Duration {
 	if ctx.Err() == nil {
 		d.log.WarnContext(ctx, "could not look for events to deliver", "err", err)
 	}
@@ -215,51 +216,51 @@ func (d *Dispatcher) start(ctx, tries context.Context, chosen map[string]slot, r
 	if err != nil {
 		return 0, err
 	}
-	all, err := d.sign.address(ctx, claimed, now)
+	all, err := d.sign.load(ctx, claimed, now)
 	if err != nil {
 		return 0, err // the leases end by themselves
 	}
-	for _, a := range all {
-		mine := chosen[a.delivery.ID]
-		delete(chosen, a.delivery.ID)
-		running.Go(func() { d.results <- d.guarded(tries, a, mine) })
+	for _, o := range all {
+		mine := chosen[o.delivery.ID]
+		delete(chosen, o.delivery.ID)
+		running.Go(func() { d.results <- d.tryRecovering(tries, o, mine) })
 	}
 	return len(all), nil
 }
 
-// guarded is try, whose panic is an outcome like another.
-func (d *Dispatcher) guarded(ctx context.Context, a addressed, mine slot) (r result) {
+// tryRecovering is try. A panic counts as a failed attempt.
+func (d *Dispatcher) tryRecovering(ctx context.Context, o outgoing, mine slot) (r result) {
 	began := d.now()
-	if panics.Log(ctx, d.log, "delivering an event panicked", func() { r = d.try(ctx, a) }) {
+	if panics.Log(ctx, d.log, "delivering an event panicked", func() { r = d.try(ctx, o) }) {
 		r.slot = mine
 		return r
 	}
-	c, outcome := d.plan.conclude(a.delivery, store.DeliveryAttempt{At: began, Error: unwritable})
+	c, outcome := d.plan.conclude(o.delivery, store.DeliveryAttempt{At: began, Error: unwritable})
 	return result{c, mine, outcome}
 }
 
 // try sends one message.
-func (d *Dispatcher) try(ctx context.Context, a addressed) result {
-	if reason := a.obstacle(); reason != "" {
-		return result{Conclusion: store.Conclusion{Delivery: a.delivery, State: store.DeliveryFailed, Tries: a.delivery.Tries,
+func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
+	if reason := o.obstacle(); reason != "" {
+		return result{Conclusion: store.Conclusion{Delivery: o.delivery, State: store.DeliveryFailed, Tries: o.delivery.Tries,
 			Attempt: store.DeliveryAttempt{At: d.now().UTC(), Error: reason}}, outcome: OutcomeFailed}
 	}
 	began, clock := d.now().UTC().Truncate(time.Millisecond), time.Now()
-	message, err := d.sign.message(a, began)
+	message, err := d.sign.message(o, began)
 	attempt := store.DeliveryAttempt{At: began}
 	if err != nil {
-		d.log.ErrorContext(ctx, "could not write a message", "event", a.delivery.Event, "err", err)
+		d.log.ErrorContext(ctx, "could not write the message of an event", "event", o.delivery.Event, "err", err)
 		attempt.Error = unwritable
-	} else if attempt.Status, err = d.post(ctx, a.hook.URL, message); err != nil {
+	} else if attempt.Status, err = d.post(ctx, o.hook.URL, message); err != nil {
 		if ctx.Err() != nil { // a stop; the receiver may have it already, and gets it again
-			return result{Conclusion: store.Conclusion{Delivery: a.delivery, Released: true, State: a.delivery.State, NextAt: began, Tries: a.delivery.Tries}}
+			return result{Conclusion: store.Conclusion{Delivery: o.delivery, Released: true, State: o.delivery.State, NextAt: began, Tries: o.delivery.Tries}}
 		}
 		attempt.Error = explainError(err)
 	} else {
 		attempt.Error = explain(attempt.Status)
 	}
 	attempt.Milliseconds = time.Since(clock).Milliseconds()
-	c, outcome := d.plan.conclude(a.delivery, attempt)
+	c, outcome := d.plan.conclude(o.delivery, attempt)
 	return result{Conclusion: c, outcome: outcome}
 }
 

@@ -39,23 +39,23 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
-	all, err := s.sign.address(ctx, claimed, now)
+	all, err := s.sign.load(ctx, claimed, now)
 	if err != nil {
 		return nil, err
 	}
 	var out []Fetched
-	for _, a := range all {
-		if a.obstacle() != "" {
+	for _, o := range all {
+		if o.obstacle() != "" {
 			continue // it was deleted or disabled this moment
 		}
-		m, err := s.sign.message(a, now)
+		m, err := s.sign.message(o, now)
 		if err != nil { // this one alone has failed
-			if err := s.conclude(ctx, a.delivery, store.DeliveryAttempt{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
+			if err := s.conclude(ctx, o.delivery, store.DeliveryAttempt{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		out = append(out, Fetched{DeliveryID: a.delivery.ID, Type: a.delivery.Type, Receipt: a.delivery.Lease, Message: m})
+		out = append(out, Fetched{DeliveryID: o.delivery.ID, Type: o.delivery.Type, Receipt: o.delivery.Lease, Message: m})
 	}
 	return out, nil
 }

@@ -51,16 +51,16 @@ type signer struct {
 	body Body
 }
 
-// addressed is a delivery with all that is needed to send it. What is gone is missing.
-type addressed struct {
+// outgoing is a delivery with all that is needed to send it. What was deleted meanwhile is nil or empty.
+type outgoing struct {
 	delivery store.Delivery
 	hook     *store.Webhook
 	secrets  []store.WebhookSecret
 	event    *store.Event
 }
 
-// address loads what deliveries need, with three queries for all of them.
-func (s signer) address(ctx context.Context, all []store.Delivery, now time.Time) ([]addressed, error) {
+// load loads what deliveries need, with three queries for all of them.
+func (s signer) load(ctx context.Context, all []store.Delivery, now time.Time) ([]outgoing, error) {
 	hookIDs, eventIDs := make([]string, len(all)), make([]string, len(all))
 	for i, d := range all {
 		hookIDs[i], eventIDs[i] = d.Webhook, d.Event
@@ -77,9 +77,9 @@ func (s signer) address(ctx context.Context, all []store.Delivery, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	out := make([]addressed, len(all))
+	out := make([]outgoing, len(all))
 	for i, d := range all {
-		out[i] = addressed{delivery: d, secrets: secrets[d.Webhook]}
+		out[i] = outgoing{delivery: d, secrets: secrets[d.Webhook]}
 		if h, ok := hooks[d.Webhook]; ok {
 			out[i].hook = &h
 		}
@@ -91,21 +91,21 @@ func (s signer) address(ctx context.Context, all []store.Delivery, now time.Time
 }
 
 // obstacle says why a delivery cannot be sent; "": it can.
-func (a addressed) obstacle() string {
+func (o outgoing) obstacle() string {
 	switch {
-	case a.hook == nil || len(a.secrets) == 0:
+	case o.hook == nil || len(o.secrets) == 0:
 		return "The webhook was deleted."
-	case !a.hook.Enabled:
+	case !o.hook.Enabled:
 		return "The webhook is disabled."
-	case a.event == nil:
+	case o.event == nil:
 		return "The event is too old."
 	}
 	return ""
 }
 
 // message writes and signs what is sent now.
-func (s signer) message(a addressed, now time.Time) (Message, error) {
-	e := a.event
+func (s signer) message(o outgoing, now time.Time) (Message, error) {
+	e := o.event
 	if e.Damaged != nil {
 		return Message{}, e.Damaged
 	}
@@ -117,8 +117,8 @@ func (s signer) message(a addressed, now time.Time) (Message, error) {
 		return Message{}, fmt.Errorf("write event %s: %w", e.ID, err)
 	}
 	m := Message{ID: e.ID, Timestamp: strconv.FormatInt(now.Unix(), 10), Body: body}
-	signatures := make([]string, len(a.secrets))
-	for i, secret := range a.secrets {
+	signatures := make([]string, len(o.secrets))
+	for i, secret := range o.secrets {
 		if signatures[i], err = sign(secret.Secret, m); err != nil {
 			return Message{}, err
 		}

@@ -20,11 +20,11 @@ const (
 )
 
 const (
-	// spaceEvery is how often the free space is looked at.
+	// spaceEvery is how often the free space is measured.
 	spaceEvery = time.Second
-	// shortLooks is how many looks in a row have to find it short before events go that are still to be
-	// delivered: another program may need much for a moment.
-	shortLooks = 5
+	// maxShort is how many measurements in a row have to find it short before events go that are still to
+	// be delivered: another program may need much for a moment.
+	maxShort = 5
 	// freedAtOnce is how many deliveries are removed before the space is measured again.
 	freedAtOnce = 50
 	// clearEvery is how often logs of removed webhooks, and deliveries to disabled ones, are looked for.
@@ -36,7 +36,7 @@ const (
 // spaceState is what was found and done to keep disk space free.
 type spaceState struct {
 	mu          sync.Mutex
-	looks       int // that found the space short, in a row
+	short       int // measurements in a row that found too little
 	ended, lost int // deliveries that were removed and that the log does not tell yet
 	told        reminder
 	complained  reminder
@@ -64,7 +64,7 @@ func (d *Dispatcher) keepSpaceFree(ctx context.Context) {
 }
 
 // FreeSpace removes events if deletions fail any moment. A deletion calls it first, because many of them
-// write more in a moment than is left when keepSpaceFree looks the next time.
+// write more in a moment than is left when keepSpaceFree measures the next time.
 func (d *Dispatcher) FreeSpace(ctx context.Context) {
 	if d.config.Short == nil {
 		return
@@ -74,9 +74,9 @@ func (d *Dispatcher) FreeSpace(ctx context.Context) {
 	}
 }
 
-// clear does what was left of changes of webhooks, until ctx ends: it removes the logs of those that were
+// clearUp does what was left of changes of webhooks, until ctx ends: it removes the logs of those that were
 // removed, and ends what was still to be delivered to those that were disabled.
-func (d *Dispatcher) clear(ctx context.Context) {
+func (d *Dispatcher) clearUp(ctx context.Context) {
 	var complained reminder
 	d.repeat(ctx, clearEvery, "clearing up behind webhooks panicked", func() {
 		for _, step := range []func(context.Context, int) (bool, error){d.rows.RemoveLogs, d.rows.EndDeliveries} {
@@ -116,13 +116,13 @@ func (d *Dispatcher) repeat(ctx context.Context, pause time.Duration, panicked s
 	}
 }
 
-// checkSpace measures the space once, and removes what has to go. Only a look in its turn counts: many
-// deletions in a moment do not make a shortage that lasts.
-func (d *Dispatcher) checkSpace(ctx context.Context, counts bool) {
+// checkSpace measures the space once, and removes what has to go. Only scheduled measurements count towards
+// maxShort: many deletions in a moment do not make a shortage that lasts.
+func (d *Dispatcher) checkSpace(ctx context.Context, scheduled bool) {
 	r := &d.space
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := d.freeSpace(ctx, r, counts)
+	err := d.freeSpace(ctx, r, scheduled)
 	if r.ended+r.lost > 0 && r.told.isDue() {
 		d.log.WarnContext(ctx, "the disk is nearly full, so events of webhooks were removed", "ended", r.ended, "undelivered", r.lost)
 		r.ended, r.lost = 0, 0
@@ -134,10 +134,10 @@ func (d *Dispatcher) checkSpace(ctx context.Context, counts bool) {
 
 // freeSpace removes deliveries that have ended while the space is not enough for creates. Those that are
 // still open go only if deletions would fail: at once if it is critical, else if it stays short.
-func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState, counts bool) error {
-	for ; ctx.Err() == nil; counts = false {
+func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState, scheduled bool) error {
+	for ; ctx.Err() == nil; scheduled = false {
 		if video.KindOf(d.config.Space(ctx)) != video.InsufficientStorage {
-			r.looks = 0
+			r.short = 0
 			return nil
 		}
 		shortage, err := d.config.Short(ctx)
@@ -146,11 +146,11 @@ func (d *Dispatcher) freeSpace(ctx context.Context, r *spaceState, counts bool) 
 		}
 		switch {
 		case shortage == Enough:
-			r.looks = 0
-		case counts:
-			r.looks++
+			r.short = 0
+		case scheduled:
+			r.short++
 		}
-		all := shortage == Critical || shortage == Short && r.looks >= shortLooks
+		all := shortage == Critical || shortage == Short && r.short >= maxShort
 		var ended, open int
 		err = diskspace.WithRelease(d.config.Release, func() (err error) {
 			ended, open, err = d.rows.FreeSpace(ctx, all, freedAtOnce)

@@ -10,7 +10,7 @@ import (
 type usageView struct {
 	Videos       int64      `json:"videos" doc:"Videos that exist. One whose upload failed or expired does not count."`
 	Bytes        int64      `json:"bytes" doc:"Size of the files uploaded for these videos, without what was made of them."`
-	MinutesToday float64    `json:"minutesToday" doc:"Minutes of film that were accepted today (UTC)."`
+	MinutesToday float64    `json:"minutesToday" doc:"Minutes of video that were accepted today (UTC)."`
 	InWork       int64      `json:"inWork" doc:"Videos that are processing."`
 	Limits       limitsView `json:"limits"`
 }

@@ -29,7 +29,7 @@ func TestKey(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	f := &fakeService{usage: video.Usage{
-		Videos: 3, Bytes: 1 << 40, FilmToday: 93*time.Minute + 15*time.Second, InWork: 2,
+		Videos: 3, Bytes: 1 << 40, LengthToday: 93*time.Minute + 15*time.Second, InWork: 2,
 		Limits: video.Limits{Videos: 10, Bytes: 1 << 41, MinutesPerDay: 100.5, InWork: 4},
 	}}
 	var got, want any

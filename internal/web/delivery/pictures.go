@@ -20,24 +20,27 @@ func negotiate(w http.ResponseWriter, r *http.Request, file string) []video.Pict
 	return pictureFormats(r.Header["Accept"])
 }
 
-// instead returns the file that is sent instead of another one, and who may cache it. Some CDNs ignore
-// Vary, and would send to everybody what they got for the first client. So JPEG is all that shared caches
-// may keep, unless the operator says that they heed it.
-func (d *delivery) instead(file, chosen string, c caching) (string, caching) {
-	if chosen != file && !d.vary {
-		c.who, c.purged = "private", false
+// sendAlternate sends alternate, which is file itself or a picture in another format, and falls back to
+// file if the alternate is gone: it may have been deleted since it was chosen, and made again as JPEG.
+func (d *delivery) sendAlternate(file, alternate string, c caching, send func(file string, c caching) error) error {
+	if alternate == file {
+		return send(file, c)
 	}
-	return chosen, c
-}
-
-// firstOf sends the file that was chosen instead of another one, or that one if the chosen one is gone: a
-// picture that was known to exist may have been deleted since, and made again as JPEG.
-func (d *delivery) firstOf(file, chosen string, c caching, send func(file string, c caching) error) error {
-	err := send(d.instead(file, chosen, c))
-	if chosen != file && video.KindOf(err) == video.NotFound {
+	err := send(alternate, d.alternateCaching(c))
+	if video.KindOf(err) == video.NotFound {
 		err = send(file, c)
 	}
 	return err
+}
+
+// alternateCaching says who may cache a picture that is not sent to every client. Some CDNs ignore Vary, and
+// would send to everybody what they got for the first client. So JPEG is all that shared caches may keep,
+// unless the operator says that they follow Vary.
+func (d *delivery) alternateCaching(c caching) caching {
+	if !d.vary {
+		c.who, c.purged = "private", false
+	}
+	return c
 }
 
 // maxAccept is how much of an Accept header is looked at. Browsers send about a hundred bytes.
@@ -62,13 +65,13 @@ func pictureFormats(accept []string) []video.PictureFormat {
 			break
 		}
 	}
-	var takes []video.PictureFormat
+	var accepted []video.PictureFormat
 	for _, f := range video.PictureFormats {
 		if q := weights[f.MediaType()]; q > 0 && q >= jpeg {
-			takes = append(takes, f)
+			accepted = append(accepted, f)
 		}
 	}
-	return takes
+	return accepted
 }
 
 // weightOf reads the q of an item of Accept. One that makes no sense refuses the item.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -41,21 +42,7 @@ func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, fi
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	cache := caching{who: "public", validFor: maxCache, purged: d.purged}
-	chosen := file
-	if takes := negotiate(w, r, file); takes != nil {
-		chosen = d.player.PublicPicture(r.Context(), id, file, takes)
-	}
-	err = d.firstOf(file, chosen, cache, func(file string, cache caching) error {
-		address, err := d.player.PublicRedirect(r.Context(), id, file, wantsDownload(r))
-		if err != nil || redirected(w, r, address, cache.maxAge(maxCache)) {
-			return err
-		}
-		return d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenPublic(r.Context(), id, file) })
-	})
-	if err != nil {
-		problem.Write(w, r, err)
-	}
+	d.serveFile(w, r, access{d.player, id, ""}, file, caching{who: "public", validFor: maxCache, purged: d.purged})
 }
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
@@ -65,17 +52,49 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 
 func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
-	cache := caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())}
-	chosen := file
-	if takes := negotiate(w, r, file); takes != nil {
-		chosen = d.player.SignedPicture(r.Context(), token, id, file, takes)
+	d.serveFile(w, r, access{d.player, id, token}, file, caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())})
+}
+
+// access is what a playback URL gives access to: the files of one video.
+type access struct {
+	player Player
+	video  video.ID
+	token  string // of a signed URL; "" for a public one
+}
+
+func (a access) picture(ctx context.Context, file string, accepted []video.PictureFormat) string {
+	if a.token == "" {
+		return a.player.PublicPicture(ctx, a.video, file, accepted)
 	}
-	err := d.firstOf(file, chosen, cache, func(file string, cache caching) error {
-		address, err := d.player.SignedRedirect(r.Context(), token, id, file, wantsDownload(r))
-		if err != nil || redirected(w, r, address, cache.maxAge(maxCache)) {
+	return a.player.SignedPicture(ctx, a.token, a.video, file, accepted)
+}
+
+func (a access) redirect(ctx context.Context, file string, download bool) (string, error) {
+	if a.token == "" {
+		return a.player.PublicRedirect(ctx, a.video, file, download)
+	}
+	return a.player.SignedRedirect(ctx, a.token, a.video, file, download)
+}
+
+func (a access) open(ctx context.Context, file string) (playback.Content, error) {
+	if a.token == "" {
+		return a.player.OpenPublic(ctx, a.video, file)
+	}
+	return a.player.OpenSigned(ctx, a.token, a.video, file)
+}
+
+// serveFile sends a file or, of a picture, one in a format that the client prefers.
+func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, file string, c caching) {
+	alternate := file
+	if accepted := negotiate(w, r, file); accepted != nil {
+		alternate = a.picture(r.Context(), file, accepted)
+	}
+	err := d.sendAlternate(file, alternate, c, func(file string, c caching) error {
+		address, err := a.redirect(r.Context(), file, wantsDownload(r))
+		if err != nil || redirected(w, r, address, c.maxAge(maxCache)) {
 			return err
 		}
-		return d.play(w, r, id, file, cache, func() (playback.Content, error) { return d.player.OpenSigned(r.Context(), token, id, file) })
+		return d.play(w, r, a, file, c)
 	})
 	if err != nil {
 		problem.Write(w, r, err)
@@ -100,15 +119,15 @@ func wantsDownload(r *http.Request) bool {
 }
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, file string, c caching, open func() (playback.Content, error)) error {
-	object, err := open()
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, a access, file string, c caching) error {
+	object, err := a.open(r.Context(), file)
 	if err != nil {
 		return err
 	}
 	defer object.Close()
 	w.Header()["Content-Disposition"] = inline
 	if wantsDownload(r) {
-		disposition, err := d.player.Disposition(r.Context(), id, file)
+		disposition, err := d.player.Disposition(r.Context(), a.video, file)
 		if err != nil {
 			return err
 		}
@@ -116,8 +135,8 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, id video.ID, fil
 	}
 	if d.cdn {
 		// What CDNs call the name under which a response can be purged.
-		w.Header().Set("Cache-Tag", string(id))
-		w.Header().Set("Surrogate-Key", string(id))
+		w.Header().Set("Cache-Tag", string(a.video))
+		w.Header().Set("Surrogate-Key", string(a.video))
 	}
 	cache := c.cacheControl(file)
 	switch {

@@ -44,7 +44,7 @@ type conn struct {
 	more  sender
 }
 
-// deadline is one that is moved only if that makes a difference.
+// deadline avoids setting the deadline of a connection where the new one hardly differs from the old one.
 type deadline struct{ at time.Time }
 
 func (d *deadline) move(to time.Time, set func(time.Time) error) error {
@@ -55,7 +55,7 @@ func (d *deadline) move(to time.Time, set func(time.Time) error) error {
 	return set(to)
 }
 
-// open begins with a connection that is in this state. It returns nil if it comes too late.
+// open registers a connection that is in this state. It returns nil if a Shutdown has begun.
 func (l *Listener) open(tcp *net.TCPConn, state int32) *conn {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
@@ -71,8 +71,8 @@ func (l *Listener) open(tcp *net.TCPConn, state int32) *conn {
 	return c
 }
 
-// serve answers the requests of a connection, until it ends or is passed on. The first of them has so much
-// time.
+// serve answers the requests of a connection, until it ends or is passed on. timeout is for the first
+// request.
 func (c *conn) serve(timeout time.Duration) {
 	defer c.listener.remove(c)
 	defer func() {
@@ -81,7 +81,7 @@ func (c *conn) serve(timeout time.Duration) {
 			c.tcp.Close()
 		}
 	}()
-	if !c.answerAll(timeout) {
+	if c.answerAll(timeout) != passOn {
 		c.tcp.Close()
 		return
 	}
@@ -89,40 +89,54 @@ func (c *conn) serve(timeout time.Duration) {
 	c.listener.pass(accepted{conn: &passedOn{TCPConn: c.tcp, head: slices.Clone(c.head[c.from:c.to])}})
 }
 
-// answerAll reports whether the connection is to be passed on.
-func (c *conn) answerAll(timeout time.Duration) bool {
+// nextStep says what becomes of a connection after a request.
+type nextStep int
+
+const (
+	keepOpen nextStep = iota // for the next request
+	closeConn
+	passOn // to net/http
+)
+
+// answerAll answers requests until the connection is to be closed or passed on.
+func (c *conn) answerAll(timeout time.Duration) nextStep {
 	ctx, cancel := context.WithCancel(context.WithValue(c.listener.ctx, http.LocalAddrContextKey, c.tcp.LocalAddr()))
 	defer cancel()
 	for {
 		if c.from == c.to && !c.read(timeout) {
-			return false
+			return closeConn
 		}
 		timeout = c.listener.config.IdleTimeout
 		if !c.state.CompareAndSwap(waiting, answering) {
-			return false
+			return closeConn
 		}
-		pass, on := c.next(ctx)
-		if !on || !c.state.CompareAndSwap(answering, waiting) {
-			return pass
+		if f := c.answerNext(ctx); f != keepOpen {
+			return f
+		}
+		if !c.state.CompareAndSwap(answering, waiting) {
+			return closeConn
 		}
 	}
 }
 
-// next answers the request that was read. It reports false if that was the last one, and whether the
-// connection is to be passed on then.
-func (c *conn) next(ctx context.Context) (pass, on bool) {
+// answerNext answers the request that was read. One that is not of the kind that is answered here has the
+// connection passed on.
+func (c *conn) answerNext(ctx context.Context) nextStep {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := blank.WithContext(ctx) // the only way to make a request with a context is to copy one
 	size := parse(c.head[c.from:c.to], c.listener.config.Prefix, r)
 	if size == 0 {
-		return true, false
+		return passOn
 	}
 	if c.from += size; c.from == c.to {
 		c.from, c.to = 0, 0
 	}
 	r.RemoteAddr = c.remote
-	return false, c.answer(r)
+	if !c.answer(r) {
+		return closeConn
+	}
+	return keepOpen
 }
 
 var blank = new(http.Request)

@@ -174,7 +174,7 @@ func (l *Listener) each(f func(*conn)) {
 	}
 }
 
-// add registers a connection, unless it comes too late.
+// add registers a connection, unless a Shutdown has begun.
 func (l *Listener) add(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

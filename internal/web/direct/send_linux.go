@@ -18,7 +18,7 @@ func (s *sender) init() {
 				s.left = s.left[n:]
 			case unix.EINTR:
 			case unix.EAGAIN:
-				return false // it is called again when there is room
+				return false // it is called again when the socket can take more
 			default:
 				s.err = err
 				return true

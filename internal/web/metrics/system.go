@@ -27,27 +27,27 @@ func (m *Metrics) WatchSystem(ctx context.Context, s System) {
 	m.registry.MustRegister(queueGauges(ctx, s), fleetGauges(ctx, s), storageGauges(ctx, s), backupGauge(ctx, s), diskGauges(s))
 }
 
-// asked is a collector whose metrics come from one question. If there is no answer,
+// queryCollector is a collector whose metrics come from one query at each scrape. If the query fails,
 // they are missing and the log says why.
-type asked struct {
+type queryCollector struct {
 	descs []*prometheus.Desc
-	ask   func(set func(desc int, value float64, labels ...string)) error
+	query func(set func(desc int, value float64, labels ...string)) error
 }
 
 // Describe implements prometheus.Collector.
-func (a *asked) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range a.descs {
+func (c *queryCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (a *asked) Collect(out chan<- prometheus.Metric) {
-	err := a.ask(func(desc int, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(a.descs[desc], prometheus.GaugeValue, value, labels...)
+func (c *queryCollector) Collect(out chan<- prometheus.Metric) {
+	err := c.query(func(desc int, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(c.descs[desc], prometheus.GaugeValue, value, labels...)
 	})
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(a.descs[0], err)
+		out <- prometheus.NewInvalidMetric(c.descs[0], err)
 	}
 }
 
@@ -55,8 +55,8 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-func queueGauges(ctx context.Context, s System) *asked {
-	return &asked{[]*prometheus.Desc{
+func queueGauges(ctx context.Context, s System) *queryCollector {
+	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_queue_tasks", "Tasks in the queue, by kind and state.", "kind", "state"),
 		gauge("spool_queue_oldest_task_age_seconds", "How long the oldest due task has waited, by kind.", "kind"),
 	}, func(set func(int, float64, ...string)) error {
@@ -75,8 +75,8 @@ func queueGauges(ctx context.Context, s System) *asked {
 
 // fleetGauges adds up the live workers of all machines. "spool workers" shows what
 // each of them does: names that come and go do not belong in labels.
-func fleetGauges(ctx context.Context, s System) *asked {
-	return &asked{[]*prometheus.Desc{
+func fleetGauges(ctx context.Context, s System) *queryCollector {
+	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_fleet_workers", "Live workers of all machines."),
 		gauge("spool_fleet_slots", "Tasks that all workers together can run at once."),
 		gauge("spool_fleet_busy_slots", "Tasks that all workers together are running."),
@@ -97,8 +97,8 @@ func fleetGauges(ctx context.Context, s System) *asked {
 	}}
 }
 
-func storageGauges(ctx context.Context, s System) *asked {
-	return &asked{[]*prometheus.Desc{
+func storageGauges(ctx context.Context, s System) *queryCollector {
+	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_stored_bytes", "Bytes in the storage, by area, when the last sweep counted them.", "area"),
 		gauge("spool_stored_objects", "Objects in the storage, by area, when the last sweep counted them.", "area"),
 		gauge("spool_stored_counted_timestamp_seconds", "When an area of the storage was last counted; 0: never.", "area"),
@@ -116,8 +116,8 @@ func storageGauges(ctx context.Context, s System) *asked {
 	}}
 }
 
-func backupGauge(ctx context.Context, s System) *asked {
-	return &asked{[]*prometheus.Desc{
+func backupGauge(ctx context.Context, s System) *queryCollector {
+	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_backup_last_success_timestamp_seconds", "When the newest complete backup began; 0: there is none."),
 	}, func(set func(int, float64, ...string)) error {
 		began, err := s.LastBackup(ctx)
@@ -137,8 +137,8 @@ func timestamp(t time.Time) float64 {
 	return float64(t.UnixMilli()) / 1000
 }
 
-func diskGauges(s System) *asked {
-	return &asked{[]*prometheus.Desc{
+func diskGauges(s System) *queryCollector {
+	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_disk_free_bytes", "Free space of the disk with the data directory."),
 		gauge("spool_disk_size_bytes", "Size of the disk with the data directory."),
 	}, func(set func(int, float64, ...string)) error {

@@ -24,10 +24,10 @@ const (
 	nasty    = `<script>alert(1)</script>"'&`
 )
 
-// shelf is a catalog of one public video.
-type shelf struct{ v catalog.PlaybackInfo }
+// oneVideo is a catalog of one public video.
+type oneVideo struct{ v catalog.PlaybackInfo }
 
-func (s shelf) Watch(_ context.Context, id video.ID, base string) (catalog.PlaybackInfo, error) {
+func (s oneVideo) Watch(_ context.Context, id video.ID, base string) (catalog.PlaybackInfo, error) {
 	if id != publicID {
 		return catalog.PlaybackInfo{}, video.VideoNotFound()
 	}
@@ -36,7 +36,7 @@ func (s shelf) Watch(_ context.Context, id video.ID, base string) (catalog.Playb
 	return info, nil
 }
 
-func (s shelf) Embed(_ context.Context, token string, _ video.ID, _ string) (catalog.PlaybackInfo, error) {
+func (s oneVideo) Embed(_ context.Context, token string, _ video.ID, _ string) (catalog.PlaybackInfo, error) {
 	switch token {
 	case "late":
 		return catalog.PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "late"}
@@ -65,7 +65,7 @@ func ready() catalog.PlaybackInfo {
 func serve(t *testing.T, info catalog.PlaybackInfo) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
-	err := Register(mux, shelf{info}, Config{
+	err := Register(mux, oneVideo{info}, Config{
 		Origins: []string{base, "https://bucket.example.com"},
 		Base:    func(*http.Request) (string, error) { return base, nil },
 		Client:  func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },

@@ -62,13 +62,13 @@ func stateOf(info catalog.PlaybackInfo) state {
 	s.Tall = size.height > size.width
 	s.Facts = detailLine(info)
 	if !s.Playable {
-		s.Heading, s.Message, s.Failed = inWords(v)
+		s.Heading, s.Message, s.Failed = whyNotPlayable(v)
 	}
 	return s
 }
 
-// inWords says where a video stands that cannot be played.
-func inWords(v video.Video) (heading, message string, failed bool) {
+// whyNotPlayable tells a viewer why a video cannot be played, and whether that is final.
+func whyNotPlayable(v video.Video) (heading, message string, failed bool) {
 	switch v.Status {
 	case video.PendingUpload:
 		return "Not here yet", "This video has not been uploaded yet. It starts here as soon as it can be played.", false
@@ -161,23 +161,23 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// wish is what the query of an address asks of the player.
-type wish struct {
+// playerOptions are what the query of a page's URL asks of the player.
+type playerOptions struct {
 	Autoplay, Muted, Loop bool
-	Start                 string // seconds; "": where one left
+	Start                 string // seconds; "": where the viewer left off
 	Captions              string // a language; "": none
 }
 
 var language = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$`)
 
-func wishOf(q url.Values) wish {
+func parseOptions(q url.Values) playerOptions {
 	on := func(name string) bool { return q.Get(name) == "1" || q.Get(name) == "true" }
-	w := wish{Autoplay: on("autoplay"), Muted: on("muted"), Loop: on("loop")}
+	o := playerOptions{Autoplay: on("autoplay"), Muted: on("muted"), Loop: on("loop")}
 	if start, err := strconv.ParseFloat(q.Get("start"), 64); err == nil && start >= 0 && start < 1e7 {
-		w.Start = strconv.FormatFloat(start, 'f', -1, 64)
+		o.Start = strconv.FormatFloat(start, 'f', -1, 64)
 	}
 	if c := q.Get("captions"); language.MatchString(c) {
-		w.Captions = c
+		o.Captions = c
 	}
-	return w
+	return o
 }

@@ -25,7 +25,7 @@ func (p *pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, frame{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
 }
 
 // embedPublic answers GET /embed/{id}.
@@ -34,7 +34,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, frame{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
 }
 
 // embedPrivate answers GET /embed/{token}/{id}.
@@ -47,7 +47,7 @@ func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, frame{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
 }
 
 // public returns the public video that a request asks for.
@@ -78,8 +78,8 @@ func publicCache(info catalog.PlaybackInfo) string {
 	return "public, max-age=30"
 }
 
-// frame is what distinguishes the pages with a video.
-type frame struct {
+// pageKind is what distinguishes the pages with a video.
+type pageKind struct {
 	template  string
 	root      string // the relative URL of /
 	ancestors string // who may show it in a frame
@@ -87,7 +87,7 @@ type frame struct {
 }
 
 // servePage answers with a page, or with the state of its video.
-func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.PlaybackInfo, f frame) error {
+func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.PlaybackInfo, k pageKind) error {
 	s := stateOf(info)
 	if r.URL.Query().Has("state") {
 		return writeJSON(w, r, s, "no-store")
@@ -97,56 +97,56 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 		return err
 	}
 	page := pageData{
-		chrome: p.chrome(f.root), State: s, Title: info.Video.Title, Wish: wishOf(r.URL.Query()),
+		pageURLs: p.urls(k.root), State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
-		Eager: f.ancestors == nobody, // a site may show many players
+		Eager: k.ancestors == nobody, // a site may show many players
 	}
 	if info.Video.IsPublic {
 		w.Header().Set("Link", "<"+page.Card.OEmbed+`>; rel="alternate"; type="application/json+oembed"`)
 	}
-	return p.write(w, r, http.StatusOK, f, page)
+	return p.write(w, r, http.StatusOK, k, page)
 }
 
-// chrome is what every page needs.
-type chrome struct {
-	Root   string // the relative URL of /
-	Player string // the URLs of modules
-	Chrome string
-	HLS    string
-	Script string
-	Style  string
-	Icon   string
+// pageURLs are the relative URLs of what every page loads.
+type pageURLs struct {
+	Root        string // of /
+	Player      string
+	MediaChrome string
+	HLS         string
+	Script      string
+	Style       string
+	Icon        string
 }
 
-func (p *pages) chrome(root string) chrome {
-	return chrome{
-		Root: root, Player: root + p.player.Path(player.Entry), Chrome: root + p.player.Path("media-chrome.js"), HLS: root + p.player.Path("hls.js"),
+func (p *pages) urls(root string) pageURLs {
+	return pageURLs{
+		Root: root, Player: root + p.player.Path(player.Entry), MediaChrome: root + p.player.Path("media-chrome.js"), HLS: root + p.player.Path("hls.js"),
 		Script: root + p.own.Path("page.js"), Style: root + p.own.Path("page.css"), Icon: root + p.own.Path("icon.svg"),
 	}
 }
 
 type pageData struct {
-	chrome
-	State state
-	Wish  wish
-	Card  card
-	Title string
-	ID    string
-	Eager bool // loads the beginning before anybody presses play
+	pageURLs
+	State   state
+	Options playerOptions
+	Card    card
+	Title   string
+	ID      string
+	Eager   bool // loads the beginning before anybody presses play
 }
 
 // write sends a page.
-func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, f frame, data any) error {
+func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, k pageKind, data any) error {
 	var body bytes.Buffer
-	if err := p.templates.ExecuteTemplate(&body, f.template, data); err != nil {
+	if err := p.templates.ExecuteTemplate(&body, k.template, data); err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", p.policy+f.ancestors)
+	h.Set("Content-Security-Policy", p.policy+k.ancestors)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer") // the URL of an embed page is a secret
-	h.Set("Cache-Control", f.cache)
+	h.Set("Cache-Control", k.cache)
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -187,13 +187,13 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		root = strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
 	}
 	data := struct {
-		chrome
+		pageURLs
 		refusal
 		Embedded  bool
 		RequestID string
-	}{p.chrome(root), refusalOf(pr), ancestors == everyone, pr.RequestID}
-	f := frame{template: "refused.html", root: root, ancestors: ancestors, cache: "no-store"}
-	if err := p.write(w, r, pr.Status, f, data); err != nil {
+	}{p.urls(root), refusalOf(pr), ancestors == everyone, pr.RequestID}
+	k := pageKind{template: "refused.html", root: root, ancestors: ancestors, cache: "no-store"}
+	if err := p.write(w, r, pr.Status, k, data); err != nil {
 		problem.Write(w, r, err)
 	}
 }

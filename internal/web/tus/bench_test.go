@@ -54,7 +54,7 @@ type bench struct {
 	acquired func()        // called when a request has acquired the lease; may be nil
 	full     error         // while it is not nil, there is no disk space
 	left     func() uint64 // free disk space; nil: the real one
-	pace     imports.Pace
+	timing   imports.Timing
 	now      func() time.Time // nil: the clock of the database
 	dir      string           // of the objects, on a disk
 
@@ -78,7 +78,9 @@ func onBoth(t *testing.T, test func(t *testing.T, b *bench)) {
 
 func onDisk(t *testing.T) *bench { return onDiskAt(t, quick) }
 
-func onDiskAt(t *testing.T, pace imports.Pace) *bench { return onDiskWith(t, &bench{pace: pace}) }
+func onDiskAt(t *testing.T, timing imports.Timing) *bench {
+	return onDiskWith(t, &bench{timing: timing})
+}
 
 func onDiskWith(t *testing.T, b *bench) *bench {
 	t.Helper()
@@ -123,7 +125,7 @@ func onBucket(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	at := files.Access()
-	b := &bench{t: t, blobs: files, pace: quick, faults: &faults{Client: at.Client, bucket: name}}
+	b := &bench{t: t, blobs: files, timing: quick, faults: &faults{Client: at.Client, bucket: name}}
 	storage, err := tus.Bucket(tus.BucketConfig{
 		Client: b.faults, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
@@ -179,7 +181,7 @@ func (b *bench) serve(storage tus.Storage) {
 	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
-		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportPace: b.pace,
+		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportTiming: b.timing,
 	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Observer: &b.tries, Now: b.now})
 	b.must(err)
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})

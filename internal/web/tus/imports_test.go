@@ -23,13 +23,16 @@ import (
 // originAddress is the only address that is not public and may be reached.
 const originAddress = "127.0.0.3"
 
-// quick tries again soon, and otherwise has more waitLimit than production: the machine may be busy.
-var quick = imports.Pace{Header: 2 * time.Minute, Idle: 2 * time.Minute, Period: 2 * time.Minute, Unreachable: 2 * time.Minute, Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond}
+// quick tries again soon, and otherwise waits longer than production: the machine may be busy.
+var quick = imports.Timing{
+	HeaderTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, SpeedPeriod: 2 * time.Minute, GiveUpAfter: 2 * time.Minute,
+	RetryPause: 10 * time.Millisecond, MaxRetryPause: 100 * time.Millisecond, OwnPause: 50 * time.Millisecond,
+}
 
 // impatient gives up after moments.
-var impatient = imports.Pace{
-	Header: time.Second, Idle: 300 * time.Millisecond, Period: time.Second, Unreachable: time.Second,
-	Pause: 10 * time.Millisecond, MaxPause: 100 * time.Millisecond, Wait: 50 * time.Millisecond,
+var impatient = imports.Timing{
+	HeaderTimeout: time.Second, IdleTimeout: 300 * time.Millisecond, SpeedPeriod: time.Second, GiveUpAfter: time.Second,
+	RetryPause: 10 * time.Millisecond, MaxRetryPause: 100 * time.Millisecond, OwnPause: 50 * time.Millisecond,
 }
 
 // tries counts the tries to fetch a file.

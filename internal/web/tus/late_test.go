@@ -62,7 +62,7 @@ func (w waiting) Read([]byte) (int, error) {
 func TestARequestEndsWithItsUpload(t *testing.T) {
 	t.Parallel()
 	var passed atomic.Int64
-	b := onDiskWith(t, &bench{pace: quick, now: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }})
+	b := onDiskWith(t, &bench{timing: quick, now: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }})
 	send := func(after time.Duration) (*upload, reply) {
 		u := b.begin(content(2 * mib))
 		body := io.MultiReader(bytes.NewReader(u.whole[:mib]), waiting{func() {

@@ -60,7 +60,7 @@ func (q *request) fail(err error) error {
 func storageError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage",
-			Msg: "The server has no room for this file now. Try again later.", RetryAfter: time.Minute, Err: err}
+			Msg: "The server has no disk space for this file now. Try again later.", RetryAfter: time.Minute, Err: err}
 	}
 	return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable",
 		Msg: "The storage does not answer. Try again shortly.", RetryAfter: 5 * time.Second, Err: err}

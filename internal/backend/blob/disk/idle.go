@@ -25,7 +25,7 @@ type version struct {
 	size          int64
 }
 
-// idleFiles are files that were read a moment ago, and are kept open for the next reader: a film is asked for
+// idleFiles are files that were read a moment ago, and are kept open for the next reader: a video is asked for
 // in ranges, many times a second. A reader has a file for itself, because its position belongs to it. Whoever
 // takes one has asked the file system first whether its name still stands for it.
 type idleFiles struct {

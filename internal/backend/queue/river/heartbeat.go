@@ -22,9 +22,9 @@ func (q *Queue) openHeartbeatPool(ctx context.Context) (err error) {
 	return err
 }
 
-// keepBeating writes heartbeats until ctx ends, and cancels the attempts that this
+// sendHeartbeats writes heartbeats until ctx ends, and cancels the attempts that this
 // worker has lost. After an error it tries again soon.
-func (q *Queue) keepBeating(ctx context.Context) {
+func (q *Queue) sendHeartbeats(ctx context.Context) {
 	failed := false
 	for pause := q.heartbeat; sleep(ctx, pause); {
 		err := executor.Recover(func() error { return q.sendHeartbeat(ctx) })

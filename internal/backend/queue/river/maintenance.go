@@ -16,7 +16,8 @@ const maintainers = 4
 
 // maintain does, until ctx ends, what any process may do for all: promote tasks
 // that became due, wake the successors of cancelled tasks, interrupt a task for a
-// tenant that has waited for long, and reclaim the tasks of dead workers. The more workers there are, the more seldom each one does so: a
+// tenant that has waited for long, and reclaim the tasks of dead workers. The more
+// workers there are, the more seldom each one does so: a
 // thousand workers cost the database as much as a few.
 func (q *Queue) maintain(ctx context.Context) {
 	var reclaimed time.Time // when this worker last looked for dead workers

@@ -16,8 +16,8 @@
 // # Order
 //
 // River orders jobs by one of four priorities and then by scheduled_at. Our jobs
-// have the first, and those of spare time the last. A job that is due carries its fair-share slot (see
-// package queue) instead of a real time: a moment in the year 2000. A job that has
+// have the first, and those of spare time the last. A job that is due carries its
+// fair-share slot (see package queue) instead of a real time: a moment in the year 2000. A job that has
 // to wait carries the real time, and gets its slot when that time has come; until
 // then the slot is in its metadata, under the key "turn". A worker that has
 // fetched a job checks whether another tenant runs fewer tasks; then it runs that

@@ -33,9 +33,9 @@ func waitingSQL(begin string) string {
 // runningSQL counts the running tasks of a tenant.
 const runningSQL = `SELECT count(*) FROM river_job WHERE state = 'running' AND queue = '` + queueName + `' AND args->>'tenant' = `
 
-// poorerSQL finds the next slot of a tenant that runs fewer tasks than the tenant of
+// underservedSQL finds the next slot of a tenant that runs fewer tasks than the tenant of
 // a running job runs beside that job. Tasks of spare time take no other task's place.
-var poorerSQL = `
+var underservedSQL = `
 	WITH RECURSIVE ours AS (
 	     SELECT args->>'tenant' AS tenant, priority, (` + runningSQL + `job.args->>'tenant') - 1 AS others
 	       FROM river_job AS job WHERE id = $1 AND state = 'running'
@@ -54,25 +54,25 @@ var poorerSQL = `
 // while other workers take the ones it finds.
 const maxShareTries = 5
 
-// shareOut has a run the task of another tenant, if there still is one that runs fewer
+// shareOut gives a the task of another tenant, if there still is one that runs fewer
 // tasks and waits.
 func (q *Queue) shareOut(ctx context.Context, a *executor.Attempt) error {
 	for range maxShareTries {
-		if err := q.exchange(ctx, a, q.takePoorer); !errors.Is(err, errTaken) {
+		if err := q.swap(ctx, a, q.takeUnderserved); !errors.Is(err, errTaken) {
 			return err
 		}
 	}
 	return nil
 }
 
-// takePoorer puts a's job back into its slot and takes the job of another tenant, if
+// takeUnderserved puts a's job back into its slot and takes the job of another tenant, if
 // there is still one to prefer.
-func (q *Queue) takePoorer(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (task queue.Task, err error) {
+func (q *Queue) takeUnderserved(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (task queue.Task, err error) {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, shareLock); err != nil {
 		return task, err
 	}
 	var other int64
-	err = tx.QueryRow(ctx, poorerSQL, a.ID).Scan(&other)
+	err = tx.QueryRow(ctx, underservedSQL, a.ID).Scan(&other)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a.Task, nil
 	}
@@ -84,9 +84,9 @@ func (q *Queue) takePoorer(ctx context.Context, tx pgx.Tx, a *executor.Attempt) 
 
 // yieldSQL puts the youngest task of the tenant that runs most tasks back into the
 // queue, if that tenant runs several and another one has waited for long and runs
-// none. Tasks of spare time come first, even a tenant's only one. The new id fences off the attempt: its worker finds with its next heartbeat
-// that it is not wanted any more. Until then, and until its place is taken, no other
-// task is interrupted. A job that was fetched a moment ago does not count: its worker
+// none. Tasks of spare time come first, even a tenant's only one. The new id fences off
+// the attempt: its worker finds with its next heartbeat that it is not wanted any more.
+// Until then, and until its place is taken, no other task is interrupted. A job that was fetched a moment ago does not count: its worker
 // may be about to run another tenant's instead. It looks at the first few tasks of
 // each tenant that waits.
 var yieldSQL = `
@@ -145,15 +145,14 @@ func (q *Queue) yieldSpare(ctx context.Context) error {
 	return nil
 }
 
-// settled is the age from which on a running job is the one that its worker has
-// chosen.
-const settled = 2 * time.Second
+// chosenAfter is the age at which a running job is surely the one that its worker chose.
+const chosenAfter = 2 * time.Second
 
 // preempt interrupts a task for a tenant that has waited for long.
 func (q *Queue) preempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	tag, err := q.pool.Exec(ctx, yieldSQL, queue.Background, q.preemptAfter, 2*q.heartbeat, settled)
+	tag, err := q.pool.Exec(ctx, yieldSQL, queue.Background, q.preemptAfter, 2*q.heartbeat, chosenAfter)
 	if err != nil {
 		return fmt.Errorf("interrupt a task for another tenant: %w", err)
 	}

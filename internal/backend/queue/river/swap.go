@@ -16,7 +16,7 @@ import (
 // running one, and a task of a tenant that runs fewer. It returns no row if the
 // running one was cancelled.
 var chooseSQL = `
-	SELECT urgent.id, (` + poorerSQL + `) FROM river_job AS ours LEFT JOIN LATERAL (
+	SELECT urgent.id, (` + underservedSQL + `) FROM river_job AS ours LEFT JOIN LATERAL (
 	       SELECT id FROM river_job AS waits
 	        WHERE state = 'available' AND queue = '` + queueName + `' AND args->>'tenant' = ours.args->>'tenant'
 	          AND ((args->>'priority')::bigint, (metadata->>'seq')::bigint)
@@ -34,7 +34,7 @@ func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	err := q.choose(limited, a)
-	if _, unknown := errors.AsType[exchangeError](err); unknown {
+	if _, unknown := errors.AsType[swapError](err); unknown {
 		q.log.WarnContext(ctx, "it is unknown whether a task was swapped", "task", a.Task.String(), "err", err)
 		err = q.identify(ctx, a)
 	}
@@ -46,17 +46,17 @@ func (q *Queue) chooseTask(ctx context.Context, a *executor.Attempt) {
 	}
 }
 
-// choose has a run the right task. Mostly that is the one that was fetched, which
-// takes one query to know. It fails with pgx.ErrNoRows if a's job is not ours any
+// choose gives a the task that it has to run. Mostly that is the one that was fetched,
+// which takes one query to know. It fails with pgx.ErrNoRows if a's job is not ours any
 // more.
 func (q *Queue) choose(ctx context.Context, a *executor.Attempt) error {
-	var urgent, poorer *int64
-	err := q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &poorer)
-	if err == nil && poorer != nil {
+	var urgent, underserved *int64
+	err := q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &underserved)
+	if err == nil && underserved != nil {
 		if err := q.shareOut(ctx, a); err != nil {
 			return err
 		}
-		err = q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &poorer)
+		err = q.pool.QueryRow(ctx, chooseSQL, a.ID).Scan(&urgent, &underserved)
 	}
 	if err != nil || urgent == nil {
 		return err
@@ -64,11 +64,11 @@ func (q *Queue) choose(ctx context.Context, a *executor.Attempt) error {
 	return q.runUrgent(ctx, a, *urgent)
 }
 
-// runUrgent has a run a more urgent task of its tenant, which swaps slots with the one
+// runUrgent gives a a more urgent task of its tenant, which swaps slots with the one
 // that was fetched. If another worker has taken the urgent task meanwhile, nothing
 // changes.
 func (q *Queue) runUrgent(ctx context.Context, a *executor.Attempt, urgent int64) error {
-	err := q.exchange(ctx, a, func(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (queue.Task, error) {
+	err := q.swap(ctx, a, func(ctx context.Context, tx pgx.Tx, a *executor.Attempt) (queue.Task, error) {
 		return q.replace(ctx, tx, a, urgent, true)
 	})
 	if errors.Is(err, errTaken) {
@@ -77,13 +77,13 @@ func (q *Queue) runUrgent(ctx context.Context, a *executor.Attempt, urgent int64
 	return err
 }
 
-// exchangeError is an error of a transaction that may have taken effect all the same.
-type exchangeError struct{ error }
+// swapError is an error of a swap whose transaction may have been committed all the same.
+type swapError struct{ error }
 
-func (e exchangeError) Unwrap() error { return e.error }
+func (e swapError) Unwrap() error { return e.error }
 
-// exchange runs f in a transaction, and has a run the task that f has put into its job.
-func (q *Queue) exchange(ctx context.Context, a *executor.Attempt, f func(context.Context, pgx.Tx, *executor.Attempt) (queue.Task, error)) error {
+// swap runs f in a transaction. Then a runs the task that f has put into its job.
+func (q *Queue) swap(ctx context.Context, a *executor.Attempt, f func(context.Context, pgx.Tx, *executor.Attempt) (queue.Task, error)) error {
 	var task queue.Task
 	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) (err error) {
 		task, err = f(ctx, tx, a)
@@ -93,17 +93,17 @@ func (q *Queue) exchange(ctx context.Context, a *executor.Attempt, f func(contex
 	case errors.Is(err, errTaken) || errors.Is(err, pgx.ErrNoRows):
 		return err
 	case err != nil:
-		return exchangeError{fmt.Errorf("swap job %d: %w", a.ID, err)}
+		return swapError{fmt.Errorf("swap job %d: %w", a.ID, err)}
 	}
 	q.executor.SetTask(a, task)
 	return nil
 }
 
 // replace runs the job other instead of a's job, under the id by which River knows
-// this attempt, and puts a's job back. With swap, the two swap their slots. It fails
-// with pgx.ErrNoRows if a's job is not ours any more, and with errTaken if another
+// this attempt, and puts a's job back. With swapSlots, the two swap their slots. It
+// fails with pgx.ErrNoRows if a's job is not ours any more, and with errTaken if another
 // worker has taken the other job meanwhile.
-func (q *Queue) replace(ctx context.Context, tx pgx.Tx, a *executor.Attempt, other int64, swap bool) (queue.Task, error) {
+func (q *Queue) replace(ctx context.Context, tx pgx.Tx, a *executor.Attempt, other int64, swapSlots bool) (queue.Task, error) {
 	const (
 		lockOurs = `
 			SELECT scheduled_at FROM river_job
@@ -129,7 +129,7 @@ func (q *Queue) replace(ctx context.Context, tx pgx.Tx, a *executor.Attempt, oth
 	} else if err != nil {
 		return queue.Task{}, err
 	}
-	if swap {
+	if swapSlots {
 		ours, theirs = theirs, ours
 	}
 	if _, err := tx.Exec(ctx, putBack, a.ID, ours); err != nil {

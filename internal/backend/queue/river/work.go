@@ -49,7 +49,7 @@ func (q *Queue) runLoops(ctx context.Context, client *river.Client[pgx.Tx]) {
 	defer q.beats.Close()
 	var loops sync.WaitGroup
 	running, cancel := context.WithCancel(ctx)
-	loops.Go(func() { q.keepBeating(running) })
+	loops.Go(func() { q.sendHeartbeats(running) })
 	loops.Go(func() { q.maintain(running) })
 
 	<-q.executor.Stopping()

@@ -109,7 +109,7 @@ func endIsRemembered(t *testing.T, st *store.Store) {
 func executionNeedsItsVideo(t *testing.T, st *store.Store) {
 	ctx, id := t.Context(), newVideo().ID
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.AddExecution(ctx, id, anExecution(noon), 10) }); err == nil {
-		t.Error("AddRun stored a run of a video that is not there")
+		t.Error("AddExecution stored an execution of a video that is not there")
 	}
 	wantExecutions(t, st, id)
 	wantEffort(t, st, id, video.Cost{})

@@ -18,7 +18,7 @@ func tenantTests() []test {
 		{"a video counts from its creation until its deletion", testCountedLife},
 		{"what fails or expires gives back", testCountedFailures},
 		{"an upload counts as soon as it is stored, once", testCountedUpload},
-		{"film counts on its day", testFilm},
+		{"minutes count on their day", testMinutes},
 		{"limits are set and listed", testLimits},
 		{"the last place is taken once", testLastPlace},
 		{"wrong counts are found", testRecount},
@@ -110,10 +110,10 @@ func testCountedUpload(t *testing.T, st *store.Store) {
 	uses(t, st, 1, 25, 1)
 }
 
-func testFilm(t *testing.T, st *store.Store) {
+func testMinutes(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	add := func(d time.Duration, at time.Time) {
-		change(t, st, func(tx *store.Tx) error { return store.TenantsIn(tx).AddFilm(ctx, video.DefaultTenant, d, at) })
+		change(t, st, func(tx *store.Tx) error { return store.TenantsIn(tx).AddLength(ctx, video.DefaultTenant, d, at) })
 	}
 	want := func(minutes float64, at time.Time) {
 		t.Helper()

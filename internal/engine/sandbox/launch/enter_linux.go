@@ -76,7 +76,7 @@ func (o *Order) confineSelf() error {
 	if err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close inherited files: %w", err)
 	}
-	o.Policy.StandBack(0)
+	o.Policy.LowerPriority(0)
 	if err := o.Policy.limit(); err != nil {
 		return err
 	}

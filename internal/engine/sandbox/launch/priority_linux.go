@@ -11,11 +11,11 @@ const (
 	ioLast       = 2<<13 | 7
 )
 
-// StandBack lowers the priority of a process, or of the calling thread if pid is
+// LowerPriority lowers the priority of a process, or of the calling thread if pid is
 // 0, by p.Nice: what a program may use of the processor and the disk while others
 // want it, too. As a batch it does not interrupt others when it wakes up. None of
 // this is needed for anything but speed, so what the system refuses is left out.
-func (p Policy) StandBack(pid int) {
+func (p Policy) LowerPriority(pid int) {
 	if p.Nice <= 0 {
 		return
 	}

@@ -66,7 +66,7 @@ export class Card {
 
   #showMeta(video) {
     const best = largest(video);
-    // The names alone would mislead: a small film keeps its size in every one of them.
+    // The names alone would mislead: a small video keeps its size in every one of them.
     const pixels = best ? size(best.width, best.height) : Object.keys(video.resolutions).join(", ");
     setText(this.#created, ago(video.createdAt));
     setText(this.#access, video.isPublic ? "public" : "private");

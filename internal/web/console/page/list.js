@@ -242,7 +242,7 @@ export class Library {
 
   // refresh looks again at once.
   refresh() {
-    if (this.#loaded && this.#shown) this.#poller.hurry();
+    if (this.#loaded && this.#shown) this.#poller.pollNow();
   }
 
   remove(id) {

@@ -28,8 +28,8 @@ export class Poller {
     this.#run(this.#running, wait);
   }
 
-  // hurry polls at once, unless it waits after a failure.
-  hurry() {
+  // pollNow polls at once, unless it waits after a failure.
+  pollNow() {
     if (this.#failed) return;
     this.stop();
     this.wake(1);

@@ -54,9 +54,9 @@ export class Resolution {
     if (isFetching(video)) setText(this.#badge, "waiting for the file");
     this.#badge.classList.toggle("unseen", state.status === "ready");
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
-    // A name above the size of the film is confusing without an explanation.
+    // A name above the size of the video is confusing without an explanation.
     const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
-    if (state.status === "ready" && short < shortSides[this.#name] - 1) words.push(`the film is smaller than ${this.#name}, so it keeps its size`);
+    if (state.status === "ready" && short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
     setText(this.#meta, words.join(" · "));
     this.#meta.hidden = words.length === 0;
     this.#progress.hidden = state.status !== "processing";

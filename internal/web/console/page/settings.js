@@ -61,7 +61,7 @@ function usage({ videos, bytes: size, minutesToday, inWork, limits }) {
   const rows = [
     ["Videos", videos, limits.maxVideos, count],
     ["Uploaded files", size, limits.maxBytes, (n) => bytes(n) || "0 bytes"],
-    ["Film accepted today (UTC)", minutesToday, limits.maxMinutesPerDay, minutes],
+    ["Minutes accepted today (UTC)", minutesToday, limits.maxMinutesPerDay, minutes],
     ["Being converted", inWork, limits.maxInWork, count],
   ];
   return el("div", { class: "usage" }, rows.map(([name, used, limit, format]) => el("div", {},

@@ -12,7 +12,7 @@ const kinds = {
   captions: "Captions", assemble: "Put together", pictures: "Storyboards", measure: "Measure quality", av1: "Encode AV1", av1join: "Put AV1 together", purge: "Clean up",
 };
 
-const areas = { upload: "Being uploaded", source: "Uploaded files", work: "Work in progress", public: "Public films", private: "Private films" };
+const areas = { upload: "Being uploaded", source: "Uploaded files", work: "Work in progress", public: "Public videos", private: "Private videos" };
 
 const size = (n) => bytes(n) || "0 bytes";
 

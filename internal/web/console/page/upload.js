@@ -61,7 +61,7 @@ export class UploadForm {
         el("label", { class: "chip" }, this.#fromUrl, el("span", {}, "From a URL")))),
       this.#zone, this.#list, this.#address.node,
       el("fieldset", {}, el("legend", {}, "Resolutions"), el("div", { class: "chips" }, chips),
-        el("p", { class: "fine" }, "A film that is smaller than a resolution keeps its own size.")),
+        el("p", { class: "fine" }, "A video that is smaller than a resolution keeps its own size.")),
       el("fieldset", {}, el("legend", {}, "Who may watch"), el("div", { class: "chips" },
         el("label", { class: "chip" }, this.#private, el("span", {}, "Private")),
         el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),

@@ -14,22 +14,22 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// pieceCaches keep what is known of the videos that are being played while they are encoded. Nothing
+// growingCaches keep what is known of the videos that are being played while they are encoded. Nothing
 // in there is served without asking the database first.
-type pieceCaches struct {
+type growingCaches struct {
 	mu  sync.Mutex
 	all map[video.ID]*growingCache
 }
 
 const (
-	// maxGrowing is how many videos are remembered, and maxPieces how much memory the tables of their
+	// maxGrowing is how many videos are remembered, and maxTables how much memory the tables of their
 	// chunk files may take.
 	maxGrowing = 64
-	maxPieces  = 128 << 20
+	maxTables  = 128 << 20
 )
 
 // cacheFor returns what is known of a video.
-func (c *pieceCaches) cacheFor(id video.ID) *growingCache {
+func (c *growingCaches) cacheFor(id video.ID) *growingCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
@@ -46,12 +46,12 @@ func (c *pieceCaches) cacheFor(id video.ID) *growingCache {
 }
 
 // evict forgets the videos that nobody has watched for the longest time.
-func (c *pieceCaches) evict() {
+func (c *growingCaches) evict() {
 	size := int64(0)
 	for _, g := range c.all {
 		size += g.footprint()
 	}
-	for len(c.all) >= maxGrowing || len(c.all) > 0 && size > maxPieces {
+	for len(c.all) >= maxGrowing || len(c.all) > 0 && size > maxTables {
 		var oldest video.ID
 		for id, g := range c.all {
 			if oldest == "" || g.used.Before(c.all[oldest].used) {
@@ -65,7 +65,7 @@ func (c *pieceCaches) evict() {
 
 // growingCache is what is known of one video. A piece never changes under its key.
 type growingCache struct {
-	used time.Time // guarded by pieceCaches.mu
+	used time.Time // guarded by growingCaches.mu
 
 	mu     sync.Mutex
 	pieces map[string]*pieceRead
@@ -78,7 +78,7 @@ type growingCache struct {
 }
 
 // maxKnown is how long what was read of a video is used while its growth is the same. A segment of a long
-// film would otherwise cost a plan of hundreds of chunks, and as many steps.
+// video would otherwise cost a plan of hundreds of chunks, and as many steps.
 const maxKnown = time.Second
 
 // remember keeps what was read of a video after its growth was.
@@ -89,7 +89,7 @@ func (c *growingCache) remember(g *growingVideo, growth store.Growth, now time.T
 }
 
 // recentlyRead returns a video as it was read less than a moment ago, if nothing has changed since.
-func (c *pieceCaches) recentlyRead(id video.ID, growth store.Growth, now time.Time) *growingVideo {
+func (c *growingCaches) recentlyRead(id video.ID, growth store.Growth, now time.Time) *growingVideo {
 	c.mu.Lock()
 	g := c.all[id]
 	if g != nil {
@@ -131,7 +131,7 @@ func (c *growingCache) footprint() int64 {
 }
 
 const (
-	// pieceReads is how many pieces of a track are read at a time. A long film has hundreds, and in a
+	// pieceReads is how many pieces of a track are read at a time. A long video has hundreds, and in a
 	// bucket each takes two or three requests.
 	pieceReads = 16
 	// piecesTimeout is how long the pieces of a track are read when nobody waits any more. The next

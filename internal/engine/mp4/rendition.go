@@ -1,30 +1,30 @@
 package mp4
 
-// Film is what is in a finished rendition file.
-type Film struct {
+// Rendition says what a finished rendition file holds.
+type Rendition struct {
 	Frames int
-	Audio  bool
+	Audio  bool // it has an audio track
 }
 
-// ReadFilm reads the tables of a file that Assemble made.
-func ReadFilm(p Input) (Film, error) {
+// ReadRendition reads the tables of a file that Assemble made.
+func ReadRendition(p Input) (Rendition, error) {
 	moov, err := p.leadingMoov()
 	if err != nil {
-		return Film{}, err
+		return Rendition{}, err
 	}
-	var f Film
+	var r Rendition
 	for _, trak := range moov.Traks {
 		t, err := readTrack(moov, trak, p.Size)
 		if err != nil {
-			return Film{}, err
+			return Rendition{}, err
 		}
 		if t.isVideo() {
-			f.Frames = len(t.sizes)
+			r.Frames = len(t.sizes)
 		} else {
-			f.Audio = true
+			r.Audio = true
 		}
 	}
-	return f, nil
+	return r, nil
 }
 
 // readAudio reads the tables of a piece of the audio, or those of the audio in a

@@ -21,30 +21,30 @@ import (
 	"github.com/spool-video/spool/internal/service/backup"
 )
 
-// Place says where a service keeps its data and its videos.
-type Place struct {
+// Backends says which database and which storage a service uses.
+type Backends struct {
 	Location
 	StorageURL string `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
 }
 
-// faults returns what is wrong with the place, one sentence each.
-func (l *Place) faults() []string {
-	faults := l.Location.faults()
-	if l.StorageURL == "" {
+// faults returns what is wrong with these settings, one sentence each.
+func (b *Backends) faults() []string {
+	faults := b.Location.faults()
+	if b.StorageURL == "" {
 		return faults
 	}
-	if err := s3.CheckURL(l.StorageURL); err != nil {
+	if err := s3.CheckURL(b.StorageURL); err != nil {
 		faults = append(faults, fmt.Sprintf("storage_url: %v.", err))
 	}
 	return faults
 }
 
 // usesDisk reports whether something is kept in the data directory, which has one owner then.
-func (l *Place) usesDisk() bool { return l.DatabaseURL == "" || l.StorageURL == "" }
+func (b *Backends) usesDisk() bool { return b.DatabaseURL == "" || b.StorageURL == "" }
 
 // openQueue opens the queue of a database.
-func (l *Place) openQueue(ctx context.Context, db *store.Store) (queue.Queue, error) {
-	if l.DatabaseURL != "" {
+func (b *Backends) openQueue(ctx context.Context, db *store.Store) (queue.Queue, error) {
+	if b.DatabaseURL != "" {
 		return river.Open(ctx, db, river.Options{})
 	}
 	if err := db.Migrate(ctx, "queue", local.Migrations); err != nil {
@@ -54,21 +54,21 @@ func (l *Place) openQueue(ctx context.Context, db *store.Store) (queue.Queue, er
 }
 
 // openBlobs opens the storage. secret is the key of ETags on a disk.
-func (l *Place) openBlobs(ctx context.Context, secret string) (blob.Store, func() error, error) {
-	if l.StorageURL != "" {
-		bucket, err := openBucket(ctx, l.StorageURL, storageTimeout, slog.New(slog.DiscardHandler))
+func (b *Backends) openBlobs(ctx context.Context, secret string) (blob.Store, func() error, error) {
+	if b.StorageURL != "" {
+		bucket, err := openBucket(ctx, b.StorageURL, storageTimeout, slog.New(slog.DiscardHandler))
 		return bucket, func() error { return nil }, err
 	}
-	files, err := disk.Open(filepath.Join(l.DataDir, objectsFolder), disk.Options{ETagKey: secret})
+	files, err := disk.Open(filepath.Join(b.DataDir, objectsFolder), disk.Options{ETagKey: secret})
 	if err != nil {
-		return nil, nil, unwritable(l.DataDir, err)
+		return nil, nil, unwritable(b.DataDir, err)
 	}
 	return files, files.Close, nil
 }
 
-// openSource opens what is copied. A running server does not mind: nothing but a hold is written.
-func (l *Place) openSource(ctx context.Context) (src backup.Source, closeAll func() error, err error) {
-	db, _, err := openKeyDatabase(ctx, l.Location)
+// openSource opens what is copied. A running server is not disturbed: nothing but a hold is written.
+func (b *Backends) openSource(ctx context.Context) (src backup.Source, closeAll func() error, err error) {
+	db, _, err := openKeyDatabase(ctx, b.Location)
 	if err != nil {
 		return src, nil, err
 	}
@@ -76,39 +76,39 @@ func (l *Place) openSource(ctx context.Context) (src backup.Source, closeAll fun
 	if err != nil {
 		return src, nil, errors.Join(err, db.Close())
 	}
-	blobs, closeBlobs, err := l.openBlobs(ctx, id)
+	blobs, closeBlobs, err := b.openBlobs(ctx, id)
 	if err != nil {
 		return src, nil, errors.Join(err, db.Close())
 	}
 	closeAll = func() error { return errors.Join(closeBlobs(), db.Close()) }
-	q, err := l.openQueue(ctx, db)
+	q, err := b.openQueue(ctx, db)
 	if err != nil {
 		return src, nil, errors.Join(err, closeAll())
 	}
 	return backup.Source{Store: db, Queue: q, Blobs: blobs}, closeAll, nil
 }
 
-// openTarget prepares to fill an empty place. The data directory, if something is kept there, is locked
-// until the target is closed.
-func (l *Place) openTarget(ctx context.Context) (t *backup.Target, closeAll func() error, err error) {
+// openTarget prepares to fill an empty database and storage. The data directory, if something is kept there,
+// is locked until the target is closed.
+func (b *Backends) openTarget(ctx context.Context) (t *backup.Target, closeAll func() error, err error) {
 	closeLock := func() error { return nil }
-	if l.usesDisk() {
-		lock, err := lockDir(l.DataDir)
+	if b.usesDisk() {
+		lock, err := lockDir(b.DataDir)
 		if err != nil {
 			return nil, nil, err
 		}
 		closeLock = lock.unlock
 	}
-	blobs, closeBlobs, err := l.openBlobs(ctx, "")
+	blobs, closeBlobs, err := b.openBlobs(ctx, "")
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLock())
 	}
-	t = &backup.Target{Blobs: blobs, Hook: crashPoint(), Examine: l.examine, Create: l.create, Open: func(ctx context.Context) (*store.Store, queue.Queue, error) {
-		db, err := l.connect(ctx)
+	t = &backup.Target{Blobs: blobs, Hook: crashPoint(), Examine: b.examine, Create: b.create, Open: func(ctx context.Context) (*store.Store, queue.Queue, error) {
+		db, err := b.connect(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		q, err := l.openQueue(ctx, db)
+		q, err := b.openQueue(ctx, db)
 		if err != nil {
 			return nil, nil, errors.Join(err, db.Close())
 		}
@@ -117,14 +117,14 @@ func (l *Place) openTarget(ctx context.Context) (t *backup.Target, closeAll func
 	return t, func() error { return errors.Join(closeBlobs(), closeLock()) }, nil
 }
 
-func (l *Place) databasePath() string { return filepath.Join(l.DataDir, databaseFile) }
+func (b *Backends) databasePath() string { return filepath.Join(b.DataDir, databaseFile) }
 
 // examine looks at the database of a target.
-func (l *Place) examine(ctx context.Context) (found store.RestoreFound, err error) {
-	if _, missing := os.Stat(l.databasePath()); l.DatabaseURL == "" && errors.Is(missing, fs.ErrNotExist) {
+func (b *Backends) examine(ctx context.Context) (found store.RestoreFound, err error) {
+	if _, missing := os.Stat(b.databasePath()); b.DatabaseURL == "" && errors.Is(missing, fs.ErrNotExist) {
 		return found, nil
 	}
-	db, err := l.connectAsIs(ctx)
+	db, err := b.connectAsIs(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -133,21 +133,21 @@ func (l *Place) examine(ctx context.Context) (found store.RestoreFound, err erro
 }
 
 // connectAsIs opens the database without touching its schema.
-func (l *Place) connectAsIs(ctx context.Context) (*store.Store, error) {
-	if l.DatabaseURL != "" {
-		return store.ConnectPostgres(ctx, l.DatabaseURL)
+func (b *Backends) connectAsIs(ctx context.Context) (*store.Store, error) {
+	if b.DatabaseURL != "" {
+		return store.ConnectPostgres(ctx, b.DatabaseURL)
 	}
-	return store.ConnectSQLite(ctx, l.databasePath())
+	return store.ConnectSQLite(ctx, b.databasePath())
 }
 
 // create makes an empty database. If there is one, it is that of an unfinished restore.
-func (l *Place) create(ctx context.Context, migrations []string) (*store.Store, error) {
-	found, err := l.examine(ctx)
+func (b *Backends) create(ctx context.Context, migrations []string) (*store.Store, error) {
+	found, err := b.examine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if found.Unfinished {
-		db, err := l.connectAsIs(ctx)
+		db, err := b.connectAsIs(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +155,8 @@ func (l *Place) create(ctx context.Context, migrations []string) (*store.Store, 
 			return nil, err
 		}
 	}
-	if l.DatabaseURL == "" {
-		return store.OpenSQLiteAt(ctx, l.databasePath(), migrations)
+	if b.DatabaseURL == "" {
+		return store.OpenSQLiteAt(ctx, b.databasePath(), migrations)
 	}
-	return store.OpenPostgresAt(ctx, l.DatabaseURL, migrations)
+	return store.OpenPostgresAt(ctx, b.DatabaseURL, migrations)
 }

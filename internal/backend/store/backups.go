@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Holds are the backups that run now. While there is one, the janitor removes nothing of a video that
-// lives: the snapshot of that backup may need it. A hold expires, so that a killed backup keeps nobody
-// for long.
-type Holds struct{ s *Store }
+// BackupHolds are the holds that running backups have on the objects of videos. While there is one, the
+// janitor removes nothing of a video that exists: the snapshot of that backup may need it. A hold expires, so
+// that a killed backup delays nothing for long.
+type BackupHolds struct{ s *Store }
 
-// HoldsOf returns the holds of a store.
-func HoldsOf(s *Store) Holds { return Holds{s} }
+// BackupHoldsOf returns the holds of a store.
+func BackupHoldsOf(s *Store) BackupHolds { return BackupHolds{s} }
 
 // sqliteNow is dbNow for SQLite.
 const sqliteNow = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
@@ -26,7 +26,7 @@ func (t *Tx) nowSQL() string {
 }
 
 // Take takes a hold.
-func (h Holds) Take(ctx context.Context, id string, ttl time.Duration) error {
+func (h BackupHolds) Take(ctx context.Context, id string, ttl time.Duration) error {
 	return h.s.InTx(ctx, func(tx *Tx) error {
 		if _, err := tx.affected(ctx, "remove dead holds", `DELETE FROM backup_hold WHERE ends_at <= `+tx.nowSQL()); err != nil {
 			return err
@@ -39,7 +39,7 @@ func (h Holds) Take(ctx context.Context, id string, ttl time.Duration) error {
 
 // Renew prolongs a hold. It reports false if the hold has ended: what it kept may be gone, and nothing
 // brings that back.
-func (h Holds) Renew(ctx context.Context, id string, ttl time.Duration) (bool, error) {
+func (h BackupHolds) Renew(ctx context.Context, id string, ttl time.Duration) (bool, error) {
 	var n int64
 	err := h.s.InTx(ctx, func(tx *Tx) (err error) {
 		n, err = tx.affected(ctx, "hold deletions", `
@@ -50,7 +50,7 @@ func (h Holds) Renew(ctx context.Context, id string, ttl time.Duration) (bool, e
 }
 
 // Release ends a hold.
-func (h Holds) Release(ctx context.Context, id string) error {
+func (h BackupHolds) Release(ctx context.Context, id string) error {
 	return h.s.InTx(ctx, func(tx *Tx) error {
 		_, err := tx.affected(ctx, "release deletions", `DELETE FROM backup_hold WHERE id = $1`, id)
 		return err
@@ -60,9 +60,9 @@ func (h Holds) Release(ctx context.Context, id string) error {
 // lastBackup is the row of the table chore that says when the newest complete backup began.
 const lastBackup = "backup"
 
-// Complete notes that a backup which began at this time is complete.
-func (h Holds) Complete(ctx context.Context, began time.Time) error {
-	return h.s.InTx(ctx, func(tx *Tx) error {
+// RecordBackup records that a backup which began at this time is complete.
+func RecordBackup(ctx context.Context, s *Store, began time.Time) error {
+	return s.InTx(ctx, func(tx *Tx) error {
 		_, err := tx.affected(ctx, "note backup", `
 			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
 			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE chore.begun_at < excluded.begun_at`, lastBackup, millis(began))
@@ -70,19 +70,19 @@ func (h Holds) Complete(ctx context.Context, began time.Time) error {
 	})
 }
 
-// LastComplete returns when the newest complete backup began; zero if there is none.
-func (h Holds) LastComplete(ctx context.Context) (time.Time, error) {
+// LastBackup returns when the newest complete backup began; zero if there is none.
+func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 	var began sql.NullInt64
-	err := h.s.db.QueryRowContext(ctx, `SELECT begun_at FROM chore WHERE name = $1`, lastBackup).Scan(&began)
+	err := s.db.QueryRowContext(ctx, `SELECT begun_at FROM chore WHERE name = $1`, lastBackup).Scan(&began)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
 	return fromMillis(began), wrap("find the last backup", err)
 }
 
-// Held reports whether a backup runs. Whoever removes objects of a video asks last, with the video
+// BackupRuns reports whether a backup runs. Whoever removes objects of a video asks last, with the video
 // locked: a backup that begins after the answer sees the video as it is now.
-func Held(ctx context.Context, tx *Tx) (bool, error) {
+func BackupRuns(ctx context.Context, tx *Tx) (bool, error) {
 	var n int
 	err := tx.db.QueryRowContext(ctx, `SELECT count(*) FROM backup_hold WHERE ends_at > `+tx.nowSQL()).Scan(&n)
 	return n > 0, wrap("look for backups", err)

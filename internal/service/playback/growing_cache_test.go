@@ -144,7 +144,7 @@ func TestAnOlderRequestDoesNotShortenATrack(t *testing.T) {
 // What was read of a video is used for a moment, and not at all once anything of it has changed.
 func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	t.Parallel()
-	var all pieceCaches
+	var all growingCaches
 	now, growth := time.Now(), store.Growth{Status: video.Processing, Done: 3}
 	if all.recentlyRead("a", growth, now) != nil || len(all.all) != 0 {
 		t.Error("a video that nobody read is known")
