@@ -119,12 +119,18 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 	var output encode.Output
 	if v.Plan.Early != nil {
 		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
-	} else if output, err = w.engine.EncodeAudio(run, job, v.Plan, report); err == nil {
-		stop()
-		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
+	} else {
+		output, err = w.engine.EncodeAudio(run, job, v.Plan, report)
 	}
 	stop()
+	if output.Lost >= video.MinLostAudio {
+		if err := w.Tasks.NoteLostAudio(ctx, v.ID, output.Lost); err != nil {
+			return err
+		}
+	}
 	switch {
+	case err == nil && v.Plan.Early == nil:
+		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
 	case errors.Is(err, encode.ErrNoAudio) && t.Number > 0:
 		return pipeline.NewEarlyParts(w.Tasks).EndAudio(ctx, v.ID, t.Number)
 	case errors.Is(err, encode.ErrNoAudio):
