@@ -124,7 +124,7 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 	}
 	stop()
 	if output.Lost >= video.MinLostAudio {
-		if err := w.Tasks.NoteLostAudio(ctx, v.ID, output.Lost); err != nil {
+		if err := pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, output.Lost); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int
 
 // NoteLostAudio records that so much of the audio could not be decoded, before the audio is finished. Of
 // several pieces, the last ones know the most. A task that runs twice finds the same.
-func (t *Tasks) NoteLostAudio(ctx context.Context, id video.ID, lost time.Duration) error {
+func NoteLostAudio(ctx context.Context, t *Tasks, id video.ID, lost time.Duration) error {
 	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
 		if err != nil || v.Plan == nil || v.Plan.Audio == nil || v.Plan.Audio.Lost >= lost {
