@@ -123,10 +123,8 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		output, err = w.engine.EncodeAudio(run, job, v.Plan, report)
 	}
 	stop()
-	if output.Lost >= video.MinLostAudio {
-		if err := pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, output.Lost); err != nil {
-			return err
-		}
+	if err := w.noteLostAudio(ctx, v, output); err != nil {
+		return err
 	}
 	switch {
 	case err == nil && v.Plan.Early == nil:
@@ -139,6 +137,14 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return conversion(err)
 	}
 	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
+}
+
+// noteLostAudio records what could not be decoded, before the audio is finished.
+func (w *Worker) noteLostAudio(ctx context.Context, v video.Video, audio encode.Output) error {
+	if audio.Lost < video.MinLostAudio {
+		return nil
+	}
+	return pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, audio.Lost)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

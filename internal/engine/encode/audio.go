@@ -185,7 +185,7 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
 	defer cancel()
-	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), func(at float64) {
+	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / length.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
@@ -199,6 +199,11 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		return Output{}, fmt.Errorf("encode audio: %w", checkErr)
 	}
 	progress.Report(1)
-	out.Lost = min(time.Duration(undecoded)*p.Audio.Packet, p.Duration)
+	out.Lost = lostAudio(p, undecoded)
 	return out, nil
+}
+
+// lostAudio is how much is lost with so many packets.
+func lostAudio(p *video.Plan, undecoded int) time.Duration {
+	return min(time.Duration(undecoded)*p.Audio.Packet, p.Duration)
 }

@@ -3,7 +3,8 @@ package ffmpeg
 import (
 	"bytes"
 	"context"
-	"io"
+	"fmt"
+	"slices"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
@@ -12,22 +13,28 @@ import (
 // are the same as the one before, and the number of them too, if the run ends there.
 var RepeatErrors = []string{"-v", "repeat+error"}
 
-// EncodeCounting is Encode for a run with RepeatErrors that decodes one stream. It also returns how many
-// packets could not be decoded: ffmpeg goes on without them, and its exit status says nothing about it.
-func (r *Runner) EncodeCounting(ctx context.Context, job Job, may sandbox.Policy, args []string, position func(seconds float64)) (undecoded int, stderr string, err error) {
-	count := &undecodedCounter{}
+// EncodeCounting is Encode for a run with RepeatErrors. It also returns how many packets of a stream of the first
+// input could not be decoded: ffmpeg goes on without them, and its exit status says nothing about it.
+func (r *Runner) EncodeCounting(ctx context.Context, job Job, may sandbox.Policy, args []string, stream int, position func(seconds float64)) (undecoded int, stderr string, err error) {
+	count := newUndecodedCounter(stream)
 	stderr, err = r.encode(ctx, job, may, args, count, position)
 	return count.packets, stderr, err
 }
 
-// undecodedCounter counts the packets that ffmpeg says it could not decode.
+// undecodedCounter counts the packets of a stream that ffmpeg says it could not decode.
 type undecodedCounter struct {
+	old     []byte // what ffmpeg up to 6.0 prints about a packet
+	stream  []byte // what later ones begin a line about the stream with
 	line    []byte // the beginning of the line that is being written
 	packets int
 }
 
-// undecodedTexts are what ffmpeg prints about a packet: up to 6.0, and after that.
-var undecodedTexts = [][]byte{[]byte("Error while decoding stream"), []byte("Error submitting packet to decoder"), []byte("] Decoding error: ")}
+func newUndecodedCounter(stream int) *undecodedCounter {
+	return &undecodedCounter{old: fmt.Appendf(nil, "Error while decoding stream #0:%d:", stream), stream: fmt.Appendf(nil, "ist#0:%d/", stream)}
+}
+
+// undecodedTexts are what ffmpeg since 6.1 prints about a packet, behind the name of its stream.
+var undecodedTexts = [][]byte{[]byte("] Error submitting packet to decoder: "), []byte("] Decoding error: ")}
 
 func (c *undecodedCounter) Write(p []byte) (int, error) {
 	const longest = 1 << 10 // hostile files make lines without end
@@ -35,11 +42,8 @@ func (c *undecodedCounter) Write(p []byte) (int, error) {
 		part, after, ends := bytes.Cut(rest, []byte("\n"))
 		c.line = append(c.line, part[:min(len(part), longest-len(c.line))]...)
 		if ends {
-			for _, text := range undecodedTexts {
-				if bytes.Contains(c.line, text) {
-					c.packets++
-					break
-				}
+			if c.counts(c.line) {
+				c.packets++
 			}
 			c.line = c.line[:0]
 		}
@@ -48,4 +52,7 @@ func (c *undecodedCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var _ io.Writer = (*undecodedCounter)(nil)
+func (c *undecodedCounter) counts(line []byte) bool {
+	return bytes.Contains(line, c.old) || bytes.Contains(line, c.stream) &&
+		slices.ContainsFunc(undecodedTexts, func(text []byte) bool { return bytes.Contains(line, text) })
+}
