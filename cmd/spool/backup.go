@@ -29,7 +29,8 @@ func (backupCommand) Help() string {
 	return `Writes the database and all videos into one file, or into a folder that keeps
 each video once, while the service runs. The file gets its name when it is complete.
 Exit code 3: the backup is complete, but objects were lost before, other backups in
-the folder are damaged, or the database could not take the note that it was made.
+the folder are damaged or cannot be read, or the database could not take the note
+that it was made.
 
     spool backup /backup/spool.tar
     spool backup /backup/spool/ --keep=14

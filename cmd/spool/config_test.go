@@ -45,7 +45,7 @@ func (s sources) parse(t *testing.T) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if faults := append(found.faults, commandFaults(command)...); len(faults) > 0 {
+	if faults := append(found.faults, found.withOrigins(command, commandFaults(command))...); len(faults) > 0 {
 		return nil, &configError{faults}
 	}
 	return &c.Serve.Config, nil

@@ -83,7 +83,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return p.fail(fmt.Errorf("%w (%s)", err, helpHint(err)), exitUsage)
 	}
 	name, _, _ := strings.Cut(command.Command(), " ")
-	if faults := slices.Concat(p.settings.faults, p.checkVariables(name), commandFaults(command)); len(faults) > 0 {
+	if faults := slices.Concat(p.settings.faults, p.checkVariables(name), p.settings.withOrigins(command, commandFaults(command))); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
 	}
 	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it

@@ -117,6 +117,8 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	unfollow := s.follow(ctx)
 	if s.service.local {
 		ln = s.answerFiles(ctx, ln)
+	} else {
+		ln = problem.Listen(ln)
 	}
 	broken := make(chan error, 1)
 	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
@@ -136,7 +138,8 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 // answerFiles has requests for files answered without net/http, to which the returned listener leads the others.
 func (s *server) answerFiles(ctx context.Context, ln net.Listener) net.Listener {
 	s.files = direct.Listen(ctx, ln, direct.Config{
-		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout, Log: s.log,
+		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout,
+		Refusal: problem.Refusal, Log: s.log,
 	})
 	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
 	return s.files

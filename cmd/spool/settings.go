@@ -26,6 +26,8 @@ type settings struct {
 
 	names  []string          // every setting, as its flag is called
 	values map[string]string // the file's
+	lines  map[string]int    // of the file, where each key is
+	found  map[string]string // where the value of a key was found, in words that continue "It is set "
 	path   string            // the file's
 	named  bool              // the file was chosen explicitly, and not found in the working directory
 	loaded bool
@@ -70,18 +72,48 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 	source := envName(flag.Name)
 	value, _ := s.environ(source)
 	value = withoutSpaces(flag, value)
+	where := "by " + source
 	if value == "" {
-		source = s.path + ": " + keyName(flag.Name)
-		value = withoutSpaces(flag, s.values[keyName(flag.Name)])
+		key := keyName(flag.Name)
+		source, where = s.at(key)+": "+key, "in "+s.at(key)
+		value = withoutSpaces(flag, s.values[key])
 	}
 	if value == "" {
 		return nil, nil
 	}
+	s.note(flag.Name, where)
 	if !readable(flag, value) {
 		s.faults = append(s.faults, fmt.Sprintf("%s is %q: it must be %s.", source, value, wanted(flag)))
 		return nil, nil
 	}
 	return value, nil
+}
+
+// note remembers where a setting was found.
+func (s *settings) note(flag, where string) {
+	if s.found == nil {
+		s.found = map[string]string{}
+	}
+	s.found[keyName(flag)] = where
+}
+
+// withOrigins adds to each fault of a setting, whose name it begins with, where that is set: a value that nobody
+// remembers may be in the environment of a service.
+func (s *settings) withOrigins(ctx *kong.Context, faults []string) []string {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && !p.Resolved {
+			s.note(p.Flag.Name, "by --"+p.Flag.Name)
+		}
+	}
+	out := make([]string, len(faults))
+	for i, fault := range faults {
+		out[i] = fault
+		key := fault[:max(strings.IndexAny(fault+" ", " :"), 0)]
+		if where, ok := s.found[key]; ok {
+			out[i] += " It is set " + where + "."
+		}
+	}
+	return out
 }
 
 // withoutSpaces removes the spaces around a value, and around each one of a list: files of variables and secrets end

@@ -2,7 +2,9 @@ package main
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -102,5 +104,33 @@ func TestSpacesAroundASettingDoNotCount(t *testing.T) {
 	}
 	if c.Workers != 3 || c.Grace != 9*time.Second || c.APIKey != "0123456789abcdef" || !slices.Equal(c.Codecs, []string{"h264", "av1"}) || c.Quality != "fast" || c.BaseURL != "https://video.example.com" {
 		t.Errorf("the settings are %+v", c)
+	}
+}
+
+// A value that is wrong may be anywhere: whoever reads the sentence must not have to search for it.
+func TestAFaultSaysWhereItsSettingIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		from sources
+		want string
+	}{
+		{"a flag", sources{args: []string{"--max-resolution=999p"}}, `max_resolution is "999p": it must be 144p, 240p, 360p, 480p, 720p, 1080p, 1440p, 4k or 8k. It is set by --max-resolution.`},
+		{"a variable", sources{env: map[string]string{"SPOOL_GRACE": "5h"}}, "grace is 5h0m0s: it must be from 1s to 1h0m0s. It is set by SPOOL_GRACE."},
+		{"a line of the file", sources{file: "# ours\nworkers = 2\n  quality = 'best'\n"}, "It is set in FILE, line 3."},
+		{"a line that cannot be read", sources{file: "workers = 'many'\n"}, `FILE, line 1: workers is "many": it must be a whole number.`},
+		{"a key that does not exist", sources{file: "\n\nworker = 2\n"}, `FILE, line 3: there is no setting "worker"; did you mean "workers"?`},
+		{"a flag wins over the file", sources{args: []string{"--role=boss"}, file: "role = 'x'\n"}, "It is set by --role."},
+		{"a default is set by nobody", sources{args: []string{"--grace=2s", "--drain=10s"}}, "drain is 10s: it must be from 0s to 1s. It is set by --drain."},
+	} {
+		_, err := tt.from.parse(t)
+		if err == nil {
+			t.Errorf("%s: accepted", tt.name)
+			continue
+		}
+		text := regexp.MustCompile(`\S+/spool\.toml`).ReplaceAllString(err.Error(), "FILE")
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("%s: %q; want %q", tt.name, text, tt.want)
+		}
 	}
 }

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/BurntSushi/toml"
@@ -24,7 +27,7 @@ func (s *settings) load(ctx *kong.Context) {
 	if path == "" {
 		return
 	}
-	tree, err := s.read(path, named)
+	tree, text, err := s.read(path, named)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return
 	}
@@ -35,15 +38,15 @@ func (s *settings) load(ctx *kong.Context) {
 		s.faults = append(s.faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
 		return
 	}
-	s.path, s.named, s.values = path, named, make(map[string]string, len(tree))
+	s.path, s.named, s.values, s.lines = path, named, make(map[string]string, len(tree)), linesOf(text)
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", path, key, nearest(key, s.names)))
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", s.at(key), key, nearest(key, s.names)))
 			continue
 		}
 		value, ok := asText(tree[key])
 		if !ok {
-			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", path, key))
+			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", s.at(key), key))
 		}
 		s.values[key] = value
 	}
@@ -69,18 +72,44 @@ func (s *settings) file(ctx *kong.Context) (path string, named bool) {
 
 // read parses a configuration file. One that was only found in the working directory must belong to
 // somebody who may decide which programs this process starts.
-func (s *settings) read(path string, named bool) (tree map[string]any, err error) {
+func (s *settings) read(path string, named bool) (tree map[string]any, text string, err error) {
+	open := s.openFound
 	if named {
-		_, err := toml.DecodeFile(path, &tree)
-		return tree, err
+		open = os.Open
 	}
-	f, err := s.openFound(path)
+	f, err := open(path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer f.Close()
-	_, err = toml.NewDecoder(f).Decode(&tree)
-	return tree, err
+	all, err := io.ReadAll(f)
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = toml.Decode(string(all), &tree)
+	return tree, string(all), err
+}
+
+// assignment is a line that sets a key, or begins a table.
+var assignment = regexp.MustCompile(`^\s*\[*["']?([A-Za-z0-9_-]+)["']?\s*[=.\]]`)
+
+// linesOf returns in which line of a file each key is, counted from 1.
+func linesOf(text string) map[string]int {
+	lines := map[string]int{}
+	for i, line := range strings.Split(text, "\n") {
+		if m := assignment.FindStringSubmatch(line); m != nil && lines[m[1]] == 0 {
+			lines[m[1]] = i + 1
+		}
+	}
+	return lines
+}
+
+// at says where in the file a key is.
+func (s *settings) at(key string) string {
+	if line := s.lines[key]; line > 0 {
+		return fmt.Sprintf("%s, line %d", s.path, line)
+	}
+	return s.path
 }
 
 // openFound opens a file that nobody named. A link is judged like a file: whoever made it chose another

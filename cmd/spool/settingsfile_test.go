@@ -103,7 +103,7 @@ func TestOnlyAnOrdinaryFileIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{pipe: "no ordinary file", dir: "no ordinary file", link: "the link to this file"} {
-		if _, err := (&settings{user: user}).read(path, false); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := (&settings{user: user}).read(path, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", path, err, want)
 		}
 	}

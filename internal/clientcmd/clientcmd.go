@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -35,8 +36,9 @@ type Environment struct {
 
 // Exit codes of commands with several things to do.
 const (
-	failed = 1
-	partly = 3 // some were done
+	failed  = 1
+	misused = 2 // the command line is wrong, as the server says
+	partly  = 3 // some were done
 )
 
 // Ended is a command that did not do everything. What was in the way has been said.
@@ -124,7 +126,17 @@ func (c *Connection) fail(env *Environment, err error) error {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "spool: %s\n", c.explain(err))
+	if isRefused(err) {
+		return &Ended{Code: misused}
+	}
 	return &Ended{Code: failed}
+}
+
+// isRefused reports whether the server says that a field of the request is wrong: all of them come from the
+// command line.
+func isRefused(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status == http.StatusBadRequest && len(e.Fields) > 0
 }
 
 // interruptible returns a context that ends with Ctrl-C. The second one kills the process.

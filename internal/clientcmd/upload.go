@@ -70,6 +70,7 @@ type uploads struct {
 
 	mu       sync.Mutex // orders what is printed
 	failures int
+	refused  int   // of failures: see isRefused
 	unsaid   error // why a result could not be printed
 }
 
@@ -107,6 +108,9 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 	u.board.close()
 	if u.failures == 0 && u.unsaid != nil {
 		return fmt.Errorf("everything was uploaded, but standard output takes no results: %w", u.unsaid)
+	}
+	if u.refused == len(c.Files) { // the server would refuse any file with these options
+		return &Ended{Code: misused}
 	}
 	return outcome(u.failures, len(c.Files))
 }
@@ -300,6 +304,9 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 	defer u.mu.Unlock()
 	if err != nil {
 		u.failures++
+		if isRefused(err) {
+			u.refused++
+		}
 		u.printFailure(ctx, file, r, v, err)
 		return
 	}

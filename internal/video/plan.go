@@ -82,9 +82,10 @@ type Input struct {
 	Transfer    string  `json:"transfer,omitempty"`
 	Primaries   string  `json:"primaries,omitempty"`
 	FullRange   bool    `json:"fullRange,omitempty"`
-	Bitrate     int64   `json:"bitrate,omitempty"` // of the video stream, bits per second
-	Dolby       *Dolby  `json:"dolby,omitempty"`   // of Dolby Vision without a compatible base layer
-	X264        int     `json:"x264,omitempty"`    // version of the encoder, where decoding from the middle needs it
+	Bitrate     int64   `json:"bitrate,omitempty"`  // of the video stream, bits per second
+	Dolby       *Dolby  `json:"dolby,omitempty"`    // of Dolby Vision without a compatible base layer
+	X264        int     `json:"x264,omitempty"`     // version of the encoder, where decoding from the middle needs it
+	RawClock    bool    `json:"rawClock,omitempty"` // the clock was reset to before its beginning, and did not overflow
 }
 
 // Stream is one stream of the file, as the file describes it.
@@ -168,6 +169,10 @@ type Audio struct {
 	// Jumps is Plan.Jumps for an audio track whose clock jumps with that of the
 	// video.
 	Jumps []time.Duration `json:"jumps,omitempty"`
+	// Packet is how long a packet of the source plays, on average; 0 means unknown.
+	Packet time.Duration `json:"packet,omitempty"`
+	// Lost is how much of the audio could not be decoded, as far as it was encoded.
+	Lost time.Duration `json:"lost,omitempty"`
 }
 
 // Silence is a gap without audio.

@@ -1,6 +1,9 @@
 package video
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Warning is what a person should know about a video that is ready nonetheless.
 type Warning struct {
@@ -22,10 +25,26 @@ func (p *Plan) Verdict(frames []int, audio bool) []Warning {
 	if w, ok := p.missing(frames); ok {
 		out = append(out, w)
 	}
-	if p.Audio != nil && !audio {
+	switch {
+	case p.Audio == nil:
+	case !audio:
 		out = append(out, Warnf(Corrupt, "The audio is damaged and could not be decoded; the video is silent."))
+	case p.Audio.audiblyLost(p.Duration):
+		out = append(out, Warnf(Corrupt, "The audio is damaged: %s of it could not be decoded and is silent.", Lasting(p.Audio.Lost.Seconds())))
 	}
 	return out
+}
+
+// How much audio has to be lost before a person is told. The first and the last packets of many good
+// files cannot be decoded, and nobody hears it.
+const (
+	MinLostAudio  = 500 * time.Millisecond
+	muchLostAudio = 5 * time.Second // also of a long video
+)
+
+// audiblyLost reports whether people notice what is missing of the audio of a video.
+func (a *Audio) audiblyLost(of time.Duration) bool {
+	return a.Lost >= muchLostAudio || a.Lost >= MinLostAudio && a.Lost*50 >= of
 }
 
 // missing compares the frames decoded with those announced. A few are lost at

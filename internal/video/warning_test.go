@@ -2,6 +2,7 @@ package video_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,6 +22,11 @@ func TestVerdict(t *testing.T) {
 	damaged := func(text string) []video.Warning {
 		return []video.Warning{{Code: video.Corrupt, Message: text}}
 	}
+	lacking := func(lost, length time.Duration) *video.Plan {
+		p := plan(100)
+		p.Audio.Lost, p.Duration = lost, length
+		return p
+	}
 	withWarning := plan(100)
 	withWarning.Warnings = []video.Warning{cut}
 	tests := []struct {
@@ -38,6 +44,11 @@ func TestVerdict(t *testing.T) {
 		{"too many in one chunk do not make up for another", plan(100, 100), []int{120, 80}, true, damaged("The file is damaged: 20 of its 200 frames could not be decoded.")},
 		{"nothing was announced", plan(0, 0), []int{3, 0}, true, nil},
 		{"the sound is gone", plan(100), []int{100}, false, damaged("The audio is damaged and could not be decoded; the video is silent.")},
+		{"half of the sound is gone", lacking(2*time.Second, 4*time.Second), []int{100}, true, damaged("The audio is damaged: 2.0 s of it could not be decoded and is silent.")},
+		{"a little of a long film is gone", lacking(6*time.Second, 2*time.Hour), []int{100}, true, damaged("The audio is damaged: 6.0 s of it could not be decoded and is silent.")},
+		{"nobody hears a few packets", lacking(400*time.Millisecond, 4*time.Second), []int{100}, true, nil},
+		{"nor a second of an hour", lacking(time.Second, time.Hour), []int{100}, true, nil},
+		{"all of the sound is gone, which is told once", lacking(4*time.Second, 4*time.Second), []int{100}, false, damaged("The audio is damaged and could not be decoded; the video is silent.")},
 		{"what the plan knew comes first", withWarning, []int{50}, true,
 			append([]video.Warning{cut}, damaged("The file is damaged: 50 of its 100 frames could not be decoded.")...)},
 	}

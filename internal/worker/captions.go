@@ -51,8 +51,7 @@ func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
 	first := time.Duration(p.Input.TimeBase.Seconds(p.FirstPTS) * float64(time.Second))
 	var tracks []captions.Track
 	for _, text := range texts {
-		// ffmpeg leaves a blank that must not break a line as ASS writes it.
-		cues, err := webvtt.ParseForgiving(bytes.ReplaceAll(text.Text, []byte(`\h`), []byte(" ")))
+		cues, err := webvtt.ParseForgiving(withBlanks(text))
 		if err != nil {
 			continue
 		}
@@ -62,6 +61,15 @@ func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
 		tracks = append(tracks, captions.Track{Stream: text.Stream, Cues: webvtt.Shift(cues, -first, p.Duration)})
 	}
 	return tracks
+}
+
+// withBlanks returns a text in which ffmpeg has left blanks that must not break a line as ASS writes them. In SubRip and
+// WebVTT these are two characters like any others.
+func withBlanks(text encode.Text) []byte {
+	if slices.Contains([]string{"subrip", "srt", "webvtt"}, text.Stream.Codec) {
+		return text.Text
+	}
+	return bytes.ReplaceAll(text.Text, []byte(`\h`), []byte(" "))
 }
 
 // ASS draws signs and backgrounds with commands such as "m 0 0 l 100 0 100 100", which ffmpeg takes for text.

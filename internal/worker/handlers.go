@@ -119,12 +119,16 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 	var output encode.Output
 	if v.Plan.Early != nil {
 		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
-	} else if output, err = w.engine.EncodeAudio(run, job, v.Plan, report); err == nil {
-		stop()
-		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
+	} else {
+		output, err = w.engine.EncodeAudio(run, job, v.Plan, report)
 	}
 	stop()
+	if err := w.noteLostAudio(ctx, v, output); err != nil {
+		return err
+	}
 	switch {
+	case err == nil && v.Plan.Early == nil:
+		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
 	case errors.Is(err, encode.ErrNoAudio) && t.Number > 0:
 		return pipeline.NewEarlyParts(w.Tasks).EndAudio(ctx, v.ID, t.Number)
 	case errors.Is(err, encode.ErrNoAudio):
@@ -133,6 +137,14 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return conversion(err)
 	}
 	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
+}
+
+// noteLostAudio records what could not be decoded, before the audio is finished.
+func (w *Worker) noteLostAudio(ctx context.Context, v video.Video, audio encode.Output) error {
+	if audio.Lost < video.MinLostAudio {
+		return nil
+	}
+	return pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, audio.Lost)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

@@ -140,13 +140,13 @@ func TestTheCommandLineExplains(t *testing.T) {
 		"upload one.mp4 two.mp4 --title=x":     "2 --title and --captions are for a single file",
 		"upload one.mp4 --metadata=x":          "2 is not KEY=VALUE",
 		"upload one.mp4 --captions=film.vtt":   "2 does not say its language",
-		"upload one.mp4 --resolutions=721p":    "1 must be one of",
+		"upload one.mp4 --resolutions=721p":    "2 must be one of",
 		"upload one.mp4 --api-key=wrong":       "1 does not accept this API key",
 		"ls --server=http://127.0.0.1:1":       "1 nothing listens there. Start it with spool serve, or name the server with SPOOL_SERVER",
 		"upload x --server=http://127.0.0.1:1": "1 nothing listens there",
 		"ls --server=localhost:8080":           "2 must be a URL such as",
-		"ls --status=good":                     "1 must be one of",
-		"get nonsense":                         "1 invalid_request",
+		"ls --status=good":                     "2 must be one of",
+		"get nonsense":                         "2 invalid_request",
 	} {
 		code, text, _ := strings.Cut(want, " ")
 		if _, said := outcome(t, s.remote(dir, strings.Fields(line)...), int(code[0]-'0')); !strings.Contains(said, text) {

@@ -120,6 +120,21 @@ func TestAVideoThatIsCutOffIsConvertedAsFarAsItGoes(t *testing.T) {
 	}
 }
 
+// TestDamagedAudioIsTold uploads a video of whose audio only the first half can be decoded.
+func TestDamagedAudioIsTold(t *testing.T) {
+	oneBackend(t, "the engine decides")
+	t.Parallel()
+	s := shared(t)
+	path := filepath.Join(t.TempDir(), "film.mp4")
+	if err := runFFmpeg("-i", clip(t, tinyClip), "-c", "copy", "-bsf:a", "noise=amount='if(gt(pts*tb,1),1,0)'", path); err != nil {
+		t.Fatal(err)
+	}
+	w := s.publish(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}, path)
+	if len(w.Warnings) != 1 || w.Warnings[0].Code != "corrupt" || !strings.Contains(w.Warnings[0].Message, "of it could not be decoded and is silent") {
+		t.Errorf("the warnings are %+v; want that a part of the audio is damaged", w.Warnings)
+	}
+}
+
 // checkFailed wants a video and all its resolutions to have failed, with a
 // sentence that gives nothing of the server away.
 func checkFailed(t testing.TB, w watch, code string) {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"net/http"
 	"testing"
 )
@@ -48,6 +49,42 @@ func TestAddingResolutions(t *testing.T) {
 	s.waitIdle()
 	if files := s.workFiles(); len(files) > 0 {
 		t.Errorf("the rounds left %q", files)
+	}
+	s.replaceResolution(u, "144p")
+}
+
+// replaceResolution deletes a resolution and adds it again, at the same address: a client that has a part of the old
+// file, or a segment of it, must never get the rest of the new one.
+func (s *server) replaceResolution(u upload, name string) {
+	s.t.Helper()
+	w := s.read(u)
+	addresses := []string{w.Resolutions[name].VideoURL, beside(w.HLSURL, name+".m3u8"), beside(w.HLSURL, name+"-init.mp4")}
+	var before []reply
+	for _, a := range addresses {
+		before = append(before, s.get(a))
+	}
+	if r := s.call("DELETE", "/api/video/resolution/"+w.Resolutions[name].ID, nil); r.status != http.StatusOK {
+		s.t.Fatalf("the deletion answers %d %s", r.status, r.body)
+	}
+	s.add(u.ID, name)
+	s.waitReady(u)
+	for i, a := range addresses {
+		old, now := before[i], s.get(a)
+		etag := old.header.Get("ETag")
+		if old.status != http.StatusOK || now.status != http.StatusOK || etag == "" {
+			s.t.Fatalf("%s answers %d and then %d, with the ETag %s", a, old.status, now.status, etag)
+		}
+		same := now.header.Get("ETag") == etag
+		if same && !bytes.Equal(old.body, now.body) {
+			s.t.Errorf("%s has the ETag %s of a file that it was before", a, etag)
+		}
+		rest := s.get(a, header{"Range", "bytes=10-"}, header{"If-Range", etag})
+		if want := map[bool]int{true: http.StatusPartialContent, false: http.StatusOK}[same]; rest.status != want {
+			s.t.Errorf("the rest of the file that %s was before gets %d, want %d", a, rest.status, want)
+		}
+		if again := s.get(a, header{"If-None-Match", etag}); (again.status == http.StatusNotModified) != same {
+			s.t.Errorf("%s says %d to who has another file", a, again.status)
+		}
 	}
 }
 

@@ -37,6 +37,28 @@ func Disk(t testing.TB, mib int) string {
 	return dir
 }
 
+// MakeReadOnly has whoever opens dir by its path find a disk that cannot be written, and returns how to end
+// that. What is open already can still be written.
+func MakeReadOnly(t testing.TB, dir string) (end func()) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, "size=1m"); err != nil {
+		t.Fatalf("make the disk read-only: %v", err)
+	}
+	var ended bool
+	end = func() {
+		t.Helper()
+		if ended {
+			return
+		}
+		ended = true
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	}
+	t.Cleanup(end)
+	return end
+}
+
 // Fill takes all the room that is left on the disk of dir, and returns how to
 // give it back.
 func Fill(t testing.TB, dir string) (free func()) {

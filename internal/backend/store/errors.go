@@ -45,10 +45,25 @@ func wrap(op string, err error) error {
 	switch {
 	case isFull(err):
 		return &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "The server has no disk space left.", RetryAfter: time.Minute, Err: err}
+	case isReadOnly(err):
+		return readOnly(err)
 	case isTransient(err):
 		return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database does not answer. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
 	}
 	return err
+}
+
+// isReadOnly reports whether the database refuses every change.
+func isReadOnly(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_READONLY
+	}
+	return pgCode(err) == pgReadOnly
+}
+
+// readOnly is the error of a database that can only be read.
+func readOnly(err error) error {
+	return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database can only be read at present. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
 }
 
 // isFull reports whether the database has no disk space left.

@@ -42,12 +42,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // registers the driver
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/store/migrate"
 )
 
@@ -229,11 +231,25 @@ func (s *Store) Writer() *sql.DB { return s.write }
 // Reader returns the pool that only reads.
 func (s *Store) Reader() *sql.DB { return s.read }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers and can be changed. It changes nothing: SQLite could write if its
+// folder can be written, and PostgreSQL knows whether it would refuse.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, `SELECT 1`)
-	return wrap("ping database", err)
+	if s.pool != nil {
+		_, err := s.db.ExecContext(ctx, pingPostgres)
+		return wrap("ping database", err)
+	}
+	if _, err := s.db.ExecContext(ctx, `SELECT 1`); err != nil {
+		return wrap("ping database", err)
+	}
+	if err := diskspace.CheckWritable(filepath.Dir(s.file)); err != nil {
+		return readOnly(fmt.Errorf("ping database: %w", err))
+	}
+	return nil
 }
+
+// pingPostgres changes no row, and is refused as any change is on a standby, or if transactions are read-only
+// by default. The connection is then not used again; see canWrite.
+const pingPostgres = `UPDATE step SET progress = progress WHERE false`
 
 // Close closes the database.
 func (s *Store) Close() error {

@@ -30,7 +30,7 @@ func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, threads int) []stri
 	if samples > 0 {
 		graph = strings.TrimSuffix(graph, "[a]") + fmt.Sprintf(",atrim=end_sample=%d[a]", samples)
 	}
-	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), []string{
+	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), ffmpeg.RepeatErrors, []string{
 		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
 	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
@@ -126,7 +126,8 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 // while it is encoded. Every piece is encoded from the beginning of the audio and
 // then cut: the encoder has the same history as that of the piece before, so
 // nobody hears the join. ErrNoAudio says that the audio ends before this piece,
-// or that there is none at all.
+// or that there is none at all. Output.Lost counts from the beginning, too, also
+// with ErrNoAudio.
 func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
 	from, to := p.AudioPiece(n)
 	var samples int64
@@ -139,9 +140,9 @@ func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *vid
 		return Output{}, err
 	}
 	if int64(whole.Frames) <= from {
-		return Output{}, fmt.Errorf("encode audio: %w", ErrNoAudio)
+		return Output{Lost: whole.Lost}, fmt.Errorf("encode audio: %w", ErrNoAudio)
 	}
-	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from)}
+	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from), Lost: whole.Lost}
 	if err := cutPiece(whole.Path, out.Path, int(from), out.Frames); err != nil {
 		return Output{}, fmt.Errorf("cut piece %d of the audio: %w", n, err)
 	}
@@ -184,7 +185,7 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
 	defer cancel()
-	stderr, err := enc.run.Encode(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), func(at float64) {
+	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / length.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
@@ -198,5 +199,11 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		return Output{}, fmt.Errorf("encode audio: %w", checkErr)
 	}
 	progress.Report(1)
+	out.Lost = lostAudio(p, undecoded)
 	return out, nil
+}
+
+// lostAudio is how much is lost with so many packets.
+func lostAudio(p *video.Plan, undecoded int) time.Duration {
+	return min(time.Duration(undecoded)*p.Audio.Packet, p.Duration)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -21,17 +22,35 @@ func textPath(job ffmpeg.Job, stream int) string {
 	return filepath.Join(job.OutDir, fmt.Sprintf("text%d.vtt", stream))
 }
 
-// captionsArgs converts text tracks to WebVTT, in the times of the source.
-func captionsArgs(job ffmpeg.Job, p *video.Plan, tracks []video.Stream) []string {
+// captionsArgs writes text tracks as WebVTT or SubRip, in the times of the source.
+func captionsArgs(job ffmpeg.Job, p *video.Plan, tracks []video.Stream, mayCopy bool) []string {
 	args := ffmpeg.CommonArgs(job, p.Input, video.NoSeek, 1)
 	for _, t := range tracks {
-		args = append(args, "-map", fmt.Sprintf("0:%d", t.Index), "-c:s", "webvtt", "-map_metadata", "-1", "-map_chapters", "-1",
-			"-avoid_negative_ts", "disabled", "-f", "webvtt", ffmpeg.FileURL(textPath(job, t.Index)))
+		encoder, muxer := textFormat(p, t, mayCopy)
+		args = append(args, "-map", fmt.Sprintf("0:%d", t.Index), "-c:s", encoder, "-map_metadata", "-1", "-map_chapters", "-1",
+			"-avoid_negative_ts", "disabled", "-f", muxer, ffmpeg.FileURL(textPath(job, t.Index)))
 	}
 	return args
 }
 
-// Text is a text track as WebVTT, in the times of the source.
+// textFormat returns how a track is written. Text that Matroska has as WebVTT or SubRip is copied: ffmpeg would
+// turn &lt; into a < that looks like a tag, and take a < b for one. Of the others, WebVTT is written without escapes, too;
+// in SubRip, a character that begins no tag stands for itself. But there, ASS and closed captions would all be moved to
+// the upper edge.
+func textFormat(p *video.Plan, t video.Stream, mayCopy bool) (encoder, muxer string) {
+	copies := mayCopy && strings.HasPrefix(p.Input.Container, "matroska,")
+	switch {
+	case copies && t.Codec == "webvtt":
+		return "copy", "webvtt"
+	case copies && (t.Codec == "subrip" || t.Codec == "srt"):
+		return "copy", "srt"
+	case t.Codec == "mov_text":
+		return "subrip", "srt"
+	}
+	return "webvtt", "webvtt"
+}
+
+// Text is a text track as WebVTT or SubRip, in the times of the source.
 type Text struct {
 	Stream video.Stream
 	Text   []byte
@@ -59,8 +78,8 @@ func (enc *Encoder) textTracks(ctx context.Context, job ffmpeg.Job, p *video.Pla
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	convert := func(some []video.Stream) error {
-		stderr, err := enc.run.Encode(ctx, job, enc.captionsPolicy(job, p, len(some)), captionsArgs(job, p, some), func(at float64) {
+	convert := func(some []video.Stream, mayCopy bool) error {
+		stderr, err := enc.run.Encode(ctx, job, enc.captionsPolicy(job, p, len(some)), captionsArgs(job, p, some, mayCopy), func(at float64) {
 			progress.Report(at / p.Duration.Seconds())
 		})
 		if ours := ffmpeg.MachineError(err, stderr); ours != nil {
@@ -68,15 +87,15 @@ func (enc *Encoder) textTracks(ctx context.Context, job ffmpeg.Job, p *video.Pla
 		}
 		return nil
 	}
-	if err := convert(tracks); err != nil {
+	if err := convert(tracks, true); err != nil {
 		return nil, err
 	}
 	texts, missing, err := readTexts(job, tracks)
-	if err != nil || len(missing) == 0 || len(tracks) == 1 {
+	if err != nil || len(missing) == 0 {
 		return texts, err
 	}
 	for _, t := range missing { // one that cannot be opened stops all the others
-		if err := convert([]video.Stream{t}); err != nil {
+		if err := convert([]video.Stream{t}, false); err != nil {
 			return nil, err
 		}
 	}

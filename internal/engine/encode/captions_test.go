@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/engine/webvtt"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/footage"
 )
@@ -60,11 +62,47 @@ func TestTextTracksAreRead(t *testing.T) {
 			}
 			for _, text := range texts {
 				got := string(text.Text)
-				if !strings.HasPrefix(got, "WEBVTT\n\n00:00.200 --> 00:00.900\n") || !strings.Contains(got, "Hello") || !strings.Contains(got, "00:01.000 --> 00:01.500\nBye") {
+				cues, err := webvtt.ParseForgiving(text.Text)
+				if err != nil || len(cues) != 2 || cues[0].Start != 200*time.Millisecond || cues[0].End != 900*time.Millisecond ||
+					!strings.Contains(cues[0].Lines[0], "Hello") || !strings.HasSuffix(cues[0].Lines[0], "&amp; you") || cues[1].Lines[0] != "Bye" {
 					t.Errorf("the text of %s is\n%s", text.Stream.Codec, got)
 				}
 			}
 		})
+	}
+}
+
+// TestCharactersThatLookLikeTags are kept, as a viewer would read them.
+func TestCharactersThatLookLikeTags(t *testing.T) {
+	t.Parallel()
+	const (
+		vtt = "WEBVTT\n\n00:00.200 --> 00:00.900 line:0\na &lt; b and c &gt; d, R&amp;D\n\n00:01.000 --> 00:01.500\nthe &lt;br&gt; tag, <i>C:\\home</i>\n"
+		srt = "1\n00:00:00,200 --> 00:00:00,900\na < b and c > d, R&D\n\n2\n00:00:01,000 --> 00:00:01,500\nthe &lt;br&gt; tag, <i>C:\\home</i>\n"
+	)
+	dir := t.TempDir()
+	clip := filepath.Join(dir, "clip.mkv")
+	args := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=5:d=2"}
+	for name, text := range map[string]string{"a.vtt": vtt, "a.srt": srt} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "-i", filepath.Join(dir, name))
+	}
+	enginetest.RunFFmpeg(t, append(args, "-map", "0", "-map", "1", "-map", "2", "-c:s", "copy", "-preset", "ultrafast", clip)...)
+	_, texts := captionsOf(t, clip)
+	if len(texts) != 2 {
+		t.Fatalf("%d tracks are read; want 2", len(texts))
+	}
+	for _, text := range texts {
+		cues, err := webvtt.ParseForgiving(text.Text)
+		if err != nil || len(cues) != 2 {
+			t.Fatalf("the text of %s is %q, %v", text.Stream.Codec, text.Text, err)
+		}
+		for i, want := range []string{"a &lt; b and c &gt; d, R&amp;D", `the &lt;br&gt; tag, <i>C:\home</i>`} {
+			if got := cues[i].Lines[0]; got != want {
+				t.Errorf("%s has %q; want %q", text.Stream.Codec, got, want)
+			}
+		}
 	}
 }
 
@@ -111,5 +149,5 @@ func TestCaptionsArguments(t *testing.T) {
 	job := ffmpeg.Job{Source: "/task/in/source", OutDir: "/task/out"}
 	enginetest.Golden(t, "closed_captions", closedArgs(job, "../in/source"))
 	enginetest.Golden(t, "closed_captions_search", closedSearchArgs(job, basicPlan(nil)))
-	enginetest.Golden(t, "captions", captionsArgs(job, basicPlan(nil), []video.Stream{{Index: 2}, {Index: 5}}))
+	enginetest.Golden(t, "captions", captionsArgs(job, basicPlan(nil), []video.Stream{{Index: 2}, {Index: 5}}, true))
 }

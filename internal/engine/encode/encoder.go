@@ -86,6 +86,7 @@ type Output struct {
 	Format    video.PictureFormat // of a picture; "": JPEG
 	Frames    int
 	Size      int64
+	Lost      time.Duration // of the audio: what could not be decoded
 }
 
 // ErrNoAudio means that the audio track holds nothing that could be decoded. The

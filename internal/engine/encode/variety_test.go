@@ -240,6 +240,9 @@ func (o outcome) checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, p *vide
 	if err != nil {
 		t.Fatalf("EncodeAudio: %v", err)
 	}
+	if out.Lost >= video.MinLostAudio {
+		t.Errorf("%v of the audio could not be decoded; want that nobody is told of it", out.Lost)
+	}
 	s := probeFile(t, out.Path, "a:0").Streams[0]
 	length, err := strconv.ParseFloat(s.Duration, 64)
 	if s.Codec != "aac" || s.Profile != "LC" || s.Channels != 2 || s.SampleRate != "48000" || s.Start != "0.000000" || err != nil || length > o.seconds+0.05 {

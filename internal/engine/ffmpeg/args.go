@@ -86,6 +86,9 @@ func CommonArgs(job Job, in video.Input, seek int64, threads int) []string {
 // SourceArgs are the options of one more input that is the source, too.
 func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
 	args := append(InputArgs(), "-threads", strconv.Itoa(threads))
+	if in.RawClock {
+		args = append(args, RawClock...)
+	}
 	if seek != video.NoSeek && in.X264 > 0 {
 		args = append(args, "-x264_build", strconv.Itoa(in.X264)) // only the first frame says it
 	}
@@ -94,6 +97,9 @@ func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
 	}
 	return append(args, "-i", FileURL(job.Source))
 }
+
+// RawClock are the options of an input whose times are taken as they are, without making up for overflows.
+var RawClock = []string{"-correct_ts_overflow", "0"}
 
 // NoMetadata keeps everything out of an output that was not asked for: names,
 // places and times that cameras record, chapters, subtitles, data.

@@ -17,13 +17,18 @@ import (
 // stalls. position is called with the time, in seconds, up to which output was
 // written.
 func (r *Runner) Encode(ctx context.Context, job Job, may sandbox.Policy, args []string, position func(seconds float64)) (stderr string, err error) {
+	return r.encode(ctx, job, may, args, nil, position)
+}
+
+// encode is Encode; errors also gets what the child prints to stderr, unless it is nil.
+func (r *Runner) encode(ctx context.Context, job Job, may sandbox.Policy, args []string, errors io.Writer, position func(seconds float64)) (stderr string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watchdog := time.AfterFunc(r.stall, func() { stop(ErrStalled) })
 	defer watchdog.Stop()
 
 	return r.run(ctx, process{
-		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may,
+		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may, stderr: errors,
 		stdout: func(out io.Reader) error {
 			return readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(r.stall) }, position)
 		},

@@ -52,6 +52,7 @@ func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
 	if early := zero - tb.Seconds(line.First); early >= minEarlyAudio && early < maxDuration.Seconds() {
 		p.Audio.Early = time.Duration(early * float64(time.Second))
 	}
+	p.Audio.Packet = packetLength(line, tb)
 	end := onTimeline(line.End)
 	switch n := len(p.Audio.Jumps); {
 	case n > 0:
@@ -66,6 +67,15 @@ func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
 	if whole && end > p.Duration && end < maxDuration {
 		p.Duration = end
 	}
+}
+
+// packetLength returns how long a packet of the audio plays on average, as far as that is known.
+func packetLength(line *probe.Timeline, tb video.Ratio) time.Duration {
+	played := tb.Seconds(line.Played)
+	if played <= 0 { // not every container says how long a packet lasts
+		played = tb.Seconds(line.End) - tb.Seconds(line.First)
+	}
+	return time.Duration(min(max(played, 0)/float64(max(line.Packets, 1)), 1) * float64(time.Second))
 }
 
 // minEarlyAudio is how many seconds of audio before the first frame are worth a

@@ -1,6 +1,14 @@
 package probe
 
-import "math"
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+)
 
 // clock reads the times of a stream's packets in file order, and notes where
 // they are discontinuous.
@@ -66,4 +74,41 @@ func (c *clock) read(p Packet, frames int) (pts int64, guessed bool) {
 	}
 	c.shown = min(c.shown, pts)
 	return pts, c.guesses
+}
+
+// longestOverflow is how many seconds a clock may leap forward because ffmpeg took a jump back for an overflow. That
+// of MPEG overflows after 26.5 hours. Real overflows leave no leap.
+const longestOverflow = 12 * 3600
+
+// misreadOverflow reports whether the clock of a broadcast was reset to a time before its beginning. libavformat takes
+// that for an overflow and adds 26.5 hours to all times before the beginning; ffmpeg itself then sees an
+// overflow where the clock jumps back up, and from there on its times differ from those of ffprobe.
+func (f *Result) misreadOverflow() bool {
+	if !ffmpeg.ClockLeaps(f.Format.Name) {
+		return false
+	}
+	for _, s := range f.Streams {
+		line, tb := f.Timelines[s.Index], ParseRatio(s.TimeBase)
+		if line == nil || tb.Den <= 0 {
+			continue
+		}
+		if slices.ContainsFunc(line.Jumps(), func(j Jump) bool { return tb.Seconds(j.Start)-tb.Seconds(j.End) > longestOverflow }) {
+			return true
+		}
+	}
+	return false
+}
+
+// probeRawClock reads a file once more, with times as they are in the file.
+func (p *Prober) probeRawClock(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (*Result, error) {
+	raw := NewResult()
+	raw.grain, raw.refused, raw.RawClock = found.grain, found.refused, true
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(ffmpeg.RawClock, probeArgs(job.Source, found.refused)), raw.Read)
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return nil, fmt.Errorf("probe with the clock of the file: %w", ours)
+	}
+	if err != nil {
+		return found, nil
+	}
+	return raw, nil
 }

@@ -71,6 +71,9 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		found.refused = refused
 		var stderr string
 		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+		if err == nil && found.misreadOverflow() {
+			found, err = p.probeRawClock(ctx, job, found, limit)
+		}
 		if err == nil {
 			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}

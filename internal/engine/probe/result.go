@@ -28,7 +28,8 @@ type Result struct {
 	frames    int               // of all video streams
 	refused   []string          // decoders that are not allowed, although the file asks for them
 	Dolby     *video.Dolby
-	X264      int // version of x264 that made the video, where decoding depends on it; see readX264
+	RawClock  bool // times are as in the file: see video.Input
+	X264      int  // version of x264 that made the video, where decoding depends on it; see readX264
 
 	grain   int64        // resolution of the packets' positions
 	opening []video.Span // where the first packets of all streams are, in the order of reading

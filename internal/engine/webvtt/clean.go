@@ -19,8 +19,9 @@ var (
 )
 
 // cleanLine returns a line of text as WebVTT has it: known tags stay, others go, and every
-// other character stands for itself.
-func cleanLine(line string, subrip bool) string {
+// other character stands for itself, unless it is part of an entity: WebVTT has them, and so do tracks of SubRip that
+// were made of something else.
+func cleanLine(line string, subrip, entities bool) string {
 	if subrip {
 		line = override.ReplaceAllString(line, "")
 	}
@@ -28,14 +29,14 @@ func cleanLine(line string, subrip bool) string {
 	for line != "" {
 		open := strings.IndexByte(line, '<')
 		if open < 0 {
-			b.WriteString(escapeText(line, subrip))
+			b.WriteString(escapeText(line, entities))
 			break
 		}
-		b.WriteString(escapeText(line[:open], subrip))
+		b.WriteString(escapeText(line[:open], entities))
 		line = line[open+1:]
 		end := tagEnd(line, subrip)
 		if end < 0 { // then none of the other characters < begins a tag either
-			b.WriteString(escapeText("<"+line, subrip))
+			b.WriteString(escapeText("<"+line, entities))
 			break
 		}
 		tag := line[:end]
@@ -65,9 +66,9 @@ func tagEnd(line string, subrip bool) int {
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escapeText escapes text without tags. Only WebVTT has entities.
-func escapeText(s string, subrip bool) string {
-	if !subrip {
+// escapeText escapes text without tags.
+func escapeText(s string, entities bool) string {
+	if entities {
 		s = withoutControls(html.UnescapeString(s))
 	}
 	return escapes.Replace(s)

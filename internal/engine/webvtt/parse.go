@@ -38,7 +38,10 @@ func (p *parser) parse(text []byte) ([]Cue, error) {
 	p.lines = strings.Split(s, "\n")
 	for i, line := range p.lines {
 		if !utf8.ValidString(line) {
-			return nil, syntaxError(i+1, "the text is not UTF-8")
+			if !p.forgiving {
+				return nil, syntaxError(i+1, "the text is not UTF-8")
+			}
+			line = strings.ToValidUTF8(line, "\ufffd")
 		}
 		p.lines[i] = withoutControls(line)
 	}
@@ -189,7 +192,7 @@ func (p *parser) parseText(from, to, size int) ([]string, int, error) {
 		if size += len(p.lines[i]); size > most {
 			return nil, size, syntaxError(i+1, "the text has more than %d bytes", most)
 		}
-		if line := strings.TrimSpace(cleanLine(p.lines[i], p.subrip)); line != "" {
+		if line := strings.TrimSpace(cleanLine(p.lines[i], p.subrip, !p.subrip || p.forgiving)); line != "" {
 			out = append(out, line)
 		}
 	}

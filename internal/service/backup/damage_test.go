@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -209,5 +210,40 @@ func TestABackupThroughALinkToNothing(t *testing.T) {
 	}
 	if names, err := os.ReadDir(here); err != nil || len(names) != 4 {
 		t.Errorf("beside the links there are %v, %v", names, err)
+	}
+}
+
+// A snapshot that cannot be read keeps neither the new backup from counting nor older ones from being removed.
+func TestAnUnreadableSnapshotDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	skipWithoutUnreadable(t)
+	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	at := func(name string) string { return filepath.Join(dir, "snapshots", name+".spool") }
+	whole, err := os.ReadFile(at(first))
+	must(t, err)
+	for _, name := range []string{"20010101T000000Z", "20020101T000000Z"} {
+		must(t, os.WriteFile(at(name), whole, 0o600))
+	}
+	must(t, os.Remove(at(first)))
+	must(t, os.Symlink(unreadable, at(first)))
+	nextSecond(first)
+	summary, last, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 2, backup.Options{})
+	e, is := errors.AsType[*backup.DamagedSnapshotsError](err)
+	if !is || summary == nil || len(e.Names) != 0 || len(e.Unreadable) != 1 || !strings.Contains(e.Error(), first+".spool (") || !strings.Contains(e.Error(), "input/output error") {
+		t.Fatalf("ToFolder = %v, %v; want a backup, and that %s cannot be read", summary, err, first)
+	}
+	list, err := backup.List(t.Context(), dir)
+	must(t, err)
+	var left []string
+	for _, s := range list {
+		left = append(left, s.Name)
+	}
+	if want := []string{"20020101T000000Z", first, last}; !slices.Equal(left, want) {
+		t.Errorf("left are %v; want %v", left, want)
+	}
+	if _, _, err := backup.Verify(t.Context(), dir, "20020101T000000Z", nil); err != nil {
+		t.Errorf("what was kept: %v", err)
 	}
 }

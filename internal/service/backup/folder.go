@@ -280,17 +280,37 @@ func choose(dir, name string) (string, error) {
 
 // DamagedSnapshotsError means that a new backup is complete, but others in its folder cannot be read.
 type DamagedSnapshotsError struct {
-	dir   string
-	Names []string
+	dir        string
+	Names      []string
+	Unreadable []error // why others cannot be read that may not be damaged; each names its file
 }
 
 func (e *DamagedSnapshotsError) Error() string {
-	return fmt.Sprintf("backups in %s are damaged and cannot be restored: %s. They do not count for --keep, and no space is freed while they are there: remove these files from its folder %s",
-		e.dir, strings.Join(e.Names, ", "), snapshots)
+	const counts = " They do not count for --keep, and no space is freed while they are there"
+	var texts []string
+	if len(e.Names) > 0 {
+		texts = append(texts, fmt.Sprintf("backups in %s are damaged and cannot be restored: %s.%s: remove these files from its folder %s",
+			e.dir, strings.Join(e.Names, ", "), counts, snapshots))
+	}
+	if len(e.Unreadable) > 0 {
+		texts = append(texts, fmt.Sprintf("backups in %s cannot be read: %v.%s", e.dir, errors.Join(e.Unreadable...), counts))
+	}
+	return strings.Join(texts, "; and ")
 }
 
+// add notes why a backup cannot be read.
+func (e *DamagedSnapshotsError) add(name string, err error) {
+	if isDamaged(err) {
+		e.Names = append(e.Names, name+snapshotEnd)
+	} else {
+		e.Unreadable = append(e.Unreadable, fmt.Errorf("%s (%w)", name+snapshotEnd, err))
+	}
+}
+
+func (e *DamagedSnapshotsError) isEmpty() bool { return len(e.Names)+len(e.Unreadable) == 0 }
+
 // prune removes old backups, and then the objects that none of the others has. Those to keep are read
-// before anything is removed: a damaged one does not count.
+// before anything is removed: one that is damaged, or cannot be read, does not count and stays.
 func prune(ctx context.Context, dir string, keep int) error {
 	names, err := snapshotNames(dir)
 	if err != nil {
@@ -302,24 +322,24 @@ func prune(ctx context.Context, dir string, keep int) error {
 	for good := 0; good < keep && len(names) > 0; names = names[:len(names)-1] {
 		name := names[len(names)-1]
 		err := readSnapshot(ctx, dir, name, func(e entry) { used[nameHash(e.Stored)] = struct{}{} })
-		if isDamaged(err) {
-			damaged.Names = append(damaged.Names, name+snapshotEnd)
-			continue
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err != nil {
-			return err
+			damaged.add(name, err)
+			continue
 		}
 		good++
 	}
 	for _, name := range names { // the others
-		if err := os.Remove(snapshotPath(dir, name)); err != nil {
-			return err
+		if rm := os.Remove(snapshotPath(dir, name)); rm != nil { // it does not keep the rest
+			err = errors.Join(err, rm)
 		}
 	}
-	if err := syncFolder(filepath.Join(dir, snapshots)); err != nil {
+	if err := errors.Join(err, syncFolder(filepath.Join(dir, snapshots))); err != nil {
 		return err
 	}
-	if len(damaged.Names) > 0 { // nobody knows which objects are theirs
+	if !damaged.isEmpty() { // nobody knows which objects are theirs
 		return damaged
 	}
 	return removeUnused(ctx, filepath.Join(dir, folderObjects), used)

@@ -2,6 +2,7 @@ package janitor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
@@ -23,6 +25,9 @@ type Deleter struct {
 	leases  *uploads.Leases
 	purges  *cdn.Recorder
 	space   Space
+
+	// Wait is how long a request waits for the storage. After that it fails, and the removal goes on.
+	Wait time.Duration
 }
 
 // Space is where a deletion gets disk space from: it has to be recorded, and must work on a full disk.
@@ -35,7 +40,7 @@ type Space struct {
 
 // NewDeleter returns a Deleter whose objects the cleaner removes. A CDN is told by way of purges.
 func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, s Space) *Deleter {
-	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, space: s}
+	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, space: s, Wait: storageWait}
 }
 
 // record takes a step of a deletion, on a full disk too.
@@ -46,8 +51,35 @@ func (d *Deleter) record(ctx context.Context, step func() error) error {
 	return diskspace.WithRelease(d.space.Release, step)
 }
 
-// deletionTimeout is how long a deletion may go on after its client has left.
-const deletionTimeout = time.Minute
+const (
+	// deletionTimeout is how long a deletion may go on after its client has left.
+	deletionTimeout = time.Minute
+	// storageWait is how long a client waits for a storage that does not answer. Removing the files of a video
+	// takes a second.
+	storageWait = 10 * time.Second
+)
+
+// removeSoon removes what was recorded as deleted. Whoever asked learns that it is gone, or after some seconds
+// that the storage does not answer; the removal goes on for a while then, and after that the purge task tries it
+// for as long as it takes. So a client that asks again is told the truth.
+func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- panics.Catch(func() error { return d.record(ctx, func() error { return remove(ctx) }) })
+	}()
+	timer := time.NewTimer(d.Wait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", RetryAfter: 5 * time.Second,
+			Msg: "The deletion is recorded, but the storage does not answer: files may be there until it does. They are removed then.",
+			Err: fmt.Errorf("the storage has not removed the files within %s", d.Wait)}
+	}
+}
 
 // DeleteVideo removes a video and everything of it. When it returns nil, its addresses are dead and
 // reads do not find it.
@@ -62,9 +94,7 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 		}
 		d.cleaner.hook.Reach(failpoint.VideoDeleted)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
-	defer cancel()
-	return d.record(ctx, func() error { return d.cleaner.removeVideo(ctx, id) })
+	return d.removeSoon(ctx, func(ctx context.Context) error { return d.cleaner.removeVideo(ctx, id) })
 }
 
 func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
@@ -100,9 +130,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 		return err
 	}
 	d.cleaner.hook.Reach(failpoint.ResolutionGone)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
-	defer cancel()
-	return d.record(ctx, func() error { return d.removeFiles(ctx, v, id) })
+	return d.removeSoon(ctx, func(ctx context.Context) error { return d.removeFiles(ctx, v, id) })
 }
 
 func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.ResolutionID) error {

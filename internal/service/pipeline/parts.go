@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -62,6 +63,20 @@ func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int
 		r.fits = func(p *video.Plan) bool { return p != nil && p.Early != nil && piece < p.AudioPieces() }
 	}
 	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, r)
+}
+
+// NoteLostAudio records that so much of the audio could not be decoded, before the audio is finished. Of
+// several pieces, the last ones know the most. A task that runs twice finds the same.
+func NoteLostAudio(ctx context.Context, t *Tasks, id video.ID, lost time.Duration) error {
+	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
+		v, err := tx.Video(ctx, id)
+		if err != nil || v.Plan == nil || v.Plan.Audio == nil || v.Plan.Audio.Lost >= lost {
+			return err
+		}
+		plan, audio := *v.Plan, *v.Plan.Audio
+		audio.Lost, plan.Audio = lost, &audio
+		return tx.SetFindings(ctx, id, store.Findings{Plan: &plan})
+	})
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -94,11 +95,13 @@ func TestWarnings(t *testing.T) {
 		audio  bool // can be decoded
 		found  []video.Warning
 		want   []video.FailureCode
+		lost   time.Duration // of the audio
 	}{
-		{"a good rendition", 5, true, nil, nil},
-		{"a rendition that was cut off", 5, true, []video.Warning{cut}, []video.FailureCode{video.Truncated}},
-		{"pictures that cannot be decoded", 9, true, nil, []video.FailureCode{video.Corrupt}},
-		{"everything at once", 9, false, []video.Warning{cut}, []video.FailureCode{video.Truncated, video.Corrupt, video.Corrupt}},
+		{"a good rendition", 5, true, nil, nil, 0},
+		{"audio that is damaged from the middle on", 5, true, nil, []video.FailureCode{video.Corrupt}, 4 * time.Second},
+		{"a rendition that was cut off", 5, true, []video.Warning{cut}, []video.FailureCode{video.Truncated}, 0},
+		{"pictures that cannot be decoded", 9, true, nil, []video.FailureCode{video.Corrupt}, 0},
+		{"everything at once", 9, false, []video.Warning{cut}, []video.FailureCode{video.Truncated, video.Corrupt, video.Corrupt}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,6 +118,8 @@ func TestWarnings(t *testing.T) {
 			for chunk := range p.Chunks {
 				b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}}))
 			}
+			b.Must(pipeline.NoteLostAudio(t.Context(), b.Tasks, v.ID, tt.lost))
+			b.Must(pipeline.NoteLostAudio(t.Context(), b.Tasks, v.ID, tt.lost/2)) // an earlier piece, which knows less
 			if tt.audio {
 				b.Must(b.FinishAudio(t.Context(), v.ID, b.File("audio")))
 			} else {

@@ -15,7 +15,8 @@ import (
 )
 
 // maxCache is how long a response may be cached without revalidation. The content
-// of a public URL never changes, but caches must notice a deletion eventually.
+// of a public URL does not change, but caches must notice a deletion eventually, and
+// that a resolution was added again after one: its file has another ETag.
 const maxCache = time.Hour
 
 // purgedCache is maxCache for a CDN that is told of deletions. It bounds how long a deleted file can be

@@ -86,7 +86,7 @@ func (c *conn) serve(timeout time.Duration) {
 		return
 	}
 	_ = c.tcp.SetDeadline(time.Time{}) // whoever is next sets its own
-	c.listener.pass(accepted{conn: &passedOn{TCPConn: c.tcp, head: slices.Clone(c.head[c.from:c.to])}})
+	c.listener.pass(accepted{conn: &passedOn{TCPConn: c.tcp, refusal: c.listener.config.Refusal, head: slices.Clone(c.head[c.from:c.to])}})
 }
 
 // nextStep says what becomes of a connection after a request.

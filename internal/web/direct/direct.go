@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Config says what is answered here, and for how long a client may do nothing. All of it is needed.
+// Config says what is answered here, and for how long a client may do nothing. All but Refusal is needed.
 type Config struct {
 	// Handler answers requests. It must not use what belongs to a request after it has returned.
 	Handler http.Handler
@@ -36,7 +36,9 @@ type Config struct {
 	HeaderTimeout time.Duration
 	// IdleTimeout is how long a connection is kept without a request.
 	IdleTimeout time.Duration
-	Log         *slog.Logger
+	// Refusal returns what is sent in place of what net/http writes by itself, or nil.
+	Refusal func([]byte) []byte
+	Log     *slog.Logger
 }
 
 // Listener answers what it can of the connections that another listener accepts. Accept returns the

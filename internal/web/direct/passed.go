@@ -15,8 +15,19 @@ const backAfter = 3
 // passedOn is a connection whose first bytes were read already.
 type passedOn struct {
 	*net.TCPConn
-	head  []byte
-	plain int // plain requests in a row
+	refusal func([]byte) []byte
+	head    []byte
+	plain   int // plain requests in a row
+}
+
+func (p *passedOn) Write(b []byte) (int, error) {
+	if p.refusal != nil {
+		if other := p.refusal(b); other != nil {
+			_, err := p.TCPConn.Write(other)
+			return len(b), err
+		}
+	}
+	return p.TCPConn.Write(b)
 }
 
 func (p *passedOn) Read(b []byte) (int, error) {

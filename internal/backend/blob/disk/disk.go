@@ -111,11 +111,8 @@ func (s *Store) Close() error {
 // meanwhile.
 func (s *Store) CleanTemp(ctx context.Context) (int, error) { return s.raw.cleanTemp(ctx) }
 
-// Ping reports whether the folder is there.
-func (s *rawStore) Ping(context.Context) error {
-	_, err := os.Stat(s.dir)
-	return err
-}
+// Ping reports whether the folder is there, and whether files can be made in it.
+func (s *rawStore) Ping(context.Context) error { return diskspace.CheckWritable(s.dir) }
 
 // Capabilities says that the objects are on this machine, and how much more fits.
 func (s *rawStore) Capabilities() blob.Capabilities {

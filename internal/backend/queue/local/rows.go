@@ -107,16 +107,36 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c 
 // Tasks that are due already are not counted: they wait for their name, and the
 // end of the attempt with that name wakes the dispatcher.
 func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, error) {
-	const next = `SELECT min(run_at) FROM task WHERE state = 'ready' AND run_at > $1`
+	const next = `SELECT min(run_at), max(run_at) FROM task WHERE state = 'ready' AND run_at > $1`
 
-	var due sql.NullInt64
-	if err := q.db.QueryRowContext(ctx, next, now.UnixMilli()).Scan(&due); err != nil {
+	var due, last sql.NullInt64
+	if err := q.db.QueryRowContext(ctx, next, now.UnixMilli()).Scan(&due, &last); err != nil {
 		return 0, fmt.Errorf("look for the next due task: %w", err)
 	}
 	if !due.Valid {
 		return maxSleep, nil
 	}
+	if last.Int64 > now.Add(longestPause).UnixMilli() {
+		if err := q.shortenPauses(ctx, now); err != nil {
+			return 0, err
+		}
+	}
 	return min(maxSleep, time.UnixMilli(due.Int64).Sub(now)), nil
+}
+
+// longestPause is longer than any pause before a retry (see queue.Backoff).
+const longestPause = 2 * time.Minute
+
+// shortenPauses has tasks that failed run soon if they are to run much later. Their failure was recorded
+// while the clock of this machine was ahead, and it has been set back since.
+func (q *Queue) shortenPauses(ctx context.Context, now time.Time) error {
+	const update = `UPDATE task SET run_at = $1 WHERE state = 'ready' AND attempt > 0 AND run_at > $2`
+
+	soon := now.Add(queue.Backoff(1))
+	if _, err := q.db.ExecContext(ctx, update, toMilli(soon), now.Add(longestPause).UnixMilli()); err != nil {
+		return fmt.Errorf("shorten the pauses of tasks: %w", err)
+	}
+	return nil
 }
 
 // dueSQL counts tasks of a priority below $2 that were due at $1, up to $3. It skips those of spare
