@@ -139,9 +139,17 @@ func (t *Tx) renewImport(ctx context.Context, claimed Import, until time.Time, p
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = t.affected(ctx, "store progress", `UPDATE video SET import_progress = $1 WHERE id = $2 AND status = 'pending_upload'`,
-		int64(min(max(progress, 0), 1)*millionths), claimed.Video)
-	return true, err
+	return true, t.storeImportProgress(ctx, claimed.Video, progress)
+}
+
+// storeImportProgress stores how much of a file has arrived, unless that is not known: below 0.
+func (t *Tx) storeImportProgress(ctx context.Context, id video.ID, progress float64) error {
+	if progress < 0 {
+		return nil
+	}
+	_, err := t.affected(ctx, "store progress", `UPDATE video SET import_progress = $1 WHERE id = $2 AND status = 'pending_upload'`,
+		int64(min(progress, 1)*millionths), id)
+	return err
 }
 
 // SetVersion stores which version of the file is being stored from now on. It reports
@@ -162,16 +170,22 @@ func (t *Tx) setImportVersion(ctx context.Context, claimed Import) (bool, error)
 
 // Postpone ends a claim, with what its tries have shown. The import is due again at
 // a time. A claim that was lost stays as its new holder has it.
-func (i Imports) Postpone(ctx context.Context, claimed Import, next time.Time) error {
-	return i.s.InTx(ctx, func(tx *Tx) error { return tx.postponeImport(ctx, claimed, next) })
+func (i Imports) Postpone(ctx context.Context, claimed Import, next time.Time, progress float64) error {
+	return i.s.InTx(ctx, func(tx *Tx) error { return tx.postponeImport(ctx, claimed, next, progress) })
 }
 
-func (t *Tx) postponeImport(ctx context.Context, claimed Import, next time.Time) error {
-	_, err := t.affected(ctx, "postpone import", `
+func (t *Tx) postponeImport(ctx context.Context, claimed Import, next time.Time, progress float64) error {
+	if _, err := t.lock(ctx, claimed.Video); err != nil {
+		return err
+	}
+	n, err := t.affected(ctx, "postpone import", `
 		UPDATE video_import SET next_at = $1, lease = NULL, trouble_at = $2, tries = $3, peak = $4
 		 WHERE video_id = $5 AND lease = $6`,
 		millis(next), millis(claimed.TroubleAt), claimed.Tries, claimed.Peak, claimed.Video, claimed.Lease)
-	return err
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.storeImportProgress(ctx, claimed.Video, progress)
 }
 
 // Fail fails a video because its file could not be fetched, or is none. It

@@ -23,14 +23,14 @@ type fetch struct {
 	resumable uploads.Resumable
 
 	had  atomic.Int64 // bytes, as far as they have arrived
-	size atomic.Int64 // of the file; 0: not known
+	size atomic.Int64 // of the file; 0: the server does not say it; below 0: it has not been asked yet
 }
 
-// progress is how much of the file has arrived, from 0 to 1.
+// progress is how much of the file has arrived, from 0 to 1; below 0 while this try cannot tell.
 func (f *fetch) progress() float64 {
 	size := f.size.Load()
 	if size <= 0 {
-		return 0
+		return float64(size)
 	}
 	return float64(f.had.Load()) / float64(size)
 }

@@ -17,6 +17,7 @@ func (s *Service) tryImport(parent context.Context, storage Storage, claimed sto
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	f := &fetch{Service: s, storage: storage, claimed: claimed}
+	f.size.Store(-1)
 	// The claim is kept until the outcome is recorded, also after a stop.
 	kept, end := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
@@ -86,7 +87,7 @@ func (s *Service) conclude(ctx context.Context, f *fetch, began time.Time, err e
 	case errors.Is(err, errLost):
 		return OutcomeWaiting
 	case errors.Is(err, errStopped):
-		return s.postpone(ctx, claimed, s.now(), OutcomeWaiting)
+		return s.postpone(ctx, f, claimed, s.now(), OutcomeWaiting)
 	case isRemote:
 		return s.concludeRemote(ctx, f, began, remote)
 	case failed:
@@ -99,7 +100,7 @@ func (s *Service) conclude(ctx context.Context, f *fetch, began time.Time, err e
 		return s.fail(ctx, f, claimed, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
 	}
 	s.log.WarnContext(ctx, "a file cannot be fetched now; it is tried again", "video", claimed.Video, "err", err)
-	return s.postpone(ctx, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
+	return s.postpone(ctx, f, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
 }
 
 func sentence(err error) string {
@@ -135,7 +136,7 @@ func (s *Service) concludeRemote(ctx context.Context, f *fetch, began time.Time,
 		next = last // the last try
 	}
 	s.log.InfoContext(ctx, "fetching a file broke off; it is tried again", "video", claimed.Video, "host", hostOf(claimed.URL), "bytes", had, "err", e.err)
-	return s.postpone(ctx, claimed, next, OutcomeRetry)
+	return s.postpone(ctx, f, claimed, next, OutcomeRetry)
 }
 
 // hostOf is what the log may say of an address: the rest may hold credentials.
@@ -147,8 +148,9 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-func (s *Service) postpone(ctx context.Context, claimed store.Import, next time.Time, o Outcome) Outcome {
-	if err := s.rows.Postpone(ctx, claimed, next); err != nil {
+// postpone has another try follow. What has arrived is told now: tries may be shorter than the time between two renewals.
+func (s *Service) postpone(ctx context.Context, f *fetch, claimed store.Import, next time.Time, o Outcome) Outcome {
+	if err := s.rows.Postpone(ctx, claimed, next, f.progress()); err != nil {
 		s.log.WarnContext(ctx, "could not record the end of a fetch; its claim ends by itself", "video", claimed.Video, "err", err)
 	}
 	return o
@@ -161,7 +163,7 @@ func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why 
 		switch mine, err := s.discard(ctx, f); {
 		case err != nil:
 			s.log.WarnContext(ctx, "could not remove a file that was fetched; it is tried again", "video", claimed.Video, "err", err)
-			return s.postpone(ctx, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
+			return s.postpone(ctx, f, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
 		case !mine:
 			return OutcomeWaiting
 		}

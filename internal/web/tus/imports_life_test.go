@@ -78,6 +78,38 @@ func TestAStoppedFetchGoesOn(t *testing.T) {
 	})
 }
 
+// A server that cuts every connection early lets nobody believe that nothing arrives.
+func TestTheProgressOfTriesThatAreCutShort(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(3*mib)
+	made, told := make(chan video.ID, 1), make(chan float64, 100)
+	o.mux.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"h"`)
+		if r.Header.Get("Range") == "" {
+			w.Header().Set("Content-Length", itoa(len(whole)))
+			_, _ = w.Write(whole[:2*mib])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		id := <-made
+		s, err := b.Catalog.State(r.Context(), b.by, id)
+		if err != nil {
+			t.Error(err)
+		}
+		made <- id
+		told <- s.Video.ImportProgress
+		file(whole, "ETag", `"h"`)(w, r)
+	})
+	b.runImports()
+	u := b.fetch(t, o.URL+"/a")
+	made <- u.id
+	u.wantFetched(t, whole)
+	if got := <-told; got < 0.1 || got > 0.7 {
+		t.Errorf("after a try that was cut off, the progress is %g", got)
+	}
+}
+
 func TestADeletionEndsAFetch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bench) {

@@ -90,8 +90,11 @@ func importClaims(t *testing.T, st *store.Store) {
 		t.Fatalf("set version: %t, %v", ok, err)
 	}
 	mine.Tries, mine.TroubleAt, mine.Peak = 3, noon, 99
-	if err := rows.Postpone(ctx, mine, noon.Add(time.Second)); err != nil {
+	if err := rows.Postpone(ctx, mine, noon.Add(time.Second), 0.5); err != nil {
 		t.Fatal(err)
+	}
+	if got := read(t, st, v.ID); got.ImportProgress != 0.5 {
+		t.Errorf("after a try that brought half, the progress is %g", got.ImportProgress)
 	}
 	next, ok := claimImport(t, st, v, "two", noon.Add(time.Second))
 	mine.Lease = "two"
@@ -102,7 +105,7 @@ func importClaims(t *testing.T, st *store.Store) {
 	stale.Lease = "one"
 	renewed, err1 := rows.Renew(ctx, stale, noon, 1)
 	versioned, err2 := rows.SetVersion(ctx, stale)
-	err3 := rows.Postpone(ctx, stale, noon)
+	err3 := rows.Postpone(ctx, stale, noon, 1)
 	var failed bool
 	change(t, st, func(tx *store.Tx) (err error) {
 		failed, err = store.ImportsIn(tx).Fail(ctx, stale, video.Failf(video.ImportRefused, "No."), noon)
@@ -113,6 +116,12 @@ func importClaims(t *testing.T, st *store.Store) {
 	}
 	if _, ok := claimImport(t, st, v, "three", noon.Add(2*time.Second)); ok {
 		t.Error("somebody who lost its claim has released it")
+	}
+	if ok, err := rows.Renew(ctx, mine, noon.Add(time.Minute), -1); err != nil || !ok {
+		t.Errorf("renew: %t, %v", ok, err)
+	}
+	if got := read(t, st, v.ID); got.ImportProgress != 0.5 {
+		t.Errorf("the progress is %g; neither a lost claim nor one that knows none changes it", got.ImportProgress)
 	}
 }
 
