@@ -45,8 +45,9 @@ test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
 	$(GO) test -count=1 -parallel 4 -timeout 30m ./test/cluster
 
-test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose
+test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose, and that every licence is known
 	$(GO) test -C test/packaging -count=1 ./...
+	$(GO) test -C tools/release -count=1 ./spdx
 
 # It needs Node and npm, and downloads what package-lock.json and go.sum name.
 test-clients: deps-clients build ## Run our TypeScript client, Uppy, tus-js-client, what client generators make, DASH players and Firefox against the real server

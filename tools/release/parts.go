@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spool-video/spool/tools/release/spdx"
 )
 
 // part is something of others that is in a binary.
@@ -129,27 +131,42 @@ type component struct {
 	Reference  string           `json:"bom-ref"`
 	Name       string           `json:"name"`
 	Version    string           `json:"version"`
+	Licences   []map[string]any `json:"licenses"`
 	Address    string           `json:"purl"`
 	Properties []map[string]any `json:"properties,omitempty"`
 }
 
-func (p part) component(kind string) component {
+func (p part) component(kind string) (component, error) {
+	id, err := spdx.OfFiles(p.licences)
+	if err != nil {
+		return component{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	licence := map[string]any{"license": map[string]any{"id": id}}
+	if strings.Contains(id, " ") {
+		licence = map[string]any{"expression": id}
+	}
 	address := fmt.Sprintf("pkg:%s/%s@%s", p.kind, p.name, p.version)
-	c := component{Type: kind, Reference: address, Name: p.name, Version: p.version, Address: address}
+	c := component{Type: kind, Reference: address, Name: p.name, Version: p.version, Licences: []map[string]any{licence}, Address: address}
 	if p.sum != "" {
 		c.Properties = []map[string]any{{"name": "go:sum", "value": p.sum}}
 	}
-	return c
+	return c, nil
 }
 
 // bill writes the bill of materials of a binary, as CycloneDX.
 func (r *release) bill(name string, t target, parts []part) error {
-	us := part{name: "github.com/spool-video/spool", version: r.version, kind: "golang"}.component("application")
+	us, err := part{name: "github.com/spool-video/spool", version: r.version, kind: "golang", licences: []string{filepath.Join(r.root, "LICENSE")}}.component("application")
+	if err != nil {
+		return err
+	}
 	us.Properties = []map[string]any{{"name": "go:GOOS", "value": t.os}, {"name": "go:GOARCH", "value": t.arch}}
 	var components []component
 	var needed []string
 	for _, p := range parts {
-		c := p.component("library")
+		c, err := p.component("library")
+		if err != nil {
+			return err
+		}
 		components, needed = append(components, c), append(needed, c.Reference)
 	}
 	id := sha256.Sum256(fmt.Append(nil, us.Reference, t, needed)) // the same for the same parts
