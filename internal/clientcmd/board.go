@@ -18,6 +18,7 @@ type board struct {
 	out  io.Writer
 	size func() (columns, rows int)
 	live bool
+	mute bool // no lines for steps: standard output has them
 
 	mu    sync.Mutex
 	rows  []*row
@@ -40,10 +41,19 @@ type row struct {
 	began   time.Time
 	resumed bool
 	fetched bool // the server fetches the file
+
+	told   float64 // the part of the last line, where there are lines instead of a bar
+	toldAt time.Time
 }
 
 // drawPause is the time between two drawings.
 const drawPause = 100 * time.Millisecond
+
+// Lines tell of each quarter, and of progress after tellPause.
+const (
+	tellParts = 4
+	tellPause = 10 * time.Second
+)
 
 func newBoard(env *Environment) *board {
 	b := &board{out: env.Stderr, size: env.Size, stop: make(chan struct{})}
@@ -113,10 +123,26 @@ func (r *row) uploading(sent, total int64) {
 		r.start(sent, total)
 	}
 	r.sent, r.total, r.part = sent, total, fraction(sent, total)
+	if sent < total {
+		r.tell()
+	}
+}
+
+// tell prints a line if there is something to tell: a quarter, or some progress in a while.
+func (r *row) tell() {
+	if r.board.live || r.board.mute || percent(r.part) == percent(r.told) {
+		return
+	}
+	if int(r.part*tellParts) == int(r.told*tellParts) && time.Since(r.toldAt) < tellPause {
+		return
+	}
+	r.told, r.toldAt = r.part, time.Now()
+	r.board.printLine(fmt.Sprintf("%s: %s %s", r.name, r.phase, percent(r.part)))
 }
 
 // start shows that the upload begins.
 func (r *row) start(sent, total int64) {
+	r.told, r.toldAt = r.part, r.began
 	switch {
 	case r.board.live:
 		r.board.draw()
@@ -144,11 +170,18 @@ func (r *row) follow(v client.Video) {
 	defer r.board.mu.Unlock()
 	if r.phase != phase {
 		r.phase, r.began, r.part = phase, time.Now(), part
-		if r.board.live {
+		r.told, r.toldAt = 0, r.began
+		switch {
+		case r.board.live:
 			r.board.draw()
+		case !r.board.mute && !v.Status.Done():
+			r.board.printLine(r.name + ": " + phase)
 		}
 	}
 	r.part = part
+	if !v.Status.Done() {
+		r.tell()
+	}
 }
 
 // finish takes the file off the board.

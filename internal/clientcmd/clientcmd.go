@@ -126,7 +126,7 @@ func (c *Connection) fail(env *Environment, err error) error {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "spool: %s\n", c.explain(err))
-	if isRefused(err) {
+	if isRefused(err) || isKeyless(err) {
 		return &Ended{Code: misused}
 	}
 	return &Ended{Code: failed}
@@ -138,6 +138,9 @@ func isRefused(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Status == http.StatusBadRequest && len(e.Fields) > 0
 }
+
+// isKeyless reports whether no API key was set, where the server wants one.
+func isKeyless(err error) bool { return client.Code(err) == client.CodeMissingAPIKey }
 
 // interruptible returns a context that ends with Ctrl-C. The second one kills the process.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {

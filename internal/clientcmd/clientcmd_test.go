@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -171,7 +172,7 @@ func TestAnImportIsAskedForWithEveryOption(t *testing.T) {
 	u := &uploads{client: c, metadata: client.Metadata{"album": "42"}, Upload: &Upload{
 		Resolutions: []string{"480p"}, Codecs: []string{"h264", "av1"}, Public: true, Title: "Holiday", Wait: true,
 	}}
-	if _, err := u.fetch(t.Context(), "https://example.com/a.mp4", &row{}); err != nil {
+	if _, err := u.fetch(t.Context(), "https://example.com/a.mp4", (&board{out: io.Discard}).add("a.mp4")); err != nil {
 		t.Fatal(err)
 	}
 	want := client.NewVideo{

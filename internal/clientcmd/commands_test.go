@@ -149,6 +149,72 @@ func writeOnly(t *testing.T) Connection {
 	return Connection{Server: s.URL, APIKey: "key", JSON: true}
 }
 
+// In a pipe there is a line for each step, and for each quarter of a long one.
+func TestLinesForSteps(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mute bool
+		want string
+	}{
+		{false, "a.mov: uploading 200 B\na.mov: uploading 50 %\na.mov: encoding\na.mov: encoding 25 %\na.mov: encoding 51 %\na.mov: encoding 52 %\n"},
+		{true, "a.mov: uploading 200 B\n"},
+	} {
+		var out bytes.Buffer
+		r := (&board{out: &out, mute: tt.mute}).add("a.mov")
+		for _, sent := range []int64{0, 10, 100, 110, 200} {
+			r.uploading(sent, 200)
+		}
+		for _, part := range []float64{0, 0.1, 0.25, 0.26, 0.51} {
+			r.follow(client.Video{Status: client.Processing, Progress: part})
+		}
+		r.toldAt = r.toldAt.Add(-tellPause)
+		for range 2 {
+			r.follow(client.Video{Status: client.Processing, Progress: 0.52})
+		}
+		r.follow(client.Video{Status: client.Ready, Progress: 1})
+		if out.String() != tt.want {
+			t.Errorf("it prints %q; want %q", &out, tt.want)
+		}
+	}
+}
+
+func TestATestEventIsConfirmed(t *testing.T) {
+	t.Parallel()
+	c := answering(t, `{}`)
+	for _, c.JSON = range []bool{true, false} {
+		var out bytes.Buffer
+		env, _ := at(&out)
+		if err := (&WebhookTest{c, someID}).Run(t.Context(), env); err != nil || !strings.Contains(out.String(), someID) {
+			t.Errorf("it ends with %v, and prints %q", err, &out)
+		}
+	}
+}
+
+func TestAMissingKeyIsAMissingSetting(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"status": 401, "code": "missing_api_key", "detail": "Send a key."}`)
+	}))
+	t.Cleanup(s.Close)
+	c := Connection{Server: s.URL}
+	for name, command := range map[string]interface {
+		Run(context.Context, *Environment) error
+	}{
+		"upload": &Upload{Connection: c, Files: []string{"film.mov"}, Parallel: 1, Life: time.Hour}, "ls": &List{Connection: c, Limit: 50},
+		"get": &Get{Connection: c, ID: someID, Life: time.Hour}, "watch": &Watch{c, []string{someID}}, "rm": &Remove{Connection: c, IDs: []string{someID, "b"}},
+		"webhooks rm": &WebhookRemove{Connection: c, IDs: []string{someID, "b"}}, "webhooks test": &WebhookTest{c, someID},
+	} {
+		env, said := at(io.Discard)
+		env.Environ = func(string) (string, bool) { return t.TempDir(), true }
+		err := command.Run(t.Context(), env)
+		if ended, ok := errors.AsType[*Ended](err); !ok || ended.Code != misused || strings.Count(said.String(), "SPOOL_API_KEY") != 1 {
+			t.Errorf("%s without a key ends with %v, and says %q", name, err, said)
+		}
+	}
+}
+
 func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
 	t.Parallel()
 	film := filepath.Join(t.TempDir(), "film.mp4")

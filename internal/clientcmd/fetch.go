@@ -25,7 +25,7 @@ func (u *uploads) fetch(ctx context.Context, address string, r *row) (client.Vid
 	if err != nil {
 		return client.Video{}, err
 	}
-	if !u.Wait {
+	if !u.Wait || !r.board.live {
 		r.printLine("the server fetches it as %s", forTerminal(created.ID))
 	}
 	return client.Video{ID: created.ID, Status: client.PendingUpload, Public: created.Public}, u.addCaptions(ctx, created.ID)

@@ -241,7 +241,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 	if err != nil {
 		return got, err
 	}
-	if !u.Wait {
+	if !u.Wait || !r.board.live {
 		r.printLine("uploaded as %s", forTerminal(got.ID))
 	}
 	return got, u.addCaptions(ctx, got.ID)
@@ -309,6 +309,9 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 		}
 		u.printFailure(ctx, file, r, v, err)
 		return
+	}
+	if u.Wait && !r.board.live {
+		r.printLine("%s", v.Status)
 	}
 	if u.JSON {
 		u.noteOutput(printJSON(u.env.Stdout, result{file, v}))

@@ -215,6 +215,7 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 		return c.fail(env, err)
 	}
 	b := newBoard(env)
+	b.mute = c.JSON // each change is on standard output
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	failures := 0
@@ -293,6 +294,9 @@ func (c *Remove) Run(ctx context.Context, env *Environment) error {
 	failures := 0
 	for _, id := range ids {
 		err := api.Delete(ctx, id)
+		if isKeyless(err) {
+			return c.fail(env, err)
+		}
 		if err != nil {
 			failures++
 		}

@@ -228,7 +228,9 @@ func (c *Connection) forEach(env *Environment, ids []string, do func(*client.Cli
 	}
 	failures := 0
 	for _, id := range ids {
-		if err := do(api, id); err != nil {
+		if err := do(api, id); isKeyless(err) {
+			return c.fail(env, err)
+		} else if err != nil {
 			failures++
 			fmt.Fprintf(env.Stderr, "spool: %s: %s\n", forTerminal(id), c.explain(err))
 		} else if c.JSON {
@@ -287,7 +289,12 @@ func (WebhookTest) Help() string {
 
 // Run sends a test event.
 func (c *WebhookTest) Run(ctx context.Context, env *Environment) error {
-	return c.forEach(env, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
+	err := c.forEach(env, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
+	if err != nil || c.JSON {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "A test event is on its way. What became of it shows: spool webhooks deliveries %s\n", forTerminal(c.ID))
+	return err
 }
 
 // WebhookDeliveries is spool webhooks deliveries.

@@ -97,7 +97,12 @@ func TestTheCommandLineUploads(t *testing.T) {
 	if r := s.get(one.Resolutions["144p"].VideoURL); r.status != 200 {
 		t.Errorf("the film answers %d", r.status)
 	}
-	if !strings.Contains(said, "one.mp4: uploading ") || strings.Contains(said+out, "\x1b") {
+	for _, step := range []string{"uploading ", "uploaded as " + one.ID, "encoding\n", "ready\n"} {
+		if !strings.Contains(said, "one.mp4: "+step) {
+			t.Errorf("it does not say %q in %q", step, said)
+		}
+	}
+	if strings.Contains(said+out, "\x1b") {
 		t.Errorf("it said %q", said)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".local/state/spool/uploads/*")); err != nil || len(left) > 0 {
