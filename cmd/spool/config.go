@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -369,7 +371,10 @@ func (c *Config) tools() (ffmpeg, ffprobe string, err error) {
 		if err == nil {
 			path, err = filepath.Abs(path)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			faults = append(faults, fmt.Sprintf("%s: %s may not be executed. Make it executable (chmod +x), or set the path of another program with --%s.", setting, name, setting))
+		case err != nil:
 			faults = append(faults, fmt.Sprintf("%s: no program %q was found. Install ffmpeg (on Debian and Ubuntu: apt-get install ffmpeg) or set its path with --%s.", setting, name, setting))
 		}
 		return path

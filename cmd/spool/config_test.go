@@ -348,6 +348,13 @@ func TestToolsThatAreMissingAreNamedTogether(t *testing.T) {
 	if bad, ok := errors.AsType[*configError](err); !ok || len(bad.faults) != 2 {
 		t.Errorf("tools() = %v, want both programs named", err)
 	}
+	c.FFmpeg = filepath.Join(t.TempDir(), "ffmpeg")
+	if err := os.WriteFile(c.FFmpeg, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.tools(); err == nil || !strings.Contains(err.Error(), c.FFmpeg+" may not be executed") {
+		t.Errorf("a file that is not executable: %v", err)
+	}
 }
 
 // newProcess returns a process with keys and env, and what it prints.

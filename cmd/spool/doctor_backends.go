@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,7 +131,7 @@ func probeDisk(dir string) error {
 }
 
 func (d *doctor) checkBucket(ctx context.Context) {
-	const help = "see docs/storage.md for the policy and the settings of the bucket"
+	help := bucketFix(d.StorageURL)
 	bucket, err := openBucket(ctx, d.StorageURL, storageTimeout, d.log)
 	if err != nil {
 		d.fail(help, "%v", err)
@@ -149,6 +150,16 @@ func (d *doctor) checkBucket(ctx context.Context) {
 	if p := bucket.Capabilities().Presign; p != nil && d.servesRequests() {
 		d.checkBrowsers(ctx, bucket, p, key)
 	}
+}
+
+// bucketFix says what to do about a bucket that cannot be used. With path_style=false its name is part of the
+// host's, which few servers other than Amazon's know.
+func bucketFix(storage string) string {
+	const help = "see docs/storage.md for the policy and the settings of the bucket"
+	if u, err := url.Parse(storage); err == nil && u.Query().Get("path_style") == "false" && u.Query().Has("endpoint") {
+		return fmt.Sprintf("set path_style=true in storage_url, unless the server answers as %s.HOST, too; %s", u.Host, help)
+	}
+	return help
 }
 
 // probeBucket does with an object what the service does. It describes the object.

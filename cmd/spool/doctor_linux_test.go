@@ -101,6 +101,28 @@ func TestTheDoctorLooksAtTheServer(t *testing.T) {
 	}
 }
 
+func TestTheDoctorKnowsScriptsAndBuckets(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "ffmpeg.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec ffmpeg \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, found := patient(Config{FFmpeg: script, FFprobe: script, Sandbox: "on"})
+	d.checkSandbox(t.Context())
+	wantFinding(t, *found, broken, "is a script")
+	if fix := (*found)[0].Fix; !strings.Contains(fix, "--ffmpeg") || strings.Contains(fix, "kernel") {
+		t.Errorf("the fix for a script is %q", fix)
+	}
+	for storage, named := range map[string]bool{
+		"s3://films?endpoint=http://localhost:9000&path_style=false": true, "s3://films?endpoint=http://localhost:9000": false,
+		"s3://films?region=eu-central-1&path_style=false": false,
+	} {
+		if fix := bucketFix(storage); strings.Contains(fix, "path_style=true") != named || !strings.Contains(fix, "docs/storage.md") {
+			t.Errorf("the fix for %s is %q", storage, fix)
+		}
+	}
+}
+
 func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
 const (
@@ -68,7 +69,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	trial.DataDir = dir // the folder of a running service is left alone
 	box, err := trial.confine(ctx, d.log)
 	if err != nil {
-		d.fail("use a kernel with Landlock and seccomp (Linux 6.2 or newer), and a container that allows them", "%v", err)
+		d.fail(sandboxFix(err), "%v", err)
 		return
 	}
 	if d.Sandbox == "off" {
@@ -79,6 +80,17 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	for _, advice := range box.Report().Advice() {
 		d.warn(advice, "the kernel could confine it more closely")
 	}
+}
+
+// sandboxFix says what to do about a sandbox that could not be made.
+func sandboxFix(err error) string {
+	if _, unfit := errors.AsType[*sandbox.UnfitError](err); unfit {
+		return "set --ffmpeg and --ffprobe to the programs themselves, not to scripts that start them"
+	}
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return "set LimitNOFILE=65536 in the unit, or ulimit -n 65536"
+	}
+	return "use a kernel with Landlock and seccomp (Linux 6.2 or newer), and a container that allows them"
 }
 
 func (d *doctor) checkLimits(context.Context) {

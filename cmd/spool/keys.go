@@ -230,10 +230,9 @@ func formatDate(t *time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
+// printJSON prints a value in one line, as the commands of clients do.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return json.NewEncoder(w).Encode(v)
 }
 
 func printTable(w io.Writer, rows [][]string) error {

@@ -22,6 +22,14 @@ var (
 	ErrMemory  = errors.New("too much memory")
 )
 
+// UnfitError is a program that runs in no sandbox, however good that is.
+type UnfitError struct{ err error }
+
+func (e *UnfitError) Error() string { return e.err.Error() }
+
+// Unwrap returns why.
+func (e *UnfitError) Unwrap() error { return e.err }
+
 // watchEvery is how often a running program is looked at. What it can take
 // between two looks is limited by the speed of the disk alone.
 const watchEvery = 100 * time.Millisecond

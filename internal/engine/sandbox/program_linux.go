@@ -76,9 +76,9 @@ func unfitError(path string, err error) error {
 		f.Close()
 	}
 	if string(magic[:]) == "#!" {
-		return fmt.Errorf("%s is a script, and the sandbox lets no program start another: name the program that it starts", path)
+		return &UnfitError{fmt.Errorf("%s is a script, and the sandbox lets no program start another: name the program that it starts", path)}
 	}
-	return fmt.Errorf("%s cannot run in the sandbox, because it is no program for this system: %w", path, err)
+	return &UnfitError{fmt.Errorf("%s cannot run in the sandbox, because it is no program for this system: %w", path, err)}
 }
 
 // libraryFolders returns where a binary tells the loader to look first: builds
