@@ -113,6 +113,7 @@ func (r *cleanerRig) waiting(expires time.Time, keys ...func(video.ID) string) v
 	v := video.Video{
 		ID: video.ID(uuid.Must(uuid.NewV7()).String()), Tenant: video.DefaultTenant, Filename: "film.mp4", ContentType: "video/mp4",
 		Status: video.PendingUpload, Thumbnails: []float64{}, CreatedAt: r.now, UploadExpiresAt: expires,
+		Resolutions: []video.Resolution{{ID: video.ResolutionID(uuid.NewString()), Name: "144p", Status: video.PendingUpload}},
 	}
 	r.tx(func(tx *store.Tx) error { return tx.InsertVideo(r.Context(), v) })
 	for _, key := range keys {
