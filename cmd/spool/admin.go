@@ -47,6 +47,8 @@ func (c *Config) listenAdmin(log *slog.Logger) (net.Listener, error) {
 	}
 	if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		log.Warn("admin_listen can be reached from other machines, and needs no key: make sure that only operators reach it", "address", ln.Addr().String())
+	} else {
+		log.Info("profiles, metrics and health are served to operators", "address", ln.Addr().String())
 	}
 	return ln, nil
 }

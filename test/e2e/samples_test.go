@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/handbook"
 )
 
@@ -30,18 +32,18 @@ func TestSamplesOfTheHandbook(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReader(t)
-	ran, skipped := 0, 0
+	ran, skipped, messages := 0, 0, 0
 	for _, page := range pages {
 		samples, err := handbook.Samples(repository, page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(page, func(t *testing.T) {
-			a, b := r.in(t).follow(samples)
-			ran, skipped = ran+a, skipped+b
+			a, b, c := r.in(t).follow(samples)
+			ran, skipped, messages = ran+a, skipped+b, messages+c
 		})
 	}
-	t.Logf("%d samples were run, %d say why they cannot be", ran, skipped)
+	t.Logf("%d samples were run, %d say why they cannot be, %d show messages", ran, skipped, messages)
 	if ran < 50 {
 		t.Errorf("only %d samples were found", ran)
 	}
@@ -55,18 +57,27 @@ type reader struct {
 	films  *httptest.Server // has films to import
 	tab    func() *tab
 	key    string // what the first start printed
+	admin  string // the address for operators
 	tools  string // a folder with what the pages call spool and curl
 	shell  *shell // of the page that is read
 	dir    string // the folder in which that runs
 }
 
-var printedKey = regexp.MustCompile(`spool_[A-Za-z0-9_-]{20,}`)
+var (
+	printedKey   = regexp.MustCompile(`spool_[A-Za-z0-9_-]{20,}`)
+	adminAddress = regexp.MustCompile(`served to operators","address":"([^"]+)"`)
+)
 
 func newReader(t testing.TB) *reader {
 	t.Helper()
-	s := start(t, allowLoopback, withEnv("SPOOL_API_KEY", ""))
+	s := start(t, allowLoopback, withEnv("SPOOL_API_KEY", ""), withEnv("SPOOL_ADMIN_LISTEN", "127.0.0.1:0"))
 	r := &reader{t: t, server: s, hooks: receiveHooks(t), key: printedKey.FindString(s.out.String()), tools: t.TempDir(),
 		tab: sync.OnceValue(func() *tab { return openTab(t) })}
+	if m := adminAddress.FindStringSubmatch(s.log.String()); m != nil {
+		r.admin = m[1]
+	} else {
+		t.Fatalf("the log does not say where profiles are: %s", s.log)
+	}
 	if r.key == "" {
 		t.Fatalf("the first start printed no key: %s", s.out)
 	}
@@ -100,21 +111,37 @@ func (r *reader) in(t testing.TB) *reader {
 }
 
 // follow runs the samples of a page.
-func (r *reader) follow(samples []handbook.Sample) (ran, skipped int) {
+func (r *reader) follow(samples []handbook.Sample) (ran, skipped, messages int) {
 	r.t.Helper()
 	r.shell = openShell(r.t, r.dir, r.environment())
 	r.ask(prologue)
 	for _, s := range samples {
 		s.Text = r.here(s.Text)
-		if _, skip := s.Notes["skip"]; skip || s.Language == "http" { // messages are not samples
+		if _, skip := s.Notes["skip"]; skip {
 			skipped++
 			continue
 		}
+		if s.Language == "http" { // nothing that could be run
+			messages++
+			continue
+		}
+		s.Text = r.elsewhere(s.Text)
 		r.provide(s.Text + s.Notes["with"])
 		r.run(s)
 		ran++
 	}
-	return ran, skipped
+	return ran, skipped, messages
+}
+
+// elsewhere replaces another database and storage, if a sample names them, by real ones.
+func (r *reader) elsewhere(text string) string {
+	const database, storage = "postgres://spool:secret@db/spool", "s3://videos/spool?region=eu-central-1"
+	if !strings.Contains(text, database) {
+		return text
+	}
+	files := together.bucket.get(r.t, s3test.Start)
+	r.ask("export " + strings.Join(files.Environment(), " "))
+	return strings.NewReplacer(database, pgtest.Fresh(r.t), storage, files.URL(files.Bucket(r.t), "films")).Replace(text)
 }
 
 // environment is what a reader has set.
@@ -136,6 +163,7 @@ func (r *reader) here(text string) string {
 	return strings.NewReplacer(
 		"https://video.example.com", r.server.url, "http://127.0.0.1:8080", r.server.url, "http://localhost:8080", r.server.url,
 		"https://example.com/hooks/spool", r.hooks.URL+"/hooks/spool", "http://localhost:3000", r.hooks.URL,
+		"127.0.0.1:9090/debug", r.admin+"/debug", "profile?seconds=20", "profile?seconds=1",
 		"https://example.com/films/", r.films.URL+"/films/",
 		"spool_…", r.key, "bin/spool ", "spool ",
 	).Replace(text)
