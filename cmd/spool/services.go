@@ -107,6 +107,12 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,
 		Hold: emergency.Hold, Log: log,
 	}
+	if moved, err := marker.Moved(ctx); err != nil {
+		return err
+	} else if moved {
+		log.Warn("this database was at another place when it used this storage last. After a move or an upgrade of PostgreSQL that is to be expected, once. " +
+			"If it is a copy and the original is still in use, stop this process now: each deletes the files of the other. Give the copy a storage_url of its own, with a copy of the files (docs/database.md)")
+	}
 	return marker.Write(ctx)
 }
 

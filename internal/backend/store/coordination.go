@@ -51,3 +51,18 @@ func (s *Store) Identity(ctx context.Context, fresh string) (string, error) {
 	})
 	return id, err
 }
+
+// Place tells where a PostgreSQL database lies: by the identifier of the server, if that may be read, and the number of
+// the database. A copy made by PostgreSQL has the identity of the original, but another place. It is "" on SQLite.
+func (s *Store) Place(ctx context.Context) (string, error) {
+	if s.pool == nil {
+		return "", nil
+	}
+	var place string
+	const number = `SELECT oid::text FROM pg_database WHERE datname = current_database()`
+	err := s.pool.QueryRow(ctx, `SELECT system_identifier || '/' || (`+number+`) FROM pg_control_system()`).Scan(&place)
+	if err != nil { // some providers keep it from their customers
+		err = s.pool.QueryRow(ctx, number).Scan(&place)
+	}
+	return place, wrap("locate the database", err)
+}

@@ -1,9 +1,11 @@
 package janitor
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -26,13 +28,54 @@ func NewMarker(s *store.Store, blobs blob.Store) *Marker { return &Marker{store:
 // Write marks the storage as that of this database.
 func (m *Marker) Write(ctx context.Context) error {
 	own, all, err := m.list(ctx)
-	if err != nil || slices.Contains(all, own) {
+	if err != nil {
 		return err
 	}
-	if _, err := m.blobs.Put(ctx, own, bytes.NewReader(nil)); err != nil {
+	place, err := m.store.Place(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(all, own) {
+		if before, err := m.read(ctx, own); err != nil || before == place {
+			return err
+		}
+	}
+	if _, err := m.blobs.Put(ctx, own, strings.NewReader(place)); err != nil {
 		return blob.ServiceError("mark the storage", err)
 	}
 	return nil
+}
+
+// Moved reports whether the database was somewhere else when it marked the storage last: it was moved, or
+// this is a copy, and the original uses the storage, too.
+func (m *Marker) Moved(ctx context.Context) (bool, error) {
+	place, err := m.store.Place(ctx)
+	if err != nil || place == "" {
+		return false, err
+	}
+	own, all, err := m.list(ctx)
+	if err != nil || !slices.Contains(all, own) {
+		return false, err
+	}
+	before, err := m.read(ctx, own)
+	return before != "" && before != place, err
+}
+
+// read returns the place that a marker names; "" if an older version has written it.
+func (m *Marker) read(ctx context.Context, key string) (string, error) {
+	const longest = 1000
+	o, err := m.blobs.Open(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", blob.ServiceError("read the ownership marker", err)
+	}
+	defer o.Close()
+	text, err := io.ReadAll(io.LimitReader(o, longest))
+	if err != nil {
+		return "", blob.ServiceError("read the ownership marker", err)
+	}
+	return string(text), nil
 }
 
 // sharedError names the markers of other databases in the same storage.

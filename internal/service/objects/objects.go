@@ -13,7 +13,7 @@
 //	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for; also .avif and .webp
 //	{public|private}/{video}/{name}      files that the video lists (video.File)
 //
-// Beside these, owner/{database} is an empty object that marks whose storage it is.
+// Beside these, owner/{database} is a small object that marks whose storage it is.
 //
 // A playback address names its object directly, so serving it needs no query: an unsigned address
 // reaches public/ only, a signed one the file that it was signed for.
