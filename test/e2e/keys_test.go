@@ -30,6 +30,9 @@ func printed[T any](t testing.TB, text string) T {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("decode %s: %v", text, err)
 	}
+	if strings.Count(text, "\n") != 1 {
+		t.Errorf("%q is not in one line", text)
+	}
 	return v
 }
 
