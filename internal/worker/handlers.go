@@ -116,6 +116,11 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	run, report, stop := w.heartbeat(ctx, t)
+	if pipeline.MakesPosterToo(v) && t.Attempt <= 1 { // what is wrong with one must not cost the other
+		audio, poster, err := w.engine.AudioAndPoster(run, job, v.Plan, report)
+		stop()
+		return w.finishBoth(ctx, v, audio.Path, poster, err)
+	}
 	var output encode.Output
 	if v.Plan.Early != nil {
 		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
@@ -133,6 +138,20 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return conversion(err)
 	}
 	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
+}
+
+// finishBoth publishes the poster of a clip, if one was made, and then stores its audio: after a crash in
+// between, the task runs again and makes both.
+func (w *Worker) finishBoth(ctx context.Context, v video.Video, audio, poster string, err error) error {
+	if err != nil {
+		return conversion(err)
+	}
+	if poster != "" {
+		if err := w.publishPoster(ctx, queue.Task{Kind: queue.Poster, Video: v.ID}, poster); err != nil {
+			return err
+		}
+	}
+	return w.Tasks.FinishAudio(ctx, v.ID, audio)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
