@@ -116,6 +116,11 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	run, report, stop := w.heartbeat(ctx, t)
+	if pipeline.MakesPosterToo(v) && t.Attempt <= 1 { // what is wrong with one must not cost the other
+		audio, poster, err := w.engine.AudioAndPoster(run, job, v.Plan, report)
+		stop()
+		return w.finishBoth(ctx, v, audio, poster, err)
+	}
 	var output encode.Output
 	if v.Plan.Early != nil {
 		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
@@ -145,6 +150,23 @@ func (w *Worker) noteLostAudio(ctx context.Context, v video.Video, audio encode.
 		return nil
 	}
 	return pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, audio.Lost)
+}
+
+// finishBoth publishes the poster of a clip, if one was made, and then stores its audio: after a crash in
+// between, the task runs again and makes both.
+func (w *Worker) finishBoth(ctx context.Context, v video.Video, audio encode.Output, poster string, err error) error {
+	if err != nil {
+		return conversion(err)
+	}
+	if err := w.noteLostAudio(ctx, v, audio); err != nil {
+		return err
+	}
+	if poster != "" {
+		if err := w.publishPoster(ctx, queue.Task{Kind: queue.Poster, Video: v.ID}, poster); err != nil {
+			return err
+		}
+	}
+	return w.Tasks.FinishAudio(ctx, v.ID, audio.Path)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

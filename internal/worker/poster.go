@@ -25,5 +25,10 @@ func (w *Worker) makePoster(ctx context.Context, t queue.Task, v video.Video, di
 	if path == "" { // nothing could be decoded
 		return w.Tasks.Skip(ctx, t)
 	}
+	return w.publishPoster(ctx, t, path)
+}
+
+// publishPoster finishes the task of a poster.
+func (w *Worker) publishPoster(ctx context.Context, t queue.Task, path string) error {
 	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: video.File{Name: video.PosterFile, Kind: video.PosterKind}, Path: path}})
 }
