@@ -283,8 +283,11 @@ func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t, shared(t))
 	v.visit(v.url + "/docs")
+	v.wait("the operations", `document.querySelectorAll(".opblock").length > 10`)
 	for _, path := range []string{createPath, completePath, publicPath, privatePath, videoPath, resolutionPath} {
 		// The page puts a mark after each slash where a line may be broken.
 		v.wait("the page to show "+path, `document.body.innerHTML.replaceAll(/<wbr>|\u200b/g, "").includes(`+quote(path)+`)`)
 	}
+	v.pictures("docs", 1280)
+	v.pictures("docs-phone", 390)
 }

@@ -172,11 +172,17 @@ func (b *tab) emulate(width int, scheme string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
+// keepsPictures reports whether somebody will see pictures of pages.
+func keepsPictures() bool {
+	keep := flag.Lookup("test.artifacts")
+	return keep != nil && keep.Value.String() == "true"
+}
+
 // shoot keeps a picture of the page with the test's artifacts (go test -artifacts). Where nobody will see
 // it, none is made: it is half of what a look at a page costs.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
-	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
+	if !keepsPictures() {
 		return
 	}
 	var picture struct{ Data string }
