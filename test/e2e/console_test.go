@@ -205,26 +205,31 @@ func (c *console) addCaptions() {
 // look keeps pictures of a page, wide, narrow and dark, and has each checked.
 func (c *console) look(page string) {
 	c.t.Helper()
-	c.pictures(page, true)
+	c.pictures(page, c.tab.wantAccessible)
 }
 
-// pictures keeps pictures of a page. The pages of others are not checked for accessibility.
-func (c *console) pictures(page string, ours bool) {
+// pictures keeps pictures of a page, wants it to fit the screen, and has it checked, unless check is nil.
+func (c *console) pictures(page string, check func(name string)) {
 	c.t.Helper()
 	for _, as := range []struct {
 		width  int
 		scheme string
 	}{{1280, "dark"}, {390, "dark"}, {390, "light"}, {1280, "light"}} {
+		once := (as.width < 600) != (as.scheme == "dark") // every width and every scheme
+		if !once && !keepsPictures() {
+			continue
+		}
 		c.tab.emulate(as.width, as.scheme)
 		name := fmt.Sprintf("%s-%d-%s", page, as.width, as.scheme)
-		if ours && (as.width < 600) != (as.scheme == "dark") { // every width and every scheme once
-			c.tab.wantAccessible(name)
+		if once && check != nil {
+			check(name)
 		}
 		c.tab.shoot(name)
 		if got := eval[int](c.tab, `document.documentElement.scrollWidth`); got > as.width {
 			c.t.Errorf("on a screen of %d pixels the page is %d wide", as.width, got)
 		}
 	}
+	c.tab.emulate(1280, "light") // for what comes next
 }
 
 // media is the video element of the player.

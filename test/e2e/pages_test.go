@@ -80,7 +80,10 @@ func (v *visitor) wantQuality() {
 		item := fmt.Sprintf(`[...%s.shadowRoot.querySelectorAll("media-chrome-menu-item")].find((i) => i.textContent.trim() === "%dp")`, part("media-rendition-menu"), height)
 		v.wait("the quality in the menu", item+" !== undefined")
 		eval[any](v.tab, inPlayer+".currentTime = 0; "+item+".click()")
-		v.wait("the quality to change", fmt.Sprintf("%s.videoHeight === %d", inPlayer, height))
+		v.wait("the quality to change", fmt.Sprintf(`((m) => { // a busy machine may be at the end before
+			if (m.ended) { m.currentTime = 0; m.play(); }
+			return m.videoHeight === %d;
+		})(%s)`, height, inPlayer))
 	}
 }
 
