@@ -7,11 +7,11 @@ import (
 
 var (
 	// Packages that run without the race detector: they wait for ffmpeg or for
-	// the built program, compute alone, or limit their own memory. Every other
+	// the built program, compute sequential, or limit their own memory. Every other
 	// package runs with it, and only so.
-	withoutRace = either(alone, both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream"))))
-	// Packages below other folders in which, and in whose tests, nothing is done at once.
-	alone = among("internal/backend/blob", "internal/backend/queue", "internal/service/objects", "internal/service/tenants",
+	withoutRace = either(sequential, both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream"))))
+	// Packages below other folders that start no goroutine, and whose tests start none.
+	sequential = among("internal/backend/blob", "internal/backend/queue", "internal/service/objects", "internal/service/tenants",
 		"internal/web/assets", "internal/web/console", "internal/web/player")
 	// Their tests build the program, which the cache of test results cannot know.
 	program = below("test/e2e")
