@@ -7,7 +7,7 @@ import (
 
 var (
 	// Packages that run without the race detector: they wait for ffmpeg or for
-	// the built program, compute sequential, or limit their own memory. Every other
+	// the built program, compute alone, or limit their own memory. Every other
 	// package runs with it, and only so.
 	withoutRace = either(sequential, both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream"))))
 	// Packages below other folders that start no goroutine, and whose tests start none.
