@@ -262,6 +262,9 @@ func TestConsoleShowsRefusals(t *testing.T) {
 	if eval[bool](c.tab, `[...document.querySelectorAll(".resolution button")].some((b) => b.checkVisibility() && b.textContent === "Try again")`) {
 		t.Error("the page offers to try again what cannot succeed")
 	}
+	if eval[bool](c.tab, `[...document.querySelectorAll("summary")].some((s) => s.checkVisibility() && s.textContent === "Add captions")`) {
+		t.Error("the page offers captions for a video that nobody will ever see")
+	}
 	eval[any](c.tab, `location.hash = "#/video/`+nobody+`"`)
 	c.waitText("main .problem", "no video")
 	c.click("button", "Forget key")

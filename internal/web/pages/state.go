@@ -50,7 +50,9 @@ func stateOf(info catalog.PlaybackInfo) state {
 		case video.PosterFile:
 			s.Poster = f.URL
 		case storyboardFile:
-			s.Storyboard = f.URL
+			if v.Status.Finished() { // it is made last, and players would ask for it all the time
+				s.Storyboard = f.URL
+			}
 		}
 	}
 	for _, r := range info.Resolutions {
