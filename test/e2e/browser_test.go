@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,6 +97,9 @@ func startBrowser(t testing.TB) *browser {
 	b := &browser{to: to, answers: map[int]chan message{}, tabs: map[string]*tab{}}
 	go b.listen(from)
 	t.Cleanup(func() {
+		if b.gone() != nil {
+			_ = cmd.Process.Kill() // it hangs, or has ended
+		}
 		_, _ = b.send("", "Browser.close", nil) // it may be gone already
 		to.Close()
 		select {
@@ -191,6 +195,12 @@ func (b *browser) send(session, method string, params any) (json.RawMessage, err
 		}
 		return m.Result, nil
 	case <-time.After(readyTimeout):
-		return nil, fmt.Errorf("no answer within %s", readyTimeout)
+		err := fmt.Errorf("no answer within %s", readyTimeout)
+		if session == "" { // the browser hangs, not a page: the next test starts another
+			b.mu.Lock()
+			b.dead = cmp.Or(b.dead, err)
+			b.mu.Unlock()
+		}
+		return nil, err
 	}
 }

@@ -72,7 +72,7 @@ func (s *spoiler) hear(m message) {
 		return
 	}
 	params["requestId"] = p.RequestID
-	if _, err := s.tab.post(command, params); err != nil {
+	if _, err := s.tab.post(command, params); err != nil && s.tab.browser.gone() == nil {
 		s.tab.t.Errorf("%s: %v", command, err)
 	}
 }

@@ -50,7 +50,8 @@ func stateOf(info catalog.PlaybackInfo) state {
 		case video.PosterFile:
 			s.Poster = f.URL
 		case storyboardFile:
-			if v.Status.Finished() { // it is made last, and players would ask for it all the time
+			// It is made last, and players would ask for it all the time. While a resolution is added, it is there.
+			if _, made := v.File(storyboardFile); made || v.Status.Finished() {
 				s.Storyboard = f.URL
 			}
 		}

@@ -58,7 +58,8 @@ export class Player {
       this.#element.src = best?.videoUrl ?? "";
       return;
     }
-    const storyboard = this.#video.status === "ready" && storyboardUrl; // it is made last
+    // It is made last. While a resolution is added to the same video, it stays.
+    const storyboard = (this.#video.status === "ready" || this.#element.getAttribute("video-id") === id && this.#element.hasAttribute("storyboard")) && storyboardUrl;
     const attributes = { hls: hlsUrl, mp4: best?.videoUrl, poster: posterUrl, storyboard, "video-id": id, "video-title": titleOf(this.#video), duration: this.#video.durationSeconds };
     for (const [name, value] of Object.entries(attributes)) value ? this.#element.setAttribute(name, value) : this.#element.removeAttribute(name);
     this.#update();
