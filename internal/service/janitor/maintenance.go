@@ -150,12 +150,16 @@ func (m *Maintenance) Recount(ctx context.Context) {
 	if err != nil || finished == m.finished {
 		return
 	}
-	m.finished = finished
-	if !m.acquire(ctx, "recount", tidyEvery) {
+	if !m.acquire(ctx, "recount", tidyEvery/2) { // less than the time between two tries
 		return
 	}
 	stored, err := m.Cleaner.Count(ctx)
-	m.conclude(ctx, SweepReport{Stored: stored}, err)
+	if err != nil {
+		m.Log.WarnContext(ctx, "could not count what the storage holds", "err", err)
+		return
+	}
+	m.finished = finished
+	m.conclude(ctx, SweepReport{Stored: stored}, nil)
 }
 
 func (m *Maintenance) sweepUploads(ctx context.Context) {
