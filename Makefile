@@ -5,7 +5,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Runs checks and tests side by side; see test/run.
-RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./test/run
+RUN      = GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath -gcflags=all=-dwarf=false ./test/run
 
 MUTANTS ?= 2000
 
@@ -15,8 +15,9 @@ MUTANTS ?= 2000
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# With the flags of test/run, so that what is compiled here need not be compiled there.
 build: ## Build bin/spool
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spool ./cmd/spool
+	CGO_ENABLED=0 $(GO) build -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spool ./cmd/spool
 
 run: deps build ## Install ffmpeg when it is missing, build and run the service
 	exec bin/spool serve

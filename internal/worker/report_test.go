@@ -83,11 +83,15 @@ func (b *bench) must(err error) {
 	}
 }
 
-// process takes a short clip through all tasks and returns the report.
-func (b *bench) process() catalog.Report {
+// process takes a short, silent clip through all tasks and returns the report.
+func (b *bench) process() catalog.Report { return b.processClip() }
+
+// processClip does so with a clip of more inputs.
+func (b *bench) processClip(inputs ...string) catalog.Report {
 	b.t.Helper()
 	ctx, clip := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
-	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", clip).CombinedOutput()
+	args := append([]string{"-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1"}, inputs...)
+	out, err := exec.CommandContext(ctx, "ffmpeg", append(args, clip)...).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("make clip: %v\n%s", err, out)
 	}

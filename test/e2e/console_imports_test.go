@@ -80,9 +80,6 @@ func TestConsoleFetchesFromAURL(t *testing.T) {
 	c.waitText(".title .badge", "ready")
 	c.wantWebhooks(receiveHooks(t))
 	c.wantHarmless()
-	c.load("Page.navigate", map[string]any{"url": c.url + "/docs"})
-	c.wait("the docs", `document.querySelectorAll(".opblock").length > 10`)
-	c.pictures("docs", false)
 }
 
 // wantAddressChecked opens the form for addresses, and writes what is none.

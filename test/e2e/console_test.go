@@ -153,6 +153,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.waitText("h1", hostileTitle)
 	c.wantPlayable()
 	c.wantReport()
+	c.wantCaptionsInThePlayer()
 
 	c.load("Page.reload", nil)
 	c.waitText("h1", hostileTitle) // the address names the video, and the tab remembers the key
@@ -205,26 +206,31 @@ func (c *console) addCaptions() {
 // look keeps pictures of a page, wide, narrow and dark, and has each checked.
 func (c *console) look(page string) {
 	c.t.Helper()
-	c.pictures(page, true)
+	c.pictures(page, c.tab.wantAccessible)
 }
 
-// pictures keeps pictures of a page. The pages of others are not checked for accessibility.
-func (c *console) pictures(page string, ours bool) {
+// pictures keeps pictures of a page, wants it to fit the screen, and has it checked, unless check is nil.
+func (c *console) pictures(page string, check func(name string)) {
 	c.t.Helper()
 	for _, as := range []struct {
 		width  int
 		scheme string
 	}{{1280, "dark"}, {390, "dark"}, {390, "light"}, {1280, "light"}} {
+		once := (as.width < 600) != (as.scheme == "dark") // every width and every scheme
+		if !once && !keepsPictures() {
+			continue
+		}
 		c.tab.emulate(as.width, as.scheme)
 		name := fmt.Sprintf("%s-%d-%s", page, as.width, as.scheme)
-		if ours && (as.width < 600) != (as.scheme == "dark") { // every width and every scheme once
-			c.tab.wantAccessible(name)
+		if once && check != nil {
+			check(name)
 		}
 		c.tab.shoot(name)
 		if got := eval[int](c.tab, `document.documentElement.scrollWidth`); got > as.width {
 			c.t.Errorf("on a screen of %d pixels the page is %d wide", as.width, got)
 		}
 	}
+	c.tab.emulate(1280, "light") // for what comes next
 }
 
 // media is the video element of the player.
@@ -244,8 +250,43 @@ func (c *console) wantPlayable() {
 	hour := eval[string](c.tab, hls)
 	c.set("#life", "604800")
 	c.wait("addresses for a week", hls+` !== `+quote(hour))
-	if r := c.get(eval[string](c.tab, hls)); r.status != 200 {
-		c.t.Errorf("an address to share answers %d", r.status)
+	for _, address := range []string{"#address-hls", "#address-link"} {
+		if r := c.get(eval[string](c.tab, `document.querySelector(`+quote(address)+`).value`)); r.status != 200 {
+			c.t.Errorf("the address %s to share answers %d", address, r.status)
+		}
+	}
+	code := eval[string](c.tab, `document.querySelector("#address-embed-code").value`)
+	if want := `style="width: 100%; aspect-ratio: 16 / 9; border: 0" allow="autoplay; picture-in-picture" allowfullscreen loading="lazy"></iframe>`; !strings.HasSuffix(code, want) {
+		c.t.Errorf("the code for pages is %s, want that of the watch page: %s", code, want)
+	}
+}
+
+// wantCaptionsInThePlayer adds captions, and deletes them, while the player has the video open. Its menu follows, and
+// what is being watched stays.
+func (c *console) wantCaptionsInThePlayer() {
+	c.t.Helper()
+	file := filepath.Join(c.t.TempDir(), "german.vtt")
+	if err := os.WriteFile(file, []byte("WEBVTT\n\n00:00.000 --> 00:01.900\nGuten Morgen\n"), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	offered := func(want string) {
+		c.t.Helper()
+		c.wait("the captions "+want+" in the player", `[...`+media+`.textTracks].filter((t) => t.kind === "subtitles").map((t) => t.language).join() === `+quote(want))
+	}
+	offered("en")
+	eval[any](c.tab, media+`.pause(); `+media+`.currentTime = 1; `+media+`.addEventListener("emptied", () => { window.interrupted = true; })`)
+	c.wait("the picture", `!`+media+`.seeking`)
+	c.choose("#caption-file", file)
+	c.set("#caption-language", "de")
+	c.click("form button", "Add captions")
+	offered("en,de")
+	eval[any](c.tab, `[...`+media+`.textTracks].find((t) => t.language === "de").mode = "showing"`)
+	c.wait("the text", `[...`+media+`.textTracks].some((t) => t.activeCues?.[0]?.text === "Guten Morgen")`)
+	c.click(`button[aria-label="Delete the captions Deutsch"]`, "Delete")
+	c.click("dialog button", "Delete")
+	offered("en")
+	if at := eval[float64](c.tab, media+`.currentTime`); at != 1 || eval[bool](c.tab, `window.interrupted === true`) {
+		c.t.Errorf("new captions moved the viewer from 1 s to %v s, or began anew", at)
 	}
 }
 

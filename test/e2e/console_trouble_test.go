@@ -72,7 +72,7 @@ func (s *spoiler) hear(m message) {
 		return
 	}
 	params["requestId"] = p.RequestID
-	if _, err := s.tab.post(command, params); err != nil {
+	if _, err := s.tab.post(command, params); err != nil && s.tab.browser.gone() == nil {
 		s.tab.t.Errorf("%s: %v", command, err)
 	}
 }
@@ -261,6 +261,9 @@ func TestConsoleShowsRefusals(t *testing.T) {
 	c.waitText(".resolution .badge", "failed")
 	if eval[bool](c.tab, `[...document.querySelectorAll(".resolution button")].some((b) => b.checkVisibility() && b.textContent === "Try again")`) {
 		t.Error("the page offers to try again what cannot succeed")
+	}
+	if eval[bool](c.tab, `[...document.querySelectorAll("summary")].some((s) => s.checkVisibility() && s.textContent === "Add captions")`) {
+		t.Error("the page offers captions for a video that nobody will ever see")
 	}
 	eval[any](c.tab, `location.hash = "#/video/`+nobody+`"`)
 	c.waitText("main .problem", "no video")

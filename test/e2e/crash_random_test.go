@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -19,13 +21,18 @@ const (
 	longestLife  = 1500 * time.Millisecond
 )
 
+const roundsVariable = "SPOOL_TEST_ROUNDS"
+
 // TestRandomKills kills the server at random moments while three videos are
 // always in work. SPOOL_TEST_ROUNDS says how often, SPOOL_TEST_SEED repeats the
 // moments of an earlier run.
 func TestRandomKills(t *testing.T) {
 	usuallyOneBackend(t, "test/cluster kills workers there, and the failpoints the whole server")
+	if os.Getenv(roundsVariable) == "" {
+		need.TimeFor(t, "chance chooses what it finds; TestACrashAtAnyPointLosesNothing dies at each point that is known (make crash runs it, too)")
+	}
 	t.Parallel()
-	rounds, seed := rig.Setting(t, "SPOOL_TEST_ROUNDS", 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
+	rounds, seed := rig.Setting(t, roundsVariable, 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())
 	t.Logf("%d rounds; repeat their moments with SPOOL_TEST_SEED=%d", rounds, seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 0))
 	s := prepare(t, withEnv("SPOOL_MEASURE_QUALITY", "")) // it is a task, too

@@ -198,7 +198,7 @@ func (l *shortList) hear(m message) {
 }
 
 func (l *shortList) post(method string, params any) {
-	if _, err := l.tab.post(method, params); err != nil {
+	if _, err := l.tab.post(method, params); err != nil && l.tab.browser.gone() == nil {
 		l.tab.t.Errorf("%s: %v", method, err)
 	}
 }

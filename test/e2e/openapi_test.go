@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -282,18 +281,13 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 func TestDocsInABrowser(t *testing.T) {
 	oneBackend(t, "the page is part of the program")
 	t.Parallel()
-	browser := findBrowser(t)
-	s := shared(t)
-	cmd := exec.CommandContext(t.Context(), browser, append(browserFlags(t), "--virtual-time-budget=10000", "--dump-dom", s.url+"/docs")...)
-	cmd.WaitDelay = 5 * time.Second
-	dom, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", browser, err)
-	}
+	v := newVisitor(t, shared(t))
+	v.visit(v.url + "/docs")
+	v.wait("the operations", `document.querySelectorAll(".opblock").length > 10`)
 	for _, path := range []string{createPath, completePath, publicPath, privatePath, videoPath, resolutionPath} {
 		// The page puts a mark after each slash where a line may be broken.
-		if drawn := strings.NewReplacer("<wbr>", "", "\u200b", "").Replace(string(dom)); !strings.Contains(drawn, path) {
-			t.Errorf("the page does not show %s", path)
-		}
+		v.wait("the page to show "+path, `document.body.innerHTML.replaceAll(/<wbr>|\u200b/g, "").includes(`+quote(path)+`)`)
 	}
+	v.pictures("docs", 1280)
+	v.pictures("docs-phone", 390)
 }

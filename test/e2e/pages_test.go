@@ -32,6 +32,7 @@ func TestWatchPageInABrowser(t *testing.T) {
 	v.wantKeys()
 	v.wantQuality()
 	v.wantMenuToWork()
+	v.wantKeyList()
 	v.tab.emulate(390, "light")
 	v.wantAccessible("watch-phone", 390)
 	if got := eval[int](v.tab, `document.documentElement.scrollWidth`); got > 390 {
@@ -80,7 +81,10 @@ func (v *visitor) wantQuality() {
 		item := fmt.Sprintf(`[...%s.shadowRoot.querySelectorAll("media-chrome-menu-item")].find((i) => i.textContent.trim() === "%dp")`, part("media-rendition-menu"), height)
 		v.wait("the quality in the menu", item+" !== undefined")
 		eval[any](v.tab, inPlayer+".currentTime = 0; "+item+".click()")
-		v.wait("the quality to change", fmt.Sprintf("%s.videoHeight === %d", inPlayer, height))
+		v.wait("the quality to change", fmt.Sprintf(`((m) => { // a busy machine may be at the end before
+			if (m.ended) { m.currentTime = 0; m.play(); }
+			return m.videoHeight === %d;
+		})(%s)`, height, inPlayer))
 	}
 }
 
@@ -97,6 +101,30 @@ func (v *visitor) wantMenuToWork() {
 	eval[any](v.tab, item+".click()")
 	v.wait("the speed to change", inPlayer+".playbackRate === 0.5")
 	eval[any](v.tab, part("media-settings-menu-button")+".click()")
+}
+
+// wantKeyList reads which keys there are.
+func (v *visitor) wantKeyList() {
+	v.t.Helper()
+	v.press("?")
+	v.wait("the list of keys", part("dialog.keys")+`.checkVisibility() && `+part("dialog.keys")+`.textContent.includes("0…9")`)
+	if n := eval[int](v.tab, part("media-controller")+`.querySelectorAll("media-keyboard-shortcuts-dialog").length`); n > 0 {
+		v.t.Error("there are two lists of keys")
+	}
+	v.wantAccessible("keys", 1000)
+	v.pictures("keys-phone", 390)
+	v.press("?")
+	v.wait("the list of keys to go", `!`+part("dialog.keys")+`.open`)
+}
+
+// wantProblem plays what cannot be played. To try again is offered only where it may help.
+func (v *visitor) wantProblem(hls, message string, again bool) {
+	v.t.Helper()
+	eval[any](v.tab, `document.querySelector("spool-player").setAttribute("hls", `+quote(hls)+`); document.querySelector("spool-player").reload(true)`)
+	v.wait("the player to say "+message, part(".problem")+`.checkVisibility() && `+part(".problem")+`.textContent.startsWith(`+quote(message)+`)`)
+	if got := eval[bool](v.tab, part(".problem button")+`.checkVisibility()`); got != again {
+		v.t.Errorf("to try again is offered: %t, want %t, since %s", got, again, message)
+	}
 }
 
 // wantResumption leaves in the middle and comes back.
@@ -137,8 +165,11 @@ func TestEmbedsInABrowser(t *testing.T) {
 	v.waitPlaying()
 	v.wantTidy()
 
-	short := decode[watch](t, s.readPrivate(u.ID, 1), http.StatusOK).EmbedURL
+	expiring := decode[watch](t, s.readPrivate(u.ID, 1), http.StatusOK)
+	short := expiring.EmbedURL
 	s.until("the address to expire", readyTimeout, func() bool { return s.get(short).status == http.StatusForbidden })
+	v.wantProblem(expiring.HLSURL, "The link to this video has expired.", false)
+	v.wantProblem("http://127.0.0.1:1/master.m3u8", "The connection to the server is interrupted.", true)
 	v.visit(short)
 	v.wait("the page to say so", `document.querySelector("h1").textContent === "This link has expired"`)
 	v.wantAccessible("embed-expired", 640)

@@ -2,7 +2,11 @@ package e2e
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
+	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -206,4 +210,27 @@ func zipped(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// TestRequestsThatCannotBeRead wants a problem for what net/http refuses by itself.
+func TestRequestsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\n\r\n"); err != nil { // without a Host
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var p struct{ Code string }
+	if err := json.NewDecoder(r.Body).Decode(&p); err != nil || r.StatusCode != 400 || p.Code != "invalid_request" || r.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("the answer is %d %q, %v, of the type %s; want the problem invalid_request", r.StatusCode, p.Code, err, r.Header.Get("Content-Type"))
+	}
 }

@@ -54,7 +54,7 @@ func TestAddingResolutions(t *testing.T) {
 }
 
 // replaceResolution deletes a resolution and adds it again, at the same address: a client that has a part of the old
-// file, or a segment of it, must never get the rest of the new one.
+// file must never get the rest of the new one.
 func (s *server) replaceResolution(u upload, name string) {
 	s.t.Helper()
 	w := s.read(u)

@@ -294,7 +294,7 @@ func (r *reader) runGo(s handbook.Sample) {
 		r.t.Fatal(err)
 	}
 	program := filepath.Join(dir, "program")
-	args := []string{"build", "-o", program, path}
+	args := []string{"build", "-ldflags=-s -w", "-o", program, path}
 	serves := strings.Contains(s.Text, "ListenAndServe")
 	if serves {
 		args = []string{"vet", path}

@@ -10,16 +10,18 @@ import (
 	"github.com/spool-video/spool/test/rig"
 )
 
-// together is what the tests of this run share: a server, and on a fleet the S3
-// server of all buckets.
+// together is what the tests of this run share: a server, a browser, and on a fleet
+// the S3 server of all buckets.
 var together struct {
 	server  once[*server]
 	bucket  once[*s3test.Server]
+	browser oneBrowser
 	tenants atomic.Int64
 }
 
 // closeShared ends what is shared.
 func closeShared() {
+	together.browser.close()
 	together.server.close()
 	together.bucket.close()
 }

@@ -140,7 +140,7 @@ func TestWebhooksOnTheCommandLine(t *testing.T) {
 	if text := run(0, "get", h.ID); !strings.Contains(text, "https://other.invalid") || strings.Contains(text, "whsec_") {
 		t.Errorf("get prints %s", text)
 	}
-	run(1, "add", "https://127.0.0.1/")
+	run(2, "add", "https://127.0.0.1/")
 	run(0, "rm", h.ID)
 	run(1, "rm", h.ID)
 	run(2, "listen", "--forward=nonsense")

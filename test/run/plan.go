@@ -9,7 +9,10 @@ var (
 	// Packages that run without the race detector: they wait for ffmpeg or for
 	// the built program, compute alone, or limit their own memory. Every other
 	// package runs with it, and only so.
-	withoutRace = both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream")))
+	withoutRace = either(sequential, both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream"))))
+	// Packages below other folders that start no goroutine, and whose tests start none.
+	sequential = among("internal/backend/blob", "internal/backend/queue", "internal/service/objects", "internal/service/tenants",
+		"internal/web/assets", "internal/web/console", "internal/web/player")
 	// Their tests build the program, which the cache of test results cannot know.
 	program = below("test/e2e")
 	fleet   = below("test/cluster")
@@ -74,13 +77,13 @@ func plan(target string, packages []string) ([]lane, error) {
 // patient is more than the slowest package takes beside all others.
 const patient = "-timeout=20m"
 
-// The build of the race detector has nothing for debuggers, which saves a tenth of its
-// compilation. It leaves SQLite to itself: that is C which was translated to Go, with
+// The build of the race detector looks names up as the program does, which has no C in it.
+// It leaves SQLite to itself: that is C which was translated to Go, with
 // locks of its own. Watched, it takes minutes to compile and runs ten times slower. Other
 // libraries are compiled without inlining: large ones take little more than half the time.
 // The last pattern that matches a package counts.
 var watched = []string{
-	"-gcflags=all=-dwarf=false",
+	"-tags=netgo,osusergo",
 	"-gcflags=github.com/...=-dwarf=false -l",
 	"-gcflags=golang.org/...=-dwarf=false -l",
 	"-gcflags=" + module + "...=-dwarf=false",

@@ -1112,7 +1112,7 @@ export interface components {
             disk: components["schemas"]["Disk"];
             /** @description Every kind of task. */
             queue: components["schemas"]["Kind"][];
-            /** @description What the storage held when it was last counted: at the start, and every hour. */
+            /** @description What the storage held when it was last counted: at the start, every hour, and within minutes of a change while it holds little. */
             storage: components["schemas"]["Area"][];
             /** @description Of the process that answers. */
             version: string;

@@ -2,18 +2,22 @@ package diskspace
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
+// notSupported is what file systems return that know no files without a name, such as NFS and those of FUSE.
+var notSupported = []error{unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS, unix.EPERM}
+
 // tryFile makes a file without a name, which is gone when it is closed.
 func tryFile(dir string) error {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) { // such as NFS
+	switch {
+	case err == nil:
+		return unix.Close(fd)
+	case slices.ContainsFunc(notSupported, func(e error) bool { return errors.Is(err, e) }):
 		return unix.Access(dir, unix.W_OK)
 	}
-	if err != nil {
-		return err
-	}
-	return unix.Close(fd)
+	return err
 }

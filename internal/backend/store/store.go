@@ -235,8 +235,7 @@ func (s *Store) Reader() *sql.DB { return s.read }
 // folder can be written, and PostgreSQL knows whether it would refuse.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.pool != nil {
-		_, err := s.db.ExecContext(ctx, pingPostgres)
-		return wrap("ping database", err)
+		return s.pingPostgres(ctx)
 	}
 	if _, err := s.db.ExecContext(ctx, `SELECT 1`); err != nil {
 		return wrap("ping database", err)
@@ -248,8 +247,19 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // pingPostgres changes no row, and is refused as any change is on a standby, or if transactions are read-only
-// by default. The connection is then not used again; see canWrite.
-const pingPostgres = `UPDATE step SET progress = progress WHERE false`
+// by default. The connection is then not used again (see canWrite). Others may lead to the same server, although
+// new ones lead to another, so it tries several.
+func (s *Store) pingPostgres(ctx context.Context) (err error) {
+	const ping = `UPDATE step SET progress = progress WHERE false`
+
+	for range 8 {
+		_, err = s.db.ExecContext(ctx, ping)
+		if !isReadOnly(err) {
+			break
+		}
+	}
+	return wrap("ping database", err)
+}
 
 // Close closes the database.
 func (s *Store) Close() error {

@@ -40,8 +40,12 @@ func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, p
 	if best == nil {
 		return "", nil
 	}
+	return writePoster(job, best)
+}
+
+func writePoster(job ffmpeg.Job, picture []byte) (string, error) {
 	path := filepath.Join(job.OutDir, "poster.jpg")
-	if err := os.WriteFile(path, best, 0o600); err != nil {
+	if err := os.WriteFile(path, picture, 0o600); err != nil {
 		return "", fmt.Errorf("poster: %w", err)
 	}
 	return path, nil
@@ -49,13 +53,28 @@ func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, p
 
 // posterFrame makes the JPEG of one frame, and says how good it is.
 func (enc *Encoder) posterFrame(ctx context.Context, job ffmpeg.Job, p *video.Plan, f video.PosterFrame) ([]byte, float64, error) {
+	made, err := enc.stills(ctx, job, posterStills(p, f), posterOptions, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	return judgePoster(p, made)
+}
+
+// posterOptions: each thread of the decoder would decode a frame that is not needed.
+var posterOptions = stillOptions{threads: 1, quality: 4}
+
+// posterStills is a plan whose thumbnails are a frame and the one after it.
+func posterStills(p *video.Plan, f video.PosterFrame) *video.Plan {
 	still := *p
 	still.Renditions = []video.Rendition{{Width: p.Poster.Width, Height: p.Poster.Height}}
 	still.Thumbnails = []video.Thumbnail{{PTS: f.PTS, Seek: f.Seek}, {PTS: f.Next, Seek: f.Seek}}
-	// Each thread of the decoder would decode a frame that is not needed.
-	made, err := enc.stills(ctx, job, &still, stillOptions{threads: 1, quality: 4}, nil)
-	if err != nil || len(made) == 0 {
-		return nil, 0, err
+	return &still
+}
+
+// judgePoster returns the first of two JPEGs, if there are any, and says how good it is.
+func judgePoster(p *video.Plan, made []Output) (_ []byte, score float64, err error) {
+	if len(made) == 0 {
+		return nil, 0, nil
 	}
 	var pictures [2][]byte
 	var frames [2]brightness

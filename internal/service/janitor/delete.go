@@ -55,13 +55,13 @@ const (
 	// deletionTimeout is how long a deletion may go on after its client has left.
 	deletionTimeout = time.Minute
 	// storageWait is how long a client waits for a storage that does not answer. Removing the files of a video
-	// takes a second.
-	storageWait = 10 * time.Second
+	// takes a second, or some if there are thousands.
+	storageWait = 30 * time.Second
 )
 
-// removeSoon removes what was recorded as deleted. Whoever asked learns that it is gone, or after some seconds
-// that the storage does not answer; the removal goes on for a while then, and after that the purge task tries it
-// for as long as it takes. So a client that asks again is told the truth.
+// removeSoon removes what was recorded as deleted. Whoever asked learns that it is gone, or after a while
+// that it is not yet; the removal goes on then, and after that the purge task tries it for as long as it takes.
+// A client that deletes a video again is told when all is gone; of a resolution only the purge task knows.
 func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	done := make(chan error, 1)
@@ -76,7 +76,7 @@ func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) e
 		return err
 	case <-timer.C:
 		return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", RetryAfter: 5 * time.Second,
-			Msg: "The deletion is recorded, but the storage does not answer: files may be there until it does. They are removed then.",
+			Msg: "The deletion is recorded, but not finished: the storage is slow or does not answer. Files may be there until it does; they are removed then.",
 			Err: fmt.Errorf("the storage has not removed the files within %s", d.Wait)}
 	}
 }

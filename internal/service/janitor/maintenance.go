@@ -23,6 +23,10 @@ const (
 	askEvery       = time.Hour        // whether it is time to abort them
 )
 
+// maxRecount is how many objects are counted between two sweeps at most: ten requests to a bucket for those
+// of some hundred videos. A million would take a thousand.
+const maxRecount = 10_000
+
 // Maintenance is what a server does regularly, beside requests and tasks.
 type Maintenance struct {
 	Store   *store.Store
@@ -33,6 +37,8 @@ type Maintenance struct {
 	Tenants *tenants.Service
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
+
+	finished int64 // tasks of all workers, when the storage was last counted
 }
 
 // Run does the maintenance until ctx ends: at once, because a crash may have left something behind,
@@ -52,6 +58,7 @@ func (m *Maintenance) Run(ctx context.Context) {
 			return
 		case <-tidy.C:
 			m.runJob(ctx, m.runLocalJobs)
+			m.runJob(ctx, m.Recount)
 		case <-reconcile.C:
 			m.runJob(ctx, m.reconcile)
 		case <-sweep.C:
@@ -126,6 +133,33 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	}
 	r, err := m.Cleaner.Sweep(ctx)
 	m.conclude(ctx, r, err)
+}
+
+// Recount counts what the storage holds before the next sweep does, where it holds little, and tasks have
+// changed it: who has just installed the service wants to see the first videos.
+func (m *Maintenance) Recount(ctx context.Context) {
+	counted, err := store.StoredOf(m.Store).All(ctx)
+	var objects int64
+	for _, c := range counted {
+		objects += c.Objects
+	}
+	if err != nil || len(counted) == 0 || objects > maxRecount { // without a count, the sweep may have refused: see Sweep
+		return
+	}
+	finished, err := m.Cleaner.finishedTasks(ctx)
+	if err != nil || finished == m.finished {
+		return
+	}
+	if !m.acquire(ctx, "recount", tidyEvery/2) { // less than the time between two tries
+		return
+	}
+	stored, err := m.Cleaner.Count(ctx)
+	if err != nil {
+		m.Log.WarnContext(ctx, "could not count what the storage holds", "err", err)
+		return
+	}
+	m.finished = finished
+	m.conclude(ctx, SweepReport{Stored: stored}, nil)
 }
 
 func (m *Maintenance) sweepUploads(ctx context.Context) {

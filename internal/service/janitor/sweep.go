@@ -62,6 +62,34 @@ func (c *Cleaner) SweepUploads(ctx context.Context) (SweepReport, error) {
 	return r, errors.Join(r.failures...)
 }
 
+// Count counts what the storage holds, and removes nothing.
+func (c *Cleaner) Count(ctx context.Context) ([]store.Stored, error) {
+	var all []store.Stored
+	for _, area := range objects.Areas {
+		one := store.Stored{Area: string(area)}
+		for info, err := range c.blobs.List(ctx, area.Root()) {
+			if err != nil {
+				return all, blob.ServiceError("list objects", err)
+			}
+			one.Objects, one.Bytes = one.Objects+1, one.Bytes+info.Size
+		}
+		one.CountedAt = c.now()
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// finishedTasks is how many tasks the living workers have finished. Whatever changes the storage for long is a
+// task: converting, cleaning up.
+func (c *Cleaner) finishedTasks(ctx context.Context) (int64, error) {
+	workers, err := c.queue.Workers(ctx)
+	var n int64
+	for _, w := range workers {
+		n += w.Done
+	}
+	return n, err
+}
+
 func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
 	var last owner // objects of one video come together
 	left := store.Stored{Area: string(area)}

@@ -53,6 +53,26 @@ func audioWeight(p *video.Plan, n int) float64 {
 // clipLength is that of the longest video whose tasks run in the order of the table.
 const clipLength = 30 * time.Second
 
+func isClip(p *video.Plan) bool { return len(p.Chunks) == 1 && p.Duration <= clipLength }
+
+// posterMadeBy returns which task makes the poster of a clip, if not one of its own: starting an ffmpeg for
+// it would take longer than its work, on cores that the chunk needs.
+func posterMadeBy(p *video.Plan) queue.Kind {
+	if p.Audio != nil && p.Early == nil && isClip(p) {
+		return queue.Audio
+	}
+	return ""
+}
+
+// wantsPoster reports whether a pass has to make the poster: an earlier one may have done so.
+func wantsPoster(v video.Video) bool {
+	_, made := v.File(video.PosterFile)
+	return v.Plan.Poster != nil && !made
+}
+
+// MakesPosterToo reports whether the audio task of a video makes its poster, too.
+func MakesPosterToo(v video.Video) bool { return wantsPoster(v) && posterMadeBy(v.Plan) == queue.Audio }
+
 // headPriorityOf returns the priority of a task that a video needs before it can be played while it is
 // encoded, or just after. It reports false for all others.
 //
@@ -61,7 +81,7 @@ const clipLength = 30 * time.Second
 // none of them waits until all are encoded.
 func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	switch {
-	case KindOf(t.Kind).Blocks && len(p.Chunks) == 1 && p.Duration <= clipLength:
+	case KindOf(t.Kind).Blocks && isClip(p):
 		return encodePriority, true
 	case p.Early == nil:
 		return 0, false

@@ -22,8 +22,8 @@ func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 		t.Errorf("Content-Security-Policy is %q", csp)
 	}
 	const handbook = `<a href="https://github.com/spool-video/spool/tree/main/docs#readme">`
-	if !strings.Contains(page, handbook) || !strings.Contains(page, `<a href="./">Console</a>`) {
-		t.Errorf("the page leads neither back nor on:\n%s", page)
+	if !strings.Contains(page, handbook) || !strings.Contains(page, `<a href="./">Console</a>`) || !strings.Contains(page, `<link rel="icon" href="console/icon.svg"`) {
+		t.Errorf("the page leads neither back nor on, or asks for the icon of nobody:\n%s", page)
 	}
 	page = strings.ReplaceAll(page, handbook, "") // a link, which loads nothing
 	if regexp.MustCompile(`<script>|<style|\son[a-z]+=|https?:|//`).MatchString(page) {

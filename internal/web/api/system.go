@@ -22,7 +22,7 @@ type systemView struct {
 	Workers []workerView `json:"workers" nullable:"false" doc:"Live processes that run tasks, on all machines."`
 	Queue   []kindView   `json:"queue" nullable:"false" doc:"Every kind of task."`
 	Disk    diskView     `json:"disk" doc:"The disk with the data directory of the process that answers."`
-	Storage []areaView   `json:"storage" nullable:"false" doc:"What the storage held when it was last counted: at the start, and every hour."`
+	Storage []areaView   `json:"storage" nullable:"false" doc:"What the storage held when it was last counted: at the start, every hour, and within minutes of a change while it holds little."`
 }
 
 type workerView struct {

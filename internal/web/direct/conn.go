@@ -110,8 +110,8 @@ func (c *conn) answerAll(timeout time.Duration) nextStep {
 		if !c.state.CompareAndSwap(waiting, answering) {
 			return closeConn
 		}
-		if f := c.answerNext(ctx); f != keepOpen {
-			return f
+		if next := c.answerNext(ctx); next != keepOpen {
+			return next
 		}
 		if !c.state.CompareAndSwap(answering, waiting) {
 			return closeConn

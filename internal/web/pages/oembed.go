@@ -61,9 +61,9 @@ func posterSize(info catalog.PlaybackInfo) size {
 
 var (
 	fixedFrame = template.Must(template.New("").Parse(
-		`<iframe src="{{.URL}}" title="{{.Title}}" width="{{.Width}}" height="{{.Height}}" frameborder="0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen loading="lazy"></iframe>`))
+		`<iframe src="{{.URL}}" title="{{.Title}}" width="{{.Width}}" height="{{.Height}}" frameborder="0" allow="autoplay; picture-in-picture" allowfullscreen loading="lazy"></iframe>`))
 	responsiveFrame = template.Must(template.New("").Parse(
-		`<iframe src="{{.URL}}" title="{{.Title}}" style="width: 100%; aspect-ratio: {{.Width}} / {{.Height}}; border: 0" allow="autoplay; fullscreen; picture-in-picture; encrypted-media" allowfullscreen loading="lazy"></iframe>`))
+		`<iframe src="{{.URL}}" title="{{.Title}}" style="width: 100%; aspect-ratio: {{.Width}} / {{.Height}}; border: 0" allow="autoplay; picture-in-picture" allowfullscreen loading="lazy"></iframe>`))
 )
 
 type frameCode struct {

@@ -325,3 +325,16 @@ func TestTheFileForOldBrowsers(t *testing.T) {
 		}
 	}
 }
+
+// The storyboard is made last. Before, the page does not let the player ask for it.
+func TestStoryboardOfAVideoThatIsBeingMade(t *testing.T) {
+	t.Parallel()
+	info := ready()
+	info.URLs.Files = []playback.FileURL{{File: video.File{Name: video.StoryboardFile}, URL: base + "/v/storyboard.vtt"}}
+	for status, want := range map[video.Status]string{video.Processing: "", video.Ready: base + "/v/storyboard.vtt"} {
+		info.Video.Status = status
+		if got := stateOf(info).Storyboard; got != want {
+			t.Errorf("the storyboard of a video that is %s is %q, want %q", status, got, want)
+		}
+	}
+}

@@ -50,7 +50,10 @@ func stateOf(info catalog.PlaybackInfo) state {
 		case video.PosterFile:
 			s.Poster = f.URL
 		case storyboardFile:
-			s.Storyboard = f.URL
+			// It is made last, and players would ask for it all the time. While a resolution is added, it is there.
+			if _, made := v.File(storyboardFile); made || v.Status.Finished() {
+				s.Storyboard = f.URL
+			}
 		}
 	}
 	for _, r := range info.Resolutions {

@@ -14,6 +14,7 @@
 //	video-id    where it remembers the position, in this browser
 //	making      present while the video is still being encoded
 //	ready       how many resolutions are finished
+//	caption-files  names of the files with captions: a change looks for other captions
 //	duration    length of the whole video in seconds, shown while it is being made
 //	start       begins here, in seconds, and not where one left
 //	captions    language of captions that are shown from the start, such as "en"
@@ -23,8 +24,9 @@
 //
 // Changing hls loads again: at the same position if video-id is still the same (the URLs were renewed),
 // else another video, so change video-id first. Removing making, and changing ready, looks for resolutions
-// that were added meanwhile; they are taken up without an interruption. The property media is the video element; the element fires "spool-error" with a detail of {message} when it gives
-// up, and a call of its reload() tries again, with new URLs if they were changed before.
+// that were added meanwhile, and changing caption-files for other captions; they are taken up without an
+// interruption. The property media is the video element; the element fires "spool-error" with a detail of
+// {message} when it gives up, and a call of its reload() tries again, with new URLs if they were changed before.
 //
 // Its size is that of its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
 // accent colour is the custom property --spool-accent.

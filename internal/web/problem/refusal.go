@@ -10,10 +10,11 @@ import (
 )
 
 // What net/http writes to a connection when it refuses a request that no handler has seen: a status line, these
-// headers and a line of text.
+// headers and a line of text, which is the status line again or the one below.
 var (
 	statusPrefix   = []byte("HTTP/1.1 ")
 	refusalHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+	unknownCoding  = []byte("Unsupported transfer encoding")
 )
 
 // maxRefusal is longer than any of these.
@@ -25,8 +26,11 @@ func Refusal(b []byte) []byte {
 	if len(b) > maxRefusal || !bytes.HasPrefix(b, statusPrefix) {
 		return nil
 	}
-	line, _, found := bytes.Cut(b[len(statusPrefix):], refusalHeaders)
+	line, text, found := bytes.Cut(b[len(statusPrefix):], refusalHeaders)
 	if !found || len(line) < 3 || bytes.Contains(line, []byte("\n")) {
+		return nil
+	}
+	if !bytes.Equal(text, line) && !bytes.Equal(text, unknownCoding) { // it may be a part of a page that looks alike
 		return nil
 	}
 	status, err := strconv.Atoi(string(line[:3]))

@@ -27,11 +27,14 @@ func TestRefusalsOfTheServerAreProblems(t *testing.T) {
 	})}
 	go s.Serve(problem.Listen(ln))
 	t.Cleanup(func() { s.Close() })
+	// As much as the server reads: with more, the connection is reset, and the answer may be lost.
+	const head = "GET / HTTP/1.1\r\nHost: x\r\nLong: "
+	tooLong := head + strings.Repeat("x", 4<<10+4<<10-len(head))
 	for request, want := range map[string]struct {
 		status int
 		code   string
 	}{
-		"GET / HTTP/1.1\r\nHost: x\r\nLong: " + strings.Repeat("x", 16<<10) + "\r\n\r\n": {http.StatusRequestHeaderFieldsTooLarge, "headers_too_large"},
+		tooLong:                  {http.StatusRequestHeaderFieldsTooLarge, "headers_too_large"},
 		"GET / HTTP/1.1\r\n\r\n": {http.StatusBadRequest, "invalid_request"},
 		"nonsense\r\n\r\n":       {http.StatusBadRequest, "invalid_request"},
 		"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n": {http.StatusNotImplemented, "invalid_request"},
@@ -60,6 +63,23 @@ func TestRefusalsOfTheServerAreProblems(t *testing.T) {
 		var p problem.Problem
 		if err := json.Unmarshal(body, &p); err != nil || p.Status != want.status || p.Code != want.code || p.Detail == "" || r.Header.Get("Content-Type") != problem.ContentType {
 			t.Errorf("%.40q gets %q, %v; want the problem %s", request, body, err, want.code)
+		}
+	}
+}
+
+// A part of a page may begin as a refusal does.
+func TestPagesAreNoRefusals(t *testing.T) {
+	t.Parallel()
+	const headers = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	for text, want := range map[string]bool{
+		"HTTP/1.1 400 Bad Request" + headers + "400 Bad Request":    true,
+		"HTTP/1.1 400 Bad Request" + headers + "</title></html>":    false,
+		"HTTP/1.1 400" + headers + "400</html>":                     false,
+		"HTTP/1.1 200 OK" + headers + "200 OK":                      false,
+		"<p>HTTP/1.1 400 Bad Request" + headers + "400 Bad Request": false,
+	} {
+		if got := problem.Refusal([]byte(text)) != nil; got != want {
+			t.Errorf("%q is a refusal: %t, want %t", text, got, want)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (q *Queue) claim(ctx context.Context, now time.Time, busy []queue.Name) (c 
 // Tasks that are due already are not counted: they wait for their name, and the
 // end of the attempt with that name wakes the dispatcher.
 func (q *Queue) untilDue(ctx context.Context, now time.Time) (time.Duration, error) {
-	const next = `SELECT min(run_at), max(run_at) FROM task WHERE state = 'ready' AND run_at > $1`
+	const next = `SELECT min(run_at), max(CASE WHEN attempt > 0 THEN run_at END) FROM task WHERE state = 'ready' AND run_at > $1`
 
 	var due, last sql.NullInt64
 	if err := q.db.QueryRowContext(ctx, next, now.UnixMilli()).Scan(&due, &last); err != nil {

@@ -67,7 +67,7 @@ export class BulkBar {
 
   async #delete() {
     const n = this.#selected.length;
-    if (!await confirmAction(`Delete ${plural(n, "video")}?`, "Their resolutions, pictures and uploaded files are deleted. This cannot be undone.", "Delete")) return;
+    if (!await confirmAction(`Delete ${plural(n, "video")}?`, "Their resolutions, pictures and uploaded files are deleted. This cannot be undone.", "Delete", n === 1 ? "Keep it" : "Keep them")) return;
     await this.#forEach("Deleting", "deleted", async ({ id }) => {
       await request("DELETE", `video/${id}`).catch((error) => { if (error.status !== 404) throw error; });
       this.#hooks.removed(id);

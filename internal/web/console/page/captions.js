@@ -3,6 +3,7 @@
 import { open, request } from "./api.js";
 import { announce, button, confirmAction, el, problemBox } from "./dom.js";
 import { may } from "./key.js";
+import { isHopeless } from "./resolution.js";
 
 const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 
@@ -13,6 +14,7 @@ export class Captions {
   #reload;
   #list = el("ul", { class: "resolutions" });
   #problem = el("div");
+  #form;
   #language = el("input", { type: "text", id: "caption-language", placeholder: "en", size: 6, required: true, autocomplete: "off", maxlength: 35 });
   #label = el("input", { type: "text", id: "caption-label", placeholder: "English", autocomplete: "off", maxlength: 100 });
   #kind = el("select", { id: "caption-kind" }, el("option", { value: "subtitles" }, "subtitles"), el("option", { value: "captions" }, "captions for the deaf"));
@@ -23,18 +25,20 @@ export class Captions {
     this.#id = id;
     this.#reload = reload;
     const field = (label, input) => el("div", { class: "field" }, el("label", { for: input.id }, label), input);
+    this.#form = el("details", {}, el("summary", {}, "Add captions"),
+      el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
+        field("File (WebVTT or SubRip)", this.#file),
+        el("div", { class: "pair" }, field("Language", this.#language), field("Name in the menu (optional)", this.#label)),
+        field("Kind", this.#kind),
+        el("p", { class: "actions" }, el("button", { type: "submit" }, "Add captions"))));
     this.node = el("section", { class: "panel", "aria-labelledby": "captions-title", hidden: true }, el("h2", { id: "captions-title" }, "Captions"),
-      this.#list, this.#problem,
-      may("write") && el("details", {}, el("summary", {}, "Add captions"),
-        el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
-          field("File (WebVTT or SubRip)", this.#file),
-          el("div", { class: "pair" }, field("Language", this.#language), field("Name in the menu (optional)", this.#label)),
-          field("Kind", this.#kind),
-          el("p", { class: "actions" }, el("button", { type: "submit" }, "Add captions")))));
+      this.#list, this.#problem, may("write") && this.#form);
   }
 
   show(video) {
-    this.node.hidden = !video.captions;
+    const hopeless = video.status === "fail" && isHopeless(video.failure); // nobody will ever see them
+    this.#form.hidden = hopeless;
+    this.node.hidden = !video.captions || (hopeless && video.captions.length === 0);
     if (!video.captions) return;
     this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "caption" },
       el("div", { class: "line" }, el("strong", {}, c.label || c.language),

@@ -75,14 +75,14 @@ export function facts(pairs) {
 }
 
 // confirmAction asks the user to confirm what cannot be undone.
-export function confirmAction(question, explanation, yes) {
+export function confirmAction(question, explanation, yes, no = "Keep it") {
   return new Promise((resolve) => {
     let answer = false;
     const dialog = el("dialog", { class: "question", "aria-labelledby": "question", onclose: () => { dialog.remove(); resolve(answer); } },
       el("h2", { id: "question" }, question),
       el("p", {}, explanation),
       el("p", { class: "actions" },
-        button("Keep it", () => dialog.close(), { autofocus: true }),
+        button(no, () => dialog.close(), { autofocus: true }),
         button(yes, () => { answer = true; dialog.close(); }, { class: "danger" })));
     document.body.append(dialog);
     dialog.showModal();

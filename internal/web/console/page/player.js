@@ -58,15 +58,21 @@ export class Player {
       this.#element.src = best?.videoUrl ?? "";
       return;
     }
-    const attributes = { hls: hlsUrl, mp4: best?.videoUrl, poster: posterUrl, storyboard: storyboardUrl, "video-id": id, "video-title": titleOf(this.#video), duration: this.#video.durationSeconds };
+    // It is made last. While a resolution is added to the same video, it stays.
+    const storyboard = (this.#video.status === "ready" || this.#element.getAttribute("video-id") === id && this.#element.hasAttribute("storyboard")) && storyboardUrl;
+    const attributes = { hls: hlsUrl, mp4: best?.videoUrl, poster: posterUrl, storyboard, "video-id": id, "video-title": titleOf(this.#video), duration: this.#video.durationSeconds };
     for (const [name, value] of Object.entries(attributes)) value ? this.#element.setAttribute(name, value) : this.#element.removeAttribute(name);
     this.#update();
   }
 
   // update says whether more is being made, and what is there, without interrupting.
   #update() {
+    const { status, storyboardUrl, captions = [] } = this.#video;
+    // The signatures in the URLs change whenever the video is loaded; a file's name, when its captions do.
+    this.#element.setAttribute("caption-files", captions.map((c) => c.url?.split("/").at(-1)).join(" "));
+    if (status === "ready" && storyboardUrl && !this.#element.hasAttribute("storyboard")) this.#element.setAttribute("storyboard", storyboardUrl);
     this.#element.setAttribute("ready", Object.values(this.#video.resolutions).filter((r) => r.status === "ready").length);
-    this.#element.toggleAttribute("making", this.#video.status === "processing" && !largest(this.#video));
+    this.#element.toggleAttribute("making", status === "processing" && !largest(this.#video));
   }
 
   stop() {

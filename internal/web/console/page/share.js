@@ -7,13 +7,21 @@ import { codecNames, dateTime, largest } from "./format.js";
 const hour = 3600; // seconds
 const lives = [[hour, "1 hour"], [24 * hour, "1 day"], [7 * 24 * hour, "1 week"], [30 * 24 * hour, "30 days"], [365 * 24 * hour, "1 year"]];
 
-// embedCode returns markup for other people's pages. It is only shown as text here.
+// ratio returns the shape of a picture. Sizes are rounded to even numbers, so that of a usual shape is not
+// exact: 426 × 240 is 16:9.
+function ratio({ width, height }) {
+  const usual = [[16, 9], [9, 16], [4, 3], [3, 4], [1, 1], [21, 9]];
+  return usual.find(([w, h]) => Math.abs((width / height) / (w / h) - 1) < 0.01) ?? [width, height];
+}
+
+// embedCode returns markup for other people's pages, the same as the watch page does. It is only shown as
+// text here.
 function embedCode(url, title, video) {
-  const { width = 16, height = 9 } = largest(video) ?? {};
-  const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  const [width, height] = ratio(largest(video) ?? { width: 16, height: 9 });
+  const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&#34;").replaceAll("'", "&#39;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("+", "&#43;");
   const attributes = Object.entries({
-    src: url, title, allow: "autoplay; fullscreen; picture-in-picture", allowfullscreen: null,
-    style: `width: 100%; aspect-ratio: ${width} / ${height}; border: 0`,
+    src: url, title, style: `width: 100%; aspect-ratio: ${width} / ${height}; border: 0`,
+    allow: "autoplay; picture-in-picture", allowfullscreen: null, loading: "lazy",
   }).map(([name, value]) => (value === null ? name : `${name}="${quoted(value)}"`));
   return `<iframe ${attributes.join(" ")}></iframe>`;
 }
@@ -67,6 +75,7 @@ export class Share {
       ...(r.variants ?? []).filter((v) => v.codec !== "h264" && v.status === "ready").map((v) => [`MP4, ${name}, ${codecNames[v.codec] ?? v.codec}`, v.videoUrl])]);
     const all = [
       ["Watch page", video.watchUrl],
+      ["Link", !video.isPublic && video.embedUrl], // it has no page for everybody
       ["Embed code", video.embedUrl && embedCode(video.embedUrl, this.#title, video)],
       ["HLS", video.hlsUrl], ["DASH", video.dashUrl], ...files,
     ].filter(([, text]) => text);

@@ -105,7 +105,8 @@ function storageTable(storage) {
   return table("Storage", ["Kind", "Objects", "Size"], storage.map((a) => [areas[a.area] ?? a.area, ...(a.countedAt ? [a.objects.toLocaleString(), size(a.bytes)] : ["–", "not counted yet"])]));
 }
 
-// counted tells how old the figures of the storage are, which is counted every hour: the oldest of them.
+// counted tells how old the figures of the storage are, which is counted every hour, and more often while it
+// holds little: the oldest of them.
 function counted(storage) {
   const [oldest] = storage.map((a) => a.countedAt).filter(Boolean).sort();
   return oldest ? ["counted ", el("time", { datetime: oldest, title: dateTime(oldest) }, ago(oldest))] : "not counted yet";

@@ -88,7 +88,7 @@ export class UploadForm {
   add(files) {
     for (const file of files) {
       if (this.#chosen.some((other) => other.file.name === file.name && other.file.size === file.size && other.file.lastModified === file.lastModified)) continue;
-      this.#chosen.push({ file, title: el("input", { type: "text", dir: "auto", maxlength: 200, "aria-label": `Title of ${file.name}`, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
+      this.#chosen.push({ file, title: el("input", { type: "text", dir: "auto", maxlength: 200, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
     }
     this.#problem.replaceChildren();
     this.#fromFiles.checked = true;
@@ -125,7 +125,7 @@ export class UploadForm {
     return el("li", {},
       el("div", { class: "line" }, el("span", { class: "name", dir: "auto" }, file.name), el("span", { class: "fine" }, bytes(file.size)),
         button(icon("close"), remove, { class: "quiet round", "aria-label": `Remove ${file.name}` })),
-      saved ? el("p", { class: "fine continues" }, `Continues the upload that was interrupted at ${percent(saved.sent / Math.max(1, file.size))}.`) : item.title);
+      saved ? el("p", { class: "fine continues" }, `Continues the upload that was interrupted at ${percent(saved.sent / Math.max(1, file.size))}.`) : el("label", { class: "titling" }, el("span", { class: "fine" }, "Title", el("span", { class: "unseen" }, ` of ${file.name}`)), item.title));
   }
 
   // draft reads the form. The server validates its fields; what a person is likely to

@@ -59,10 +59,10 @@ function setText(node, text) {
 
 // addPlayer goes over from waiting to playing. It plays at once if the address says so.
 function addPlayer(state) {
-  const player = document.createElement("spool-player"), wish = stage.dataset;
-  const attributes = { hls: state.hls, "video-id": wish.id, "video-title": wish.title, "page-keys": "", eager: "" };
-  for (const name of ["autoplay", "muted", "loop"]) if (wish[name] === "true") attributes[name] = "";
-  for (const name of ["start", "captions"]) if (wish[name]) attributes[name] = wish[name];
+  const player = document.createElement("spool-player"), options = stage.dataset;
+  const attributes = { hls: state.hls, "video-id": options.id, "video-title": options.title, "page-keys": "", eager: "" };
+  for (const name of ["autoplay", "muted", "loop"]) if (options[name] === "true") attributes[name] = "";
+  for (const name of ["start", "captions"]) if (options[name]) attributes[name] = options[name];
   for (const [name, value] of Object.entries(attributes)) player.setAttribute(name, value);
   stage.classList.toggle("tall", state.tall);
   stage.replaceChildren(player);

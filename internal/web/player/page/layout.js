@@ -3,7 +3,8 @@
 import { liftCaptions } from "./lift.js";
 import { css } from "./style.js";
 
-function el(name, attributes = {}, ...children) {
+// el makes an element.
+export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   node.append(...children);
@@ -23,7 +24,7 @@ export class Layout {
   #timer = 0;
 
   constructor() {
-    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5" },
+    this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", hotkeys: "noshift+/" },
       this.video, this.#poster,
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", "loading-delay": "400" }), el("media-play-button", { class: "big", notooltip: "" })),
@@ -72,8 +73,10 @@ export class Layout {
 
   hideResumed() { this.#resumed.hidden = true; }
 
-  showProblem(text) {
+  // showProblem offers to try again only where that may help.
+  showProblem(text, mayHelp) {
     this.#problemText.textContent = text;
+    this.again.hidden = !mayHelp;
     this.#problem.hidden = false;
   }
 

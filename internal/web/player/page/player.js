@@ -1,6 +1,7 @@
 // The element <spool-player>. The package comment in player.go describes its attributes.
 
 import "./media-chrome.js";
+import { KeyList } from "./keys.js";
 import { Layout } from "./layout.js";
 import { Memory } from "./memory.js";
 import { Source } from "./source.js";
@@ -10,9 +11,10 @@ import { clock } from "./clock.js";
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
 export class SpoolPlayer extends HTMLElement {
-  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "ready", "duration", "loop", "page-keys"];
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys"];
 
   #layout = new Layout();
+  #keys = new KeyList();
   #source = null;
   #memory = null;
   #wanted = false; // somebody pressed play before anything was loaded
@@ -28,7 +30,7 @@ export class SpoolPlayer extends HTMLElement {
     const root = this.attachShadow({ mode: "open", delegatesFocus: true });
     root.adoptedStyleSheets = this.#layout.sheets;
     this.#listen(this.media);
-    this.#layout.controller.addEventListener("keydown", (event) => this.#pressedDigit(event));
+    this.#layout.controller.addEventListener("keydown", (event) => this.#pressed(event));
     this.#layout.again.addEventListener("click", () => this.reload(true));
     this.#layout.restart.addEventListener("click", () => this.#startOver());
     this.addEventListener("click", () => this.#takeFocus());
@@ -38,7 +40,7 @@ export class SpoolPlayer extends HTMLElement {
   get media() { return this.#layout.video; }
 
   connectedCallback() {
-    if (!this.shadowRoot.hasChildNodes()) this.shadowRoot.append(...this.#layout.nodes); // they take their settings when they are connected
+    if (!this.shadowRoot.hasChildNodes()) this.shadowRoot.append(...this.#layout.nodes, this.#keys.node); // they take their settings when they are connected
     if (!this.hasAttribute("tabindex")) this.#layout.controller.tabIndex = 0;
     this.media.muted = this.hasAttribute("muted");
     this.media.loop = this.hasAttribute("loop");
@@ -60,7 +62,7 @@ export class SpoolPlayer extends HTMLElement {
     if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "making" || name === "duration") this.#showMaking();
-    if (name === "ready" || (name === "making" && now === null)) this.#source.refresh();
+    if (name === "ready" || name === "caption-files" || (name === "making" && now === null)) this.#source.refresh();
     if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload();
   }
 
@@ -82,7 +84,7 @@ export class SpoolPlayer extends HTMLElement {
       mp4: () => this.getAttribute("mp4"),
       start: this.#startAt(),
       captions: this.getAttribute("captions"),
-      onProblem: (message) => this.#fail(message),
+      onProblem: (message, mayHelp) => this.#fail(message, mayHelp),
       onLive: (live) => { this.#live = live; this.#showMaking(); },
     });
     this.#loadStoryboard();
@@ -184,9 +186,9 @@ export class SpoolPlayer extends HTMLElement {
     this.#layout.showNote("Still being made" + amount);
   }
 
-  #fail(message) {
+  #fail(message, mayHelp) {
     this.#wanted = false;
-    this.#layout.showProblem(message);
+    this.#layout.showProblem(message, mayHelp);
     this.dispatchEvent(new CustomEvent("spool-error", { bubbles: true, composed: true, detail: { message } }));
   }
 
@@ -195,8 +197,9 @@ export class SpoolPlayer extends HTMLElement {
     this.#stopStoryboard = addStoryboard(this.media, this.getAttribute("storyboard"));
   }
 
-  // pressedDigit goes to a tenth of the video.
-  #pressedDigit(event) {
+  // pressed knows the keys that media-chrome does not: a digit goes to a tenth of the video.
+  #pressed(event) {
+    if (event.key === "?") return this.#keys.open();
     if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
     const { duration } = this.media;
     if (!(duration > 0) || !Number.isFinite(duration)) return;

@@ -7,11 +7,12 @@ const eagerSeconds = 8; // loaded before anybody presses play
 const recoveryPause = 5000; // milliseconds within which a second decoding error is final
 const refreshPause = 10_000, refreshTries = 6; // milliseconds before the second of so many tries; the pause doubles
 
-const words = {
-  gone: "This video is not here any more.",
-  expired: "The link to this video has expired. Reload the page for a new one.",
-  network: "The connection to the server is interrupted.",
-  undecodable: "This browser cannot play this video.",
+// problems are what a viewer reads, and whether to try the same again may help.
+const problems = {
+  gone: ["This video is not here any more.", false],
+  expired: ["The link to this video has expired. Reload the page for a new one.", false],
+  network: ["The connection to the server is interrupted.", true],
+  undecodable: ["This browser cannot play this video.", false],
 };
 
 export class Source {
@@ -21,9 +22,9 @@ export class Source {
   #hls = null;
   #next = null; // reads a longer list of renditions, to take over
   #late = false; // there are more renditions, but too near to the end
-  #listed = new WeakMap(); // how many renditions the list had that an instance of hls.js read
+  #listed = new WeakMap(); // what the list had that an instance of hls.js read
   #refreshing = false;
-  #again = false; // there may be more renditions since the list was read
+  #again = false; // the list may be another one since it was read
   #failures = 0; // to take up renditions, without a success in between
   #retry; // the timer of the next try
   #loading = null; // "hls", "native" or "mp4"
@@ -76,8 +77,8 @@ export class Source {
     this.#media.load(); // ends the download
   }
 
-  // refresh looks for resolutions that were added after the playlist was loaded, and takes them up
-  // without an interruption. What is added meanwhile comes afterwards.
+  // refresh looks for resolutions that were added after the playlist was loaded, and for other captions, and
+  // takes them up without an interruption. What is added meanwhile comes afterwards.
   async refresh() {
     clearTimeout(this.#retry);
     this.#again = true;
@@ -93,13 +94,15 @@ export class Source {
     else if (++this.#failures < refreshTries) this.#retry = setTimeout(() => this.refresh(), refreshPause * 2 ** (this.#failures - 1));
   }
 
-  // takeUp has another instance of hls.js take over if there are more renditions. It resolves to false if
-  // that did not work; then what is there goes on playing.
+  // takeUp has another instance of hls.js take over if there are more renditions, or other captions. It
+  // resolves to false if that did not work; then what is there goes on playing.
   async #takeUp(hls) {
-    if (!await this.#hasMore(hls) || hls !== this.#hls) return true;
+    const { more, captions } = await this.#compare(hls);
+    if ((!more && !captions) || hls !== this.#hls) return true;
     const { default: Hls } = await import("./hls.js");
-    const media = this.#media, from = takeoverPoint(media);
-    this.#late = this.complete && from > media.duration - 1; // unless somebody seeks
+    const media = this.#media, last = this.complete ? Math.max(0, media.duration - 1) : Infinity;
+    const from = Math.min(takeoverPoint(media), last);
+    this.#late = from === last && !captions; // a better picture is not worth it, unless somebody seeks
     if (this.#late || hls !== this.#hls) return true;
     const next = this.#next = this.#make(Hls, { abrEwmaDefaultEstimate: hls.bandwidthEstimate });
     const chosen = media.videoRenditions.selected?.height;
@@ -122,12 +125,14 @@ export class Source {
     return true;
   }
 
-  // hasMore reports whether the list of renditions has become longer. Those that this browser cannot play
-  // count, too.
-  async #hasMore(hls) {
+  // compare reports whether the list of renditions has become longer, and whether it names other captions.
+  // Renditions that this browser cannot play count, too.
+  async #compare(hls) {
     const response = await fetch(this.#options.hls, { cache: "no-cache" });
     if (!response.ok) throw new Error(`the list of renditions answers ${response.status}`);
-    return ((await response.text()).match(/^#EXT-X-STREAM-INF:/gm) ?? []).length > this.#listed.get(hls);
+    const lines = (await response.text()).split(/\r?\n/), had = this.#listed.get(hls);
+    const captions = lines.filter((line) => line.startsWith("#EXT-X-MEDIA:") && line.includes("TYPE=SUBTITLES")).map((line) => /,URI="([^"]*)"/.exec(line)?.[1]);
+    return { more: lines.filter((line) => line.startsWith("#EXT-X-STREAM-INF:")).length > had.levels, captions: captions.join() !== had.captions };
   }
 
   async #loadHLS() {
@@ -158,7 +163,9 @@ export class Source {
       backBufferLength: 60,
       ...more,
     });
-    hls.on(Hls.Events.MANIFEST_LOADED, (_, { levels }) => this.#listed.set(hls, levels.length));
+    hls.on(Hls.Events.MANIFEST_LOADED, (_, { levels, subtitles }) => {
+      this.#listed.set(hls, { levels: levels.length, captions: (subtitles ?? []).map((track) => track.attrs.URI).join() });
+    });
     return hls;
   }
 
@@ -207,10 +214,10 @@ export class Source {
     this.#hls.destroy();
     this.#hls = null;
     this.#options.start = this.#media.currentTime || this.#options.start;
-    if (status === 403) return this.#options.onProblem(words.expired);
+    if (status === 403) return this.#options.onProblem(...problems.expired);
     if (this.#options.mp4() && (status === 404 || error.type !== Hls.ErrorTypes.NETWORK_ERROR)) return this.#loadFile();
-    if (status === 404) return this.#options.onProblem(words.gone);
-    this.#options.onProblem(error.type === Hls.ErrorTypes.NETWORK_ERROR ? words.network : words.undecodable);
+    if (status === 404) return this.#options.onProblem(...problems.gone);
+    this.#options.onProblem(...(error.type === Hls.ErrorTypes.NETWORK_ERROR ? problems.network : problems.undecodable));
   }
 
   #loadFile() {
@@ -218,7 +225,7 @@ export class Source {
     this.complete = true;
     this.#media.videoRenditions.set([]);
     const file = this.#options.mp4();
-    if (!file) return this.#options.onProblem(words.undecodable);
+    if (!file) return this.#options.onProblem(...problems.undecodable);
     this.#setSource(file);
   }
 
@@ -242,9 +249,9 @@ export class Source {
     if (this.#hls || this.#loading === "closed" || !this.#media.hasAttribute("src")) return;
     if (this.#loading === "native" && this.#options.mp4()) return this.#loadFile();
     const status = await statusOf(this.#media.src);
-    if (status === 403) return this.#options.onProblem(words.expired);
-    if (status === 404) return this.#options.onProblem(words.gone);
-    this.#options.onProblem(status === 0 ? words.network : words.undecodable);
+    if (status === 403) return this.#options.onProblem(...problems.expired);
+    if (status === 404) return this.#options.onProblem(...problems.gone);
+    this.#options.onProblem(...(status === 0 ? problems.network : problems.undecodable));
   }
 
   #goToStart() {

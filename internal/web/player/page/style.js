@@ -92,6 +92,18 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem p { margin: 0; max-width: 30em; }
 .problem button { padding: 8px 18px; font-size: 14px; }
 
+.keys {
+  width: min(30rem, calc(100vw - 16px)); max-height: calc(100dvh - 16px); box-sizing: border-box; padding: 20px 24px; overflow: auto;
+  color: #fff; background: #181a21; border: 1px solid rgb(255 255 255 / 20%); border-radius: 14px; box-shadow: 0 8px 28px rgb(0 0 0 / 45%);
+  font: 15px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+}
+.keys::backdrop { background: rgb(8 10 14 / 60%); }
+.keys .head { display: flex; justify-content: space-between; align-items: center; gap: 12px; margin-bottom: 12px; }
+.keys h2 { margin: 0; font-size: 17px; }
+.keys dl { display: grid; grid-template-columns: auto 1fr; gap: 7px 18px; margin: 0; align-items: center; }
+.keys dt { display: flex; gap: 5px; align-items: center; } .keys dd { margin: 0; }
+kbd { min-width: 1.1em; padding: 1px 7px; text-align: center; font: 600 13px/1.5 ui-monospace, Consolas, monospace; background: #2b2f3a; border: 1px solid #4a5061; border-radius: 6px; }
+
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
 media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
 media-controller:not([breakpointsm]) media-pip-button { display: none; }
