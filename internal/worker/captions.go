@@ -63,10 +63,10 @@ func readTracks(p *video.Plan, texts []encode.Text) []captions.Track {
 	return tracks
 }
 
-// withBlanks returns a text in which ffmpeg has left blanks that must not break a line as ASS writes them. In SubRip and
-// WebVTT these are two characters like any others.
+// withBlanks returns a text in which ffmpeg has left blanks that must not break a line as ASS writes them. In
+// a text that was copied these are two characters like any others.
 func withBlanks(text encode.Text) []byte {
-	if slices.Contains([]string{"subrip", "srt", "webvtt"}, text.Stream.Codec) {
+	if text.Copied {
 		return text.Text
 	}
 	return bytes.ReplaceAll(text.Text, []byte(`\h`), []byte(" "))

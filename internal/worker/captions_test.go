@@ -26,3 +26,14 @@ func TestDrawingsAreNoText(t *testing.T) {
 		}
 	}
 }
+
+// TestBlanksOfASS are those of texts that ffmpeg converted, whatever they were.
+func TestBlanksOfASS(t *testing.T) {
+	t.Parallel()
+	for copied, want := range map[bool]string{true: `C:\home`, false: "C: ome"} {
+		text := encode.Text{Stream: video.Stream{Codec: "subrip"}, Text: []byte(`C:\home`), Copied: copied}
+		if got := string(withBlanks(text)); got != want {
+			t.Errorf("copied %t: the text is %q; want %q", copied, got, want)
+		}
+	}
+}

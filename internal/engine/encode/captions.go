@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,10 @@ func captionsArgs(job ffmpeg.Job, p *video.Plan, tracks []video.Stream, mayCopy 
 // in SubRip, a character that begins no tag stands for itself. But there, ASS and closed captions would all be moved to
 // the upper edge.
 func textFormat(p *video.Plan, t video.Stream, mayCopy bool) (encoder, muxer string) {
-	copies := mayCopy && strings.HasPrefix(p.Input.Container, "matroska,")
 	switch {
-	case copies && t.Codec == "webvtt":
+	case mayCopy && copies(p, t) && t.Codec == "webvtt":
 		return "copy", "webvtt"
-	case copies && (t.Codec == "subrip" || t.Codec == "srt"):
+	case mayCopy && copies(p, t):
 		return "copy", "srt"
 	case t.Codec == "mov_text":
 		return "subrip", "srt"
@@ -50,10 +50,16 @@ func textFormat(p *video.Plan, t video.Stream, mayCopy bool) (encoder, muxer str
 	return "webvtt", "webvtt"
 }
 
+// copies reports whether a track can be copied.
+func copies(p *video.Plan, t video.Stream) bool {
+	return strings.HasPrefix(p.Input.Container, "matroska,") && slices.Contains([]string{"webvtt", "subrip", "srt"}, t.Codec)
+}
+
 // Text is a text track as WebVTT or SubRip, in the times of the source.
 type Text struct {
 	Stream video.Stream
 	Text   []byte
+	Copied bool // the text is that of the source, and did not become ASS in between
 }
 
 // Captions converts the text tracks of a source, and the closed captions of a broadcast. What cannot
@@ -78,45 +84,65 @@ func (enc *Encoder) textTracks(ctx context.Context, job ffmpeg.Job, p *video.Pla
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	convert := func(some []video.Stream, mayCopy bool) error {
-		stderr, err := enc.run.Encode(ctx, job, enc.captionsPolicy(job, p, len(some)), captionsArgs(job, p, some, mayCopy), func(at float64) {
-			progress.Report(at / p.Duration.Seconds())
-		})
-		if ours := ffmpeg.MachineError(err, stderr); ours != nil {
-			return fmt.Errorf("read captions: %w", ours)
-		}
-		return nil
-	}
-	if err := convert(tracks, true); err != nil {
+	ok, err := enc.convertTexts(ctx, job, p, tracks, true, progress)
+	if err != nil {
 		return nil, err
 	}
-	texts, missing, err := readTexts(job, tracks)
-	if err != nil || len(missing) == 0 {
+	converted := map[int]bool{}
+	texts, missing, err := readTexts(job, p, tracks, converted)
+	if err != nil || ok { // what a good run made nothing of is empty
 		return texts, err
 	}
 	for _, t := range missing { // one that cannot be opened stops all the others
-		if err := convert([]video.Stream{t}, false); err != nil {
+		if converted[t.Index], err = enc.convertAlone(ctx, job, p, t, progress); err != nil {
 			return nil, err
 		}
 	}
-	texts, _, err = readTexts(job, tracks)
+	texts, _, err = readTexts(job, p, tracks, converted)
 	return texts, err
 }
 
-// readTexts reads what was made of some tracks, and says of which nothing was made.
-func readTexts(job ffmpeg.Job, tracks []video.Stream) (texts []Text, missing []video.Stream, err error) {
+// convertTexts reads the source once. It is ok if ffmpeg had nothing to complain about; the error is one of the machine.
+func (enc *Encoder) convertTexts(ctx context.Context, job ffmpeg.Job, p *video.Plan, tracks []video.Stream, mayCopy bool, progress ffmpeg.Progress) (ok bool, err error) {
+	stderr, err := enc.run.Encode(ctx, job, enc.captionsPolicy(job, p, len(tracks)), captionsArgs(job, p, tracks, mayCopy), func(at float64) {
+		progress.Report(at / p.Duration.Seconds())
+	})
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return false, fmt.Errorf("read captions: %w", ours)
+	}
+	return err == nil, nil
+}
+
+// convertAlone reads one track, and says whether it had to be converted because it could not be copied.
+func (enc *Encoder) convertAlone(ctx context.Context, job ffmpeg.Job, p *video.Plan, t video.Stream, progress ffmpeg.Progress) (converted bool, err error) {
+	if copies(p, t) {
+		ok, err := enc.convertTexts(ctx, job, p, []video.Stream{t}, true, progress)
+		if err != nil || ok {
+			return false, err
+		}
+		if some, _, err := readTexts(job, p, []video.Stream{t}, nil); err != nil || len(some) > 0 {
+			return false, err // the source is damaged behind it
+		}
+	}
+	_, err = enc.convertTexts(ctx, job, p, []video.Stream{t}, false, progress)
+	return true, err
+}
+
+// readTexts reads what was made of some tracks, and says of which nothing was made: a file without a cue, too, may be
+// what a run left that failed. Tracks are given by their index that could not be copied.
+func readTexts(job ffmpeg.Job, p *video.Plan, tracks []video.Stream, converted map[int]bool) (texts []Text, missing []video.Stream, err error) {
 	for _, t := range tracks {
 		text, err := os.ReadFile(textPath(job, t.Index))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("read captions: %w", err)
+		}
+		if !bytes.Contains(text, []byte("-->")) {
 			missing = append(missing, t)
 			continue
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("read captions: %w", err)
-		}
-		texts = append(texts, Text{Stream: t, Text: text})
+		texts = append(texts, Text{Stream: t, Text: text, Copied: copies(p, t) && !converted[t.Index]})
 	}
-	return texts, slices.Clip(missing), nil
+	return texts, missing, nil
 }
 
 // captionsPolicy allows a run to write texts.

@@ -24,7 +24,11 @@ func withText(t *testing.T, name string, args ...string) string {
 	if err := os.WriteFile(text, []byte(subrip), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return enginetest.Clip(t, name, "testsrc2=s=64x36:r=25:d=2", append([]string{"-i", text, "-c:v", "libx264", "-preset", "ultrafast", "-map", "0:v", "-t", "2"}, args...)...)
+	inputs := []string{"-i", text}
+	for len(args) > 0 && args[0] == "-i" {
+		inputs, args = append(inputs, args[:2]...), args[2:]
+	}
+	return enginetest.Clip(t, name, "testsrc2=s=64x36:r=25:d=2", append(append(inputs, "-c:v", "libx264", "-preset", "ultrafast", "-map", "0:v", "-t", "2"), args...)...)
 }
 
 // captionsOf inspects a file and reads its text tracks.
@@ -106,20 +110,51 @@ func TestCharactersThatLookLikeTags(t *testing.T) {
 	}
 }
 
-// TestATrackThatCannotBeReadCostsTheOthersNothing damages one of two tracks such that
-// its decoder cannot be opened.
+// TestATrackThatCannotBeReadCostsTheOthersNothing wants the texts of the others as if they were alone, also what
+// looks like a tag.
 func TestATrackThatCannotBeReadCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
-	path := withText(t, "two.mkv", "-map", "2:s", "-c:s", "subrip")
-	e, job := newEngine(t), enginetest.NewJob(t, path)
+	dir := t.TempDir()
+	text, clip := filepath.Join(dir, "a.srt"), filepath.Join(dir, "a.mkv")
+	if err := os.WriteFile(text, []byte("1\n00:00:00,200 --> 00:00:00,900\na <b and c> d, &lt;br&gt;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=5:d=2", "-i", text, "-map", "0", "-map", "1", "-map", "1",
+		"-c:s:0", "copy", "-c:s:1", "webvtt", "-preset", "ultrafast", clip)
+	e, job := newEngine(t), enginetest.NewJob(t, clip)
 	p, err := e.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Streams = append(p.Streams, video.Stream{Index: 7, Type: "subtitle", Codec: "subrip"}) // there is none
 	texts, err := e.Captions(t.Context(), job, p, nil)
-	if err != nil || len(texts) != 1 || !strings.Contains(string(texts[0].Text), "Bye") {
-		t.Errorf("the captions are %+v, %v; want those of the track that is there", texts, err)
+	if err != nil || len(texts) != 2 {
+		t.Fatalf("the captions are %+v, %v; want those of the tracks that are there", texts, err)
+	}
+	if got := texts[0]; !got.Copied || !strings.Contains(string(got.Text), "a <b and c> d, &lt;br&gt;") || !texts[1].Copied {
+		t.Errorf("the captions are %q, copied: %t and %t", got.Text, got.Copied, texts[1].Copied)
+	}
+}
+
+// TestEmptyTracksAreReadOnce has tracks without a text within the video, such as those that translate signs only.
+func TestEmptyTracksAreReadOnce(t *testing.T) {
+	t.Parallel()
+	late := filepath.Join(t.TempDir(), "late.srt")
+	if err := os.WriteFile(late, []byte("1\n00:01:00,000 --> 00:01:01,000\nx\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, codec := range map[string]string{"a.mkv": "subrip", "a.mp4": "mov_text", "b.mkv": "webvtt"} {
+		e, job := newEngine(t), enginetest.NewJob(t, withText(t, name, "-i", late, "-map", "3:s", "-map", "2:s", "-c:s", codec))
+		p, err := e.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+		if err != nil || len(p.TextTracks()) != 2 {
+			t.Fatalf("%s: %d tracks are found, %v", name, len(p.TextTracks()), err)
+		}
+		runs := 0
+		job.Ran = func(video.Execution) { runs++ }
+		texts, err := e.Captions(t.Context(), job, p, nil)
+		if err != nil || len(texts) != 1 || !strings.Contains(string(texts[0].Text), "Bye") || runs != 1 {
+			t.Errorf("%s: after %d runs the captions are %+v, %v", name, runs, texts, err)
+		}
 	}
 }
 

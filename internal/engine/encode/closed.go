@@ -27,6 +27,7 @@ func closedSearchArgs(job ffmpeg.Job, p *video.Plan) []string {
 
 // closedArgs writes the closed captions as WebVTT. Only the filter that is a source of frames
 // separates them; it opens the file itself, with the same restrictions as elsewhere.
+// Input.RawClock is not needed: a clock that was reset jumps, and MayHaveClosedCaptions leaves such sources out.
 func closedArgs(job ffmpeg.Job, source string) []string {
 	options := strings.ReplaceAll(ffmpeg.SourceOptions(), ":", `\:`)
 	return append(ffmpeg.RunArgs(), "-copyts",

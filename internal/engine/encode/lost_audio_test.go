@@ -124,3 +124,30 @@ func TestPiecesOfDamagedAudio(t *testing.T) {
 		t.Errorf("piece %d: %v of the audio are lost, %v; want nearly all, and no piece", last, out.Lost, err)
 	}
 }
+
+// TestPausesOfASpeakerAreNotLost has AMR as phones write it: packets that stand for silence have no sound, and ffmpeg
+// calls them errors.
+func TestPausesOfASpeakerAreNotLost(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	dir := t.TempDir()
+	speech, pause, comfort := "\x04"+strings.Repeat("\x5a", 12), "\x7c", "\x44"+strings.Repeat("\x5a", 5)
+	amr := filepath.Join(dir, "a.amr")
+	if err := os.WriteFile(amr, []byte("#!AMR\n"+strings.Repeat(speech, 50)+strings.Repeat(comfort+strings.Repeat(pause, 7), 12)+strings.Repeat(speech, 50)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a.3gp")
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5:d=3.9", "-i", amr, "-c:a", "copy", "-c:v", "libx264", "-preset", "ultrafast", path)
+	job := enginetest.NewJob(t, path)
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Audio == nil || p.Audio.Packet == 0 {
+		t.Fatalf("the audio is %+v", p.Audio)
+	}
+	out, err := tools.EncodeAudio(t.Context(), job, p, nil)
+	if err != nil || out.Lost != 0 {
+		t.Errorf("%v of %s are lost, %v; want nothing", out.Lost, p.Audio.Codec, err)
+	}
+}

@@ -21,6 +21,9 @@ const (
 	// maxStderr is for complaints. Those of a file that is damaged in every
 	// frame may be long, and only the end of them is kept.
 	maxStderr = 256 << 20
+	// maxCounted is for the complaints of a run with RepeatErrors: some 300 bytes about
+	// each packet, of which a codec may have 400 a second, for a day and a half.
+	maxCounted = 16 << 30
 )
 
 // maxPackets is how much may be printed about a file: ffprobe writes some 170
@@ -73,10 +76,11 @@ func Answer(into *[]byte) func(io.Reader) error {
 // tail keeps the end of what is written to it. It calls over, once, when more
 // was written than may be.
 type tail struct {
-	keep int
-	max  int64
-	over func(error)
-	buf  []byte
+	keep    int
+	max     int64
+	over    func(error)
+	buf     []byte
+	written int64
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -84,8 +88,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	if len(t.buf) > 2*t.keep {
 		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.keep:]...)
 	}
-	if t.max -= int64(len(p)); t.max < 0 && t.over != nil {
-		t.over(tooMuch("complaints", maxStderr))
+	if t.written += int64(len(p)); t.written > t.max && t.over != nil {
+		t.over(tooMuch("complaints", t.max))
 		t.over = nil
 	}
 	return len(p), nil

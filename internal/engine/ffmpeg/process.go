@@ -32,7 +32,7 @@ type process struct {
 	job    Job // whose Ran is called
 	policy sandbox.Policy
 	stdout func(io.Reader) error // reads to the end, or returns why the child has to be stopped
-	stderr io.Writer             // also gets all of stderr; nil: nobody does
+	stderr io.Writer             // counts what is said, up to maxCounted; nil: nobody does
 }
 
 // run executes a child to its end and returns the tail of its stderr. When ctx
@@ -54,6 +54,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	cmd.Dir = p.dir
 	cmd.Stderr = lastStderr
 	if p.stderr != nil {
+		lastStderr.max = maxCounted
 		cmd.Stderr = io.MultiWriter(lastStderr, p.stderr)
 	}
 	stdout, err := cmd.StdoutPipe()

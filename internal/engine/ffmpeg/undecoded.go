@@ -52,7 +52,13 @@ func (c *undecodedCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// notImplemented ends a line about a packet that ffmpeg knows no way to decode: nothing is damaged.
+var notImplemented = []byte("patches welcome")
+
 func (c *undecodedCounter) counts(line []byte) bool {
+	if bytes.Contains(line, notImplemented) {
+		return false
+	}
 	return bytes.Contains(line, c.old) || bytes.Contains(line, c.stream) &&
 		slices.ContainsFunc(undecodedTexts, func(text []byte) bool { return bytes.Contains(line, text) })
 }

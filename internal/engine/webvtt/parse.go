@@ -23,7 +23,7 @@ type parser struct {
 	at        int // the line that is read next
 	cues      []Cue
 	size      int  // bytes that the text of the last cue was read from
-	dropped   bool // the last cue that was read has too much text and is left out, with all that follows of it
+	dropped   bool // the last cue that was read is left out, with all that follows of its text
 }
 
 func (p *parser) parse(text []byte) ([]Cue, error) {
@@ -122,7 +122,7 @@ func (p *parser) continueText(from, to int) error {
 	lines, size, err := p.parseText(from, to, p.size)
 	if err != nil {
 		p.cues = p.cues[:len(p.cues)-1]
-		return p.tooMuch(err)
+		return p.leaveOut(err)
 	}
 	last := &p.cues[len(p.cues)-1]
 	last.Lines, p.size = append(last.Lines, lines...), size
@@ -149,7 +149,7 @@ func (p *parser) parseCue(at, to int) error {
 	}
 	lines, size, err := p.parseText(at+1, to, 0)
 	if err != nil {
-		return p.tooMuch(err)
+		return p.leaveOut(err)
 	}
 	c := Cue{Start: start, End: end, Lines: lines}
 	if p.subrip {
@@ -165,14 +165,11 @@ func (p *parser) parseCue(at, to int) error {
 }
 
 func (p *parser) malformed(at int, format string, args ...any) error {
-	if p.forgiving {
-		return nil
-	}
-	return syntaxError(at+1, format, args...)
+	return p.leaveOut(syntaxError(at+1, format, args...))
 }
 
-// tooMuch leaves a cue out whose text is too long, or refuses it.
-func (p *parser) tooMuch(err error) error {
+// leaveOut forgives the fault of a cue, which is then left out, or refuses it.
+func (p *parser) leaveOut(err error) error {
 	if p.forgiving {
 		p.dropped = true
 		return nil

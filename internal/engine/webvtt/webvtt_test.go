@@ -63,6 +63,11 @@ func TestFaultsNameTheirLine(t *testing.T) {
 	if err != nil || len(cues) != 1 || cues[0].Lines[0] != "y" {
 		t.Errorf("what makes sense of a track is %v, %v", cues, err)
 	}
+	const good, bad = "1\n00:00:01,000 --> 00:00:02,000\na\n\n", "2\n00:00:04,000 --> 00:00:03,000\nb\n\nthe rest of b\n\n"
+	cues, err = ParseForgiving([]byte(good + bad + strings.ReplaceAll(good, "01,", "00,") + "the rest of a\n"))
+	if err != nil || len(cues) != 2 || len(cues[0].Lines) != 1 || len(cues[1].Lines) != 2 {
+		t.Errorf("around a cue that makes no sense there are %v, %v", cues, err)
+	}
 }
 
 func TestSegmentsHaveWhatIsShown(t *testing.T) {
