@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,29 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
-
-// patient returns a doctor for settings, and what it found.
-func patient(c Config) (*doctor, *[]finding) {
-	var found []finding
-	if c.DataDir == "" {
-		c.DataDir = os.TempDir()
-	}
-	return &doctor{
-		Config: &c, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: time.Now,
-		report: func(f finding) { found = append(found, f) },
-	}, &found
-}
-
-// wantFinding wants a single finding. What is wrong has a fix.
-func wantFinding(t *testing.T, found []finding, result, text string) {
-	t.Helper()
-	last := len(found) - 1
-	if last < 0 || found[last].Result != result || !strings.Contains(found[last].Text, text) || (found[last].Fix == "") != (result == healthy) {
-		t.Errorf("found %+v; want at the end %s and %q", found, result, text)
-	}
-}
 
 func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 	t.Parallel()
@@ -65,7 +42,7 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			t.Parallel()
 			srv := httptest.NewServer(tt.handler)
 			defer srv.Close()
-			d, found := patient(Config{BaseURL: srv.URL + "/"})
+			d, found := doctorFor(Config{BaseURL: srv.URL + "/"})
 			d.checkBaseURL(t.Context())
 			if tt.result == broken && len(*found) > 2 {
 				*found = (*found)[:2] // what events do is another finding
@@ -73,7 +50,7 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			wantFinding(t, *found, tt.result, tt.text)
 		})
 	}
-	d, found := patient(Config{})
+	d, found := doctorFor(Config{})
 	d.checkBaseURL(t.Context())
 	wantFinding(t, *found, healthy, "not set")
 }
@@ -85,7 +62,7 @@ func TestTheDoctorLooksAtTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Close()
-	d, found := patient(Config{Listen: free.Addr().String()})
+	d, found := doctorFor(Config{Listen: free.Addr().String()})
 	d.checkServer(t.Context())
 	wantFinding(t, *found, healthy, "it can be started")
 	for answer, want := range map[string]finding{
@@ -95,7 +72,7 @@ func TestTheDoctorLooksAtTheServer(t *testing.T) {
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, answer) }))
 		defer srv.Close()
-		d, found := patient(Config{Listen: strings.TrimPrefix(srv.URL, "http://")})
+		d, found := doctorFor(Config{Listen: strings.TrimPrefix(srv.URL, "http://")})
 		d.checkServer(t.Context())
 		wantFinding(t, *found, want.Result, want.Text)
 	}
@@ -107,7 +84,7 @@ func TestTheDoctorKnowsScriptsAndBuckets(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec ffmpeg \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d, found := patient(Config{FFmpeg: script, FFprobe: script, Sandbox: "on"})
+	d, found := doctorFor(Config{FFmpeg: script, FFprobe: script, Sandbox: "on"})
 	d.checkSandbox(t.Context())
 	wantFinding(t, *found, broken, "is a script")
 	if fix := (*found)[0].Fix; !strings.Contains(fix, "--ffmpeg") || strings.Contains(fix, "kernel") {
@@ -126,7 +103,7 @@ func TestTheDoctorKnowsScriptsAndBuckets(t *testing.T) {
 func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, found := patient(Config{Location: Location{DataDir: filepath.Join(dir, "not", "yet", "there")}})
+	d, found := doctorFor(Config{Location: Location{DataDir: filepath.Join(dir, "not", "yet", "there")}})
 	d.checkDatabase(t.Context())
 	wantFinding(t, *found, healthy, "the first start of spool serve makes")
 	d.checkStorage(t.Context())
@@ -138,7 +115,7 @@ func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("it left %v (%v)", left, err)
 	}
-	d, found = patient(Config{Location: Location{DataDir: dir}, MinFree: 1 << 62})
+	d, found = doctorFor(Config{Location: Location{DataDir: dir}, MinFree: 1 << 62})
 	d.checkDisk(t.Context())
 	wantFinding(t, *found, broken, "less than min_free")
 	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {

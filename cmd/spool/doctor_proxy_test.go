@@ -91,7 +91,7 @@ func TestTheDoctorKnowsProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, found := patient(Config{BaseURL: behind(t, tt.proxy), MaxUploadBytes: 5 << 30})
+			d, found := doctorFor(Config{BaseURL: behind(t, tt.proxy), MaxUploadBytes: 5 << 30})
 			d.checkBaseURL(t.Context())
 			if len(*found) != 3 {
 				t.Fatalf("found %+v", *found)
@@ -104,7 +104,7 @@ func TestTheDoctorKnowsProxies(t *testing.T) {
 
 func TestTheDoctorComparesClocks(t *testing.T) {
 	t.Parallel()
-	d, found := patient(Config{BaseURL: behind(t, straight)})
+	d, found := doctorFor(Config{BaseURL: behind(t, straight)})
 	d.now = func() time.Time { return time.Now().Add(time.Hour) }
 	d.checkBaseURL(t.Context())
 	wantFinding(t, (*found)[:2], warning, "differ by 1h0m")
@@ -144,13 +144,13 @@ func TestTheDoctorReachesWebhooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, found := patient(Config{Location: Location{DataDir: t.TempDir()}, OutboundAllow: tt.allow})
+			d, found := doctorFor(Config{Location: Location{DataDir: t.TempDir()}, OutboundAllow: tt.allow})
 			d.webhooks = []string{tt.address}
 			d.checkWebhooks(t.Context())
 			wantFinding(t, *found, tt.result, tt.text)
 		})
 	}
-	d, found := patient(Config{Location: Location{DataDir: t.TempDir()}})
+	d, found := doctorFor(Config{Location: Location{DataDir: t.TempDir()}})
 	d.checkWebhooks(t.Context())
 	wantFinding(t, *found, healthy, "none is registered")
 }
@@ -175,14 +175,14 @@ func TestTheDoctorNamesTheRightFix(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("rubbish "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, found := patient(Config{Location: Location{DataDir: dir}})
+	d, found := doctorFor(Config{Location: Location{DataDir: dir}})
 	d.checkDatabase(t.Context())
 	if len(*found) != 1 || !strings.Contains((*found)[0].Fix, "restore a backup") {
 		t.Errorf("a damaged database: %+v", *found)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"status":"fine"}`) }))
 	defer srv.Close()
-	d, found = patient(Config{BaseURL: srv.URL})
+	d, found = doctorFor(Config{BaseURL: srv.URL})
 	d.checkBaseURL(t.Context())
 	if len(*found) != 1 || !strings.Contains((*found)[0].Text, "another program answers") {
 		t.Errorf("another program: %+v", *found)

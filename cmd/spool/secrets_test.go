@@ -20,7 +20,7 @@ func TestAWorkerThatCanReadSecrets(t *testing.T) {
 	}
 	defer db.Close()
 	for role, warns := range map[string]bool{"worker": true, "api": false} {
-		d, found := patient(Config{Role: role, Location: Location{DatabaseURL: address}})
+		d, found := doctorFor(Config{Role: role, Location: Location{DatabaseURL: address}})
 		d.checkPostgres(t.Context())
 		last := (*found)[len(*found)-1]
 		if got := strings.Contains(last.Text, "webhook_secret") && last.Fix != ""; got != warns {
