@@ -110,9 +110,11 @@ export class Source {
     const first = await prepare(Hls, next, this.#options.hls, from, chosen);
     if (this.#next !== next) return true; // closed meanwhile
     this.#next = null;
-    if (!first || hls !== this.#hls) {
+    const changed = media.videoRenditions.selected?.height !== chosen;
+    if (!first || changed || hls !== this.#hls) {
       next.destroy();
-      return hls !== this.#hls;
+      this.#again ||= changed; // what is loaded is not what somebody has chosen meanwhile
+      return changed || hls !== this.#hls;
     }
     next.config.maxBufferLength = bufferLength(this.#begun);
     showCaptions(next, media); // somebody may have chosen others meanwhile
@@ -120,8 +122,6 @@ export class Source {
     this.#listen(Hls, next);
     handOver(Hls, hls, next, media, first);
     this.#listLevels();
-    const wanted = media.videoRenditions.selected;
-    if (wanted?.height !== chosen) this.#chooseLevel(wanted?.level ?? -1);
     return true;
   }
 
