@@ -20,44 +20,47 @@ func (enc *Encoder) AudioAndPoster(ctx context.Context, job ffmpeg.Job, p *video
 	still := posterStills(p, p.Poster.Frames[0])
 	shots := plan.Batches(still)
 	undecoded, err := enc.runBoth(ctx, job, p, still, shots, progress)
-	if err != nil {
-		return Output{}, "", fmt.Errorf("audio and poster: %w", err)
+	if err == nil {
+		audio, err = checkFile(audioPath(job), "", nil, p.Duration)
 	}
-	if audio, err = checkFile(audioPath(job), "", nil, p.Duration); err == nil && audio.Frames == 0 {
+	if err == nil && audio.Frames == 0 {
 		err = ErrNoAudio
 	}
+	if err == nil {
+		poster, err = firstPoster(job, p, still, shots[0])
+	}
 	if err != nil {
 		return Output{}, "", fmt.Errorf("audio and poster: %w", err)
-	}
-	made, err := collect(job, still, shots[0])
-	if err != nil {
-		return Output{}, "", fmt.Errorf("audio and poster: %w", err)
-	}
-	picture, score, err := judgePoster(p, made)
-	if err != nil {
-		return Output{}, "", fmt.Errorf("audio and poster: %w", err)
-	}
-	if score >= goodFrame {
-		poster, err = writePoster(job, picture)
 	}
 	progress.Report(1)
 	audio.Lost = lostAudio(p, undecoded)
-	return audio, poster, err
+	return audio, poster, nil
 }
 
-// runBoth runs ffmpeg, and returns how many packets of the audio could not be decoded. Only a run without any error counts.
+// firstPoster returns the poster of a run for both, or "" if it is not good.
+func firstPoster(job ffmpeg.Job, p, still *video.Plan, shot plan.Batch) (string, error) {
+	made, err := collect(job, still, shot)
+	if err != nil {
+		return "", err
+	}
+	picture, score, err := judgePoster(p, made)
+	if err != nil || score < goodFrame {
+		return "", err
+	}
+	return writePoster(job, picture)
+}
+
+// runBoth runs ffmpeg, and returns how many packets of the audio could not be decoded. Only a run without any
+// error counts; what the error means, a run for one of the two finds out.
 func (enc *Encoder) runBoth(ctx context.Context, job ffmpeg.Job, p, still *video.Plan, shots []plan.Batch, progress ffmpeg.Progress) (undecoded int, err error) {
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return 0, err
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source)+thumbnailTime(shots, enc.run.StallTimeout()))
 	defer cancel()
-	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), bothArgs(job, p, still, shots[0], enc.threads), p.Audio.Stream, func(at float64) {
+	undecoded, _, err = enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), bothArgs(job, p, still, shots[0], enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / p.Duration.Seconds())
 	})
-	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
-		return 0, ours
-	}
 	return undecoded, err
 }
 
