@@ -46,6 +46,15 @@ func newLibrary(t *testing.T) library {
 	return l
 }
 
+// newBackup returns a library, a folder, and the name of the first backup of the library in it.
+func newBackup(t *testing.T) (l library, dir, first string) {
+	t.Helper()
+	l, dir = newLibrary(t), filepath.Join(t.TempDir(), "backups")
+	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	must(t, err)
+	return l, dir, first
+}
+
 // caption adds captions in one language to a video, or replaces them, and returns their name.
 func (l library) caption(id video.ID, text string) string {
 	l.T.Helper()

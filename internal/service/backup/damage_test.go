@@ -46,9 +46,7 @@ func TestDamagedObjectsOfAFolderAreStoredAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-			_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-			must(t, err)
+			l, dir, first := newBackup(t)
 			damageObjects(t, dir)
 			if err := find(dir); err == nil || !strings.Contains(err.Error(), "stores this one again") {
 				t.Fatalf("the damage: %v", err)
@@ -78,9 +76,7 @@ func skipWithoutUnreadable(t *testing.T) {
 func TestAnObjectThatCannotBeReadIsDamaged(t *testing.T) {
 	t.Parallel()
 	skipWithoutUnreadable(t)
-	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-	must(t, err)
+	l, dir, first := newBackup(t)
 	must(t, filepath.WalkDir(filepath.Join(dir, "objects"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -100,7 +96,7 @@ func TestAnObjectThatCannotBeReadIsDamaged(t *testing.T) {
 		t.Errorf("the restore did not note the damage: %v", err)
 	}
 	nextSecond(first)
-	_, _, err = backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
+	_, _, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
 	must(t, err)
 	if _, _, err := backup.Verify(t.Context(), dir, first, nil); err != nil {
 		t.Errorf("after another backup: %v", err)
@@ -110,9 +106,7 @@ func TestAnObjectThatCannotBeReadIsDamaged(t *testing.T) {
 func TestAnUnreadableSnapshotHidesNoOther(t *testing.T) {
 	t.Parallel()
 	skipWithoutUnreadable(t)
-	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-	must(t, err)
+	_, dir, first := newBackup(t)
 	at := func(name string) string { return filepath.Join(dir, "snapshots", name+".spool") }
 	whole, err := os.ReadFile(at(first))
 	must(t, err)
@@ -136,9 +130,7 @@ func TestAnUnreadableSnapshotHidesNoOther(t *testing.T) {
 
 func TestADamagedSnapshotHidesNoOther(t *testing.T) {
 	t.Parallel()
-	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-	must(t, err)
+	l, dir, first := newBackup(t)
 	nextSecond(first)
 	_, second, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
 	must(t, err)
@@ -217,9 +209,7 @@ func TestABackupThroughALinkToNothing(t *testing.T) {
 func TestAnUnreadableSnapshotDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	skipWithoutUnreadable(t)
-	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-	must(t, err)
+	l, dir, first := newBackup(t)
 	at := func(name string) string { return filepath.Join(dir, "snapshots", name+".spool") }
 	whole, err := os.ReadFile(at(first))
 	must(t, err)

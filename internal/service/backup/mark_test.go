@@ -13,9 +13,7 @@ import (
 // After a run of root that was killed, the service's user cannot write to the mark, but can remove it.
 func TestAMarkOfAnotherUserStopsNoBackup(t *testing.T) {
 	t.Parallel()
-	l, dir := newLibrary(t), filepath.Join(t.TempDir(), "backups")
-	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 0, backup.Options{})
-	must(t, err)
+	l, dir, first := newBackup(t)
 	mark := filepath.Join(dir, "unsynced")
 	must(t, os.Mkdir(mark, 0o700)) // which nobody can write to, also not who runs this test as root
 	damageObjects(t, dir)
