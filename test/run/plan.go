@@ -98,15 +98,15 @@ func raceTests(all selection) job {
 // race detector and the other one, with go vet, for all the rest. More lanes would
 // not be faster, and tests that wait for something would wait too long. Only staticcheck
 // has a third one, as soon as what it reads is compiled: it gets the time in which the
-// others wait, most of all the faults of a fleet at the end.
+// others wait. The faults of a fleet are mostly waited for, so they do not come last.
 func everything(all selection) []lane {
 	plain := test("plain", usual, all.of(both(withoutRace, not(either(attacks, either(program, fleet))))), "-p=1", patient)
 	plain.then = lane{staticcheck.aside()}
 	return []lane{
 		{
 			raceTests(all),
-			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 			test("fleet", usual, all.of(fleet), "-count=1", "-short", "-parallel=4", patient),
+			test("fleet", append(usual, "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", patient),
 		},
 		{
 			gofmt, vet, plain,
