@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"sync"
 	"time"
@@ -63,6 +64,50 @@ func (c *cancelOnClose) Close() error {
 	return c.ReadCloser.Close()
 }
 
+// What can happen to a file that somebody writes to while it is sent. What the server would get is neither the
+// old file nor the new one.
+var (
+	errShorter = errors.New("the file became shorter while it was uploaded")
+	errChanged = errors.New("the file was changed while it was uploaded; upload it again when it is complete")
+)
+
+// unchangedFile is a file whose last byte can only be read if it is still as it was at first.
+type unchangedFile struct {
+	statFile
+	first fs.FileInfo
+}
+
+// statFile is an open file.
+type statFile interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}
+
+// unchanged returns content such that a file that changes cannot be read to its end.
+func unchanged(content io.ReaderAt) io.ReaderAt {
+	f, isFile := content.(statFile)
+	if !isFile {
+		return content
+	}
+	first, err := f.Stat()
+	if err != nil {
+		return content // reading it will tell
+	}
+	return unchangedFile{f, first}
+}
+
+func (f unchangedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.statFile.ReadAt(p, off)
+	if off+int64(n) < f.first.Size() {
+		return n, err
+	}
+	now, statErr := f.Stat()
+	if statErr == nil && (now.Size() != f.first.Size() || !now.ModTime().Equal(f.first.ModTime())) {
+		return 0, errChanged
+	}
+	return n, err
+}
+
 // readError is a file that cannot be read: no fault of the network.
 type readError struct{ error }
 
@@ -87,10 +132,13 @@ func (m *meter) Read(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	n, err := m.from.Read(p)
+	m.sent += int64(n)
+	if errors.Is(err, io.EOF) && m.sent < m.total { // to the network it would look like a broken connection
+		err = errShorter
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		m.err = readError{err}
 	}
-	m.sent += int64(n)
 	limit := stallTimeout
 	if m.sent == m.total {
 		limit = storeTimeout

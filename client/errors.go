@@ -49,6 +49,9 @@ func (e *Error) Error() string {
 	var text strings.Builder
 	text.WriteString(e.Detail)
 	for _, f := range e.Fields {
+		if f.Message == e.Detail { // once is enough
+			continue
+		}
 		fmt.Fprintf(&text, " %s %s.", f.Field, strings.TrimSuffix(f.Message, "."))
 	}
 	fmt.Fprintf(&text, " (%d", e.Status)

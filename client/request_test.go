@@ -213,3 +213,11 @@ func TestListsFollowTheirPages(t *testing.T) {
 		}
 	}
 }
+
+func TestAFaultIsToldOnce(t *testing.T) {
+	t.Parallel()
+	e := &Error{Status: 400, Code: "address_not_allowed", Detail: "The address must begin with https://.", Fields: []FieldError{{"url", "", "The address must begin with https://."}}}
+	if want := "The address must begin with https://. (400 address_not_allowed)"; e.Error() != want {
+		t.Errorf("%q; want %q", e.Error(), want)
+	}
+}

@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // receiver takes one upload, and misbehaves. How a real server behaves is tested in test/e2e.
@@ -193,6 +196,41 @@ func TestAFileThatCannotBeReadEndsTheUpload(t *testing.T) {
 		_, err := c.Upload(t.Context(), NewVideo{}, unreadable{}, 100, &UploadOptions{Transfer: how})
 		if err == nil || !strings.Contains(err.Error(), "input/output error") {
 			t.Errorf("transfer %d ends with %v", how, err)
+		}
+	}
+}
+
+// A file that is still being written, or replaced, must not become a video of one half and the other.
+func TestAFileThatChangesEndsTheUpload(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for what, change := range map[string]func(*os.File) error{
+		"shorter": func(f *os.File) error { return f.Truncate(size / 2) },
+		"longer":  func(f *os.File) error { return f.Truncate(2 * size) },
+		"changed": func(f *os.File) error { return os.Chtimes(f.Name(), time.Time{}, time.Unix(1, 0)) },
+	} {
+		for _, how := range []Transfer{Whole, Resumable} {
+			f, err := os.Create(filepath.Join(t.TempDir(), "film.mp4"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := f.Truncate(size); err != nil {
+				t.Fatal(err)
+			}
+			once := sync.OnceValue(func() error { return change(f) })
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			_, err = newReceiver(t, &receiver{}).Upload(ctx, NewVideo{}, f, size, &UploadOptions{Transfer: how, Progress: func(sent, _ int64) {
+				if sent > 0 {
+					if err := once(); err != nil {
+						t.Error(err)
+					}
+				}
+			}})
+			if err == nil || !strings.Contains(err.Error(), "while it was uploaded") {
+				t.Errorf("%s, transfer %d: the upload ends with %v", what, how, err)
+			}
 		}
 	}
 }

@@ -132,7 +132,7 @@ type upload struct {
 }
 
 func newTransfer(content io.ReaderAt, size int64, o *UploadOptions) *upload {
-	t := &upload{content: content, size: size}
+	t := &upload{content: unchanged(content), size: size}
 	if o != nil {
 		t.options = *o
 	}

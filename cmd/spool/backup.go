@@ -68,7 +68,7 @@ func (c *backupCommand) Run(ctx context.Context, p *process) error {
 	bar.end()
 	warnings, err := backupWarnings(err)
 	if err = errors.Join(err, closeSource()); err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return fmt.Errorf("backup: %w", orStopped(ctx, err))
 	}
 	err = p.printBackup(c.JSON, "Backup written to "+strings.TrimRight(c.File, "/"), view, summary)
 	if len(warnings) == 0 {
@@ -185,4 +185,15 @@ func (b *bar) end() {
 	if b.terminal {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
+}
+
+// orStopped says in words that a signal ended a command, and what to do then. Any other error stays as it is.
+func orStopped(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case errors.Is(err, context.Canceled):
+		return errors.New("it was stopped before its end; run the same command again")
+	}
+	return fmt.Errorf("it was stopped before its end; run the same command again (%w)", err)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -45,5 +47,23 @@ func TestRestoreListsWhatCannotBeRead(t *testing.T) {
 	code := p.run(t.Context(), []string{"restore", "--list", dir})
 	if code != 0 || !strings.Contains(stdout.String(), "20300102T030000Z  unreadable") || !strings.Contains(stderr.String(), "is a directory") {
 		t.Errorf("--list exits with %d, prints %q and says %q", code, stdout, stderr)
+	}
+}
+
+func TestAStoppedBackupSaysSo(t *testing.T) {
+	t.Parallel()
+	full := errors.New("the disk is full")
+	if err := orStopped(t.Context(), full); err != full {
+		t.Errorf("without a signal: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for err, want := range map[error]string{
+		fmt.Errorf("put object x: %w", ctx.Err()): "it was stopped before its end; run the same command again",
+		full: "it was stopped before its end; run the same command again (the disk is full)",
+	} {
+		if got := orStopped(ctx, err); got.Error() != want {
+			t.Errorf("%v: %v; want %s", err, got, want)
+		}
 	}
 }

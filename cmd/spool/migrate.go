@@ -58,7 +58,7 @@ func (c *migrateCommand) Run(ctx context.Context, p *process) error {
 	summary, err := backup.Migrate(ctx, src, target, backup.Options{Version: buildVersion(), Scratch: c.scratch(), Progress: bar.show, Hook: crashPoint()})
 	bar.end()
 	if err = errors.Join(err, closeSource(), closeTarget()); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return fmt.Errorf("migrate: %w", orStopped(ctx, err))
 	}
 	return p.printBackup(c.JSON, "Everything has arrived, and every file was compared", backupView{File: c.To}, summary)
 }

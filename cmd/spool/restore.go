@@ -52,7 +52,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *process) error {
 	header, summary, err := backup.Restore(ctx, c.File, c.Snapshot, target, c.scratch(), bar.show)
 	bar.end()
 	if err = errors.Join(err, closeTarget()); err != nil {
-		return fmt.Errorf("restore: %w", err)
+		return fmt.Errorf("restore: %w", orStopped(ctx, err))
 	}
 	if webhooks := summary.Rows["webhook"]; webhooks > 0 && !c.KeepWebhooks {
 		fmt.Fprintf(p.stderr, "spool: %d webhooks are disabled, so that nobody is told twice: enable them with spool webhooks set ID --enabled when the original does not run any more\n", webhooks)

@@ -117,6 +117,9 @@ func (c *Connection) explain(err error) string {
 		}
 		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", forTerminal(c.Server), why)
 	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Sprintf("%s closed the connection without an answer: is it a Spool? Name the server with SPOOL_SERVER or --server.", forTerminal(c.Server))
+	}
 	return text
 }
 

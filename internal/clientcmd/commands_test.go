@@ -235,3 +235,30 @@ func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
 		}
 	}
 }
+
+// A video that has failed when the command ends was not done, also without --wait.
+func TestAnUploadThatFailedAtOnceIsAFailure(t *testing.T) {
+	t.Parallel()
+	film := filepath.Join(t.TempDir(), "film.mp4")
+	if err := os.WriteFile(film, []byte("film"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	env, said := at(&out)
+	c := &Upload{Files: []string{film}, Resolutions: []string{"144p"}, Parallel: 1, Life: time.Hour}
+	c.Connection = answering(t, `{"id": "`+someID+`", "status": "fail", "failure": {"code": "corrupt", "message": "The file is damaged."}, "uploadUrl": "http://127.0.0.1:1/", "resolutions": {"144p": {"status": "processing"}}}`)
+	err := c.Run(t.Context(), env)
+	if ended, ok := errors.AsType[*Ended](err); !ok || ended.Code != failed || !strings.Contains(said.String(), "The file is damaged.") || !strings.Contains(out.String(), `"corrupt"`) {
+		t.Errorf("it ends with %v, prints %s and says %s", err, &out, said)
+	}
+}
+
+func TestWhatIsNoSpoolIsCalledSo(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(s.Close)
+	env, said := at(io.Discard)
+	if err := (&List{Connection: Connection{Server: s.URL, APIKey: "key"}, Limit: 50}).Run(t.Context(), env); err == nil || !strings.Contains(said.String(), "is it a Spool?") {
+		t.Errorf("it ends with %v, and says %s", err, said)
+	}
+}

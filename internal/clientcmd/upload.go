@@ -201,6 +201,9 @@ func (u *uploads) uploadFile(ctx context.Context, file string, sent func()) {
 			err = unread
 		}
 	}
+	if err == nil {
+		err = v.Err() // a file that cannot be read has failed by now, also for those who do not wait
+	}
 	u.printOutcome(ctx, file, r, v, err)
 }
 

@@ -27,12 +27,18 @@ func (r *Runner) encode(ctx context.Context, job Job, may sandbox.Policy, args [
 	watchdog := time.AfterFunc(r.stall, func() { stop(ErrStalled) })
 	defer watchdog.Stop()
 
-	return r.run(ctx, process{
+	ended := false
+	stderr, err = r.run(ctx, process{
 		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may, stderr: errors,
-		stdout: func(out io.Reader) error {
-			return readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(r.stall) }, position)
+		stdout: func(out io.Reader) (err error) {
+			ended, err = readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(r.stall) }, position)
+			return err
 		},
 	})
+	if err == nil && !ended {
+		err = ErrNotFFmpeg
+	}
+	return stderr, err
 }
 
 // Probe runs ffprobe for a job. stdout reads what it prints.
@@ -66,8 +72,8 @@ func (r *Runner) Output(ctx context.Context, may sandbox.Policy, args []string) 
 
 // readProgress reads what ffmpeg writes for -progress: key=value lines,
 // repeated. It calls moved whenever one of the values that show progress has
-// changed.
-func readProgress(r io.Reader, moved func(), position func(seconds float64)) error {
+// changed, and reports whether ffmpeg came to its end.
+func readProgress(r io.Reader, moved func(), position func(seconds float64)) (ended bool, err error) {
 	last := map[string]string{}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -75,6 +81,9 @@ func readProgress(r io.Reader, moved func(), position func(seconds float64)) err
 		k, v := string(key), string(value)
 		switch k {
 		case "frame", "total_size", "out_time_us":
+		case "progress":
+			ended = v == "end"
+			continue
 		default:
 			continue
 		}
@@ -87,5 +96,5 @@ func readProgress(r io.Reader, moved func(), position func(seconds float64)) err
 			position(float64(us) / 1e6)
 		}
 	}
-	return lineError(lines.Err())
+	return ended, lineError(lines.Err())
 }

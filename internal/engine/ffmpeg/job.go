@@ -32,6 +32,10 @@ var (
 	// ErrNotStarted means that ffmpeg could not be started, which is the machine's
 	// fault too: it is being replaced, or is not installed any more.
 	ErrNotStarted = errors.New("ffmpeg could not be started")
+	// ErrNotFFmpeg means that the program ended well without telling so, as every
+	// ffmpeg does: it is a wrapper that fails silently, or something else. What it
+	// did not make says nothing about the file.
+	ErrNotFFmpeg = errors.New("ffmpeg ended without having done anything: is it the right program?")
 	// ErrSparse means that a run on a sparse source was not flawless. Whether
 	// the file or a missing part is the cause cannot be told, so the task has to
 	// be repeated with the whole file.

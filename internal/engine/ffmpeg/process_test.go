@@ -61,6 +61,23 @@ func TestAProgramThatIsBeingReplaced(t *testing.T) {
 	}
 }
 
+// A program that ends well and did nothing says nothing about the file.
+func TestAProgramThatIsNoFFmpeg(t *testing.T) {
+	t.Parallel()
+	for what, body := range map[string]string{
+		"silent": "exit 0\n", "chatty": "echo 'progress=??? \033[31m'; echo nonsense\n", "half of it": "echo frame=1; echo progress=continue\n",
+	} {
+		run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: shell(t, body), stall: time.Minute}
+		if _, err := run.Encode(t.Context(), Job{}, sandbox.Policy{}, nil, func(float64) {}); !errors.Is(err, ErrNotFFmpeg) {
+			t.Errorf("%s: %v; want that it is not ffmpeg", what, err)
+		}
+	}
+	run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: shell(t, "echo frame=0; echo progress=end\n"), stall: time.Minute}
+	if _, err := run.Encode(t.Context(), Job{}, sandbox.Policy{}, nil, func(float64) {}); err != nil {
+		t.Errorf("ffmpeg that found no frame: %v", err)
+	}
+}
+
 // TestStopKillsTheWholeGroup cancels a child that has a child of its own, which
 // holds the pipe open.
 func TestStopKillsTheWholeGroup(t *testing.T) {

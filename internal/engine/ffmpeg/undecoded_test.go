@@ -34,7 +34,7 @@ func TestUndecodedPacketsAreCounted(t *testing.T) {
 // TestComplaintsThatAreCountedMayBeLong stands for a long film whose audio is all damaged.
 func TestComplaintsThatAreCountedMayBeLong(t *testing.T) {
 	t.Parallel()
-	script := fmt.Sprintf(`head -c %d /dev/zero >&2; printf '\nError while decoding stream #0:1: Invalid data found\n' >&2`, maxStderr+1)
+	script := fmt.Sprintf(`echo progress=end; head -c %d /dev/zero >&2; printf '\nError while decoding stream #0:1: Invalid data found\n' >&2`, maxStderr+1)
 	r := &Runner{ffmpeg: shell(t, script), sandbox: new(sandbox.Sandbox), stall: 1 << 40}
 	packets, stderr, err := r.EncodeCounting(t.Context(), Job{}, sandbox.Policy{}, nil, 1, func(float64) {})
 	if err != nil || packets != 1 || len(stderr) > keptStderr {
