@@ -46,8 +46,9 @@ test-fleet: deps-test ## Run the end-to-end tests on PostgreSQL and S3
 test-cluster: deps-test ## Break a fleet of real processes in every way we know
 	$(GO) test -count=1 -parallel 4 -timeout 30m ./test/cluster
 
-test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose, and that every licence is known
+test-packaging: ## Check the files in packaging against the types of Kubernetes and Docker Compose, traces with the OpenTelemetry collector, and that every licence is known
 	$(GO) test -C test/packaging -count=1 ./...
+	$(GO) test -C test/collector -count=1 ./...
 	$(GO) test -C tools/release -count=1 ./spdx
 
 # It needs Node and npm, and downloads what package-lock.json and go.sum name.

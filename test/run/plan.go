@@ -47,6 +47,9 @@ var (
 // packagingTests have a module of their own, whose dependencies Spool does not need.
 var packagingTests = job{name: "long", what: "test/packaging", args: []string{"test", "-C", "test/packaging", "-count=1", "./..."}, env: usual}
 
+// collectorTests have one too, for the receiver of the OpenTelemetry collector.
+var collectorTests = job{name: "long", what: "test/collector", args: []string{"test", "-C", "test/collector", "-count=1", "./..."}, env: usual}
+
 // minio runs the tests of the storage once more, on another S3 server.
 func minio(all selection) job {
 	return test("minio", append(usual, "SPOOL_TEST_S3=minio"), all.of(below("internal/backend/blob/s3")), "-count=1", patient)
@@ -68,7 +71,7 @@ func plan(target string, packages []string) ([]lane, error) {
 		return []lane{{
 			test("long", append(usual, "SPOOL_TEST_LONG=1"), all.of(long), "-p=1", "-parallel=4", "-count=1", "-timeout=3h"),
 			test("long", append(usual, "SPOOL_TEST_LONG=1", "SPOOL_TEST_BACKEND=fleet"), all.of(program), "-count=1", "-timeout=1h"),
-			minio(all), packagingTests,
+			minio(all), packagingTests, collectorTests,
 		}}, nil
 	}
 	return nil, fmt.Errorf("there is no target %q", target)

@@ -74,9 +74,16 @@ func audioParts(p *video.Plan) []audioPart {
 	return out
 }
 
+// fullMono makes up for what swresample takes from a single channel when it becomes two: 3 dB. Players take nothing,
+// so the video would be quieter than its source. It asks the frames: a file may say mono and turn out to be stereo.
+const fullMono = "volume=volume='if(eq(nb_channels,1),sqrt(2),1)':precision=float"
+
 // audioGraph joins the audio filters, labelled [a].
 func audioGraph(p *video.Plan) string {
 	source := fmt.Sprintf("[0:%d]%s", p.Audio.Stream, audioClock(p))
+	if p.Audio.Channels == 1 {
+		source += "," + fullMono
+	}
 	steady := fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo", sampleRate)
 	parts := audioParts(p)
 	if len(parts) == 1 && !parts[0].silent {

@@ -240,6 +240,37 @@ func TestChannelsBecomeStereo(t *testing.T) {
 	}
 }
 
+// TestMonoIsAsLoudAsItWas wants both speakers to get a single channel as it is.
+func TestMonoIsAsLoudAsItWas(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	path := filepath.Join(t.TempDir(), "a.mkv")
+	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=s=64x64:r=5:d=1", "-f", "lavfi", "-i", "aevalsrc=0.5*sin(880*PI*t):d=1",
+		"-c:a", "flac", path)
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-ss", "0.3", "-t", "0.4", "-i", out.Path, "-f", "s8", "-").Output()
+	if err != nil || len(raw) == 0 {
+		t.Fatalf("decode audio: %v, %d bytes", err, len(raw))
+	}
+	var loudest [2]int8
+	for pair := range slices.Chunk(raw, 2) {
+		loudest[0], loudest[1] = max(loudest[0], int8(pair[0])), max(loudest[1], int8(pair[1]))
+	}
+	for i, peak := range loudest {
+		if peak < 59 || peak > 69 { // it was 64, and AAC is not exact
+			t.Errorf("the peak of channel %d is %d of 128; want 64", i, peak)
+		}
+	}
+}
+
 // loud reports which of the two channels of a file have a tone.
 func loud(t *testing.T, path string) (left, right bool) {
 	t.Helper()

@@ -72,3 +72,46 @@ func checkBorders(t *testing.T, film string) {
 		}
 	}
 }
+
+// TestABroadcastThatBecomesWide joins two films with frames of the same size, of which the second ones are to
+// be shown wider: 4:3, then 16:9. They are, between black borders above and below.
+func TestABroadcastThatBecomesWide(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	var film []byte
+	for i, shape := range []string{"4:3", "16:9"} {
+		b, err := os.ReadFile(enginetest.Clip(t, "part.ts", "color=white:size=180x144:rate=25:duration=2", "-c:v", "mpeg2video", "-aspect", shape,
+			"-output_ts_offset", []string{"1", "3"}[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		film = append(film, b...)
+	}
+	path := filepath.Join(t.TempDir(), "video.ts")
+	if err := os.WriteFile(path, film, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	encodeAll(t, tools, job, plan)
+	for seek, want := range map[string]string{"1": "WWW", "3.5": "BWB"} {
+		column, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-ss", seek, "-i", chunkFilePath(job, 0), "-frames:v", "1", "-vf", "crop=2:144:96:0,scale=1:144", "-pix_fmt", "gray", "-f", "rawvideo", "-").Output()
+		if err != nil || len(column) != 144 {
+			t.Fatalf("read a column at %s s: %d bytes, %v", seek, len(column), err)
+		}
+		got := ""
+		for _, y := range []int{9, 72, 135} {
+			if column[y] > 128 {
+				got += "W"
+			} else {
+				got += "B"
+			}
+		}
+		if got != want {
+			t.Errorf("at %s s the top, the middle and the bottom are %s; want %s", seek, got, want)
+		}
+	}
+}

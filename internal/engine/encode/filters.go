@@ -76,7 +76,7 @@ func outputFilters(p *video.Plan, to target) []string {
 	}
 	filters = append(filters, "format="+pixels)
 	if mayChangeSize(p.Input) {
-		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1", p.Renditions[0].Width, p.Renditions[0].Height))
+		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1%s", p.Renditions[0].Width, p.Renditions[0].Height, perFrame(p.Input)))
 	}
 	return append(filters, "setsar=1",
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
@@ -90,7 +90,7 @@ func scaleFilter(p *video.Plan, to target) string {
 	in, rgb := p.Input, colour.IsRGB(p.Input.PixelFormat)
 	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
 	if mayChangeSize(in) {
-		s = "scale=" + fitChanged(in, r) + ":flags=bicubic"
+		s = "scale=" + fitChanged(in, r) + perFrame(in) + ":flags=bicubic"
 	}
 	if colour.Transform(in) != nil { // the 3D LUT converts the colours
 		if in.FullRange && !rgb || in.Dolby != nil {
@@ -122,15 +122,29 @@ func mayChangeSize(in video.Input) bool {
 	return !strings.HasPrefix(in.Container, "mov,") && in.CodedWidth > 0 && in.CodedHeight > 0
 }
 
+// perFrame has a filter look at each frame. Where only the shape of the pixels changes, as in a broadcast that
+// becomes wide, ffmpeg does not make new filters, as it does for another size. The filters of HDR could
+// not go on with another size, and no source has both.
+func perFrame(in video.Input) string {
+	if colour.Transform(in) != nil {
+		return ""
+	}
+	return ":eval=frame"
+}
+
 // fitChanged is the size to which frames are scaled: that of the rendition, unless they have another shape
-// than the first ones had. Such frames keep their own shape inside of it, and pad puts black around them.
-// ffmpeg evaluates it once for each size of frames.
+// than the first ones had, or pixels of another shape. Such frames keep their own shape inside of it, and pad
+// puts black around them. ffmpeg evaluates it once for each size of frames.
 func fitChanged(in video.Input, r video.Rendition) string {
 	width, height := in.CodedWidth, in.CodedHeight
 	if in.Rotation%180 != 0 {
 		width, height = height, width
 	}
 	usual := fmt.Sprintf("between(iw*%d/(ih*%d),0.95,1.05)", height, width)
+	if in.Width > 0 && in.Height > 0 {
+		// Pixels of an absurd shape are taken for square ones, so they tell nothing.
+		usual += fmt.Sprintf("*(between(sar*%d/%d,0.9,1.1)+not(between(sar,0.1,10)))", width*in.Height, height*in.Width)
+	}
 	return fmt.Sprintf("w='if(%[1]s,%[2]d,clip(2*round(%[3]d*dar/2),2,%[2]d))':h='if(%[1]s,%[3]d,clip(2*round(%[2]d/dar/2),2,%[3]d))'", usual, r.Width, r.Height)
 }
 
