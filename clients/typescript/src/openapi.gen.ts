@@ -1032,7 +1032,7 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             height?: number;
             /** Format: uuid */
@@ -1053,7 +1053,7 @@ export interface components {
             videoUrl: string;
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             width?: number;
         };
@@ -1069,7 +1069,7 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             height?: number;
             /** Format: uuid */
@@ -1083,7 +1083,7 @@ export interface components {
             variants?: components["schemas"]["Variant"][];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             width?: number;
         };
