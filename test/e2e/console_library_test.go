@@ -28,6 +28,7 @@ func TestConsoleFindsVideos(t *testing.T) {
 	c.create(newVideo{Filename: "winter.mp4", Resolutions: []string{"144p"}})
 	c.enter(apiKey)
 	c.wait("both videos", rows(2))
+	c.wantSizes()
 	c.set("#search", "UMM")
 	c.wait("the one that is searched for", rows(1))
 	c.waitText(".video .name", "summer")
@@ -52,8 +53,26 @@ func TestConsoleFindsVideos(t *testing.T) {
 	c.wantBulk()
 	c.wantNewTab()
 	c.wantSystem()
+	c.wantKeys()
 	c.wantReader()
 	c.wantHarmless()
+}
+
+// wantSizes looks at the size that a card shows: none that a name only promises.
+func (c *console) wantSizes() {
+	c.t.Helper()
+	c.waitText(".video .meta", "up to 144p · private")
+	for resolutions, want := range map[string]string{
+		`{"480p":{status:"processing"},"4k":{status:"processing"},"8k":{status:"fail"}}`:                                   "up to 4k",
+		`{"480p":{status:"ready",width:852,height:480},"4k":{status:"processing",width:960,height:540}}`:                   "960 × 540",
+		`{"480p":{status:"ready",width:480,height:852},"4k":{status:"fail"},"8k":{status:"ready",width:1080,height:1920}}`: "1080 × 1920",
+		`{"480p":{status:"fail"}}`: "",
+		`{}`:                       "",
+	} {
+		if got := eval[string](c.tab, `import("./console/format.js").then((m) => m.pictureSize({ resolutions: `+resolutions+` }))`); got != want {
+			c.t.Errorf("%s is shown as %q, want %q", resolutions, got, want)
+		}
+	}
 }
 
 // wantBulk adds a resolution to all videos, and deletes them.
@@ -100,6 +119,35 @@ func (c *console) wantSystem() {
 	c.look("system")
 }
 
+// wantKeys makes a key in the settings, uses it and revokes it, and looks at what another tenant uses.
+func (c *console) wantKeys() {
+	c.t.Helper()
+	c.cli("tenants", "set", "acme", "--max-videos=10", "--max-bytes=5GiB", "--max-minutes-per-day=600")
+	eval[any](c.tab, `location.hash = "#/settings"`)
+	c.waitText(".tenants tr:first-child td", "0 of 10")
+	keys := func(n int) string { return fmt.Sprintf(`document.querySelectorAll(".key").length === %d`, n) }
+	c.wait("the key in use, which cannot be revoked here", keys(1)+` && document.querySelector(".key .badge.ready") !== null && document.querySelector(".key button") === null`)
+	c.click("summary", "Make a key")
+	c.set("#new-key-name", "<img src=x onerror=alert(1)>")
+	eval[any](c.tab, `document.querySelector('.chip input[value="read"]').click()`)
+	c.click("button", "Make key")
+	c.waitText(".problem", "Tick at least one")
+	eval[any](c.tab, `document.querySelector('.chip input[value="write"]').click()`)
+	c.set("#new-key-life", "2592000")
+	c.click("button", "Make key")
+	c.waitText(".note", "shown this once")
+	c.wait("the new key", keys(2)+` && /^write · made .* · expires /.test(document.querySelector(".key .meta").textContent)`)
+	secret := eval[string](c.tab, `document.querySelector(".note code").textContent`)
+	c.callAs(secret, "GET", "/api/usage", nil).problem(c.t, 403, "insufficient_scope")
+	c.look("keys")
+	c.click(".key button", "Revoke")
+	c.click("dialog button", "Revoke")
+	c.wait("the key to go", keys(1)+` && document.activeElement.id === "keys-title"`)
+	c.callAs(secret, "GET", "/api/usage", nil).problem(c.t, 401, "invalid_api_key")
+	eval[any](c.tab, `location.hash = "#/"`)
+	c.wait("the list", rows(1))
+}
+
 // wantReader enters with a key that may only read.
 func (c *console) wantReader() {
 	c.t.Helper()
@@ -121,6 +169,9 @@ func (c *console) wantReader() {
 	eval[any](c.tab, `location.hash = "#/settings"`)
 	c.waitText(".scopes .no", "may not delete videos")
 	c.waitText(".usage", "Being converted")
+	if eval[bool](c.tab, `document.querySelector(".keys, .tenants, .hooks") !== null`) {
+		c.t.Error("a key that may only read sees keys, tenants or webhooks")
+	}
 	c.look("settings")
 
 	c.click("button", "Forget key")

@@ -73,6 +73,42 @@ func TestKeysAreManagedWhileTheServerRuns(t *testing.T) {
 	}
 }
 
+// ownKey is a key as the API shows it.
+type ownKey struct {
+	ID, Name, Secret, MadeBy string
+	Current                  bool
+}
+
+// TestKeysAreManagedOverTheAPI makes keys with a key, of which none sees another tenant's.
+func TestKeysAreManagedOverTheAPI(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	made := decode[ownKey](t, s.call("POST", "/api/key", map[string]any{"name": "site", "scopes": []string{"write", "admin"}}), http.StatusCreated)
+	if r := s.callAs(made.Secret, "POST", "/api/video", someVideo); r.status != http.StatusCreated {
+		t.Fatalf("a new key answers %d %s", r.status, r.body)
+	}
+	s.callAs(made.Secret, "POST", "/api/key", map[string]any{"name": "more", "scopes": []string{"delete"}}).problem(t, http.StatusForbidden, "insufficient_scope")
+	listed := decode[struct{ Keys []ownKey }](t, s.callAs(made.Secret, "GET", "/api/key", nil), http.StatusOK).Keys
+	if len(listed) == 0 || listed[0].ID != made.ID || !listed[0].Current || listed[0].Secret != "" {
+		t.Errorf("listed are %+v, want the new key first", listed)
+	}
+
+	stranger := s.newKey("--tenant=stranger")
+	s.callAs(stranger.Secret, "DELETE", "/api/key/"+made.ID, nil).problem(t, http.StatusNotFound, "key_not_found")
+	if r := s.callAs(stranger.Secret, "GET", "/api/key", nil); strings.Contains(string(r.body), made.ID) {
+		t.Errorf("another tenant sees the key: %s", r.body)
+	}
+	s.call("DELETE", "/api/key/"+stranger.ID, nil).problem(t, http.StatusNotFound, "key_not_found")
+
+	if r := s.call("DELETE", "/api/key/"+made.ID, nil); r.status != http.StatusOK {
+		t.Fatalf("revoking answers %d %s", r.status, r.body)
+	}
+	s.callAs(made.Secret, "POST", "/api/video", someVideo).problem(t, http.StatusUnauthorized, "invalid_api_key")
+	if state := s.listed(made.ID); state != "revoked" {
+		t.Errorf("the key is %s, want revoked", state)
+	}
+}
+
 func TestAKeyEndsWhenItWasToEnd(t *testing.T) {
 	t.Parallel()
 	s := shared(t)

@@ -136,6 +136,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	d := describe(t, s)
 	t.Run("successes", func(t *testing.T) { describedSuccesses(s.in(t), d) })
 	t.Run("webhooks", func(t *testing.T) { describedWebhooks(s.in(t), d) })
+	t.Run("keys", func(t *testing.T) { describedKeys(s.in(t), d) })
 	t.Run("imports", func(t *testing.T) { describedImports(s.in(t), d) })
 	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
 	d.checkCoverage(t)
@@ -176,6 +177,26 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "DELETE", captionsPath, u.ID, nil)
 		d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
+	}
+}
+
+// describedKeys makes and revokes a key, and lists tenants.
+func describedKeys(s *server, d *description) {
+	const one, tenants = "/api/key/{id}", "/api/tenant"
+	made := decode[ownKey](s.t, d.ask(s, 201, "POST", keyPath, "", map[string]any{"name": "site", "scopes": []string{"read"}, "expiresIn": 3600}), 201)
+	d.check(s.t, "GET", keyPath, s.call("GET", keyPath+"?limit=1", nil)) // with a cursor
+	reader := s.callAs(made.Secret, "GET", keyPath, nil)                 // without keys
+	d.check(s.t, "GET", keyPath, reader)
+	d.ask(s, 400, "POST", keyPath, "", map[string]any{"name": ""})
+	d.ask(s, 415, "POST", keyPath, "", `{}`, header{"Content-Type", "text/plain"})
+	d.ask(s, 400, "DELETE", one, "42", nil)
+	d.ask(s, 404, "DELETE", one, nobody, nil)
+	d.ask(s, 200, "DELETE", one, made.ID, nil)
+	d.ask(s, 404, "DELETE", one, made.ID, nil)
+	d.ask(s, 403, "GET", tenants, "", nil) // of the tenant of a test
+	operator := s.newKey("--tenant=default").Secret
+	for _, query := range []string{"", "?limit=1", "?limit=0"} {
+		d.check(s.t, "GET", tenants, s.callAs(operator, "GET", tenants+query, nil))
 	}
 }
 

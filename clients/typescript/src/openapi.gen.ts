@@ -11,11 +11,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what your API key may do */
+        /** Get what your API key may do, and the keys of your tenant */
         get: operations["getKey"];
         put?: never;
-        post?: never;
+        /** Make an API key for your tenant */
+        post: operations["createKey"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/key/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke an API key of your tenant */
+        delete: operations["revokeKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -30,6 +48,23 @@ export interface paths {
         };
         /** Get workers, queue, disk and stored bytes of the whole service */
         get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tenant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tenants, what they use, and their limits; for keys of the operator's tenant */
+        get: operations["listTenants"];
         put?: never;
         post?: never;
         delete?: never;
@@ -722,6 +757,10 @@ export interface components {
         Key: {
             /** @description As spool keys list shows it. */
             id: string;
+            /** @description The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin. */
+            keys?: components["schemas"]["TenantKey"][];
+            /** @description The cursor of the next page of keys; absent on the last one. */
+            nextCursor?: string;
             /**
              * @description What the key may do.
              * @example [
@@ -769,6 +808,37 @@ export interface components {
         };
         /** @enum {string} */
         ListVideosSort: "newest" | "oldest";
+        MadeKey: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @description It is the key that makes this request. */
+            current: boolean;
+            /**
+             * Format: date-time
+             * @description When it ends, or has ended. Absent: never.
+             */
+            expiresAt?: string;
+            id: string;
+            /** @description The id of the key that made it. Absent: the operator made it. */
+            madeBy?: string;
+            name: string;
+            scopes: string[];
+            /** @description The API key itself. It is told this once. */
+            secret: string;
+        };
+        NewKey: {
+            /**
+             * Format: int64
+             * @description After how many seconds the key ends. Absent: never.
+             */
+            expiresIn?: number | null;
+            /** @description What people call the key. */
+            name: string;
+            /** @description What the key may do: only what yours may. Absent: all of that. */
+            scopes?: components["schemas"]["NewKeyScopes"][] | null;
+        };
+        /** @enum {string} */
+        NewKeyScopes: "read" | "write" | "delete" | "admin";
         NewResolution: {
             /** @description The output to add to the video. */
             resolution: components["schemas"]["ResolutionName"];
@@ -962,7 +1032,7 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             height?: number;
             /** Format: uuid */
@@ -983,7 +1053,7 @@ export interface components {
             videoUrl: string;
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             width?: number;
         };
@@ -999,7 +1069,7 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             height?: number;
             /** Format: uuid */
@@ -1013,7 +1083,7 @@ export interface components {
             variants?: components["schemas"]["Variant"][];
             /**
              * Format: int64
-             * @description In pixels; known once status is ready.
+             * @description In pixels; known once the file has been inspected.
              */
             width?: number;
         };
@@ -1118,6 +1188,52 @@ export interface components {
             version: string;
             /** @description Live processes that run tasks, on all machines. */
             workers: components["schemas"]["Worker"][];
+        };
+        Tenant: {
+            /**
+             * Format: int64
+             * @description Size of the files uploaded for these videos, without what was made of them.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Videos that are processing.
+             */
+            inWork: number;
+            limits: components["schemas"]["Limits"];
+            /**
+             * Format: double
+             * @description Minutes of video that were accepted today (UTC).
+             */
+            minutesToday: number;
+            name: string;
+            /**
+             * Format: int64
+             * @description Videos that exist. One whose upload failed or expired does not count.
+             */
+            videos: number;
+        };
+        TenantKey: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @description It is the key that makes this request. */
+            current: boolean;
+            /**
+             * Format: date-time
+             * @description When it ends, or has ended. Absent: never.
+             */
+            expiresAt?: string;
+            id: string;
+            /** @description The id of the key that made it. Absent: the operator made it. */
+            madeBy?: string;
+            name: string;
+            scopes: string[];
+        };
+        TenantList: {
+            /** @description The cursor of the next page; absent on the last one. */
+            nextCursor?: string;
+            /** @description By name. */
+            tenants: components["schemas"]["Tenant"][];
         };
         Totals: {
             /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if there is none. */
@@ -1436,7 +1552,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     getKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description How many keys at most. */
+                limit?: number;
+                /** @description The nextCursor of the page before; absent: the newest keys. */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1512,6 +1633,203 @@ export interface operations {
             };
         };
     };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeKey"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getSystem: {
         parameters: {
             query?: never;
@@ -1528,6 +1846,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listTenants: {
+        parameters: {
+            query?: {
+                /** @description How many tenants at most. */
+                limit?: number;
+                /** @description The nextCursor of the page before; absent: from the first name on. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantList"];
                 };
             };
             /** @description Bad Request */

@@ -169,6 +169,12 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
+	_, _ = tx.insertMade(ctx, Key{ID: "made", Tenant: "t", MadeBy: "key", CreatedAt: now}, 10, 10)
+	_ = tx.revokeKeyOf(ctx, "t", "key", now)
+	for _, after := range []video.Cursor{{}, {CreatedAt: now, ID: "x"}} {
+		_, _ = s.APIKeys().Of(ctx, "t", after, 10)
+	}
+	_, _ = TenantsIn(tx).Page(ctx, "a", 10, now)
 	everyWebhookStatement(ctx, s, tx, now)
 	everyImportStatement(ctx, s, tx, now)
 	_ = InsertPurge(ctx, tx, Purge{ID: "p", Video: "a", CreatedAt: now})

@@ -21,15 +21,16 @@ type Key struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked
+	MadeBy    string    // the key that made it over the API; empty: the operator made it
 }
 
 const insertKey = `
-		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at, made_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 // columns are what insertKey stores.
 func (k Key) columns() []any {
-	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt)}
+	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt), k.MadeBy}
 }
 
 // APIKeys is the part of the store that authentication needs. Each method is a
@@ -42,12 +43,55 @@ func (s *Store) APIKeys() APIKeys { return APIKeys{s} }
 // Insert stores a key. A key with the same hash is an error.
 func (a APIKeys) Insert(ctx context.Context, k Key) error {
 	return a.s.InTx(ctx, func(tx *Tx) error {
+		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
+			return err
+		}
 		_, err := tx.affected(ctx, "insert key", insertKey, k.columns()...)
 		return err
 	})
 }
 
-const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at, revoked_at FROM api_key `
+// InsertMade stores a key that another key makes, unless most such keys of its tenant are valid
+// already. Of those that are no longer valid, it keeps the newest, as many as kept says: otherwise
+// somebody who makes and revokes keys for ever would fill the database.
+func (a APIKeys) InsertMade(ctx context.Context, k Key, most, kept int) (inserted bool, err error) {
+	err = a.s.InTx(ctx, func(tx *Tx) (err error) {
+		inserted, err = tx.insertMade(ctx, k, most, kept)
+		return err
+	})
+	return inserted && err == nil, err
+}
+
+func (t *Tx) insertMade(ctx context.Context, k Key, most, kept int) (inserted bool, err error) {
+	if err := t.lockTenant(ctx, k.Tenant); err != nil {
+		return false, err
+	}
+	var n int
+	if err := t.db.QueryRowContext(ctx, `
+		SELECT count(*) FROM api_key WHERE tenant = $1 AND made_by <> '' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		k.Tenant, millis(k.CreatedAt)).Scan(&n); err != nil || n >= most {
+		return false, wrap("count keys", err)
+	}
+	if _, err := t.affected(ctx, "remove old keys", `
+		DELETE FROM api_key WHERE id IN (
+			SELECT id FROM api_key WHERE tenant = $1 AND made_by <> '' AND (revoked_at IS NOT NULL OR expires_at <= $2)
+			 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3)`, k.Tenant, millis(k.CreatedAt), kept); err != nil {
+		return false, err
+	}
+	_, err = t.affected(ctx, "insert key", insertKey, k.columns()...)
+	return err == nil, err
+}
+
+const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at, revoked_at, made_by FROM api_key `
+
+// Of lists at most limit keys of a tenant that are not revoked, newest first, from after on.
+func (a APIKeys) Of(ctx context.Context, tenant video.Tenant, after video.Cursor, limit int) ([]Key, error) {
+	where, args := `WHERE tenant = $1 AND revoked_at IS NULL`, []any{tenant, limit}
+	if after != (video.Cursor{}) {
+		where, args = where+` AND (created_at, id) < ($3, $4)`, append(args, millis(after.CreatedAt), after.ID)
+	}
+	return a.find(ctx, selectKey+where+` ORDER BY created_at DESC, id DESC LIMIT $2`, args...)
+}
 
 // ByHash finds the key whose secret has this hash.
 func (a APIKeys) ByHash(ctx context.Context, hash string) (Key, error) {
@@ -85,7 +129,7 @@ func scanKey(row *sql.Rows) (Key, error) {
 	var k Key
 	var scopes string
 	var created, expires, revoked sql.NullInt64
-	err := row.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked)
+	err := row.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked, &k.MadeBy)
 	if scopes != "" { // no scope, where Split would return an empty one
 		k.Scopes = strings.Split(scopes, ",")
 	}
@@ -108,6 +152,21 @@ func (q queries) revokeKey(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
+// RevokeOf makes a key of a tenant invalid from the given time on. One that is revoked already is not
+// found.
+func (a APIKeys) RevokeOf(ctx context.Context, tenant video.Tenant, id string, at time.Time) error {
+	return a.s.InTx(ctx, func(tx *Tx) error { return tx.revokeKeyOf(ctx, tenant, id, at) })
+}
+
+func (q queries) revokeKeyOf(ctx context.Context, tenant video.Tenant, id string, at time.Time) error {
+	n, err := q.affected(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND tenant = $3 AND revoked_at IS NULL`, millis(at), id, tenant)
+	if err == nil && n == 0 {
+		return KeyNotFound()
+	}
+	return err
+}
+
 // Adopt makes k the only valid key of its name. If a key with the same hash
 // exists, it is not inserted again: under the same name it becomes valid even if
 // it was revoked, under another name it is left unchanged.
@@ -116,6 +175,9 @@ func (a APIKeys) Adopt(ctx context.Context, k Key) error {
 		if _, err := tx.affected(ctx, "revoke former keys",
 			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
 			millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+			return err
+		}
+		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
 		_, err := tx.affected(ctx, "adopt key", insertKey+`

@@ -57,6 +57,13 @@ func (t Tenants) List(ctx context.Context, now time.Time) ([]Tenant, error) {
 		 ORDER BY name`, dayOf(now))
 }
 
+// Page returns at most limit tenants by name, from the one after a name on. A tenant that got its first key
+// from an older version is missing until it does something, or until it is recounted.
+func (t Tenants) Page(ctx context.Context, after video.Tenant, limit int, now time.Time) ([]Tenant, error) {
+	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
+		`SELECT name, `+tenantColumns+` FROM tenant WHERE name > $2 ORDER BY name LIMIT $3`, dayOf(now), after, limit)
+}
+
 func scanTenant(row interface{ Scan(...any) error }) (Tenant, error) {
 	var t Tenant
 	var micros int64
@@ -154,12 +161,20 @@ func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error
 	return err
 }
 
-// Names returns all tenants that have a row or a video.
+// lockTenant makes the row of a tenant, if there is none, and keeps it from others until the end of the
+// transaction.
+func (t *Tx) lockTenant(ctx context.Context, name video.Tenant) error {
+	_, err := t.affected(ctx, "lock tenant", `
+		INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name`, name)
+	return err
+}
+
+// Names returns all tenants that have a row, a video or a key.
 func (t Tenants) Names(ctx context.Context) ([]video.Tenant, error) {
 	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (name video.Tenant, err error) {
 		err = row.Scan(&name)
 		return name, err
-	}, `SELECT name FROM tenant UNION SELECT DISTINCT tenant FROM video ORDER BY 1`)
+	}, `SELECT name FROM tenant UNION SELECT DISTINCT tenant FROM video UNION SELECT DISTINCT tenant FROM api_key ORDER BY 1`)
 }
 
 // Recount counts the videos of a tenant again, and reports whether its row was wrong.

@@ -77,8 +77,7 @@ func (w Webhooks) Insert(ctx context.Context, h Webhook, secret string, most int
 	err = w.s.InTx(ctx, func(tx *Tx) error {
 		inserted = false
 		// Of two requests for the last place, one waits here for the other.
-		if _, err := tx.affected(ctx, "lock tenant", `
-			INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name`, h.Tenant); err != nil {
+		if err := tx.lockTenant(ctx, h.Tenant); err != nil {
 			return err
 		}
 		var n int

@@ -15,7 +15,7 @@ const (
 	Read   Scope = "read"
 	Write  Scope = "write"
 	Delete Scope = "delete"
-	Admin  Scope = "admin" // webhooks
+	Admin  Scope = "admin" // webhooks, keys, the whole system
 )
 
 // Scopes lists all of them.

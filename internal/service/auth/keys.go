@@ -28,6 +28,7 @@ type Key struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked
+	MadeBy    string    // ID of the key that made it over the API; empty: the operator made it
 }
 
 // MaxTenant is the length of the longest name of a tenant.
@@ -105,14 +106,18 @@ func scopesOf(row store.Key) []Scope {
 // Create makes a key and returns its secret. Name, Tenant, Scopes and ExpiresAt are the caller's;
 // no scope means all of them, no tenant means the default one.
 func (k *Keys) Create(ctx context.Context, key Key) (secret string, created Key, err error) {
-	random := make([]byte, 32)
-	rand.Read(random)
-	secret = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
+	secret = newSecret()
 	created, row, err := k.newKey(key, secret)
 	if err != nil {
 		return secret, created, err
 	}
 	return secret, created, k.rows.Insert(ctx, row)
+}
+
+func newSecret() string {
+	random := make([]byte, 32)
+	rand.Read(random)
+	return keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 }
 
 // newKey fills in the defaults of a key, and returns it with its row.
@@ -127,7 +132,7 @@ func (k *Keys) newKey(key Key, secret string) (Key, store.Key, error) {
 		return Key{}, store.Key{}, err
 	}
 	key.ID, key.CreatedAt = uuid.Must(uuid.NewV7()).String(), k.now().UTC().Truncate(time.Millisecond) // as rows keep it
-	row := store.Key{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt}
+	row := store.Key{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt, MadeBy: key.MadeBy}
 	for _, s := range key.Scopes {
 		row.Scopes = append(row.Scopes, string(s))
 	}
@@ -198,9 +203,13 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	}
 	all := make([]Key, len(rows))
 	for i, r := range rows {
-		all[i] = Key{ID: r.ID, Name: r.Name, Tenant: r.Tenant, Scopes: scopesOf(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt}
+		all[i] = view(r)
 	}
 	return all, nil
+}
+
+func view(r store.Key) Key {
+	return Key{ID: r.ID, Name: r.Name, Tenant: r.Tenant, Scopes: scopesOf(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, MadeBy: r.MadeBy}
 }
 
 // Revoke makes a key invalid at once.

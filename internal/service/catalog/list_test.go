@@ -65,6 +65,12 @@ func TestAListAgreesWithReads(t *testing.T) {
 	if half.Video.ID != atWork.ID || half.Progress <= 0.5 || half.Progress >= 1 || half.Resolutions[0].Progress >= 1 || half.Resolutions[1].Progress != 1 {
 		t.Errorf("a video with one of two resolutions is listed as %+v", half)
 	}
+	if r := half.Resolutions; r[0].Width != 1440 || r[0].Height != 720 || r[1].Width != 2 || r[1].Height != 2 {
+		t.Errorf("its resolutions are listed as %+v; want the planned size of one and the real one of the other", r)
+	}
+	if r := page.Videos[3].Resolutions[0]; r.Width != 0 || r.Height != 0 {
+		t.Errorf("before the inspection, a resolution has the size %d × %d", r.Width, r.Height)
+	}
 	if n := len(list(b, video.Filter{Status: video.Fail}, 100).Videos); n != 1 {
 		t.Errorf("%d failed videos are listed, want 1", n)
 	}

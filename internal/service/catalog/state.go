@@ -104,6 +104,10 @@ func StateOf(v video.Video, steps []store.Step, now time.Time) State {
 		if v.Plan != nil {
 			rendition = v.Plan.RenditionOf(r.Name)
 		}
+		if rendition >= 0 && r.Status == video.Processing { // the size is decided, and a name may promise more than that
+			planned := v.Plan.Renditions[rendition]
+			r.Width, r.Height = planned.Width, planned.Height
+		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
 			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(v.Plan, s, rendition) }),
 			Variants: variantsOf(v, r, steps),

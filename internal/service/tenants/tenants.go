@@ -9,6 +9,7 @@ package tenants
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -49,6 +50,37 @@ func (s *Service) List(ctx context.Context) ([]Tenant, error) {
 		all[i] = Tenant(r)
 	}
 	return all, err
+}
+
+// Page is a part of the list of tenants.
+type Page struct {
+	Tenants []Tenant
+	Next    video.Tenant // after which the next page begins; empty: this is the last
+}
+
+// Page returns at most limit tenants by name, from the one after a name on. Only the operator, whose tenant is
+// the default one, may see them.
+func (s *Service) Page(ctx context.Context, by auth.Actor, after video.Tenant, limit int) (Page, error) {
+	if err := by.Require(auth.Admin); err != nil {
+		return Page{}, err
+	}
+	if by.Tenant != video.DefaultTenant {
+		return Page{}, &video.Error{Kind: video.Forbidden, Code: "operator_only",
+			Msg: fmt.Sprintf("Only keys of the operator's own tenant, %q, may list the tenants; GET /api/usage says what yours uses.", video.DefaultTenant)}
+	}
+	rows, err := store.TenantsOf(s.store).Page(ctx, after, limit+1, s.now())
+	if err != nil {
+		return Page{}, err
+	}
+	var p Page
+	if len(rows) > limit {
+		rows = rows[:limit]
+		p.Next = rows[limit-1].Name
+	}
+	for _, r := range rows {
+		p.Tenants = append(p.Tenants, Tenant(r))
+	}
+	return p, nil
 }
 
 // SetLimits changes the limits of a tenant, which may be one that nobody has heard of yet, and returns

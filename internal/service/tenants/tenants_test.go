@@ -2,6 +2,7 @@ package tenants_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -271,4 +272,38 @@ func TestRecount(t *testing.T) {
 		t.Errorf("Recount = %v, %v; want one tenant", wrong, err)
 	}
 	uses(b, 1, size, 1)
+}
+
+func TestTheOperatorSeesAllTenants(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	acme := b.Actor(auth.Key{Tenant: "acme"})
+	b.Actor(auth.Key{Tenant: "zoo"})
+	limit(b, video.Limits{Videos: 7})
+	b.Create(video.Draft{})
+	for _, limit := range []int{1, 2, 3, 50} {
+		var got []string
+		var after video.Tenant
+		for {
+			page, err := b.Tenants.Page(ctx, b.By, after, limit)
+			b.Must(err)
+			if len(page.Tenants) > limit {
+				t.Errorf("a page of at most %d has %d tenants", limit, len(page.Tenants))
+			}
+			for _, one := range page.Tenants {
+				got = append(got, fmt.Sprintf("%s has %d of %d", one.Name, one.Videos, one.Limits.Videos))
+			}
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+		if want := []string{"acme has 0 of 0", "default has 1 of 7", "zoo has 0 of 0"}; !slices.Equal(got, want) {
+			t.Errorf("in pages of %d: %q, want %q", limit, got, want)
+		}
+	}
+	_, err := b.Tenants.Page(ctx, acme, "", 10)
+	servicetest.WantCode(t, err, video.Forbidden, "operator_only")
+	_, err = b.Tenants.Page(ctx, b.Actor(auth.Key{Scopes: []auth.Scope{auth.Read}}), "", 10)
+	servicetest.WantCode(t, err, video.Forbidden, "insufficient_scope")
 }

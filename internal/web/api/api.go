@@ -26,6 +26,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -43,11 +44,14 @@ type Services struct {
 	System   System
 }
 
-// Keys authenticates requests.
+// Keys authenticates requests, and manages the keys of a tenant.
 type Keys interface {
 	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
 	// Valid reports which of the keys with these IDs are valid.
 	Valid(ctx context.Context, ids []string) (map[string]bool, error)
+	CreateOwn(ctx context.Context, by auth.Actor, d auth.KeyDraft) (secret string, created auth.Key, err error)
+	ListOwn(ctx context.Context, by auth.Actor, after video.Cursor, limit int) (auth.KeyPage, error)
+	RevokeOwn(ctx context.Context, by auth.Actor, id string) error
 }
 
 // Catalog creates and reads videos.
@@ -83,9 +87,10 @@ type Captions interface {
 	Delete(ctx context.Context, by auth.Actor, id video.ID, language string) error
 }
 
-// Tenants says what a tenant uses.
+// Tenants says what tenants use.
 type Tenants interface {
 	Usage(ctx context.Context, by auth.Actor) (video.Usage, error)
+	Page(ctx context.Context, by auth.Actor, after video.Tenant, limit int) (tenants.Page, error)
 }
 
 // Tokens makes and checks credentials for the state of one video.

@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/system"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -55,6 +56,8 @@ type fakeService struct {
 	repeated   bool
 	replaced   bool // captions
 	captions   captions.Upload
+	key        auth.KeyDraft
+	tenant     video.Tenant
 }
 
 // services returns the fake as every service.
@@ -107,6 +110,25 @@ func (f *fakeService) Valid(_ context.Context, ids []string) (map[string]bool, e
 	return valid, nil
 }
 
+func (f *fakeService) CreateOwn(_ context.Context, by auth.Actor, d auth.KeyDraft) (string, auth.Key, error) {
+	f.actor, f.key, f.calls = by, d, f.calls+1
+	return "spool_secret", auth.Key{ID: testID, Name: d.Name, Scopes: d.Scopes, CreatedAt: webhookTime, MadeBy: by.KeyID}, f.err
+}
+
+// ListOwn returns a key that says everything and one that says little.
+func (f *fakeService) ListOwn(_ context.Context, by auth.Actor, after video.Cursor, limit int) (auth.KeyPage, error) {
+	f.actor, f.after, f.limit, f.calls = by, after, limit, f.calls+1
+	return auth.KeyPage{Next: f.next, Keys: []auth.Key{
+		{ID: testID, Name: "site", Scopes: []auth.Scope{auth.Read}, CreatedAt: webhookTime, ExpiresAt: webhookTime.Add(time.Hour), MadeBy: "k1"},
+		{ID: by.KeyID, CreatedAt: webhookTime},
+	}}, f.err
+}
+
+func (f *fakeService) RevokeOwn(_ context.Context, by auth.Actor, id string) error {
+	f.actor, f.id, f.calls = by, video.ID(id), f.calls+1
+	return f.err
+}
+
 func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, base string) (catalog.Upload, error) {
 	f.actor, f.draft, f.base, f.calls = by, d, base, f.calls+1
 	v := testVideo(d.IsPublic, video.PendingUpload, d.Resolutions...)
@@ -116,6 +138,16 @@ func (f *fakeService) Create(_ context.Context, by auth.Actor, d video.Draft, ba
 func (f *fakeService) Usage(_ context.Context, by auth.Actor) (video.Usage, error) {
 	f.actor, f.calls = by, f.calls+1
 	return f.usage, f.err
+}
+
+// Page returns one tenant, and that there are more if there is a next video, too.
+func (f *fakeService) Page(_ context.Context, by auth.Actor, after video.Tenant, limit int) (tenants.Page, error) {
+	f.actor, f.tenant, f.limit, f.calls = by, after, limit, f.calls+1
+	p := tenants.Page{Tenants: []tenants.Tenant{{Name: "acme", Usage: f.usage}}}
+	if f.next != (video.Cursor{}) {
+		p.Next = "acme"
+	}
+	return p, f.err
 }
 
 func (f *fakeService) Put(_ context.Context, by auth.Actor, id video.ID, u captions.Upload) (video.Video, video.File, bool, error) {

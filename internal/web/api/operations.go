@@ -54,9 +54,10 @@ func (a *API) registerOperations(h huma.API) {
 	register(h, putCaptionsOperation(r), write, a.putCaptions)
 	register(h, operation(r, "deleteCaptions", "DELETE /api/video/{id}/captions/{language}", 200, "Delete the captions of a language", nil, 404), write, a.deleteCaptions)
 	register(h, usageOperation(r), read, a.usage)
+	register(h, tenantsOperation(r), []auth.Scope{auth.Admin}, a.tenants)
 	register(h, systemOperation(r), []auth.Scope{auth.Admin}, a.system)
 	a.registerWebhooks(h)
-	register(h, keyOperation(r), nil, a.key)
+	a.registerKeys(h)
 }
 
 // byVideo parses the ID of the path for a handler.

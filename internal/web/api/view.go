@@ -125,8 +125,8 @@ type resolutionView struct {
 
 // ResolutionDetails are the last members of all views of a resolution.
 type ResolutionDetails struct {
-	Width     int      `json:"width,omitempty" doc:"In pixels; known once status is ready."`
-	Height    int      `json:"height,omitempty" doc:"In pixels; known once status is ready."`
+	Width     int      `json:"width,omitempty" doc:"In pixels; known once the file has been inspected."`
+	Height    int      `json:"height,omitempty" doc:"In pixels; known once the file has been inspected."`
 	SizeBytes int64    `json:"sizeBytes,omitempty"`
 	Bitrate   int64    `json:"bitrate,omitempty" doc:"In bits per second."`
 	Progress  float64  `json:"progress" minimum:"0" maximum:"1"`

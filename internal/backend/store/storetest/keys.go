@@ -22,6 +22,9 @@ func keyTests() []test {
 		{"a hash or an id can be used once", keysAreUnique},
 		{"a key is revoked once and for all", keyIsRevoked},
 		{"of keys of one name the adopted one is valid", keyIsAdopted},
+		{"a tenant's keys are listed page by page", keysOfATenant},
+		{"a tenant revokes its own keys", ownKeyIsRevoked},
+		{"keys that keys make are few", keysAreMade},
 	}
 }
 
@@ -56,7 +59,7 @@ func keyReadsBack(t *testing.T, st *store.Store) {
 	bare, rich := newKey(1), newKey(2)
 	bare.Scopes = nil
 	rich.Scopes = []string{"read", "write", "delete"}
-	rich.ExpiresAt, rich.RevokedAt = noon.Add(time.Hour), noon.Add(time.Minute)
+	rich.ExpiresAt, rich.RevokedAt, rich.MadeBy = noon.Add(time.Hour), noon.Add(time.Minute), bare.ID
 	insertKeys(t, st, bare, rich)
 	for _, want := range []store.Key{bare, rich} {
 		got, err := st.APIKeys().ByHash(t.Context(), want.Hash)
@@ -218,4 +221,69 @@ func keyIsAdopted(t *testing.T, st *store.Store) {
 		adopt(k)
 	}
 	wantKeys(t, st, was(first, other.CreatedAt), was(second, first.CreatedAt), other, revoked)
+}
+
+func keysOfATenant(t *testing.T, st *store.Store) {
+	first, second, third, revoked, other := newKey(1), newKey(2), newKey(3), newKey(4), newKey(5)
+	third.CreatedAt = second.CreatedAt // ids decide
+	revoked.RevokedAt, other.Tenant = noon, "other"
+	first.ExpiresAt = noon
+	insertKeys(t, st, first, second, third, revoked, other)
+	var got []store.Key
+	var after video.Cursor
+	for {
+		page, err := st.APIKeys().Of(t.Context(), "acme", after, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		got = append(got, page...)
+		after = video.Cursor{CreatedAt: page[0].CreatedAt, ID: video.ID(page[0].ID)}
+	}
+	if diff := cmp.Diff([]store.Key{third, second, first}, got); diff != "" {
+		t.Errorf("keys of the tenant (-want +got):\n%s", diff)
+	}
+}
+
+func ownKeyIsRevoked(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	k := newKey(1)
+	insertKeys(t, st, k)
+	wantCode(t, st.APIKeys().RevokeOf(ctx, "other", k.ID, noon), video.NotFound, "key_not_found")
+	wantKeys(t, st, k)
+	if err := st.APIKeys().RevokeOf(ctx, "acme", k.ID, noon); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, st.APIKeys().RevokeOf(ctx, "acme", k.ID, noon.Add(time.Hour)), video.NotFound, "key_not_found")
+	k.RevokedAt = noon
+	wantKeys(t, st, k)
+}
+
+func keysAreMade(t *testing.T, st *store.Store) {
+	add := func(k store.Key, want bool) {
+		t.Helper()
+		if got, err := st.APIKeys().InsertMade(t.Context(), k, 2, 1); err != nil || got != want {
+			t.Fatalf("%s was made: %t, %v; want %t", k.ID, got, err, want)
+		}
+	}
+	all := []store.Key{newKey(0), newKey(1), newKey(2), newKey(3), newKey(4)}
+	for i := range all[1:] {
+		all[i+1].MadeBy = "key0"
+	}
+	all[0].RevokedAt, all[1].RevokedAt = noon, noon // the first is the operator's, and stays
+	insertKeys(t, st, all[0], all[1])
+	all[2].ExpiresAt = all[4].CreatedAt
+	add(all[2], true)
+	add(all[3], true)
+	refused := newKey(99)
+	refused.MadeBy, refused.CreatedAt = "key0", all[3].CreatedAt
+	add(refused, false)
+	wantKeys(t, st, all[:4]...)
+	add(all[4], true) // the second has expired, and is the one that is kept
+	wantKeys(t, st, all[0], all[2], all[3], all[4])
+	other := newKey(7)
+	other.Tenant, other.MadeBy = "other", "key0"
+	add(other, true)
 }

@@ -2,7 +2,7 @@
 
 import { announce, el, icon, setText } from "./dom.js";
 import { isFetching } from "./importing.js";
-import { ago, dateTime, duration, largest, percent, size, statuses, titleOf } from "./format.js";
+import { ago, dateTime, duration, percent, pictureSize, statuses, titleOf } from "./format.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const hoverDelay = 250; // milliseconds, so that a passing pointer loads nothing
@@ -65,12 +65,9 @@ export class Card {
   }
 
   #showMeta(video) {
-    const best = largest(video);
-    // The names alone would mislead: a small video keeps its size in every one of them.
-    const pixels = best ? size(best.width, best.height) : Object.keys(video.resolutions).join(", ");
     setText(this.#created, ago(video.createdAt));
     setText(this.#access, video.isPublic ? "public" : "private");
-    const parts = [pixels, this.#access, this.#created].filter(Boolean);
+    const parts = [pictureSize(video), this.#access, this.#created].filter(Boolean);
     this.#meta.replaceChildren(...parts.flatMap((part, i) => (i > 0 ? [" · ", part] : [part])));
     const message = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
     setText(this.#failure, message);

@@ -1,5 +1,7 @@
 // Numbers, times and statuses as text.
 
+import { shortSides } from "./resolutions.js";
+
 export const statuses = {
   pending_upload: "waiting for upload",
   processing: "converting",
@@ -86,4 +88,14 @@ export function titleOf(video) {
 // largest returns the ready resolution with the most pixels, or undefined.
 export function largest(video) {
   return Object.values(video.resolutions).filter((r) => r.status === "ready" && r.width).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
+}
+
+// pictureSize returns the size of the largest resolution, also while that is still being made. Before the file was
+// looked at, it says what was asked for: a small video keeps its size under every name.
+export function pictureSize(video) {
+  const all = Object.entries(video.resolutions);
+  const [, best] = all.filter(([, r]) => r.width).toSorted(([, a], [, b]) => b.width * b.height - a.width * a.height)[0] ?? [];
+  if (best) return size(best.width, best.height);
+  const [name] = all.filter(([, r]) => r.status !== "fail").toSorted(([a], [b]) => shortSides[b] - shortSides[a])[0] ?? [];
+  return name ? `up to ${name}` : "";
 }

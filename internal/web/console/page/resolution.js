@@ -56,7 +56,7 @@ export class Resolution {
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
     // A name above the size of the video is confusing without an explanation.
     const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
-    if (state.status === "ready" && short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
+    if (short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
     setText(this.#meta, words.join(" · "));
     this.#meta.hidden = words.length === 0;
     this.#progress.hidden = state.status !== "processing";

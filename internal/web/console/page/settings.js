@@ -1,23 +1,24 @@
-// The settings: this key, what its tenant uses, and the webhooks.
+// The settings: this key, what its tenant uses, the other keys, the webhooks, and all tenants.
 
 import { request } from "./api.js";
 import { button, el, problemBox } from "./dom.js";
-import { bytes } from "./format.js";
 import { isRemembered, may, whoAmI } from "./key.js";
+import { Keys } from "./keys.js";
+import { maySeeTenants, Tenants, usageTiles } from "./tenants.js";
 import { Webhooks } from "./webhooks.js";
 
 const scopes = {
   read: "see and watch videos",
   write: "upload and change videos",
   delete: "delete videos",
-  admin: "manage webhooks and see the whole system",
+  admin: "manage keys and webhooks, and see the whole system",
 };
 
 // SettingsPage shows what the key may see.
 export class SettingsPage {
   #usage = el("div", {}, el("p", { class: "fine" }, "Loading…"));
   #title = el("h1", { tabindex: -1 }, "Settings");
-  #webhooks = may("admin") ? new Webhooks() : null;
+  #parts = [may("admin") && new Keys(), may("admin") && new Webhooks(), maySeeTenants() && new Tenants()].filter(Boolean);
 
   // forget forgets the key.
   constructor(forget) {
@@ -32,40 +33,25 @@ export class SettingsPage {
         el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
           el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
         el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), may("admin") && el("a", { href: "#/system" }, "Workers and queue")),
-        el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
+        !may("admin") && el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
       may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
-      this.#webhooks?.node);
+      this.#parts.map((part) => part.node));
   }
 
   start() {
     document.title = "Settings – Spool";
     this.#title.focus({ preventScroll: true });
     if (may("read")) this.#loadUsage();
-    this.#webhooks?.load();
+    for (const part of this.#parts) part.load();
   }
 
   stop() {}
 
   async #loadUsage() {
     try {
-      this.#usage.replaceChildren(usage(await request("GET", "usage")));
+      this.#usage.replaceChildren(usageTiles(await request("GET", "usage")));
     } catch (error) {
       if (error.status !== 401) this.#usage.replaceChildren(problemBox(error, button("Try again", () => this.#loadUsage())));
     }
   }
-}
-
-function usage({ videos, bytes: size, minutesToday, inWork, limits }) {
-  const minutes = (n) => `${Number(n.toFixed(n < 10 ? 1 : 0)).toLocaleString()} min`;
-  const count = (n) => n.toLocaleString();
-  const rows = [
-    ["Videos", videos, limits.maxVideos, count],
-    ["Uploaded files", size, limits.maxBytes, (n) => bytes(n) || "0 bytes"],
-    ["Minutes accepted today (UTC)", minutesToday, limits.maxMinutesPerDay, minutes],
-    ["Being converted", inWork, limits.maxInWork, count],
-  ];
-  return el("div", { class: "usage" }, rows.map(([name, used, limit, format]) => el("div", {},
-    el("p", { class: "fine" }, name),
-    el("p", { class: "number" }, format(used), el("span", { class: "fine" }, limit > 0 ? ` of ${format(limit)}` : "")),
-    limit > 0 ? el("meter", { min: 0, max: limit, high: limit * 0.9, value: used, "aria-label": `${name}: ${format(used)} of ${format(limit)}` }) : el("p", { class: "fine" }, "no limit"))));
 }
