@@ -106,7 +106,7 @@ func (p *Template) Fresh(t testing.TB) string {
 	p.once.Do(func() {
 		ctx := context.WithoutCancel(t.Context()) // other tests use the template, too
 		p.name = "template_" + uuid.NewString()
-		if p.err = s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, p.name)); p.err == nil {
+		if p.err = s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, p.name)+s.strategy()); p.err == nil {
 			p.err = p.Prepare(ctx, s.url(p.name))
 		}
 	})
@@ -127,7 +127,7 @@ func (s *Server) Fresh(t testing.TB) string {
 func (s *Server) create(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + uuid.NewString()
-	if err := s.run(t.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, name, template)); err != nil {
+	if err := s.run(t.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, name, template)+s.strategy()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -137,15 +137,40 @@ func (s *Server) create(t testing.TB, template string) string {
 	return name
 }
 
-// run executes a statement on the server's own database.
+// run executes a statement on the server's own database. Connections to it are kept for the next statement:
+// each new one is a new process of the server.
 func (s *Server) run(ctx context.Context, statement string) error {
+	if conn := s.idleConn(); conn != nil {
+		if err := s.runOn(ctx, conn, statement); err == nil || !conn.IsClosed() {
+			return err
+		} // the server was stopped in the meantime
+	}
 	conn, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, statement)
-	return err
+	return s.runOn(ctx, conn, statement)
+}
+
+// runOn executes a statement and keeps the connection if that worked.
+func (s *Server) runOn(ctx context.Context, conn *pgx.Conn, statement string) error {
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	s.idle = append(s.idle, conn)
+	return nil
+}
+
+// idleConn returns a connection that an earlier statement has used, or nil.
+func (s *Server) idleConn() (conn *pgx.Conn) {
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	if n := len(s.idle); n > 0 {
+		conn, s.idle = s.idle[n-1], s.idle[:n-1]
+	}
+	return conn
 }
 
 // Exec executes a statement on a database, as an operator would.
