@@ -103,17 +103,24 @@ type Template struct {
 func (p *Template) Fresh(t testing.TB) string {
 	t.Helper()
 	s := sharedServer(t)
-	p.once.Do(func() {
-		ctx := context.WithoutCancel(t.Context()) // other tests use the template, too
-		p.name = "template_" + uuid.NewString()
-		if p.err = s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, p.name)+s.strategy()); p.err == nil {
-			p.err = p.Prepare(ctx, s.url(p.name))
+	p.once.Do(func() { // other tests use the template, too
+		for try := 0; try == 0 || try < 3 && errors.Is(p.err, context.DeadlineExceeded); try++ { // a busy machine answers late
+			p.name, p.err = s.prepare(context.WithoutCancel(t.Context()), p.Prepare)
 		}
 	})
 	if p.err != nil {
 		t.Fatalf("prepare the template: %v", p.err)
 	}
 	return s.url(s.create(t, p.name))
+}
+
+// prepare makes a database that others are copied from.
+func (s *Server) prepare(ctx context.Context, with func(ctx context.Context, url string) error) (name string, err error) {
+	name = "template_" + uuid.NewString()
+	if err := s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, name)+s.strategy()); err != nil {
+		return "", err
+	}
+	return name, with(ctx, s.url(name))
 }
 
 // Fresh returns the URL of an empty database on s. It is dropped when the test
