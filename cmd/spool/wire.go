@@ -143,10 +143,7 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	if svc.firstKey, err = p.keys.Bootstrap(ctx, key); err != nil {
 		return err
 	}
-	edge, err := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
-	if err != nil {
-		return err
-	}
+	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
 	m.WatchStreams(edge.OpenStreams)
 	m.WatchWebhooks(ctx, p.webhooks.OldestPending)
 	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll

@@ -44,14 +44,15 @@ func TestClockThatJumps(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
 	first, late := beepVideo(t, "a.ts"), beepVideo(t, "late.ts", "-output_ts_offset", "7200")
+	forward := beepVideo(t, "b.ts", "-output_ts_offset", "3600")
 	tests := []struct {
 		name, source string
 		jumps        int
 		beeps        []float64
 	}{
 		{"back to where it began", joinFiles(t, first, first), 1, []float64{1, 3}},
-		{"an hour forward", joinFiles(t, first, beepVideo(t, "b.ts", "-output_ts_offset", "3600")), 1, []float64{1, 3}},
-		{"forward and back", joinFiles(t, first, beepVideo(t, "b.ts", "-output_ts_offset", "3600"), first), 2, []float64{1, 3, 5}},
+		{"an hour forward", joinFiles(t, first, forward), 1, []float64{1, 3}},
+		{"forward and back", joinFiles(t, first, forward, first), 2, []float64{1, 3, 5}},
 		{"back from two hours", joinFiles(t, late, first), 1, []float64{1, 3}},
 		{"from two hours to zero and back, twice", joinFiles(t, late, first, late, first), 3, []float64{1, 3, 5, 7}},
 		{"the clock of MPEG wraps", beepVideo(t, "a.ts", "-output_ts_offset", "95442.4"), 0, []float64{1}},

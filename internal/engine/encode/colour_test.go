@@ -110,77 +110,85 @@ func TestColoursSurvive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bothShow(t, tools, job, plan, want)
+			thumbnail, film := firstFrames(t, tools, job, plan)
+			sameColour(t, "thumbnail", thumbnail.At(9, 9), want)
+			sameColour(t, "video", film.At(0, 0), want)
 		})
 	}
 }
 
-// TestGreysOfHDR sends greys through the curves of HDR. A page's white is 203 in
+// TestGreysOfHDR sends greys through the curves of HDR, side by side. A page's white is 203 in
 // PQ and three quarters of the signal in HLG.
 func TestGreysOfHDR(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	tests := []struct {
-		name, transfer string
-		luma           int // of ten bits, limited range
-		want           uint8
-	}{
-		{"black in PQ", "smpte2084", 64, 0},
-		{"white of a page in PQ", "smpte2084", 573, 193},
-		{"a lamp in PQ", "smpte2084", 723, 255},
-		{"brighter than any screen in PQ", "smpte2084", 940, 255},
-		{"half in HLG", "arib-std-b67", 502, 124},
-		{"white of a page in HLG", "arib-std-b67", 721, 193},
+	type grey struct {
+		name string
+		luma int // of ten bits, limited range
+		want uint8
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for transfer, greys := range map[string][]grey{
+		"smpte2084":    {{"black", 64, 0}, {"white of a page", 573, 193}, {"a lamp", 723, 255}, {"brighter than any screen", 940, 255}},
+		"arib-std-b67": {{"half", 502, 124}, {"white of a page", 721, 193}},
+	} {
+		t.Run(transfer, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "black in PQ", "a lamp in PQ")
-			job := enginetest.NewJob(t, enginetest.Clip(t, "a.mkv", fmt.Sprintf("nullsrc=s=64x64:r=5:d=0.4,format=yuv420p10le,geq=lum=%d:cb=512:cr=512", tt.luma), "-an", "-c:v", "ffv1",
-				"-color_trc", tt.transfer, "-colorspace", "bt2020nc", "-color_primaries", "bt2020"))
+			const wide = 64 // each of them
+			luma := "0"
+			for i, g := range greys {
+				luma += fmt.Sprintf("+%d*between(X,%d,%d)", g.luma, i*wide, i*wide+wide-1)
+			}
+			job := enginetest.NewJob(t, enginetest.Clip(t, "a.mkv", fmt.Sprintf("nullsrc=s=%dx64:r=5:d=0.4,format=yuv420p10le,geq=lum='%s':cb=512:cr=512", wide*len(greys), luma), "-an", "-c:v", "ffv1",
+				"-color_trc", transfer, "-colorspace", "bt2020nc", "-color_primaries", "bt2020"))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			bothShow(t, tools, job, plan, color.RGBA{R: tt.want, G: tt.want, B: tt.want, A: 0xff})
+			thumbnail, film := firstFrames(t, tools, job, plan)
+			for i, g := range greys {
+				x, want := i*wide+wide/2, color.RGBA{R: g.want, G: g.want, B: g.want, A: 0xff}
+				sameColour(t, "thumbnail of "+g.name, thumbnail.At(x, 32), want)
+				sameColour(t, "video of "+g.name, film.At(x, 32), want)
+			}
 		})
 	}
 }
 
-// bothShow makes sure that the video and its thumbnail are of one colour.
-func bothShow(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, want color.RGBA) {
+// firstFrames returns the first thumbnail of a video, and its first frame as its own tags say how to decode it.
+func firstFrames(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) (thumbnail, film image.Image) {
 	t.Helper()
 	outputs, err := tools.Thumbnails(t.Context(), job, plan, nil)
 	if err != nil || len(outputs) != 1 {
 		t.Fatalf("Thumbnails = %v, %v", outputs, err)
 	}
-	sameColour(t, "thumbnail", color.RGBAModel.Convert(readJPEG(t, outputs[0].Path).At(9, 9)).(color.RGBA), want)
 	pieces, err := tools.EncodeChunk(t.Context(), job, plan, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameColour(t, "video", firstPixel(t, pieces[0].Path), want)
+	return readJPEG(t, outputs[0].Path), firstFrame(t, pieces[0].Path)
 }
 
-func sameColour(t *testing.T, what string, got, want color.RGBA) {
+func sameColour(t *testing.T, what string, shown, want color.Color) {
 	t.Helper()
+	a, b := color.RGBAModel.Convert(shown).(color.RGBA), color.RGBAModel.Convert(want).(color.RGBA)
 	off := func(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
-	if max(off(got.R, want.R), off(got.G, want.G), off(got.B, want.B)) > 5 {
-		t.Errorf("the %s shows %v; want %v", what, got, want)
+	if max(off(a.R, b.R), off(a.G, b.G), off(a.B, b.B)) > 5 {
+		t.Errorf("the %s shows %v; want %v", what, a, b)
 	}
 }
 
-// firstPixel decodes a chunk file by what its own tags say.
-func firstPixel(t *testing.T, path string) color.RGBA {
+// firstFrame decodes the first frame of a chunk file by what its own tags say.
+func firstFrame(t *testing.T, path string) image.Image {
 	t.Helper()
-	matrix := probeFile(t, path, "v:0").Streams[0].Matrix
+	s := probeFile(t, path, "v:0").Streams[0]
+	matrix := s.Matrix
 	if matrix == "smpte170m" {
 		matrix = "bt601"
 	}
 	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", path, "-frames:v", "1",
-		"-vf", fmt.Sprintf("scale=in_color_matrix=%s,format=rgb24", matrix), "-f", "rawvideo", "-").Output()
-	if err != nil || len(raw) < 3 {
+		"-vf", fmt.Sprintf("scale=in_color_matrix=%s,format=rgba", matrix), "-f", "rawvideo", "-").Output()
+	if err != nil || len(raw) != 4*s.Width*s.Height {
 		t.Fatalf("decode: %v, %d bytes", err, len(raw))
 	}
-	return color.RGBA{R: raw[0], G: raw[1], B: raw[2], A: 0xff}
+	return &image.RGBA{Pix: raw, Stride: 4 * s.Width, Rect: image.Rect(0, 0, s.Width, s.Height)}
 }

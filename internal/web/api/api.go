@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -124,15 +125,15 @@ type API struct {
 	searches *slots
 	lists    *slots
 	failures failures
-	routes   http.Handler // everything below /api/, for authenticated requests
-	spec     []byte       // openapi.json
+	routes   http.Handler           // everything below /api/, for authenticated requests
+	spec     func() ([]byte, error) // openapi.json
 
 	subscribers *subscribers
 	warnings    rate.Sometimes // about invalid keys
 }
 
 // New returns the API of the services.
-func New(services Services, config Config) (*API, error) {
+func New(services Services, config Config) *API {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
@@ -153,12 +154,16 @@ func New(services Services, config Config) (*API, error) {
 		delete(h.OpenAPI().Components.Schemas.Map(), unused)
 	}
 	nameEnums(h.OpenAPI())
-	spec, err := json.MarshalIndent(h.OpenAPI(), "", "  ")
+	a.spec = sync.OnceValues(func() ([]byte, error) { return writeSpec(h.OpenAPI()) }) // when somebody asks: few do
+	return a
+}
+
+func writeSpec(described *huma.OpenAPI) ([]byte, error) {
+	spec, err := json.MarshalIndent(described, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the OpenAPI description: %w", err)
 	}
-	a.spec = append(spec, '\n')
-	return a, nil
+	return append(spec, '\n'), nil
 }
 
 // InFrontOf serves everything below /api and passes the rest to next. It must not be

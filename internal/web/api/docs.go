@@ -34,11 +34,16 @@ var docsTypes = map[string]string{
 	"swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 }
 
-func (a *API) serveSpec(w http.ResponseWriter, _ *http.Request) {
+func (a *API) serveSpec(w http.ResponseWriter, r *http.Request) {
+	spec, err := a.spec()
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(a.spec)
+	_, _ = w.Write(spec)
 }
 
 func serveDocsPage(w http.ResponseWriter, r *http.Request) { serveDocs(w, r, "index.html") }

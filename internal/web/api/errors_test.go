@@ -252,10 +252,7 @@ func TestBodyThatBreaksOff(t *testing.T) {
 // The access log reads the route of a request afterwards.
 func TestTheRouteIsKeptForTheLog(t *testing.T) {
 	t.Parallel()
-	a, err := New(new(fakeService).services(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := New(new(fakeService).services(), Config{})
 	h := a.InFrontOf(http.NotFoundHandler())
 	unauthenticated := request("GET", "/api/video/"+testID+"/public", "")
 	unauthenticated.Header.Del("X-API-KEY")

@@ -230,10 +230,7 @@ func TestEventsFitTheDescription(t *testing.T) {
 func openEvents(t *testing.T, open func(add func(key string))) *httptest.ResponseRecorder {
 	t.Helper()
 	f := &fakeService{state: catalog.State{Video: testVideo(true, video.PendingUpload)}}
-	a, err := New(f.services(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := New(f.services(), Config{})
 	open(func(key string) {
 		t.Helper()
 		if _, err := a.subscribers.add(key, testID, stateUpdate{}); err != nil {

@@ -261,10 +261,7 @@ func testVideo(public bool, status video.Status, names ...video.Name) video.Vide
 // newHandler returns the handler chain as the server wires it.
 func newHandler(t testing.TB, s *fakeService, c Config) http.Handler {
 	t.Helper()
-	a, err := New(s.services(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := New(s.services(), c)
 	mux := http.NewServeMux()
 	a.Register(mux)
 	return problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(a.InFrontOf(problem.Mux(mux))))

@@ -59,10 +59,7 @@ func TestFloodOfLists(t *testing.T) {
 		f := &fakeService{}
 		lists, services := &slowLists{fakeService: f}, f.services()
 		services.Catalog = lists
-		a, err := New(services, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := New(services, Config{})
 		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
 		list := func(key string, w http.ResponseWriter) {
 			r := request("GET", "/api/video", "")

@@ -45,11 +45,12 @@ func TestDescriptionIsUpToDate(t *testing.T) {
 // description returns /openapi.json.
 func description(t *testing.T) map[string]any {
 	t.Helper()
-	a, err := New(new(fakeService).services(), Config{})
+	a := New(new(fakeService).services(), Config{})
+	spec, err := a.spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.spec))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(spec))
 	if err != nil {
 		t.Fatal(err)
 	}

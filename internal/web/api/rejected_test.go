@@ -36,10 +36,7 @@ func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
 		f := &fakeService{}
 		keys, services := &countedKeys{fakeService: f}, f.services()
 		services.Keys = keys
-		a, err := New(services, Config{RateLimit: 0.5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := New(services, Config{RateLimit: 0.5})
 		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
 		list := func(key string, want int) {
 			t.Helper()

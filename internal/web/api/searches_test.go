@@ -37,10 +37,7 @@ func TestFloodOfSearches(t *testing.T) {
 		end, f := make(chan struct{}), &fakeService{}
 		services := f.services()
 		services.Catalog = slowSearches{f, end}
-		a, err := New(services, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := New(services, Config{})
 		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
 		list := func(key, query string) *httptest.ResponseRecorder {
 			r := request("GET", "/api/video"+query, "")

@@ -77,8 +77,7 @@ func newStreamRig(t *testing.T) *streamRig {
 	r.must(err)
 	r.by, err = r.services.Keys.Authenticate(t.Context(), r.key)
 	r.must(err)
-	r.api, err = New(Services{Keys: r.services.Keys, Catalog: countingCatalog{r.services.Catalog, r}, Uploads: r.services.Uploads, Deleter: r.services, Tokens: r.services.Tokens}, Config{})
-	r.must(err)
+	r.api = New(Services{Keys: r.services.Keys, Catalog: countingCatalog{r.services.Catalog, r}, Uploads: r.services.Uploads, Deleter: r.services, Tokens: r.services.Tokens}, Config{})
 	r.serve()
 	return r
 }

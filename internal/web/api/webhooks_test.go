@@ -92,10 +92,7 @@ func ask(t *testing.T, f *fakeWebhooks, method, path, body string) (int, string)
 	f.service = &fakeService{repeated: f.full}
 	services := f.service.services()
 	services.Webhooks = f
-	a, err := New(services, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := New(services, Config{})
 	w := do(a.InFrontOf(http.NotFoundHandler()), request(method, path, body))
 	return w.Code, strings.TrimSpace(w.Body.String())
 }

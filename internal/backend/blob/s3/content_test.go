@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -22,12 +23,18 @@ const (
 )
 
 // noise returns n bytes that do not repeat, so that a piece in the wrong place
-// shows.
+// shows. Tests share them and must not change them: making them takes long.
 func noise(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(b)
-	return b
+	made, ok := noises.Load(n)
+	if !ok {
+		b := make([]byte, n)
+		_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(b)
+		made, _ = noises.LoadOrStore(n, b)
+	}
+	return made.([]byte)
 }
+
+var noises sync.Map // by length
 
 func put(t *testing.T, s *s3.Store, key string, content []byte) blob.Info {
 	t.Helper()

@@ -23,11 +23,12 @@ func everything(t *testing.T, s *s3.Store) {
 	ctx, small, large := t.Context(), noise(1000), noise(part+1)
 	put(t, s, "small", small)
 	put(t, s, "large", large)
-	info, err := s.PutFile(ctx, "file", localFile(t, noise(4*part+1)))
+	s3.PutFilesInParts(s, part)
+	info, err := s.PutFile(ctx, "file", localFile(t, noise(part+2)))
 	if err != nil {
 		t.Errorf("PutFile = %v", err)
 	}
-	wantSame(t, s, info, 4*part+1)
+	wantSame(t, s, info, part+2)
 	if _, err := s.Copy(ctx, "large", "copy", ""); err != nil {
 		t.Errorf("Copy = %v", err)
 	}
@@ -222,9 +223,10 @@ func TestWriteThatFailsLeavesTheOldObject(t *testing.T) {
 			bucket := server.Bucket(t)
 			p := newProxy(t, server)
 			s := open(t, server, through(p, server.URL(bucket, "spool"), server))
+			s3.PutFilesInParts(s, part)
 			put(t, s, "key", []byte("the old one"))
 			p.spoilWith(spoil)
-			large := noise(4*part + 1)
+			large := noise(2*part + 1)
 			if _, err := s.Put(t.Context(), "key", bytes.NewReader(large)); err == nil {
 				t.Error("Put succeeded")
 			}

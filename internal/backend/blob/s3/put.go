@@ -120,7 +120,7 @@ func (s *rawStore) PutFile(ctx context.Context, key, file string) (blob.Info, er
 }
 
 func (s *rawStore) upload(ctx context.Context, key string, f *os.File, size int64) (blob.Info, error) {
-	if size <= singleParts*s.partSize {
+	if size <= s.maxWhole {
 		return s.putWhole(ctx, key, io.NewSectionReader(f, 0, size), size)
 	}
 	u, err := s.begin(ctx, key, fileParallel)

@@ -76,6 +76,7 @@ type rawStore struct {
 	now     func() time.Time
 
 	partSize int64
+	maxWhole int64     // larger files are sent in parts
 	buffers  sync.Pool // of *[]byte, partSize long
 	maxCopy  int64
 	copyPart int64
@@ -99,7 +100,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	s := &rawStore{
 		bucket: at.bucket, prefix: at.prefix, where: at.String(),
 		backoff: remote.Backoff{Max: opts.MaxBackoff}, now: opts.Now,
-		partSize: opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
+		partSize: opts.PartSize, maxWhole: singleParts * opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
 	}
 	s.buffers.New = func() any { b := make([]byte, s.partSize); return &b }
 	if err := s.connect(ctx, at, opts); err != nil {

@@ -243,7 +243,7 @@ func (l *lab) goesOn(a *act) {
 func (l *lab) counts(waiting, running int) {
 	l.Helper()
 	deadline := time.Now().Add(testTimeout)
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		stats, err := l.Queue.Stats(l.Context())
 		if err != nil {
 			l.Fatalf("stats: %v", err)
@@ -259,7 +259,7 @@ func (l *lab) counts(waiting, running int) {
 		if time.Now().After(deadline) {
 			l.Fatalf("%d tasks wait and %d run, want %d and %d: %+v", sum.Waiting, sum.Running, waiting, running, stats)
 		}
-		time.Sleep(time.Millisecond) // the contract has no signal for this
+		time.Sleep(pause) // the contract has no signal for this
 	}
 }
 

@@ -103,17 +103,24 @@ type Template struct {
 func (p *Template) Fresh(t testing.TB) string {
 	t.Helper()
 	s := sharedServer(t)
-	p.once.Do(func() {
-		ctx := context.WithoutCancel(t.Context()) // other tests use the template, too
-		p.name = "template_" + uuid.NewString()
-		if p.err = s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, p.name)); p.err == nil {
-			p.err = p.Prepare(ctx, s.url(p.name))
+	p.once.Do(func() { // other tests use the template, too
+		for try := 0; try == 0 || try < 3 && errors.Is(p.err, context.DeadlineExceeded); try++ { // a busy machine answers late
+			p.name, p.err = s.prepare(context.WithoutCancel(t.Context()), p.Prepare)
 		}
 	})
 	if p.err != nil {
 		t.Fatalf("prepare the template: %v", p.err)
 	}
 	return s.url(s.create(t, p.name))
+}
+
+// prepare makes a database that others are copied from.
+func (s *Server) prepare(ctx context.Context, with func(ctx context.Context, url string) error) (name string, err error) {
+	name = "template_" + uuid.NewString()
+	if err := s.run(ctx, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0`, name)+s.strategy()); err != nil {
+		return "", err
+	}
+	return name, with(ctx, s.url(name))
 }
 
 // Fresh returns the URL of an empty database on s. It is dropped when the test
@@ -127,7 +134,7 @@ func (s *Server) Fresh(t testing.TB) string {
 func (s *Server) create(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + uuid.NewString()
-	if err := s.run(t.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, name, template)); err != nil {
+	if err := s.run(t.Context(), fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, name, template)+s.strategy()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -137,15 +144,40 @@ func (s *Server) create(t testing.TB, template string) string {
 	return name
 }
 
-// run executes a statement on the server's own database.
+// run executes a statement on the server's own database. Connections to it are kept for the next statement:
+// each new one is a new process of the server.
 func (s *Server) run(ctx context.Context, statement string) error {
+	if conn := s.idleConn(); conn != nil {
+		if err := s.runOn(ctx, conn, statement); err == nil || !conn.IsClosed() {
+			return err
+		} // the server was stopped in the meantime
+	}
 	conn, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, statement)
-	return err
+	return s.runOn(ctx, conn, statement)
+}
+
+// runOn executes a statement and keeps the connection if that worked.
+func (s *Server) runOn(ctx context.Context, conn *pgx.Conn, statement string) error {
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	s.idle = append(s.idle, conn)
+	return nil
+}
+
+// idleConn returns a connection that an earlier statement has used, or nil.
+func (s *Server) idleConn() (conn *pgx.Conn) {
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	if n := len(s.idle); n > 0 {
+		conn, s.idle = s.idle[n-1], s.idle[:n-1]
+	}
+	return conn
 }
 
 // Exec executes a statement on a database, as an operator would.

@@ -38,8 +38,12 @@ type Server struct {
 	drop *syscall.Credential // nil: runs as whoever runs the tests
 
 	mu     sync.Mutex
+	copies string          // see copiesFiles
 	main   *os.Process     // the postmaster; nil while the server is stopped
 	exited <-chan struct{} // closed when main has gone
+
+	idleMu sync.Mutex
+	idle   []*pgx.Conn // to the server's own database; see run
 }
 
 // Start returns a running server that belongs to this test alone.
@@ -163,6 +167,7 @@ func (s *Server) wait(ctx context.Context) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.url("postgres"))
 		if err == nil {
+			s.copies = copiesFiles(conn.PgConn().ParameterStatus("server_version"))
 			return conn.Close(ctx)
 		}
 		select {
@@ -175,6 +180,13 @@ func (s *Server) wait(ctx context.Context) error {
 			return fmt.Errorf("PostgreSQL does not answer: %w", err)
 		}
 	}
+}
+
+// strategy ends a statement that creates a database.
+func (s *Server) strategy() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.copies
 }
 
 // end stops the postmaster with a signal and waits until it has gone.
