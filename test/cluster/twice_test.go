@@ -22,10 +22,11 @@ var kinds = slices.DeleteFunc(pipeline.Kinds(), func(k queue.Kind) bool {
 	return k == queue.Large || k == queue.Captions
 })
 
-// shortInAV1 has tasks of spare time, too.
+// shortInAV1 has tasks of spare time, too, and four chunks.
 var shortInAV1 = func() sourceVideo {
 	film := short
-	film.Codecs = []string{"av1"}
+	film.Filename, film.Codecs = "av1.mp4", []string{"av1"}
+	film.seconds, film.Thumbnails = 36, []float64{20}
 	return film
 }()
 

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/queue/river"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/need"
 )
@@ -73,6 +77,17 @@ type bucket struct {
 	server *s3test.Server
 }
 
+// migrated is a database as the first start of a server leaves it, but for its identity: copying one costs less than
+// migrating an empty one for each server. The fleets of test/cluster start with empty ones.
+var migrated = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+	db, err := store.OpenPostgres(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = river.Open(ctx, db, river.Options{})
+	return errors.Join(err, db.Close())
+}}
+
 // useFleet gives the server a database and a bucket of its own.
 func (s *server) useFleet() {
 	s.t.Helper()
@@ -81,7 +96,7 @@ func (s *server) useFleet() {
 	s.bucket = bucket{url: files.Endpoint + "/" + name + "/films/", secret: files.SecretKey, name: name, server: files}
 	s.objectsDir = filepath.Join(files.Dir, name, "films")
 	s.env["SPOOL_STORAGE_URL"] = files.URL(name, "films")
-	s.env["SPOOL_DATABASE_URL"] = pgtest.Fresh(s.t)
+	s.env["SPOOL_DATABASE_URL"] = migrated.Fresh(s.t)
 	s.env["SPOOL_TEST_HEARTBEAT"] = heartbeat.String()
 	for _, variable := range files.Environment() {
 		name, value, _ := strings.Cut(variable, "=")

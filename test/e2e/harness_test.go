@@ -23,10 +23,9 @@ import (
 const (
 	// apiKey is the bootstrap key of every server.
 	apiKey = "e2e-bootstrap-key-0123456789abcdef"
-	// startTimeout bounds how long a server may take until it answers.
-	startTimeout = 30 * time.Second
-	// readyTimeout bounds how long the processing of a clip may take. It is
-	// generous: a loaded machine is slow, a stuck queue is stuck forever.
+	// startTimeout bounds how long a server may take until it answers. It is generous, as is the next one.
+	startTimeout = 2 * time.Minute
+	// readyTimeout bounds how long the processing of a clip may take. A loaded machine is slow, a stuck queue is stuck forever.
 	readyTimeout = 2 * time.Minute
 	// pollPause is how long the tests wait between two polls of the same thing.
 	pollPause = 50 * time.Millisecond
@@ -225,7 +224,7 @@ func (s *server) stop() time.Duration {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatalf("stop spool: %v", err)
 	}
-	s.waitExit(startTimeout)
+	s.waitExit(30 * time.Second)
 	took := time.Since(began)
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
 		s.t.Fatalf("SIGTERM ended the server with %v; want exit code 0", s.cmd.ProcessState)

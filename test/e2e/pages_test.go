@@ -58,6 +58,7 @@ func (v *visitor) wantKeys() {
 	v.waitPlaying()
 	v.press("k")
 	v.wait("k to pause", inPlayer+".paused")
+	v.wantStill()
 	v.press("5")
 	v.wait("5 to go to the middle", `Math.abs(`+inPlayer+`.currentTime - 4) < 0.2`)
 	v.press("ArrowLeft")

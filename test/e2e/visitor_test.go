@@ -60,6 +60,27 @@ func (v *visitor) waitPlaying() {
 	v.wait("frames to be shown", `(() => { const m = document.querySelector("spool-player")?.media; return m !== undefined && m.currentTime > 0.3 && m.getVideoPlaybackQuality().totalVideoFrames > 5; })()`)
 }
 
+// moving is JavaScript for what moves in the page and in the shadows of its elements, whether or not it can be seen.
+const moving = `(() => {
+  const found = [];
+  const walk = (root) => {
+    found.push(...root.getAnimations().map((a) => a.animationName ?? a.transitionProperty));
+    for (const e of root.querySelectorAll("*")) {
+      if (e.localName.startsWith("animate") && e.closest("svg").getClientRects().length > 0) found.push(e.localName);
+      if (e.shadowRoot) walk(e.shadowRoot);
+    }
+  };
+  walk(document);
+  return found.join();
+})()`
+
+// wantStill wants that nothing moves in the page: for an animation that nobody sees, the browser would draw it 60
+// times a second.
+func (v *visitor) wantStill() {
+	v.t.Helper()
+	v.wait("nothing to move in the page", moving+` === ""`)
+}
+
 // wantTidy looks for scripts that failed, requests that the page's policy refused, and requests to
 // anybody else.
 func (v *visitor) wantTidy() {

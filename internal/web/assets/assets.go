@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -27,8 +28,9 @@ type Files struct {
 }
 
 type file struct {
-	contentType   string
-	body, gzipped []byte
+	contentType string
+	body        []byte
+	gzipped     func() []byte
 }
 
 // contentTypes maps extensions to media types.
@@ -62,11 +64,10 @@ func (f *Files) add(from fs.FS, name string) error {
 	}
 	var one file
 	if short, compressed := strings.CutSuffix(name, ".gz"); compressed {
-		name, one.gzipped = short, body
+		name, one.gzipped = short, func() []byte { return body }
 		one.body, err = expand(body)
 	} else {
-		one.body = body
-		one.gzipped, err = Compress(body)
+		one.body, one.gzipped = body, Compressed(body)
 	}
 	if err != nil {
 		return err
@@ -90,20 +91,23 @@ func expand(body []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Compress is body as gzip.
-func Compress(body []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err = w.Write(body); err != nil {
-		return nil, err
-	}
-	if err = w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+// Compressed returns a function for body as gzip. It is compressed when somebody asks first: all files together
+// would be a fifth of what a start of the server costs.
+func Compressed(body []byte) func() []byte {
+	return sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err == nil {
+			_, err = w.Write(body)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			panic(err) // the level is a valid one, and a buffer takes everything
+		}
+		return out.Bytes()
+	})
 }
 
 // hash names the content of all files together: scripts import each other.
@@ -143,7 +147,7 @@ func (f *Files) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		body = one.gzipped
+		body = one.gzipped()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {

@@ -67,7 +67,7 @@ type file struct {
 	contentType string
 	etag        string
 	body        []byte
-	gzipped     []byte
+	gzipped     func() []byte
 }
 
 // Register adds the page to mux.
@@ -140,8 +140,7 @@ func newFile(name string, body []byte) (file, error) {
 		return file{}, fmt.Errorf("the console's %s is of an unknown type", name)
 	}
 	sum := sha256.Sum256(body)
-	gzipped, err := assets.Compress(body)
-	return file{contentType, hex.EncodeToString(sum[:12]), body, gzipped}, err
+	return file{contentType, hex.EncodeToString(sum[:12]), body, assets.Compressed(body)}, nil
 }
 
 // policyFor returns the Content-Security-Policy of the page. The page runs only its
@@ -181,7 +180,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
 	if assets.AcceptsGzip(r.Header.Get("Accept-Encoding")) && r.Header.Get("Range") == "" {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("ETag", `"`+f.etag+`-gzip"`)
-		body = f.gzipped
+		body = f.gzipped()
 	} else {
 		h.Set("ETag", `"`+f.etag+`"`)
 	}

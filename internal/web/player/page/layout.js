@@ -27,7 +27,7 @@ export class Layout {
     this.controller = el("media-controller", { role: "region", "aria-label": "Video player", autohide: "2.5", hotkeys: "noshift+/" },
       this.video, this.#poster,
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
-        el("media-loading-indicator", { noautohide: "", "loading-delay": "400" }), el("media-play-button", { class: "big", notooltip: "" })),
+        el("media-loading-indicator", { noautohide: "", loadingdelay: "400" }, icon("0 0 100 100", waitingShape)), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
       settingsMenu(),
       el("div", { class: "controls" }, timeLine(), controlBar()));
@@ -100,7 +100,7 @@ function controlBar() {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
     el("media-time-display", { showduration: "", notoggle: "" }), el("span", { class: "gap" }),
-    captionsButton(), el("media-settings-menu-button", {}, gear()), ...airplay(),
+    captionsButton(), el("media-settings-menu-button", {}, icon("0 0 24 24", gearShape)), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
 }
 
@@ -120,10 +120,14 @@ function airplay() {
 
 const gearShape = "M19.4 13a7.6 7.6 0 0 0 0-2l2-1.6a.5.5 0 0 0 .1-.6l-1.9-3.3a.5.5 0 0 0-.6-.2l-2.4 1a7.4 7.4 0 0 0-1.7-1l-.4-2.5a.5.5 0 0 0-.5-.4h-3.8a.5.5 0 0 0-.5.4l-.4 2.5a7.4 7.4 0 0 0-1.7 1l-2.4-1a.5.5 0 0 0-.6.2L2.7 8.8a.5.5 0 0 0 .1.6l2 1.6a7.6 7.6 0 0 0 0 2l-2 1.6a.5.5 0 0 0-.1.6l1.9 3.3a.5.5 0 0 0 .6.2l2.4-1a7.4 7.4 0 0 0 1.7 1l.4 2.5a.5.5 0 0 0 .5.4h3.8a.5.5 0 0 0 .5-.4l.4-2.5a7.4 7.4 0 0 0 1.7-1l2.4 1a.5.5 0 0 0 .6-.2l1.9-3.3a.5.5 0 0 0-.1-.6zM12.1 15.4a3.4 3.4 0 1 1 0-6.8 3.4 3.4 0 0 1 0 6.8z";
 
-function gear() {
+// waitingShape stands for that of media-chrome, which turns for ever, also while nobody can see it: the
+// browser would draw the page 60 times a second.
+const waitingShape = "M73 50a23 23 0 0 0-46 0h3.9a19.1 19.1 0 0 1 38.2 0z";
+
+function icon(viewBox, shape) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  for (const [key, value] of Object.entries({ slot: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" })) svg.setAttribute(key, value);
-  path.setAttribute("d", gearShape);
+  for (const [key, value] of Object.entries({ slot: "icon", viewBox, "aria-hidden": "true" })) svg.setAttribute(key, value);
+  path.setAttribute("d", shape);
   svg.append(path);
   return svg;
 }

@@ -63,6 +63,8 @@ media-settings-menu-item { min-height: 40px; box-sizing: border-box; }
 .centre { position: absolute; inset: 0; display: grid; place-items: center; pointer-events: none; }
 .centre > * { grid-area: 1 / 1; }
 .centre .big { pointer-events: auto; }
+media-loading-indicator[medialoading]:not([mediapaused]) svg { animation: turn 1s linear infinite; }
+@keyframes turn { to { transform: rotate(1turn); } }
 .big {
   width: 76px; height: 76px; padding: 0; border-radius: 50%; --media-button-icon-height: 40px;
   --media-control-background: rgb(20 22 28 / 62%); --media-control-hover-background: var(--accent);
