@@ -44,7 +44,7 @@ func TestAnotherDatabaseDoesNotCostTheVideos(t *testing.T) {
 	oneMachineOnly(t, "the same rule holds for a bucket, which has no database beside it to lose")
 	t.Parallel()
 	s := start(t)
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.waitReady(u)
 	s.until("the chunk files to be purged", readyTimeout, s.idle)
 	s.stop()
@@ -210,12 +210,12 @@ func TestSIGTERMEndsTheServerQuickly(t *testing.T) {
 	usuallyOneBackend(t, "TestRollingRestart of test/cluster stops processes there")
 	t.Parallel()
 	s := start(t, func(x *server) { x.binary = rig.Build(t) })
-	s.publish(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, tinyClip))
+	s.publish(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip))
 	if took := s.stop(); took > 3*time.Second {
 		t.Errorf("an idle server took %s to stop", took)
 	}
 	s.restart()
-	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, longClip))
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, chunksClip))
 	s.until("ffmpeg to run", readyTimeout, func() bool { return s.runs("ffmpeg") })
 	if took := s.stop(); took > 8*time.Second {
 		t.Errorf("a busy server took %s to stop", took)

@@ -9,11 +9,13 @@ import (
 
 // Sources that ffmpeg makes up: a moving picture with a clock in it, and a tone.
 const (
+	smallClip  = "small.mp4"  // 256x192, 1.2 s, 10 fps, with audio: for tests that count frames
 	miniClip   = "mini.mp4"   // 160x120, half a second, with audio: for tests that are not about frames
 	blurClip   = "blur.mp4"   // 1280x720, 1 s, 5 fps, silent, without any detail
 	softClip   = "soft.mp4"   // 640x360, 2 s, 25 fps, silent, out of focus
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
+	chunksClip = "chunks.mp4" // 160x120, 36 s, 10 fps, with audio that is mostly silent: four chunks
 	longClip   = "long.mp4"   // 160x120, 65 s, 10 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
 	earlyClip  = "early.mp4"  // 520x500, 66 s, 5 fps, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
 
@@ -38,12 +40,16 @@ const (
 var recipes = map[string]string{
 	blurClip: "-f lavfi -i testsrc2=size=1280x720:rate=5,gblur=16 -t 1 -c:v libx264 -preset ultrafast -crf 10 -pix_fmt yuv420p",
 	softClip: "-f lavfi -i testsrc2=size=640x360:rate=25,gblur=5 -t 2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p",
+	smallClip: "-f lavfi -i testsrc2=size=256x192:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 1.2 " +
+		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	miniClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 0.5 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	tinyClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 2 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	middleClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 8 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
+	chunksClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 36 " +
+		"-c:v libx264 -preset ultrafast -g 20 -pix_fmt yuv420p -c:a aac",
 	longClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 65 " +
 		"-c:v libx264 -preset veryfast -bf 3 -g 20 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
 	earlyClip: "-f lavfi -i testsrc2=size=520x500:rate=5 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100,volume=0:enable='gte(mod(t,10),0.5)' -t 66 " +

@@ -181,7 +181,7 @@ func (c *console) wantStills() {
 func TestConsoleGoesOnWithALargeFile(t *testing.T) {
 	oneMachineOnly(t, "the page does the same there, and so does TestAResumableUploadSurvives")
 	t.Parallel()
-	film := clip(t, tinyClip)
+	film := clip(t, smallClip)
 	c := openConsole(t, withEnv("SPOOL_MAX_UPLOAD_BYTES", "1000"), withEnv("SPOOL_MAX_RESUMABLE_BYTES", strconv.Itoa(len(content(t, film)))))
 	c.enter(apiKey)
 	c.waitText(".empty", "No videos yet")
@@ -189,7 +189,7 @@ func TestConsoleGoesOnWithALargeFile(t *testing.T) {
 	c.upload(film, "film.mp4", "144p")
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")
-	c.upload(clip(t, longClip), "long.mp4", "144p")
+	c.upload(clip(t, chunksClip), "long.mp4", "144p")
 	c.waitText(".transfer .problem", "bytes; at most")
 	c.wantHarmless()
 	c.wantResumption(film)

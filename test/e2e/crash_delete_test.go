@@ -28,7 +28,7 @@ func TestADeletionWinsOverWork(t *testing.T) {
 	for range batches {
 		var videos []upload
 		for range batch {
-			videos = append(videos, s.submit(tinyVideo, clip(t, tinyClip)))
+			videos = append(videos, s.submit(tinyVideo, clip(t, smallClip)))
 		}
 		for _, u := range videos {
 			time.Sleep(time.Duration(chance.Int64N(int64(longestWait))))

@@ -22,7 +22,7 @@ func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, withDataDir(smallDisk(t)))
 	u := s.create(tinyVideo)
-	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, tinyClip))), io.LimitReader(rig.Zeros{}, 80<<20))
+	large := io.MultiReader(strings.NewReader(readFile(t, clip(t, smallClip))), io.LimitReader(rig.Zeros{}, 80<<20))
 	r := s.send("PUT", u.UploadURL, large, header{"Content-Type", u.ContentType})
 	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	if r.header.Get("Retry-After") == "" {
@@ -33,9 +33,9 @@ func TestAnUploadThatDoesNotFitIsRefusedAndLeavesNothing(t *testing.T) {
 	}
 	s.wantStatus(u, "pending_upload")
 
-	s.put(u, clip(t, tinyClip))
+	s.put(u, clip(t, smallClip))
 	s.complete(u.ID)
-	s.wantVideo(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), smallFrames)
 	s.wantTidy(u)
 }
 
@@ -45,7 +45,7 @@ func TestANearlyFullDisk(t *testing.T) {
 	oneMachineOnly(t, "neither uploads nor the database need the disk of this machine")
 	t.Parallel()
 	s := start(t, withDataDir(smallDisk(t)))
-	old := s.publish(tinyVideo, clip(t, tinyClip))
+	old := s.publish(tinyVideo, clip(t, smallClip))
 	u := s.create(tinyVideo)
 	free := rig.Fill(t, filepath.Dir(s.dataDir))
 	if err := os.Truncate(filepath.Join(filepath.Dir(s.dataDir), rig.Ballast), 0); err != nil {
@@ -59,9 +59,9 @@ func TestANearlyFullDisk(t *testing.T) {
 	r.problem(t, http.StatusInsufficientStorage, "insufficient_storage")
 	s.deleteVideo(old.ID)
 	free()
-	s.put(u, clip(t, tinyClip))
+	s.put(u, clip(t, smallClip))
 	s.complete(u.ID)
-	s.wantVideo(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), smallFrames)
 }
 
 // TestAFullDiskIsLeftByDeleting takes the last byte of the disk: the service still starts, and videos
@@ -71,7 +71,7 @@ func TestAFullDiskIsLeftByDeleting(t *testing.T) {
 	t.Parallel()
 	s := start(t, withDataDir(smallDisk(t)))
 	disk := filepath.Dir(s.dataDir)
-	first, second := s.publish(tinyVideo, clip(t, tinyClip)), s.publish(tinyVideo, clip(t, tinyClip))
+	first, second := s.publish(tinyVideo, clip(t, smallClip)), s.publish(tinyVideo, clip(t, smallClip))
 	s.until("disk space to be held", readyTimeout, func() bool {
 		_, err := os.Stat(filepath.Join(s.dataDir, diskspace.EmergencyFile))
 		return err == nil
@@ -168,7 +168,7 @@ func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
 			// One task at a time: another one would give room back when it ends.
 			s := start(t, g.tools(), withDataDir(smallDisk(t)), withEnv("SPOOL_WORKERS", "1"))
 			u := s.create(tinyVideo)
-			s.put(u, clip(t, tinyClip))
+			s.put(u, clip(t, smallClip))
 			var free func()
 			if kind == "inspect" && onFleet() { // it needs the disk for nothing but the source
 				g.open()
@@ -187,7 +187,7 @@ func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
 			began := time.Now()
 			w := s.waitReady(u)
 			t.Logf("ready %s after there was room again", time.Since(began).Round(time.Millisecond))
-			s.wantVideo(w, tinyFrames)
+			s.wantVideo(w, smallFrames)
 			s.wantTidy(u)
 		})
 	}

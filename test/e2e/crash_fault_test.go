@@ -21,7 +21,7 @@ func TestASourceThatIsGoneFailsItsVideo(t *testing.T) {
 			t.Parallel()
 			g := newGate(t, pattern, hold)
 			s := start(t, g.tools(), withEnv("SPOOL_WORKERS", "1"))
-			u := s.submit(tinyVideo, clip(t, tinyClip))
+			u := s.submit(tinyVideo, clip(t, smallClip))
 			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
 			s.kill()
 			if err := os.RemoveAll(filepath.Join(s.objectsDir, "source", u.ID)); err != nil {
@@ -72,7 +72,7 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 	oneBackend(t, "the worker counts, and queuetest covers attempts on both queues")
 	g := newGate(t, encodeRun, exitOne)
 	s := start(t, g.tools())
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.wantFailure(u, "internal", "failed several times")
 	if n := g.runs(); n != tries {
 		t.Errorf("the encoder ran %d times; want %d", n, tries)
@@ -86,7 +86,7 @@ func TestAnEncoderThatFailsForNoKnownReasonIsGivenUp(t *testing.T) {
 			t.Errorf("%s that is tried again is %s, %+v, of a video that is %s; want both processing", name, got.Status, got.Failure, now.Status)
 		}
 	}
-	wantFrames(t, s.waitReady(u), tinyFrames)
+	wantFrames(t, s.waitReady(u), smallFrames)
 	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }
 
@@ -101,8 +101,8 @@ func TestOptionalTasksThatFailDoNotCostTheVideo(t *testing.T) {
 			}
 			g := newGate(t, pattern, exitOne)
 			s := start(t, g.tools())
-			w := s.waitReady(s.submit(tinyVideo, clip(t, tinyClip)))
-			wantFrames(t, w, tinyFrames)
+			w := s.waitReady(s.submit(tinyVideo, clip(t, smallClip)))
+			wantFrames(t, w, smallFrames)
 			if (w.PosterURL == "") != (kind == "poster") {
 				t.Errorf("the poster is told as %q", w.PosterURL)
 			}
@@ -116,7 +116,7 @@ func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, encodeRun, hold)
 	s := start(t, g.tools(), withEnv("SPOOL_STALL_TIMEOUT", "1s"))
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.wantFailure(u, "limit_time", "no progress")
 	if n := g.runs(); n != tries {
 		t.Errorf("the encoder ran %d times; want %d", n, tries)

@@ -33,7 +33,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 				options = append(options, pictured())
 			}
 			s := start(t, options...)
-			u := s.submit(tinyVideo, clip(t, tinyClip))
+			u := s.submit(tinyVideo, clip(t, smallClip))
 			s.until("the task to run", readyTimeout, func() bool { return g.runs() == 1 })
 			if len(children(s.dataDir)) == 0 {
 				t.Fatal("the task has no process")
@@ -51,7 +51,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 				t.Errorf("%s ran again after %s; want %s at the very most", kind, took, limit)
 			}
 			s.waitReadyz()
-			s.wantVideo(s.waitReady(u), tinyFrames)
+			s.wantVideo(s.waitReady(u), smallFrames)
 			s.wantTidy(u)
 		})
 	}
@@ -62,7 +62,7 @@ func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	u := s.create(tinyVideo)
-	whole := readFile(t, clip(t, tinyClip))
+	whole := readFile(t, clip(t, smallClip))
 
 	body, client := io.Pipe()
 	broken := make(chan error, 1)
@@ -86,7 +86,7 @@ func TestAKillDuringAnUploadLeavesNothing(t *testing.T) {
 	s.until("the half file to be removed", tidyTimeout, func() bool { return len(s.files()) == 0 })
 	s.putBody(u, bytes.NewReader([]byte(whole)))
 	s.complete(u.ID)
-	s.wantVideo(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), smallFrames)
 	s.wantTidy(u)
 }
 
@@ -105,8 +105,11 @@ func objectBytes(dir string) int64 {
 	return sum
 }
 
-// longFrames is how many frames longClip has.
-const longFrames = 65 * 10
+// How many frames two clips have.
+const (
+	chunksFrames = 36 * 10
+	longFrames   = 65 * 10
+)
 
 func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
 	oneBackend(t, "TestRollingRestart of test/cluster stops workers of a fleet in the middle of videos")
@@ -114,7 +117,7 @@ func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
 	g := newGate(t, laterChunkRun, hold)
 	const grace = 10 * time.Second
 	s := start(t, g.tools(), withEnv("SPOOL_WORKERS", "1"), withEnv("SPOOL_GRACE", grace.String()))
-	u := s.submit(newVideo{Filename: "long.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, longClip))
+	u := s.submit(newVideo{Filename: "chunks.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, chunksClip))
 	s.until("the second chunk to be in work", readyTimeout, func() bool { return g.runs() == 1 })
 
 	took := s.stop()
@@ -125,7 +128,7 @@ func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
 	s.wantNoChildren(10 * time.Second)
 	g.open()
 	s.restart()
-	s.wantVideo(s.waitReady(u), longFrames)
+	s.wantVideo(s.waitReady(u), chunksFrames)
 	s.wantTidy(u)
 
 	ends := s.taskEnds(u.ID)

@@ -13,8 +13,11 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// tinyFrames is how many frames tinyClip has.
-const tinyFrames = 50
+// How many frames two clips have.
+const (
+	smallFrames = 12
+	tinyFrames  = 50
+)
 
 var tinyVideo = newVideo{Filename: "tiny.mp4", Resolutions: []string{"144p", "240p"}, IsPublic: true, Thumbnails: []float64{0, 1}}
 
@@ -35,25 +38,25 @@ type crossing struct {
 var crossings = map[failpoint.Point]crossing{
 	failpoint.UploadStored: {meet: dyingPut, after: func(s *server, u upload) {
 		s.wantStatus(u, "pending_upload")
-		s.put(u, clip(s.t, tinyClip))
+		s.put(u, clip(s.t, smallClip))
 		s.complete(u.ID)
 	}, want: "ready"},
-	failpoint.SourcePinned: {before: putTiny, meet: dyingComplete, after: func(s *server, u upload) {
+	failpoint.SourcePinned: {before: putSmall, meet: dyingComplete, after: func(s *server, u upload) {
 		s.wantStatus(u, "pending_upload")
 		s.complete(u.ID)
 	}, want: "ready"},
-	failpoint.UploadAccepted:   {before: putTiny, meet: dyingComplete, after: completeAgain, want: "ready"},
-	failpoint.PartStored:       {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.RenditionStaged:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.RenditionLinked:  {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.ThumbnailsStaged: {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.FilesStaged:      {before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.VariantStored:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.VariantStaged:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.VariantLinked:    {codecs: []string{"av1"}, before: putTiny, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.VideoDeleted:     {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	failpoint.ObjectsRemoved:   {before: readyTiny, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	failpoint.ResolutionGone: {before: readyTiny, meet: func(s *server, u upload) {
+	failpoint.UploadAccepted:   {before: putSmall, meet: dyingComplete, after: completeAgain, want: "ready"},
+	failpoint.PartStored:       {before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.RenditionStaged:  {before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.RenditionLinked:  {before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.ThumbnailsStaged: {before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.FilesStaged:      {before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantStored:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantStaged:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VariantLinked:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
+	failpoint.VideoDeleted:     {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ObjectsRemoved:   {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ResolutionGone: {before: readySmall, meet: func(s *server, u upload) {
 		s.die("DELETE", s.url+"/api/video/resolution/"+s.read(u).Resolutions["144p"].ID, "")
 	}, after: func(s *server, u upload) {
 		if _, there := s.read(u).Resolutions["144p"]; there {
@@ -121,29 +124,29 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 		s.wantTidy()
 	case "ready":
 		w := s.waitReady(u)
-		s.wantVideo(w, tinyFrames)
+		s.wantVideo(w, smallFrames)
 		if len(c.codecs) > 0 {
-			s.wantVariants(u, tinyFrames)
+			s.wantVariants(u, smallFrames)
 		}
 		s.wantTidy(u)
 	default:
 		s.wantTidy(u)
 		w := s.waitReady(u)
-		s.wantVideo(w, tinyFrames)
+		s.wantVideo(w, smallFrames)
 		if names := slices.Collect(maps.Keys(w.Resolutions)); !slices.Equal(names, []string{c.want}) {
 			t.Errorf("resolutions are %v; want %s alone", names, c.want)
 		}
 	}
 }
 
-func putTiny(s *server, u upload) {
+func putSmall(s *server, u upload) {
 	s.t.Helper()
-	s.put(u, clip(s.t, tinyClip))
+	s.put(u, clip(s.t, smallClip))
 }
 
-func readyTiny(s *server, u upload) {
+func readySmall(s *server, u upload) {
 	s.t.Helper()
-	putTiny(s, u)
+	putSmall(s, u)
 	s.complete(u.ID)
 	s.waitReady(u)
 }
@@ -170,14 +173,14 @@ func dyingWork(s *server, u upload) {
 }
 
 // die sends a request on which the server must die without an answer. With a
-// content type it carries the tiny clip.
+// content type it carries the small clip.
 func (s *server) die(method, address, contentType string) {
 	s.t.Helper()
 	headers := []header{{"X-API-KEY", apiKey}}
 	body := strings.NewReader("")
 	if contentType != "" {
 		headers = append(headers, header{"Content-Type", contentType})
-		body = strings.NewReader(readFile(s.t, clip(s.t, tinyClip)))
+		body = strings.NewReader(readFile(s.t, clip(s.t, smallClip)))
 	}
 	if r, err := s.trySend(method, address, body, headers...); err == nil {
 		s.t.Fatalf("%s answers %d %s; want the server to die first", method, r.status, r.body)

@@ -35,7 +35,7 @@ func TestAVideoCanBeDeletedAtAnyStage(t *testing.T) {
 			s.tryComplete(u.ID).problem(s.t, http.StatusUnprocessableEntity, "not_a_video")
 			return u
 		}},
-		{"just completed", func(s *server) upload { return s.submit(ask, clip(s.t, tinyClip)) }},
+		{"just completed", func(s *server) upload { return s.submit(ask, clip(s.t, smallClip)) }},
 		{"ready", func(s *server) upload {
 			u := s.submit(ask, clip(s.t, miniClip))
 			s.waitReady(u)
@@ -91,7 +91,7 @@ func checkGone(t testing.TB, s *server, u upload, before watch) {
 func TestDeletingStopsTheWork(t *testing.T) {
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_WORKERS", "1"), withEnv("SPOOL_THREADS", "1"))
-	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, longClip))
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, chunksClip))
 	s.until("a chunk to be encoded", readyTimeout, func() bool { return s.runs("ffmpeg") })
 	w := s.read(u)
 	if w.Status != "processing" {

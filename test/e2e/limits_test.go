@@ -31,7 +31,7 @@ func TestLimitsOfATenant(t *testing.T) {
 			t.Fatalf("spool tenants set %q: %v: %s", limits, err, out)
 		}
 	}
-	file := clip(t, tinyClip)
+	file := clip(t, smallClip)
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)

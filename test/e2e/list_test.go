@@ -118,7 +118,7 @@ func TestAListIsTheTenantsOwn(t *testing.T) {
 	}
 	v := tinyVideo
 	v.CustomMetadata = json.RawMessage(`{"album":"holiday & <sea>","year":2030}`)
-	ready := s.submit(v, clip(t, tinyClip))
+	ready := s.submit(v, clip(t, smallClip))
 	v.CustomMetadata = json.RawMessage(`{"album":"party"}`)
 	failed := s.create(v)
 	s.tryComplete(failed.ID).problem(t, http.StatusUnprocessableEntity, "upload_missing")

@@ -199,7 +199,7 @@ func TestReportOfAFailedVideo(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, chunkRun, exitOne)
 	s := start(t, g.tools(), measured())
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.wantFailure(u, "internal", "failed several times")
 	r := s.report(u.ID)
 	if r.Status != "fail" || r.Failure == nil || r.Found == nil || len(r.Decisions) == 0 || len(r.Outputs) != 0 || r.Totals.TotalSeconds == nil {
@@ -228,7 +228,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, measureRun, hold)
 	s := start(t, g.tools(), measured(), withEnv("SPOOL_KEEP_SOURCE", "false"))
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.waitReady(u)
 	s.until("measuring to begin", readyTimeout, func() bool { return g.runs() == 1 })
 	s.kill()
@@ -242,7 +242,7 @@ func TestMeasuringSurvivesAKill(t *testing.T) {
 	s.until("the source to be removed", tidyTimeout, func() bool {
 		return s.idle() && !slices.ContainsFunc(s.files(), func(f string) bool { return strings.HasPrefix(f, "objects/source/") })
 	})
-	s.wantVideo(s.read(u), tinyFrames)
+	s.wantVideo(s.read(u), smallFrames)
 }
 
 func TestADeletionStopsMeasuring(t *testing.T) {
@@ -250,7 +250,7 @@ func TestADeletionStopsMeasuring(t *testing.T) {
 	oneBackend(t, "TestDeletingStopsTheWork covers a deletion in the middle of a task")
 	g := newGate(t, measureRun, hold)
 	s := start(t, g.tools(), measured())
-	whole, half := s.submit(tinyVideo, clip(t, tinyClip)), s.submit(tinyVideo, clip(t, tinyClip))
+	whole, half := s.submit(tinyVideo, clip(t, smallClip)), s.submit(tinyVideo, clip(t, smallClip))
 	s.waitReady(whole)
 	s.waitReady(half)
 	s.until("measuring to begin", readyTimeout, func() bool { return g.runs() == 2 })
@@ -268,7 +268,7 @@ func TestNothingIsMeasuredWhenNobodyWantsIt(t *testing.T) {
 	oneBackend(t, "the setting decides, not the back end")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_MEASURE_QUALITY", "false"))
-	u := s.submit(tinyVideo, clip(t, tinyClip))
+	u := s.submit(tinyVideo, clip(t, smallClip))
 	s.waitReady(u)
 	s.waitIdle()
 	r := s.report(u.ID)

@@ -37,7 +37,7 @@ type resumable struct {
 // larger than the parts of a bucket: a box that says nothing follows it.
 func bulky(t testing.TB, size int) []byte {
 	t.Helper()
-	whole := content(t, clip(t, tinyClip))
+	whole := content(t, clip(t, smallClip))
 	box := make([]byte, size-len(whole))
 	if _, err := rand.NewChaCha8([32]byte{}).Read(box); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func (r *resumable) finish() {
 		r.s.t.Fatalf("the offset at the end is %d; want %d", got, len(r.whole))
 	}
 	r.s.complete(r.u.ID)
-	r.s.wantVideo(r.s.waitReady(r.u), tinyFrames)
+	r.s.wantVideo(r.s.waitReady(r.u), smallFrames)
 	for _, name := range r.s.objects("source/" + r.u.ID) {
 		if stored, err := os.ReadFile(filepath.Join(r.s.objectsDir, name)); err != nil || !bytes.Equal(stored, r.whole) {
 			r.s.t.Errorf("the source has %d bytes and differs from the %d that were sent (%v)", len(stored), len(r.whole), err)

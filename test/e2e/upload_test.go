@@ -140,11 +140,11 @@ func TestALaterUploadEndsTheEarlierOne(t *testing.T) {
 	if _, err := sender.Write(make([]byte, 32<<20)); err != nil {
 		t.Fatal(err)
 	}
-	s.put(u, clip(t, tinyClip))
+	s.put(u, clip(t, smallClip))
 	r := <-first
 	r.problem(t, http.StatusConflict, "upload_replaced")
 	s.complete(u.ID)
-	s.wantVideo(s.waitReady(u), tinyFrames)
+	s.wantVideo(s.waitReady(u), smallFrames)
 }
 
 func TestUploadsBeyondTheLimitAreRefused(t *testing.T) {
