@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -26,6 +27,7 @@ type Actor struct {
 	KeyID  string
 	Tenant video.Tenant
 	Scopes []Scope
+	Until  time.Time // the key ends then; zero: never
 	// Video is the only video that the holder of a token may access, whatever its tenant.
 	Video video.ID
 }

@@ -28,7 +28,7 @@ const (
 type KeyDraft struct {
 	Name   string
 	Scopes []Scope       // nil: those of the key that makes it
-	Life   time.Duration // 0: it never ends
+	Life   time.Duration // 0: it ends with the key that makes it
 }
 
 // KeyPage is a part of the list of a tenant's keys.
@@ -38,7 +38,8 @@ type KeyPage struct {
 }
 
 // CreateOwn makes a key for the actor's tenant and returns its secret, which is told this once. The key has
-// no scope that the actor lacks. It outlives the actor's key.
+// no scope that the actor lacks, and ends no later than the actor's key: otherwise a key that was lent for a
+// day could be kept for ever.
 func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret string, created Key, err error) {
 	if err := by.Require(Admin); err != nil {
 		return "", Key{}, err
@@ -56,6 +57,9 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 	}
 	if d.Life > 0 {
 		key.ExpiresAt = k.now().Add(d.Life).UTC().Truncate(time.Millisecond) // as rows keep it
+	}
+	if !by.Until.IsZero() && (d.Life == 0 || by.Until.Before(key.ExpiresAt)) {
+		key.ExpiresAt = by.Until
 	}
 	secret = newSecret()
 	key, row, err := k.newKey(key, secret)

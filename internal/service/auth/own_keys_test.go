@@ -46,6 +46,18 @@ func TestAKeyMakesKeys(t *testing.T) {
 	servicetest.WantCode(t, err, video.Unauthenticated, "invalid_api_key")
 }
 
+func TestAKeyThatEndsMakesNoneThatOutlivesIt(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	end := b.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	lent := b.Actor(auth.Key{Tenant: "acme", ExpiresAt: end})
+	for life, want := range map[time.Duration]time.Time{0: end, time.Minute: end.Add(-59 * time.Minute), 2 * time.Hour: end} {
+		if _, made, err := b.Keys.CreateOwn(t.Context(), lent, auth.KeyDraft{Name: "kept", Life: life}); err != nil || !made.ExpiresAt.Equal(want) {
+			t.Errorf("a life of %v ends at %v, %v; want %v", life, made.ExpiresAt, err, want)
+		}
+	}
+}
+
 func TestKeysOfOtherTenantsAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

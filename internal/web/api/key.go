@@ -48,7 +48,7 @@ type madeKey struct {
 type newKey struct {
 	Name      string       `json:"name" minLength:"1" maxLength:"100" doc:"What people call the key."`
 	Scopes    []auth.Scope `json:"scopes,omitempty" minItems:"1" maxItems:"8" enum:"read,write,delete,admin" nullable:"true" doc:"What the key may do: only what yours may. Absent: all of that."`
-	ExpiresIn int64        `json:"expiresIn,omitempty" minimum:"1" maximum:"315360000" nullable:"true" doc:"After how many seconds the key ends. Absent: never."`
+	ExpiresIn int64        `json:"expiresIn,omitempty" minimum:"1" maximum:"315360000" nullable:"true" doc:"After how many seconds the key ends, at the latest with the key that makes it. Absent: then, or never."`
 }
 
 type keyPath struct {
