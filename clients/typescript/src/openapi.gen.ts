@@ -829,7 +829,7 @@ export interface components {
         NewKey: {
             /**
              * Format: int64
-             * @description After how many seconds the key ends. Absent: never.
+             * @description After how many seconds the key ends, at the latest with the key that makes it. Absent: then, or never.
              */
             expiresIn?: number | null;
             /** @description What people call the key. */
