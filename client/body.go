@@ -65,7 +65,7 @@ func (c *cancelOnClose) Close() error {
 }
 
 // What can happen to a file that somebody writes to while it is sent. What the server would get is neither the
-// old file nor the new one.
+// old file nor the new one. What it has got stays there: a later call with the same IdempotencyKey would go on with it.
 var (
 	errShorter = errors.New("the file became shorter while it was uploaded")
 	errChanged = errors.New("the file was changed while it was uploaded; upload it again when it is complete")

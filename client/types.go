@@ -53,7 +53,8 @@ type NewVideo struct {
 
 	// IdempotencyKey is a text of up to 255 characters that the same request has, and no other. If it is
 	// empty, each call of [Client.Create] makes a video of its own, however often it is sent. With one that
-	// you keep, a later call, also of another process, continues where the earlier one was.
+	// you keep, a later call, also of another process, continues where the earlier one was; so choose
+	// another one for a file that has changed.
 	IdempotencyKey string `json:"-"`
 }
 

@@ -189,6 +189,7 @@ type keyView struct {
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 	State     string     `json:"state"` // active, expired or revoked
+	MadeBy    string     `json:"madeBy,omitempty"`
 }
 
 type keyWithSecret struct {
@@ -197,7 +198,7 @@ type keyWithSecret struct {
 }
 
 func viewKey(k auth.Key, now time.Time) keyView {
-	v := keyView{ID: k.ID, Name: k.Name, Tenant: string(k.Tenant), CreatedAt: k.CreatedAt, State: "active"}
+	v := keyView{ID: k.ID, Name: k.Name, Tenant: string(k.Tenant), CreatedAt: k.CreatedAt, State: "active", MadeBy: k.MadeBy}
 	for _, s := range k.Scopes {
 		v.Scopes = append(v.Scopes, string(s))
 	}

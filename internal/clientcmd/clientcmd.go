@@ -118,7 +118,7 @@ func (c *Connection) explain(err error) string {
 		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", forTerminal(c.Server), why)
 	}
 	if errors.Is(err, io.EOF) {
-		return fmt.Sprintf("%s closed the connection without an answer: is it a Spool? Name the server with SPOOL_SERVER or --server.", forTerminal(c.Server))
+		return fmt.Sprintf("%s closed the connection without an answer: it may be restarting, or it is no Spool. Name the server with SPOOL_SERVER or --server.", forTerminal(c.Server))
 	}
 	return text
 }

@@ -258,7 +258,7 @@ func TestWhatIsNoSpoolIsCalledSo(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	t.Cleanup(s.Close)
 	env, said := at(io.Discard)
-	if err := (&List{Connection: Connection{Server: s.URL, APIKey: "key"}, Limit: 50}).Run(t.Context(), env); err == nil || !strings.Contains(said.String(), "is it a Spool?") {
+	if err := (&List{Connection: Connection{Server: s.URL, APIKey: "key"}, Limit: 50}).Run(t.Context(), env); err == nil || !strings.Contains(said.String(), "it is no Spool") {
 		t.Errorf("it ends with %v, and says %s", err, said)
 	}
 }

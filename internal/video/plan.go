@@ -160,6 +160,9 @@ type Audio struct {
 	Codec    string `json:"codec"`
 	Channels int    `json:"channels"`
 	Bitrate  int    `json:"bitrate"` // of the output, bits per second
+	// FullMono keeps the level of a single channel. Plans of earlier versions lack it, so that
+	// all pieces of their audio are equally loud.
+	FullMono bool `json:"fullMono,omitempty"`
 	// Early is how much of the audio comes before the first frame, and is left
 	// out. Less than half a second is not reported.
 	Early time.Duration `json:"early,omitempty"`

@@ -68,7 +68,7 @@ func transient(err error) bool {
 	if _, ok := errors.AsType[scratchError](err); ok {
 		return true
 	}
-	if errors.Is(err, ffmpeg.ErrSandbox) || errors.Is(err, ffmpeg.ErrNotStarted) || errors.Is(err, ffmpeg.ErrNotFFmpeg) {
+	if errors.Is(err, ffmpeg.ErrSandbox) || errors.Is(err, ffmpeg.ErrNotStarted) {
 		return true
 	}
 	if missing(err) {

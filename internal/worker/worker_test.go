@@ -36,7 +36,7 @@ func TestTransientErrors(t *testing.T) {
 		{"the disk is full while ffmpeg writes", conversion(fmt.Errorf("write output: %w", syscall.ENOSPC)), true},
 		{"too many files are open", conversion(&fs.PathError{Op: "open", Err: syscall.EMFILE}), true},
 		{"ffmpeg was uninstalled", conversion(fmt.Errorf("encode: %w", notStarted)), true},
-		{"ffmpeg is something else", conversion(fmt.Errorf("encode: %w", ffmpeg.ErrNotFFmpeg)), true},
+		{"ffmpeg is something else, or the file has made it that", conversion(fmt.Errorf("encode: %w", ffmpeg.ErrNotFFmpeg)), false},
 		{"the source is gone", fmt.Errorf("fetch source: %w", pipeline.ErrSourceGone), false},
 		{"a chunk file is gone", fmt.Errorf("open chunk file: %w", missing), false},
 		{"a chunk file was deleted while it was read", conversion(fmt.Errorf("assemble: %w", storageError{fs.ErrNotExist})), false},

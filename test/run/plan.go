@@ -12,7 +12,7 @@ var (
 	withoutRace = either(sequential, both(below("internal/arch", "internal/engine", "internal/video", "test"), not(below("internal/engine/stream"))))
 	// Packages below other folders that start no goroutine, and whose tests start none.
 	sequential = among("internal/backend/blob", "internal/backend/queue", "internal/service/objects", "internal/service/tenants",
-		"internal/web/assets", "internal/web/console", "internal/web/player")
+		"internal/web/console", "internal/web/player")
 	// Their tests build the program, which the cache of test results cannot know.
 	program = below("test/e2e")
 	fleet   = below("test/cluster")

@@ -169,7 +169,9 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
-	_, _ = tx.insertMade(ctx, Key{ID: "made", Tenant: "t", MadeBy: "key", CreatedAt: now}, 10, 10)
+	if _, err := tx.affected(ctx, "insert key", insertKey, Key{ID: "maker", Tenant: "t", Hash: "maker", CreatedAt: now}.columns()...); err == nil {
+		_, _ = tx.insertMade(ctx, Key{ID: "made", Tenant: "t", MadeBy: "maker", CreatedAt: now}, 10, 10)
+	}
 	_ = tx.revokeKeyOf(ctx, "t", "key", now)
 	for _, after := range []video.Cursor{{}, {CreatedAt: now, ID: "x"}} {
 		_, _ = s.APIKeys().Of(ctx, "t", after, 10)

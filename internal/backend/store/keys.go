@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -52,7 +53,7 @@ func (a APIKeys) Insert(ctx context.Context, k Key) error {
 }
 
 // InsertMade stores a key that another key makes, unless most such keys of its tenant are valid
-// already. Of those that are no longer valid, it keeps the newest, as many as kept says: otherwise
+// already. If the other key was revoked in the meantime, it is not found. Of those that are no longer valid, it keeps the newest, as many as kept says: otherwise
 // somebody who makes and revokes keys for ever would fill the database.
 func (a APIKeys) InsertMade(ctx context.Context, k Key, most, kept int) (inserted bool, err error) {
 	err = a.s.InTx(ctx, func(tx *Tx) (err error) {
@@ -65,6 +66,12 @@ func (a APIKeys) InsertMade(ctx context.Context, k Key, most, kept int) (inserte
 func (t *Tx) insertMade(ctx context.Context, k Key, most, kept int) (inserted bool, err error) {
 	if err := t.lockTenant(ctx, k.Tenant); err != nil {
 		return false, err
+	}
+	// It changes nothing, but waits for whoever is revoking the maker.
+	if valid, err := t.affected(ctx, "hold the maker of a key",
+		`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		k.MadeBy, millis(k.CreatedAt)); err != nil || valid == 0 {
+		return false, cmp.Or(err, error(KeyNotFound()))
 	}
 	var n int
 	if err := t.db.QueryRowContext(ctx, `
@@ -172,12 +179,12 @@ func (q queries) revokeKeyOf(ctx context.Context, tenant video.Tenant, id string
 // it was revoked, under another name it is left unchanged.
 func (a APIKeys) Adopt(ctx context.Context, k Key) error {
 	return a.s.InTx(ctx, func(tx *Tx) error {
+		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
+			return err
+		}
 		if _, err := tx.affected(ctx, "revoke former keys",
 			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
 			millis(k.CreatedAt), k.Name, k.Hash); err != nil {
-			return err
-		}
-		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
 		_, err := tx.affected(ctx, "adopt key", insertKey+`

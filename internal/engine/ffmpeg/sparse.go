@@ -14,7 +14,7 @@ import (
 // reads as zeros, which must never pass for what the video shows. Errors of the
 // machine are not touched.
 func (j Job) SparseError(ctx context.Context, err error, stderr string) error {
-	if !j.Sparse || ctx.Err() != nil || errors.Is(err, ErrSandbox) || errors.Is(err, ErrNotStarted) {
+	if !j.Sparse || ctx.Err() != nil || errors.Is(err, ErrSandbox) || errors.Is(err, ErrNotStarted) || errors.Is(err, ErrNotFFmpeg) {
 		return nil
 	}
 	if _, ok := errors.AsType[syscall.Errno](MachineError(err, stderr)); ok {

@@ -58,12 +58,16 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
 	hash := hashKey(secret)
 	row, err := k.rows.ByHash(ctx, hash)
 	if video.KindOf(err) == video.NotFound || err == nil && !k.valid(row, hash) {
-		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This API key is unknown, revoked or expired."}
+		return Actor{}, invalidKey()
 	}
 	if err != nil {
 		return Actor{}, err
 	}
 	return Actor{KeyID: row.ID, Tenant: row.Tenant, Scopes: scopesOf(row), Until: row.ExpiresAt}, nil
+}
+
+func invalidKey() *video.Error {
+	return &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This API key is unknown, revoked or expired."}
 }
 
 func (k *Keys) valid(row store.Key, hash string) bool {

@@ -67,7 +67,10 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 		return "", Key{}, err
 	}
 	inserted, err := k.rows.InsertMade(ctx, row, MaxMadeKeys, keptMadeKeys)
-	if err == nil && !inserted {
+	switch {
+	case video.KindOf(err) == video.NotFound: // the actor's key was revoked since the request began
+		err = invalidKey()
+	case err == nil && !inserted:
 		err = &video.Error{Kind: video.Conflict, Code: "too_many_keys",
 			Msg: fmt.Sprintf("There are %d keys that were made over the API, and no more are allowed; revoke one first.", MaxMadeKeys)}
 	}

@@ -101,6 +101,8 @@ func TestKeysOfOtherTenantsAreNotFound(t *testing.T) {
 		t.Errorf("a revoked key is listed: %v", got)
 	}
 	b.Must(b.Keys.RevokeOwn(ctx, ours, ours.KeyID)) // its own
+	_, _, err = b.Keys.CreateOwn(ctx, ours, auth.KeyDraft{Name: "late"})
+	servicetest.WantCode(t, err, video.Unauthenticated, "invalid_api_key")
 }
 
 func TestKeysThatCannotBeMade(t *testing.T) {

@@ -14,11 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/spool-video/spool/test/need"
 )
@@ -148,7 +150,8 @@ func (s *Server) create(t testing.TB, template string) string {
 // each new one is a new process of the server.
 func (s *Server) run(ctx context.Context, statement string) error {
 	if conn := s.idleConn(); conn != nil {
-		if err := s.runOn(ctx, conn, statement); err == nil || !conn.IsClosed() {
+		err := s.runOn(ctx, conn, statement)
+		if e, refused := errors.AsType[*pgconn.PgError](err); err == nil || refused && !strings.HasPrefix(e.Code, "57P") {
 			return err
 		} // the server was stopped in the meantime
 	}

@@ -269,21 +269,29 @@ func keysAreMade(t *testing.T, st *store.Store) {
 		}
 	}
 	all := []store.Key{newKey(0), newKey(1), newKey(2), newKey(3), newKey(4)}
+	maker := newKey(5)
 	for i := range all[1:] {
-		all[i+1].MadeBy = "key0"
+		all[i+1].MadeBy = maker.ID
 	}
 	all[0].RevokedAt, all[1].RevokedAt = noon, noon // the first is the operator's, and stays
-	insertKeys(t, st, all[0], all[1])
+	insertKeys(t, st, all[0], all[1], maker)
 	all[2].ExpiresAt = all[4].CreatedAt
 	add(all[2], true)
 	add(all[3], true)
 	refused := newKey(99)
-	refused.MadeBy, refused.CreatedAt = "key0", all[3].CreatedAt
+	refused.MadeBy, refused.CreatedAt = maker.ID, all[3].CreatedAt
 	add(refused, false)
-	wantKeys(t, st, all[:4]...)
+	wantKeys(t, st, append(slices.Clone(all[:4]), maker)...)
 	add(all[4], true) // the second has expired, and is the one that is kept
-	wantKeys(t, st, all[0], all[2], all[3], all[4])
+	wantKeys(t, st, all[0], all[2], all[3], all[4], maker)
 	other := newKey(7)
-	other.Tenant, other.MadeBy = "other", "key0"
+	other.Tenant, other.MadeBy = "other", maker.ID
 	add(other, true)
+	if err := st.APIKeys().Revoke(t.Context(), maker.ID, noon); err != nil {
+		t.Fatal(err)
+	}
+	late := newKey(8)
+	late.Tenant, late.MadeBy = "other", maker.ID
+	_, err := st.APIKeys().InsertMade(t.Context(), late, 2, 1)
+	wantCode(t, err, video.NotFound, "key_not_found")
 }

@@ -19,6 +19,7 @@ export class Keys {
   #name = el("input", { type: "text", id: "new-key-name", required: true, maxlength: 100, placeholder: "Who uses it, such as: website", autocomplete: "off" });
   #life = el("select", { id: "new-key-life" }, lives.map(([seconds, words]) => el("option", { value: seconds }, words)));
   #boxes = whoAmI().scopes.map((scope) => el("input", { type: "checkbox", value: scope, checked: scope === "read" }));
+  #submit = el("button", { type: "submit", class: "main" }, "Make key");
   #details;
 
   constructor() {
@@ -35,7 +36,7 @@ export class Keys {
         el("div", { class: "pair" }, field("Name", this.#name), field("Expires", this.#life)),
         el("fieldset", {}, el("legend", {}, "What it may do"), el("div", { class: "chips" },
           this.#boxes.map((box) => el("label", { class: "chip" }, box, el("span", {}, box.value))))),
-        el("p", { class: "actions" }, el("button", { type: "submit", class: "main" }, "Make key"))));
+        el("p", { class: "actions" }, this.#submit)));
   }
 
   // load shows the keys from the newest on.
@@ -61,11 +62,12 @@ export class Keys {
           : button("Revoke", () => this.#revoke(key, name), { class: "quiet danger", "aria-label": `Revoke the key ${name}` })),
       el("p", { class: "meta" }, key.scopes.join(", ") || "may do nothing", " · made ", el("time", { datetime: key.createdAt, title: dateTime(key.createdAt) }, ago(key.createdAt)),
         key.expiresAt ? [` · expire${ended ? "d" : "s"} `, el("time", { datetime: key.expiresAt, title: dateTime(key.expiresAt) }, new Date(key.expiresAt).toLocaleDateString())] : " · never expires"),
-      el("p", { class: "fine" }, el("code", {}, key.id)));
+      el("p", { class: "fine" }, el("code", {}, key.id), key.madeBy && [", made by ", el("code", {}, key.madeBy)]));
   }
 
   async #make() {
     const scopes = this.#boxes.filter((box) => box.checked).map((box) => box.value);
+    this.#submit.disabled = true; // a second key would hide the secret of the first
     await this.#try(async () => {
       if (scopes.length === 0) throw new Error("Tick at least one thing that the key may do.");
       const expiresIn = Number(this.#life.value);
@@ -75,6 +77,7 @@ export class Keys {
       this.#details.open = false;
       await this.#show();
     });
+    this.#submit.disabled = false;
   }
 
   async #revoke(key, name) {
