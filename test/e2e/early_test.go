@@ -40,6 +40,9 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 		t.Errorf("the finished film has the variants %+v", all)
 	}
 	for name, r := range w.Resolutions { // one continuous film, as the MP4 is
+		if onFleet() && name != "144p" {
+			continue // its segments come from the storage as those of the smallest do
+		}
 		want := perform(t, r.VideoURL, r.VideoURL, true)
 		want.check(t, name, perform(t, beside(w.HLSURL, name+".m3u8"), beside(w.HLSURL, "audio.m3u8"), true))
 		if len(want.pictures) != 330 {

@@ -82,7 +82,8 @@ const patient = "-timeout=20m"
 
 // The build of the race detector looks names up as the program does, which has no C in it.
 // It leaves SQLite to itself: that is C which was translated to Go, with
-// locks of its own. Watched, it takes minutes to compile and runs ten times slower. Other
+// locks of its own. Watched, it takes minutes to compile and runs ten times slower. So it does with regular
+// expressions, in which the command line spends most of its time. Other
 // libraries are compiled without inlining: large ones take little more than half the time.
 // The last pattern that matches a package counts.
 var watched = []string{
@@ -91,6 +92,7 @@ var watched = []string{
 	"-gcflags=golang.org/...=-dwarf=false -l",
 	"-gcflags=" + module + "...=-dwarf=false",
 	"-gcflags=modernc.org/...=-dwarf=false -race=false",
+	"-gcflags=regexp/...=-dwarf=false -race=false",
 }
 
 func raceTests(all selection) job {
