@@ -215,12 +215,19 @@ func TestAMissingKeyIsAMissingSetting(t *testing.T) {
 	}
 }
 
-func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
-	t.Parallel()
+// newFilm makes a file to upload.
+func newFilm(t *testing.T) string {
+	t.Helper()
 	film := filepath.Join(t.TempDir(), "film.mp4")
 	if err := os.WriteFile(film, []byte("film"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return film
+}
+
+func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
+	t.Parallel()
+	film := newFilm(t)
 	var out bytes.Buffer
 	env, said := at(&out)
 	state := t.TempDir()
@@ -239,10 +246,7 @@ func TestAKeyThatMayOnlyWriteUploads(t *testing.T) {
 // A video that has failed when the command ends was not done, also without --wait.
 func TestAnUploadThatFailedAtOnceIsAFailure(t *testing.T) {
 	t.Parallel()
-	film := filepath.Join(t.TempDir(), "film.mp4")
-	if err := os.WriteFile(film, []byte("film"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	film := newFilm(t)
 	var out bytes.Buffer
 	env, said := at(&out)
 	c := &Upload{Files: []string{film}, Resolutions: []string{"144p"}, Parallel: 1, Life: time.Hour}

@@ -224,16 +224,7 @@ func TestChannelsBecomeStereo(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.mkv")
 			enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=5:d=1", "-f", "lavfi", "-i", "sine=d=1",
 				"-af", fmt.Sprintf("pan=%s|c%d=c0", tt.layout, tt.channel), "-c:a", "flac", path)
-			job := enginetest.NewJob(t, path)
-			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l, r := loud(t, out.Path); l != tt.left || r != tt.right {
+			if l, r := loud(t, audioOf(t, tools, path)); l != tt.left || r != tt.right {
 				t.Errorf("heard left: %v, right: %v; want %v and %v", l, r, tt.left, tt.right)
 			}
 		})
@@ -247,16 +238,7 @@ func TestMonoIsAsLoudAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mkv")
 	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=s=64x64:r=5:d=1", "-f", "lavfi", "-i", "aevalsrc=0.5*sin(880*PI*t):d=1",
 		"-c:a", "flac", path)
-	job := enginetest.NewJob(t, path)
-	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-ss", "0.3", "-t", "0.4", "-i", out.Path, "-f", "s8", "-").Output()
+	raw, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-ss", "0.3", "-t", "0.4", "-i", audioOf(t, tools, path), "-f", "s8", "-").Output()
 	if err != nil || len(raw) == 0 {
 		t.Fatalf("decode audio: %v, %d bytes", err, len(raw))
 	}
@@ -269,6 +251,21 @@ func TestMonoIsAsLoudAsItWas(t *testing.T) {
 			t.Errorf("the peak of channel %d is %d of 128; want 64", i, peak)
 		}
 	}
+}
+
+// audioOf encodes the audio of a file, and returns where it is.
+func audioOf(t *testing.T, tools *engine, path string) string {
+	t.Helper()
+	job := enginetest.NewJob(t, path)
+	plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Path
 }
 
 // loud reports which of the two channels of a file have a tone.

@@ -59,18 +59,23 @@ func checkBorders(t *testing.T, film string) {
 		if err != nil || len(line) < 256 {
 			t.Fatalf("read a line at %s s: %d bytes, %v", seek, len(line), err)
 		}
-		got := ""
-		for _, x := range []int{40, 128, 216} {
-			if line[x] > 128 {
-				got += "W"
-			} else {
-				got += "B"
-			}
-		}
+		got := blackOrWhite(line, 40, 128, 216)
 		if got != want {
 			t.Errorf("at %s s the left, the middle and the right are %s; want %s", seek, got, want)
 		}
 	}
+}
+
+// blackOrWhite says what grey pixels are at these places.
+func blackOrWhite(pixels []byte, at ...int) (found string) {
+	for _, i := range at {
+		if pixels[i] > 128 {
+			found += "W"
+		} else {
+			found += "B"
+		}
+	}
+	return found
 }
 
 // TestABroadcastThatBecomesWide joins two films with frames of the same size, of which the second ones are to
@@ -102,14 +107,7 @@ func TestABroadcastThatBecomesWide(t *testing.T) {
 		if err != nil || len(column) != 144 {
 			t.Fatalf("read a column at %s s: %d bytes, %v", seek, len(column), err)
 		}
-		got := ""
-		for _, y := range []int{9, 72, 135} {
-			if column[y] > 128 {
-				got += "W"
-			} else {
-				got += "B"
-			}
-		}
+		got := blackOrWhite(column, 9, 72, 135)
 		if got != want {
 			t.Errorf("at %s s the top, the middle and the bottom are %s; want %s", seek, got, want)
 		}

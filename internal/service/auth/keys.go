@@ -207,12 +207,12 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	}
 	all := make([]Key, len(rows))
 	for i, r := range rows {
-		all[i] = view(r)
+		all[i] = viewKey(r)
 	}
 	return all, nil
 }
 
-func view(r store.Key) Key {
+func viewKey(r store.Key) Key {
 	return Key{ID: r.ID, Name: r.Name, Tenant: r.Tenant, Scopes: scopesOf(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, MadeBy: r.MadeBy}
 }
 

@@ -97,7 +97,7 @@ func (k *Keys) ListOwn(ctx context.Context, by Actor, after video.Cursor, limit 
 		p.Next = video.Cursor{CreatedAt: last.CreatedAt, ID: video.ID(last.ID)}
 	}
 	for _, r := range rows {
-		p.Keys = append(p.Keys, view(r))
+		p.Keys = append(p.Keys, viewKey(r))
 	}
 	return p, nil
 }

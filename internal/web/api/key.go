@@ -105,17 +105,15 @@ func (a *API) key(ctx context.Context, c *call, _ *nothing) (*answer[keyView], e
 
 // decodePage decodes the query of a list that has no other parameters.
 func decodePage(r *http.Request, cursor func(*listQuery, string) []video.Fault) (listQuery, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return listQuery{}, video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
-	}
 	q := listQuery{limit: video.DefaultPage}
-	faults := slices.Concat(
-		decodeParameter(values, "limit", q.decodeLimit),
-		decodeParameter(values, "cursor", func(s string) []video.Fault { return cursor(&q, s) }),
-	)
-	if len(faults) > 0 {
-		return listQuery{}, video.InvalidFields(faults...)
+	err := decodeQuery(r, func(values url.Values) []video.Fault {
+		return slices.Concat(
+			decodeParameter(values, "limit", q.decodeLimit),
+			decodeParameter(values, "cursor", func(s string) []video.Fault { return cursor(&q, s) }),
+		)
+	})
+	if err != nil {
+		return listQuery{}, err
 	}
 	return q, nil
 }

@@ -153,23 +153,33 @@ const labelPrefix = "metadata."
 // decodeList decodes the query of a list request. It reports all faults at once. Unknown
 // parameters are ignored, unless they look like a filter of metadata.
 func decodeList(r *http.Request) (listQuery, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return listQuery{}, video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
-	}
 	q := listQuery{limit: video.DefaultPage}
-	faults := slices.Concat(
-		decodeParameter(values, "limit", q.decodeLimit),
-		decodeParameter(values, "cursor", q.decodeCursor),
-		decodeParameter(values, "status", q.decodeStatus),
-		decodeParameter(values, "q", q.decodeWords),
-		decodeParameter(values, "sort", q.decodeSort),
-		q.decodeLabels(values),
-	)
-	if len(faults) > 0 {
-		return listQuery{}, video.InvalidFields(faults...)
+	err := decodeQuery(r, func(values url.Values) []video.Fault {
+		return slices.Concat(
+			decodeParameter(values, "limit", q.decodeLimit),
+			decodeParameter(values, "cursor", q.decodeCursor),
+			decodeParameter(values, "status", q.decodeStatus),
+			decodeParameter(values, "q", q.decodeWords),
+			decodeParameter(values, "sort", q.decodeSort),
+			q.decodeLabels(values),
+		)
+	})
+	if err != nil {
+		return listQuery{}, err
 	}
 	return q, nil
+}
+
+// decodeQuery has the query of a list decoded.
+func decodeQuery(r *http.Request, decode func(url.Values) []video.Fault) error {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
+	}
+	if faults := decode(values); len(faults) > 0 {
+		return video.InvalidFields(faults...)
+	}
+	return nil
 }
 
 // decodeParameter decodes a parameter that may occur at most once.

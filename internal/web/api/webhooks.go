@@ -194,18 +194,16 @@ type deliveryQuery struct {
 }
 
 func decodeDeliveryList(r *http.Request) (deliveryQuery, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return deliveryQuery{}, video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
-	}
 	q := deliveryQuery{listQuery: listQuery{limit: video.DefaultPage}}
-	faults := slices.Concat(
-		decodeParameter(values, "limit", q.decodeLimit),
-		decodeParameter(values, "cursor", q.decodeCursor),
-		decodeParameter(values, "status", q.decodeState),
-	)
-	if len(faults) > 0 {
-		return deliveryQuery{}, video.InvalidFields(faults...)
+	err := decodeQuery(r, func(values url.Values) []video.Fault {
+		return slices.Concat(
+			decodeParameter(values, "limit", q.decodeLimit),
+			decodeParameter(values, "cursor", q.decodeCursor),
+			decodeParameter(values, "status", q.decodeState),
+		)
+	})
+	if err != nil {
+		return deliveryQuery{}, err
 	}
 	return q, nil
 }
