@@ -1,0 +1,55 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// writes counts how often something is written to it.
+type writes struct {
+	bytes.Buffer
+	count int
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.count++
+	return w.Buffer.Write(b)
+}
+
+// A list is encoded in its own way, and clients must not notice.
+func TestAListIsEncodedLikeEverythingElse(t *testing.T) {
+	t.Parallel()
+	for videos := range 4 {
+		for _, cursor := range []string{"", "a<b>&\"c"} {
+			t.Run(fmt.Sprintf("%d videos, cursor %q", videos, cursor), func(t *testing.T) {
+				t.Parallel()
+				list := videoList{Videos: make([]videoStateView, videos), NextCursor: cursor}
+				for i := range list.Videos {
+					list.Videos[i] = videoStateView{ID: video.ID(fmt.Sprint(i)), Filename: "<&>\u2028.mp4"}
+					list.Videos[i].CustomMetadata = metadata(`{"album": "` + strings.Repeat("<x>", i) + `"}`)
+				}
+				var want bytes.Buffer
+				var got writes
+				if err := huma.DefaultJSONFormat.Marshal(&want, list); err != nil {
+					t.Fatal(err)
+				}
+				if err := jsonFormat.Marshal(&got, list); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want.String(), got.String()); diff != "" {
+					t.Errorf("it differs (-want +got):\n%s", diff)
+				}
+				if got.count != 1 {
+					t.Errorf("it is written in %d parts; a slot is released with the first", got.count)
+				}
+			})
+		}
+	}
+}
