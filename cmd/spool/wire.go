@@ -78,11 +78,18 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	m.WatchSystem(ctx, p.system)
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.runsTasks() {
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, scratchFolder), log, m)
+		scratch := filepath.Join(c.DataDir, scratchFolder)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, scratch, log, m)
 		if err != nil {
 			return nil, err
 		}
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
+		if c.ProbeAhead {
+			work.maintain = func(ctx context.Context) {
+				engine.StartAhead(ctx, scratch)
+				p.maintain(ctx)
+			}
+		}
 		svc.sandbox = engine.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop

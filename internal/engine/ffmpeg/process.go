@@ -44,47 +44,63 @@ type process struct {
 func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	defer r.busy.begin()()
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	lastStderr := &tail{keep: keptStderr, max: maxStderr, over: stop}
-	p.policy.Nice = int(math.Round(p.job.Yield * float64(r.nice)))
+	p.policy.Nice = r.niceness(p.job)
 	child := r.sandbox.Command(ctx, p.policy, p.bin, p.args...)
-	cmd := child.Cmd
-	cmd.Dir = p.dir
-	cmd.Stderr = lastStderr
+	child.Cmd.Dir = p.dir
+	child.Cmd.Stderr = lastStderr
 	if p.stderr != nil {
 		lastStderr.max = maxCounted
-		cmd.Stderr = io.MultiWriter(lastStderr, p.stderr)
+		child.Cmd.Stderr = io.MultiWriter(lastStderr, p.stderr)
 	}
-	stdout, err := cmd.StdoutPipe()
+	stdout, err := p.start(ctx, child)
 	if err != nil {
-		return "", fmt.Errorf("start %s: %w", p.bin, err)
+		return "", err
 	}
-	began := time.Now()
+	err = p.finish(ctx, stop, child, stdout, lastStderr)
+	return lastStderr.String(), err
+}
+
+// niceness returns how far the children of a job stand back.
+func (r *Runner) niceness(job Job) int { return int(math.Round(job.Yield * float64(r.nice))) }
+
+// start starts a child. Its stdout must be read.
+func (p process) start(ctx context.Context, child *sandbox.Child) (stdout io.Reader, err error) {
+	if stdout, err = child.Cmd.StdoutPipe(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.bin, err)
+	}
 	if err := child.Start(); err != nil {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		return "", fmt.Errorf("%w: %s: %w", ErrNotStarted, p.bin, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrNotStarted, p.bin, err)
 	}
+	return stdout, nil
+}
+
+// finish reads what a child prints until its end, and judges that. stop is what ends ctx.
+func (p process) finish(ctx context.Context, stop context.CancelCauseFunc, child *sandbox.Child, stdout io.Reader, stderr *tail) error {
+	began := time.Now()
 	readErr := p.stdout(stdout)
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
 		stop(readErr) // the reader refused the output; an early end is explained by the exit status
 	}
-	err = child.Wait()
-	stderr = lastStderr.String()
+	err := child.Wait()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case err != nil:
-		err = &exitError{err: err, stderr: stderr, kind: p.classify(err, stderr)}
+		err = &exitError{err: err, stderr: stderr.String(), kind: p.classify(err, stderr.String())}
 	}
-	p.record(cmd.ProcessState, began, err)
+	p.record(child.Cmd.ProcessState, began, err)
 	if err != nil {
-		return stderr, err
+		return err
 	}
-	return stderr, readErr
+	return readErr
 }
 
 // exitError is a child that failed by itself.

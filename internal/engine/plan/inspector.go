@@ -51,6 +51,10 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	}
 }
 
+// StartAhead has the probe of the next short video started ahead until ctx ends, in a folder below dir.
+// Files of the same file system gain by it.
+func (i *Inspector) StartAhead(ctx context.Context, dir string) { i.prober.StartAhead(ctx, dir) }
+
 // Inspect probes the file and makes the plan. A file that can never be
 // transcoded is a *video.Failure; other errors may be transient.
 func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*video.Plan, error) {

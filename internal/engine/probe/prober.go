@@ -33,14 +33,19 @@ type Config struct {
 
 // Prober looks into files with ffprobe. It is safe for concurrent use.
 type Prober struct {
-	run *ffmpeg.Runner
-	cfg Config
+	run   *ffmpeg.Runner
+	ahead *ffmpeg.Ahead // is asked about short videos first
+	cfg   Config
 }
 
 // New returns a prober whose child processes are run by run.
 func New(run *ffmpeg.Runner, cfg Config) *Prober {
-	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
+	ahead := ffmpeg.NewAhead(run, aheadPolicy, func(source string) []string { return probeArgs(source, nil) })
+	return &Prober{run: run, ahead: ahead, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
+
+// StartAhead has one ffprobe started ahead of the next video until ctx ends, below dir.
+func (p *Prober) StartAhead(ctx context.Context, dir string) { p.ahead.Start(ctx, dir) }
 
 // maxProbes is how often a file is probed: each run but the last may name
 // decoders that are not allowed.
@@ -66,11 +71,9 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 
 	var refused []string
 	for range maxProbes {
-		found := NewResult()
-		found.grain = p.cfg.Grain
-		found.refused = refused
+		var found *Result
 		var stderr string
-		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+		found, stderr, err = p.probeOnce(ctx, job, size, limit, refused)
 		if err == nil && found.misreadOverflow() {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
@@ -85,6 +88,22 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
 	return nil, err
+}
+
+// probeOnce runs ffprobe, or lets the one go on that was started ahead.
+func (p *Prober) probeOnce(ctx context.Context, job ffmpeg.Job, size int64, limit time.Duration, refused []string) (found *Result, stderr string, err error) {
+	if found = p.newResult(nil); len(refused) == 0 && size < maxAhead && p.ahead.Probe(ctx, job, found.Read) == nil {
+		return found, "", nil
+	}
+	found = p.newResult(refused)
+	stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+	return found, stderr, err
+}
+
+func (p *Prober) newResult(refused []string) *Result {
+	r := NewResult()
+	r.grain, r.refused = p.cfg.Grain, refused
+	return r
 }
 
 // sizeOf makes sure that the source can be opened: without it, an error of ours
