@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -86,8 +87,10 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
 		if c.ProbeAhead {
 			work.maintain = func(ctx context.Context) {
-				engine.StartAhead(ctx, scratch)
-				p.maintain(ctx)
+				var both panics.Group
+				both.Go(func() { engine.RunAhead(ctx, scratch, log) })
+				both.Go(func() { p.maintain(ctx) })
+				both.Wait()
 			}
 		}
 		svc.sandbox = engine.sandbox

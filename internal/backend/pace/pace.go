@@ -1,27 +1,28 @@
 // Package pace keeps long computations from delaying short requests. Go looks for requests that have
-// arrived when a goroutine waits for something, and else only every 10 ms. So where every core
-// computes, a request of a millisecond takes ten times as long.
+// arrived when it has nothing else to run, and else only every 10 ms. So where every core computes, a
+// request of a millisecond takes ten times as long. Yielding would not help: what yields can run.
 package pace
 
 import "time"
 
-const (
-	stretch = time.Millisecond / 2
-	rest    = 20 * time.Microsecond
-)
+// Work is a computation that takes several milliseconds. It rests after each stretch of Every. A short
+// Rest is enough to let requests in; Go makes a millisecond of it where nothing else happens. One as long
+// as Every leaves half of a core to others.
+type Work struct {
+	Every, Rest time.Duration
+	since       time.Time // the last rest
+}
 
-// Work is a computation of several milliseconds. The zero value is one that has just begun.
-type Work struct{ rested time.Time }
-
-// Pause lets others run, if there was no pause for a while. It is cheap enough to be called for
-// every row of a table.
+// Pause is called after each piece of work, such as a row of a table. Mostly it returns at once.
 func (w *Work) Pause() {
-	if w.rested.IsZero() {
-		w.rested = time.Now()
-		return
-	}
-	if time.Since(w.rested) > stretch {
-		time.Sleep(rest)
-		w.rested = time.Now()
+	switch now := time.Now(); {
+	case w.since.IsZero():
+		w.since = now
+	case now.Sub(w.since) >= w.Every:
+		time.Sleep(w.Rest)
+		w.since = time.Now()
 	}
 }
+
+// List returns the work of a list with much metadata. Others of few milliseconds have no rest.
+func List() *Work { return &Work{Every: 2 * time.Millisecond, Rest: 50 * time.Microsecond} }

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-func TestWorkPausesAfterAWhile(t *testing.T) {
+func TestWorkRestsAfterAStretch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var w Work
-		for step, tt := range []struct{ computes, pauses time.Duration }{
-			{0, 0}, // the beginning
-			{stretch, 0},
+		const every, rest = time.Millisecond, time.Microsecond
+		w := Work{Every: every, Rest: rest}
+		for step, tt := range []struct{ computes, rests time.Duration }{
+			{time.Hour, 0}, // before the beginning
+			{every - 1, 0},
 			{1, rest},
-			{stretch, 0},
-			{stretch, rest},
+			{every - 1, 0},
+			{every, rest},
 			{time.Minute, rest},
 		} {
 			time.Sleep(tt.computes)
 			began := time.Now()
 			w.Pause()
-			if got := time.Since(began); got != tt.pauses {
-				t.Errorf("step %d: after %s it pauses for %s, want %s", step, tt.computes, got, tt.pauses)
+			if got := time.Since(began); got != tt.rests {
+				t.Errorf("step %d: after %s it rests for %s, want %s", step, tt.computes, got, tt.rests)
 			}
 		}
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"time"
-
-	"github.com/spool-video/spool/internal/backend/pace"
 )
 
 // collect runs a query and returns its rows, each as scan reads it. op describes
@@ -17,9 +15,7 @@ func collect[T any](ctx context.Context, q queries, op string, scan func(*sql.Ro
 	}
 	defer rows.Close()
 	var all []T
-	var work pace.Work // a list may have megabytes of metadata
 	for rows.Next() {
-		work.Pause()
 		one, err := scan(rows)
 		if err != nil {
 			return nil, wrap(op, err)

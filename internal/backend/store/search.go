@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/pace"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -158,24 +159,9 @@ func newestFirst(a, b video.Cursor) int {
 // whole process: they take turns after each batch, and leave the cores to others.
 var scanning = make(chan struct{}, 1)
 
-// pause makes a search rest as long as it has worked, so that requests which need only a
-// moment are not delayed by searches that keep all cores busy. Yielding would not do: the
-// runtime looks for new requests when it has nothing else to run, or every ten
-// milliseconds.
-type pause struct {
-	every time.Duration
-	since time.Time
-}
-
-func newPause(every time.Duration) *pause { return &pause{every, time.Now()} }
-
-// sleepIfDue is called after each piece of work.
-func (p *pause) sleepIfDue() {
-	if time.Since(p.since) >= p.every {
-		time.Sleep(p.every)
-		p.since = time.Now()
-	}
-}
+// searching returns work that rests as long as it goes on, so that requests which need only a moment are
+// not delayed by searches that keep all cores busy.
+func searching(every time.Duration) *pace.Work { return &pace.Work{Every: every, Rest: every} }
 
 // searchUnindexed reads the metadata of videos that are not in the index. It stops at
 // until, if that is not zero: more does not fit on the page.
@@ -248,7 +234,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 	case <-ctx.Done():
 		return 0, wrap("search metadata", ctx.Err())
 	}
-	pause := newPause(time.Millisecond)
+	work := searching(time.Millisecond)
 	for more := true; more && (n == 0 || !s.isOver()); more, n = rows.Next(), n+1 {
 		var at video.Cursor
 		var created int64
@@ -259,7 +245,7 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		s.examine(at, status, metadata)
-		pause.sleepIfDue()
+		work.Pause()
 	}
 	return n, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
 }

@@ -56,9 +56,9 @@ func (q queries) scanNames(ctx context.Context, tenant video.Tenant, f video.Fil
 		return after, false, wrap("search names", err)
 	}
 	defer rows.Close()
-	n, pause := 0, newPause(5*time.Millisecond)
+	n, work := 0, searching(5*time.Millisecond)
 	for ; len(*found) < limit && rows.Next(); n++ {
-		pause.sleepIfDue()
+		work.Pause()
 		var created int64
 		var filename string
 		var title sql.NullString

@@ -6,14 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/video"
 )
 
 // Ahead keeps one ffprobe started that waits for its file. ffprobe has some 200 libraries to load, which
@@ -21,16 +26,17 @@ import (
 //
 // How can it wait? Before it opens its input it prints a banner to stderr, and that is a pipe which is
 // full. Once there is a file, it gets the name that the program was told, and the pipe is emptied. A
-// version that prints no banner finds no file and ends, which is noticed.
+// version that prints no banner finds no file and ends.
 type Ahead struct {
-	run    *Runner
-	policy sandbox.Policy
-	args   func(source string) []string
-	ready  chan *waiting // has a sender while a program waits
+	run     *Runner
+	policy  sandbox.Policy
+	args    func(source string) []string
+	ready   chan *waiting // has a sender while a program waits
+	useless atomic.Bool   // somebody found out that what waits is of no use
 }
 
 // NewAhead returns an Ahead whose programs get these arguments and, besides reading their file, may do
-// what the policy says. It starts none before Start.
+// what the policy says. It starts none before Run.
 func NewAhead(run *Runner, policy sandbox.Policy, args func(source string) []string) *Ahead {
 	return &Ahead{run: run, policy: policy, args: args, ready: make(chan *waiting)}
 }
@@ -38,13 +44,14 @@ func NewAhead(run *Runner, policy sandbox.Policy, args func(source string) []str
 var (
 	// ErrNoneAhead means that no program waits at the moment.
 	ErrNoneAhead  = errors.New("no ffprobe was started ahead")
-	errNotWaiting = errors.New("this ffprobe does not wait for its file")
-	errNotLinked  = errors.New("the file cannot be given to an ffprobe that was started ahead")
+	errNotWaiting = errors.New("ffprobe does not wait for its file")
+	errNotLinked  = errors.New("a second name cannot be given to a file")
+	errUseless    = errors.New("ffprobe fails on a file if it is started ahead of it")
 )
 
 // Probe looks into the source of a job with the program that waits. stdout reads what it prints. Any
 // error means no more than that the file has to be probed in the usual way, which finds out what is
-// wrong with it.
+// wrong with it. If nothing is, call Useless.
 func (a *Ahead) Probe(ctx context.Context, job Job, stdout func(io.Reader) error) (err error) {
 	select {
 	case w := <-a.ready:
@@ -55,26 +62,40 @@ func (a *Ahead) Probe(ctx context.Context, job Job, stdout func(io.Reader) error
 	}
 }
 
-// retryAhead is how long nothing is started ahead after a program that was of no use.
-const retryAhead = 10 * time.Minute
+// Useless says that Probe failed on a file that is in order.
+func (a *Ahead) Useless() { a.useless.Store(true) }
 
-// Start keeps a program started, in a folder of its own below dir, until ctx ends. It can be given
-// files of the same file system only. The next program is started when no other child runs: under load
-// it would take the time of those that somebody waits for.
-func (a *Ahead) Start(ctx context.Context, dir string) {
-	go func() {
-		runtime.LockOSThread() // the kernel kills a child with the thread that started it
-		defer runtime.UnlockOSThread()
-		for a.run.busy.waitForNone(ctx) {
-			if a.offer(ctx, dir) == nil {
-				continue
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryAhead):
-			}
+const (
+	// retryAhead is how long nothing is started ahead after a program that was of no use.
+	retryAhead = 10 * time.Minute
+	// freshAhead is how long a program may wait: an update of ffmpeg should reach the next video.
+	freshAhead = 15 * time.Minute
+	// calm is how long no other child must have run before one is started ahead: longer than the
+	// pauses between the children of one video, which somebody waits for.
+	calm = 100 * time.Millisecond
+	// pipeTimeout is how long the pipes of a program that was killed may stay open.
+	pipeTimeout = 2 * time.Second
+)
+
+// Run keeps a program started, in a folder of its own below dir, until ctx ends. It can be given files of
+// the same file system only.
+func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
+	runtime.LockOSThread() // the kernel kills a child with the thread that started it
+	defer runtime.UnlockOSThread()
+	for a.run.busy.waitForCalm(ctx, calm) {
+		err := a.offer(ctx, dir)
+		if err == nil && a.useless.Swap(false) {
+			err = errUseless
 		}
-	}()
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		log.InfoContext(ctx, "no ffprobe is started ahead for a while", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAhead):
+		}
+	}
 }
 
 // offer starts a program and waits until somebody has used it. It returns why the next one would be of
@@ -91,15 +112,21 @@ func (a *Ahead) offer(ctx context.Context, dir string) error {
 	}
 	defer w.stop(nil)
 	defer w.stderr.Close()
+	old := time.NewTimer(freshAhead)
+	defer old.Stop()
 	select {
 	case a.ready <- w:
-		if err := <-w.ended; errors.Is(err, errNotLinked) {
+		if err := <-w.ended; errors.Is(err, errNotLinked) && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil // a file that it could not read says nothing about the next one
 	case <-w.spoke: // or it has died
-		w.stop(errNotWaiting)
-		return errors.Join(errNotWaiting, w.child.Wait())
+		return errors.Join(errNotWaiting, w.end(errNotWaiting))
+	case <-old.C:
+		_ = w.end(nil)
+		return nil
+	case <-ctx.Done():
+		return w.end(context.Cause(ctx))
 	}
 }
 
@@ -108,7 +135,8 @@ type waiting struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc // kills it
 	child  *sandbox.Child
-	source string // the name that its file will have
+	source string    // the name that its file will have
+	pipe   io.Closer // of stdout
 	stdout *bufio.Reader
 	spoke  <-chan struct{} // closed when it prints something or ends
 	stderr *os.File        // the other end of the full pipe
@@ -134,7 +162,7 @@ func (a *Ahead) start(ctx context.Context, folder string) (*waiting, error) {
 		return nil, errors.Join(err, stderr.Close())
 	}
 	spoke := make(chan struct{})
-	w.stdout, w.spoke = bufio.NewReader(stdout), spoke
+	w.pipe, w.stdout, w.spoke = stdout, bufio.NewReader(stdout), spoke
 	go func() {
 		defer close(spoke)
 		_, _ = w.stdout.Peek(1) // who reads on gets the error
@@ -142,30 +170,56 @@ func (a *Ahead) start(ctx context.Context, folder string) (*waiting, error) {
 	return w, nil
 }
 
+// end kills a program that nobody uses. Where it is a script, the ffprobe that this has started dies of
+// the closed pipe.
+func (w *waiting) end(why error) error {
+	w.stop(why)
+	w.stderr.Close()
+	err := w.child.Wait() // closes stdout, too
+	<-w.spoke
+	return err
+}
+
 // serve gives a file to a program and lets it go on.
 func (a *Ahead) serve(ctx context.Context, w *waiting, job Job, stdout func(io.Reader) error) error {
 	defer a.run.busy.begin()()
-	defer context.AfterFunc(ctx, func() { w.stop(context.Cause(ctx)) })()
 	if err := os.Link(job.Source, w.source); err != nil {
-		w.stop(errNotLinked)
-		<-w.spoke
-		return fmt.Errorf("%w: %w", errNotLinked, errors.Join(err, w.child.Wait()))
+		_ = w.end(errNotLinked)
+		return fmt.Errorf("%w: %w", errNotLinked, err)
 	}
+	defer context.AfterFunc(ctx, func() {
+		w.stop(context.Cause(ctx))
+		time.AfterFunc(pipeTimeout, func() { w.pipe.Close() }) // something else may still have it
+	})()
 	policy := a.policy
 	policy.Nice = a.run.niceness(job)
 	policy.LowerPriority(w.child.Cmd.Process.Pid)
 	var drained sync.WaitGroup
-	drained.Go(func() { _, _ = io.Copy(io.Discard, w.stderr) })
+	drained.Go(func() {
+		_, _ = io.CopyN(io.Discard, w.stderr, maxStderr)
+		w.stderr.Close()
+	})
 	defer drained.Wait()
-	defer w.stop(nil) // in case that stdout panics
+	defer w.stderr.Close() // likewise
+	if ran := job.Ran; ran != nil {
+		job.Ran = func(e video.Execution) {
+			if e.Result == video.ExecutionOK { // otherwise the usual run counts
+				ran(e)
+			}
+		}
+	}
 	p := process{
 		bin: a.run.ffprobe, args: a.args(job.Source), job: job, policy: policy,
 		stdout: func(out io.Reader) error {
-			<-w.spoke // until then another goroutine reads
-			return stdout(limit(out, "packets", maxPackets(job.Source)))
+			select {
+			case <-w.spoke: // until then another goroutine reads
+				return stdout(limit(out, "packets", maxPackets(job.Source)))
+			case <-w.ctx.Done():
+				return context.Cause(w.ctx)
+			}
 		},
 	}
-	return p.finish(w.ctx, w.stop, w.child, w.stdout, new(tail))
+	return p.finish(w.ctx, w.stop, w.child, time.Now(), w.stdout, new(tail))
 }
 
 // bannered returns arguments with which ffprobe prints its banner, and then only what it was told to:
@@ -177,15 +231,28 @@ func bannered(args []string) []string {
 
 // newFullPipe returns a pipe that takes nothing any more.
 func newFullPipe() (r, w *os.File, err error) {
-	const patience, most = 10 * time.Millisecond, 4 << 20 // bytes; pipes hold less
 	if r, w, err = os.Pipe(); err != nil {
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	if err = w.SetWriteDeadline(time.Now().Add(patience)); err == nil {
-		_, err = w.Write(make([]byte, most))
+	conn, err := w.SyscallConn()
+	if err == nil {
+		var full error
+		err = errors.Join(conn.Control(func(fd uintptr) { full = fill(int(fd)) }), full)
 	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("fill a pipe: %w", err), r.Close(), w.Close())
 	}
 	return r, w, nil
+}
+
+// fill writes to a pipe until it takes no more.
+func fill(pipe int) error {
+	err := syscall.SetNonblock(pipe, true) // until it is given to a child
+	for err == nil || errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Write(pipe, make([]byte, 4<<10))
+	}
+	if errors.Is(err, syscall.EAGAIN) {
+		return nil
+	}
+	return err
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -19,20 +22,24 @@ import (
 // tiny is a whole video: one frame of YUV4MPEG.
 const tiny = "YUV4MPEG2 W2 H2 F1:1 C420jpeg\nFRAME\n......"
 
-// newAhead returns an Ahead that describes videos, and the folder that it works in. The folder is
-// empty again when the test ends.
+// newAhead returns an Ahead that describes videos, and the folder that it works in. When the test has
+// ended, nothing is left of it.
 func newAhead(t *testing.T, run *Runner) (a *Ahead, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	ctx, end := context.WithCancel(t.Context())
 	a = NewAhead(run, sandbox.Policy{Memory: 512 << 20, CPU: 10 * time.Second, Threads: MaxThreads(0, 0)}, describeArgs)
-	a.Start(ctx, dir)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.Run(ctx, dir, slog.New(slog.DiscardHandler))
+	}()
 	t.Cleanup(func() {
 		end()
-		eventually(t, "the program that waits to end", func() bool {
-			left, err := os.ReadDir(dir)
-			return err == nil && len(left) == 0
-		})
+		<-ended
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("it leaves %v behind (%v)", left, err)
+		}
 	})
 	return a, dir
 }
@@ -148,29 +155,37 @@ func linked(dir string) (names []string) {
 	return names
 }
 
+// A machine with much to do must not make it a pipe that is nearly empty.
+func TestAFullPipeIsFull(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		r, w, err := newFullPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.SetWriteDeadline(time.Now().Add(time.Millisecond))
+		if n, err := w.Write([]byte{0}); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("it takes %d bytes more: %v", n, err)
+		}
+		r.Close()
+		w.Close()
+	}
+}
+
 func TestWhatIsOfNoUseIsNotStartedAgain(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		ffprobe string
-		source  string
 		want    error
 	}{
-		"a version that does not wait":       {ffprobe: shell(t, "echo no banner, no waiting\n"), want: errNotWaiting},
-		"one that prints nothing at all":     {ffprobe: shell(t, ""), want: errNotWaiting},
-		"one that is not there":              {ffprobe: "/nowhere/ffprobe", want: ErrNotStarted},
-		"a file that cannot have a 2nd name": {ffprobe: shell(t, "echo banner >&2\n"), source: "/nowhere/source", want: errNotLinked},
+		"a version that does not wait":   {shell(t, "echo no banner, no waiting\n"), errNotWaiting},
+		"one that prints nothing at all": {shell(t, ""), errNotWaiting},
+		"one that is not there":          {"/nowhere/ffprobe", ErrNotStarted},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := NewAhead(&Runner{ffprobe: tt.ffprobe, sandbox: new(sandbox.Sandbox)}, sandbox.Policy{}, describeArgs)
-			if tt.source != "" {
-				go func() {
-					for errors.Is(a.Probe(t.Context(), Job{Source: tt.source}, nil), ErrNoneAhead) {
-						time.Sleep(time.Millisecond)
-					}
-				}()
-			}
+			a := NewAhead(unconfined(tt.ffprobe), sandbox.Policy{}, describeArgs)
 			if err := a.offer(t.Context(), t.TempDir()); !errors.Is(err, tt.want) {
 				t.Errorf("offer = %v; want %v", err, tt.want)
 			}
@@ -178,29 +193,125 @@ func TestWhatIsOfNoUseIsNotStartedAgain(t *testing.T) {
 	}
 }
 
-func TestTheNextWaitsForTheEndOfAllOthers(t *testing.T) {
+// unconfined runs something else in the place of ffprobe.
+func unconfined(ffprobe string) *Runner {
+	return &Runner{ffprobe: ffprobe, sandbox: new(sandbox.Sandbox)}
+}
+
+// Files that cannot have a second name are probed in the usual way. One that is gone says nothing about others.
+func TestAFileWithoutASecondName(t *testing.T) {
 	t.Parallel()
-	var c children
-	if !c.waitForNone(t.Context()) {
-		t.Error("without children it waits")
+	for what, tt := range map[string]struct {
+		source string
+		ahead  bool // goes on
+	}{
+		"a file that is gone": {"/nowhere/source", true},
+		"a folder":            {t.TempDir(), false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			a := NewAhead(unconfined(shell(t, "echo banner >&2\n")), sandbox.Policy{}, describeArgs)
+			offered := make(chan error)
+			go func() { offered <- a.offer(t.Context(), t.TempDir()) }()
+			if _, err := a.probe(t, t.Context(), Job{Source: tt.source}); !errors.Is(err, errNotLinked) {
+				t.Errorf("Probe = %v", err)
+			}
+			if err := <-offered; (err == nil) != tt.ahead {
+				t.Errorf("offer = %v", err)
+			}
+		})
 	}
-	first, second := c.begin(), c.begin()
-	none := make(chan bool)
-	go func() { none <- c.waitForNone(t.Context()) }()
-	first()
-	select {
-	case <-none:
-		t.Error("it does not wait for the second child")
-	case <-time.After(20 * time.Millisecond):
+}
+
+// Without the sandbox, ffprobe may be a script: what it starts is in nobody's hands.
+func TestAScriptThatLeavesSomethingBehind(t *testing.T) {
+	t.Parallel()
+	for what, script := range map[string]string{
+		"a program in a group of its own": "setsid sh -c 'echo banner >&2; sleep 20' &\nwait\n",
+		"one that keeps the pipes open":   "sleep 20 &\necho banner >&2\nsleep 20\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			a, _ := newAhead(t, unconfined(shell(t, script)))
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			eventually(t, "a program that waits", func() bool {
+				return !errors.Is(a.Probe(ctx, newSource(t, tiny), func(r io.Reader) error { _, err := io.ReadAll(r); return err }), ErrNoneAhead)
+			})
+		})
 	}
-	second()
-	if !<-none {
-		t.Error("it returns as if the context had ended")
+}
+
+func TestAReaderThatPanicsLeavesNoProgram(t *testing.T) {
+	t.Parallel()
+	run := sandboxed(t)
+	a, _ := newAhead(t, run)
+	bad := func(io.Reader) error { panic("a fault of ours") }
+	for _, probe := range map[string]func() error{
+		"ahead": func() error {
+			return a.Probe(t.Context(), newSource(t, tiny), bad)
+		},
+		"as usual": func() error {
+			job := newSource(t, tiny)
+			_, err := run.Probe(t.Context(), job, sandbox.Policy{Read: []string{job.Source}, Threads: MaxThreads(0, 0)}, describeArgs(job.Source), bad)
+			return err
+		},
+	} {
+		eventually(t, "a reader that panics", func() (panicked bool) {
+			defer func() { panicked = recover() != nil }()
+			_ = probe()
+			return false
+		})
 	}
-	ended, end := context.WithCancel(t.Context())
-	defer c.begin()()
-	end()
-	if c.waitForNone(ended) {
-		t.Error("it ignores the end of its context")
+	// Other tests run beside this one, and their children may be zombies for a moment.
+	eventually(t, "somebody to wait for all children", func() bool { return len(zombies(t)) == 0 })
+}
+
+// zombies returns the children of this process that have ended and that nobody has waited for.
+func zombies(t *testing.T) (found []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // it may be gone
+		// "1234 (ffprobe) Z 1200 …": the state, and the id of the parent.
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			found = append(found, string(stat[:min(len(stat), 40)]))
+		}
+	}
+	return found
+}
+
+func TestTheNextWaitsForCalm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c children
+		began := time.Now()
+		calm := func(want time.Duration) {
+			t.Helper()
+			if ok := c.waitForCalm(t.Context(), time.Second); !ok || time.Since(began) != want {
+				t.Errorf("calm after %s: %t; want %s", time.Since(began), ok, want)
+			}
+			began = time.Now()
+		}
+		calm(time.Second)
+		first, second := c.begin(), c.begin()
+		go func() {
+			time.Sleep(2 * time.Second)
+			first()
+			time.Sleep(2 * time.Second)
+			second()
+			time.Sleep(time.Second / 2)
+			c.begin()()
+		}()
+		calm(6 * time.Second) // it looks at the end of each pause
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if c.waitForCalm(ended, time.Second) {
+			t.Error("it ignores the end of its context")
+		}
+	})
 }

@@ -3,11 +3,13 @@ package ffmpeg
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // children counts those that run.
 type children struct {
 	mu      sync.Mutex
+	begun   int // so far
 	running int
 	none    chan struct{} // closed when none runs any more; nil if nobody waits for that
 }
@@ -16,6 +18,7 @@ type children struct {
 func (c *children) begin() (end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.begun++
 	c.running++
 	return func() {
 		c.mu.Lock()
@@ -27,30 +30,34 @@ func (c *children) begin() (end func()) {
 	}
 }
 
-// waitForNone waits until no child runs. It returns false if ctx ends.
-func (c *children) waitForNone(ctx context.Context) bool {
+// waitForCalm waits until no child has run for a while. It returns false if ctx ends.
+func (c *children) waitForCalm(ctx context.Context, calm time.Duration) bool {
 	for ctx.Err() == nil {
-		none := c.someRun()
-		if none == nil {
-			return true
+		begun, none := c.state()
+		pause := time.NewTimer(calm)
+		if none != nil {
+			pause.Stop()
 		}
 		select {
-		case <-none:
+		case <-none: // the last one has ended; nil: there is none
+		case <-pause.C:
+			if now, none := c.state(); now == begun && none == nil {
+				return true
+			}
 		case <-ctx.Done():
+			pause.Stop()
 		}
 	}
 	return false
 }
 
-// someRun returns nil if no child runs, and else a channel that is closed when the last one has ended.
-func (c *children) someRun() <-chan struct{} {
+// state returns how many children have begun so far, and a channel that is closed when the last one has
+// ended, which is nil if none runs.
+func (c *children) state() (begun int, none <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running == 0 {
-		return nil
-	}
-	if c.none == nil {
+	if c.running > 0 && c.none == nil {
 		c.none = make(chan struct{})
 	}
-	return c.none
+	return c.begun, c.none
 }

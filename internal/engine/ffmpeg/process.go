@@ -57,11 +57,12 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 		lastStderr.max = maxCounted
 		child.Cmd.Stderr = io.MultiWriter(lastStderr, p.stderr)
 	}
+	began := time.Now()
 	stdout, err := p.start(ctx, child)
 	if err != nil {
 		return "", err
 	}
-	err = p.finish(ctx, stop, child, stdout, lastStderr)
+	err = p.finish(ctx, stop, child, began, stdout, lastStderr)
 	return lastStderr.String(), err
 }
 
@@ -69,7 +70,7 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 func (r *Runner) niceness(job Job) int { return int(math.Round(job.Yield * float64(r.nice))) }
 
 // start starts a child. Its stdout must be read.
-func (p process) start(ctx context.Context, child *sandbox.Child) (stdout io.Reader, err error) {
+func (p process) start(ctx context.Context, child *sandbox.Child) (stdout io.ReadCloser, err error) {
 	if stdout, err = child.Cmd.StdoutPipe(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.bin, err)
 	}
@@ -83,9 +84,16 @@ func (p process) start(ctx context.Context, child *sandbox.Child) (stdout io.Rea
 }
 
 // finish reads what a child prints until its end, and judges that. stop is what ends ctx.
-func (p process) finish(ctx context.Context, stop context.CancelCauseFunc, child *sandbox.Child, stdout io.Reader, stderr *tail) error {
-	began := time.Now()
+func (p process) finish(ctx context.Context, stop context.CancelCauseFunc, child *sandbox.Child, began time.Time, stdout io.Reader, stderr *tail) error {
+	panicked := true
+	defer func() {
+		if panicked {
+			stop(errors.New("what it printed made the reader panic"))
+			_ = child.Wait()
+		}
+	}()
 	readErr := p.stdout(stdout)
+	panicked = false
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
 		stop(readErr) // the reader refused the output; an early end is explained by the exit status
 	}

@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -51,9 +52,10 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	}
 }
 
-// StartAhead has the probe of the next short video started ahead until ctx ends, in a folder below dir.
-// Files of the same file system gain by it.
-func (i *Inspector) StartAhead(ctx context.Context, dir string) { i.prober.StartAhead(ctx, dir) }
+// RunAhead has the probe of the next short video started ahead, in a folder below dir, until ctx ends.
+func (i *Inspector) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
+	i.prober.RunAhead(ctx, dir, log)
+}
 
 // Inspect probes the file and makes the plan. A file that can never be
 // transcoded is a *video.Failure; other errors may be transient.

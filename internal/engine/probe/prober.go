@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -44,8 +45,11 @@ func New(run *ffmpeg.Runner, cfg Config) *Prober {
 	return &Prober{run: run, ahead: ahead, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
 
-// StartAhead has one ffprobe started ahead of the next video until ctx ends, below dir.
-func (p *Prober) StartAhead(ctx context.Context, dir string) { p.ahead.Start(ctx, dir) }
+// RunAhead has one ffprobe started ahead of the next short video until ctx ends, in a folder below dir.
+// Files of the same file system gain by it.
+func (p *Prober) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
+	p.ahead.Run(ctx, dir, log)
+}
 
 // maxProbes is how often a file is probed: each run but the last may name
 // decoders that are not allowed.
@@ -92,11 +96,18 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 
 // probeOnce runs ffprobe, or lets the one go on that was started ahead.
 func (p *Prober) probeOnce(ctx context.Context, job ffmpeg.Job, size int64, limit time.Duration, refused []string) (found *Result, stderr string, err error) {
-	if found = p.newResult(nil); len(refused) == 0 && size < maxAhead && p.ahead.Probe(ctx, job, found.Read) == nil {
-		return found, "", nil
+	ahead := ffmpeg.ErrNoneAhead
+	if len(refused) == 0 && size < maxAhead {
+		found = p.newResult(nil)
+		if ahead = p.ahead.Probe(ctx, job, found.Read); ahead == nil {
+			return found, "", nil
+		}
 	}
 	found = p.newResult(refused)
 	stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+	if err == nil && !errors.Is(ahead, ffmpeg.ErrNoneAhead) {
+		p.ahead.Useless()
+	}
 	return found, stderr, err
 }
 

@@ -26,7 +26,7 @@ func (l videoList) encode(w io.Writer) error {
 	var body bytes.Buffer
 	body.Grow(l.size())
 	body.WriteString(`{"videos":[`)
-	var work pace.Work
+	work := pace.List()
 	for i := range l.Videos {
 		work.Pause()
 		if i > 0 {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,6 +27,9 @@ func (w *writes) Write(b []byte) (int, error) {
 // A list is encoded in its own way, and clients must not notice.
 func TestAListIsEncodedLikeEverythingElse(t *testing.T) {
 	t.Parallel()
+	if n := reflect.TypeFor[videoList]().NumField(); n != 2 {
+		t.Errorf("a list has %d fields; those that encode does not know are lost", n)
+	}
 	for videos := range 4 {
 		for _, cursor := range []string{"", "a<b>&\"c"} {
 			t.Run(fmt.Sprintf("%d videos, cursor %q", videos, cursor), func(t *testing.T) {
