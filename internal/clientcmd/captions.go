@@ -34,14 +34,14 @@ Examples:
 
 // Run adds captions.
 func (c *Captions) Run(ctx context.Context, env *Environment) error {
+	if _, err := os.Stat(c.File); err != nil {
+		return &UsageError{Text: err.Error()}
+	}
 	if c.Language == "" {
 		var err error
 		if c.Language, err = languageOf(c.File); err != nil {
 			return err
 		}
-	}
-	if _, err := os.Stat(c.File); err != nil {
-		return &UsageError{Text: err.Error()}
 	}
 	api, err := c.client(env, short)
 	if err != nil {

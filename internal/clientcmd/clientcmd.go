@@ -48,13 +48,30 @@ type Ended struct {
 
 func (e *Ended) Error() string { return fmt.Sprintf("ends with code %d", e.Code) }
 
-// outcome returns how a command ends of whose tasks some failed.
-func outcome(failures, all int) error {
+// tally counts what failed of several tasks of a command.
+type tally struct {
+	failures int
+	refused  int // of failures: see isRefused
+}
+
+func (t *tally) add(err error) {
+	if err != nil {
+		t.failures++
+	}
+	if isRefused(err) {
+		t.refused++
+	}
+}
+
+// outcome returns how a command of so many tasks ends.
+func (t tally) outcome(all int) error {
 	switch {
-	case failures == 0:
+	case t.failures == 0:
 		return nil
-	case failures < all:
+	case t.failures < all:
 		return &Ended{Code: partly}
+	case t.refused == all:
+		return &Ended{Code: misused}
 	default:
 		return &Ended{Code: failed}
 	}

@@ -95,9 +95,11 @@ func TestMetadataOnTheCommandLine(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ failures, all, want int }{{0, 3, 0}, {1, 3, partly}, {3, 3, failed}} {
+	for _, tt := range []struct{ failures, refused, all, want int }{
+		{0, 0, 3, 0}, {1, 0, 3, partly}, {1, 1, 3, partly}, {3, 0, 3, failed}, {3, 2, 3, failed}, {3, 3, 3, misused},
+	} {
 		code := 0
-		if e, ok := errors.AsType[*Ended](outcome(tt.failures, tt.all)); ok {
+		if e, ok := errors.AsType[*Ended]((tally{tt.failures, tt.refused}).outcome(tt.all)); ok {
 			code = e.Code
 		}
 		if code != tt.want {

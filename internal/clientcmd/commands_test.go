@@ -51,8 +51,8 @@ func TestAResultThatCannotBePrintedIsAnError(t *testing.T) {
 	u := &uploads{Upload: &Upload{Connection: Connection{JSON: true}}, board: &board{out: io.Discard}}
 	u.env, _ = at(fullDisk{})
 	u.printOutcome(t.Context(), "film.mov", u.board.add("film.mov"), client.Video{ID: someID}, nil)
-	if u.failures != 0 || !errors.Is(u.unsaid, syscall.ENOSPC) {
-		t.Errorf("an upload whose result nobody gets: %d failures, %v", u.failures, u.unsaid)
+	if u.tally.failures != 0 || !errors.Is(u.unsaid, syscall.ENOSPC) {
+		t.Errorf("an upload whose result nobody gets: %d failures, %v", u.tally.failures, u.unsaid)
 	}
 	for name, c := range map[string]interface {
 		Run(context.Context, *Environment) error
@@ -211,6 +211,31 @@ func TestAMissingKeyIsAMissingSetting(t *testing.T) {
 		err := command.Run(t.Context(), env)
 		if ended, ok := errors.AsType[*Ended](err); !ok || ended.Code != misused || strings.Count(said.String(), "SPOOL_API_KEY") != 1 {
 			t.Errorf("%s without a key ends with %v, and says %q", name, err, said)
+		}
+	}
+}
+
+// TestAnIDThatIsNoneIsAWrongCommandLine wants one exit code of all commands that take an ID.
+func TestAnIDThatIsNoneIsAWrongCommandLine(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"status": 400, "code": "invalid_request", "errors": [{"field": "id", "message": "must be a UUID"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	c := Connection{Server: s.URL, APIKey: "key"}
+	for name, command := range map[string]interface {
+		Run(context.Context, *Environment) error
+	}{
+		"get": &Get{Connection: c, ID: "nope", Life: time.Hour}, "watch": &Watch{c, []string{"nope", "no"}}, "rm": &Remove{Connection: c, IDs: []string{"nope", "no"}},
+		"webhooks get": &WebhookGet{c, "nope"}, "webhooks rm": &WebhookRemove{Connection: c, IDs: []string{"nope"}},
+		"webhooks replay": &WebhookReplay{c, []string{"nope"}}, "webhooks test": &WebhookTest{c, "nope"},
+	} {
+		env, said := at(io.Discard)
+		err := command.Run(t.Context(), env)
+		if ended, ok := errors.AsType[*Ended](err); !ok || ended.Code != misused || !strings.Contains(said.String(), "UUID") {
+			t.Errorf("%s ends with %v, and says %q", name, err, said)
 		}
 	}
 }

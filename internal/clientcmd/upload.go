@@ -68,10 +68,9 @@ type uploads struct {
 	dir      string // of memories; "" where nothing can be kept
 	metadata client.Metadata
 
-	mu       sync.Mutex // orders what is printed
-	failures int
-	refused  int   // of failures: see isRefused
-	unsaid   error // why a result could not be printed
+	mu     sync.Mutex // orders what is printed
+	tally  tally
+	unsaid error // why a result could not be printed
 }
 
 // Run uploads the files.
@@ -106,13 +105,10 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 	}
 	files.Wait()
 	u.board.close()
-	if u.failures == 0 && u.unsaid != nil {
+	if u.tally.failures == 0 && u.unsaid != nil {
 		return fmt.Errorf("everything was uploaded, but standard output takes no results: %w", u.unsaid)
 	}
-	if u.refused == len(c.Files) { // the server would refuse any file with these options
-		return &Ended{Code: misused}
-	}
-	return outcome(u.failures, len(c.Files))
+	return u.tally.outcome(len(c.Files))
 }
 
 // prepare checks what can be checked before anything is sent.
@@ -306,10 +302,7 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err != nil {
-		u.failures++
-		if isRefused(err) {
-			u.refused++
-		}
+		u.tally.add(err)
 		u.printFailure(ctx, file, r, v, err)
 		return
 	}
@@ -343,6 +336,8 @@ func (u *uploads) printFailure(ctx context.Context, file string, r *row, v clien
 		code, text = "interrupted", fmt.Sprintf("stopped waiting; the encoding goes on (spool watch %s follows it)", forTerminal(v.ID))
 	case ctx.Err() != nil:
 		code, text = "interrupted", fmt.Sprintf("stopped at %s; run the same command again to continue", percent(r.part))
+	case errors.Is(err, os.ErrNotExist) && strings.Contains(file, "://"):
+		text = "there is no such file, and the server fetches files by https:// and http:// only"
 	case errors.Is(err, os.ErrNotExist):
 		text = "there is no such file"
 	}

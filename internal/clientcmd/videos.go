@@ -197,7 +197,7 @@ Examples:
     spool watch 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
     spool watch 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --json
 
-Exit codes: 0 all are ready, 1 none is, 3 some are.
+Exit codes: 0 all are ready, 1 none is, 2 no ID is one, 3 some are.
 `
 }
 
@@ -218,7 +218,7 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	b.mute = c.JSON // each change is on standard output
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	failures := 0
+	var count tally
 	for _, id := range withoutDuplicates(c.IDs) {
 		r := b.add(id)
 		all.Go(func() {
@@ -233,12 +233,11 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 			r.finish()
 			mu.Lock()
 			defer mu.Unlock()
+			count.add(err)
 			switch {
 			case err != nil && ctx.Err() != nil:
-				failures++
 				r.printLine("stopped watching; the encoding goes on")
 			case err != nil:
-				failures++
 				r.printLine("%s", c.explain(err))
 			case !c.JSON:
 				fmt.Fprintf(env.Stdout, "%s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(title(v)))
@@ -247,7 +246,7 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	}
 	all.Wait()
 	b.close()
-	return outcome(failures, len(withoutDuplicates(c.IDs)))
+	return count.outcome(len(withoutDuplicates(c.IDs)))
 }
 
 // Remove is spool rm.
@@ -266,7 +265,7 @@ Examples:
     spool rm 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
     spool rm --yes 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
 
-Exit codes: 0 all are deleted, 1 none is, 3 some are.
+Exit codes: 0 all are deleted, 1 none is, 2 no ID is one, 3 some are.
 `
 }
 
@@ -291,21 +290,20 @@ func (c *Remove) Run(ctx context.Context, env *Environment) error {
 			return &Ended{Code: failed}
 		}
 	}
-	failures := 0
+	var count tally
 	for _, id := range ids {
 		err := api.Delete(ctx, id)
 		if isKeyless(err) {
 			return c.fail(env, err)
 		}
-		if err != nil {
-			failures++
-		}
+		count.add(err)
 		c.printOutcome(env, id, err)
 		if _, answered := errors.AsType[*client.Error](err); err != nil && !answered {
-			return outcome(failures+len(ids)-slices.Index(ids, id)-1, len(ids)) // no server, no sense in going on
+			count.failures += len(ids) - slices.Index(ids, id) - 1
+			return count.outcome(len(ids)) // no server, no sense in going on
 		}
 	}
-	return outcome(failures, len(ids))
+	return count.outcome(len(ids))
 }
 
 // printOutcome prints what became of one video.

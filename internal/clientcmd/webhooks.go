@@ -226,12 +226,13 @@ func (c *Connection) forEach(env *Environment, ids []string, do func(*client.Cli
 	if err != nil {
 		return c.fail(env, err)
 	}
-	failures := 0
+	var count tally
 	for _, id := range ids {
-		if err := do(api, id); isKeyless(err) {
+		err := do(api, id)
+		count.add(err)
+		if isKeyless(err) {
 			return c.fail(env, err)
 		} else if err != nil {
-			failures++
 			fmt.Fprintf(env.Stderr, "spool: %s: %s\n", forTerminal(id), c.explain(err))
 		} else if c.JSON {
 			if err := printJSON(env.Stdout, map[string]any{"id": id, "done": true}); err != nil {
@@ -239,7 +240,7 @@ func (c *Connection) forEach(env *Environment, ids []string, do func(*client.Cli
 			}
 		}
 	}
-	return outcome(failures, len(ids))
+	return count.outcome(len(ids))
 }
 
 // WebhookRotateSecret is spool webhooks rotate-secret.

@@ -85,7 +85,7 @@ func withoutExtension(filename string) string {
 	if ext := path.Ext(filename); !strings.ContainsFunc(ext, unicode.IsSpace) {
 		name = strings.TrimSuffix(filename, ext)
 	}
-	if name == "" { // ".mp4"
+	if strings.TrimSpace(name) == "" { // ".mp4", "  .mp4": nobody could see the rest
 		return filename
 	}
 	return name

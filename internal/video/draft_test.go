@@ -121,7 +121,7 @@ func wantFaults(t *testing.T, faults []video.Fault, want []string) {
 func TestDefaultTitle(t *testing.T) {
 	t.Parallel()
 	for filename, want := range map[string]string{
-		"holiday.mov": "holiday", "a.b.MP4": "a.b", "noextension": "noextension", ".mp4": ".mp4", "film.": "film",
+		"holiday.mov": "holiday", "a.b.MP4": "a.b", "noextension": "noextension", ".mp4": ".mp4", "film.": "film", " \u2003.mp4": " \u2003.mp4",
 		"Dr. Who and friends": "Dr. Who and friends", "Dr. Who.mkv": "Dr. Who", "../../etc/passwd": "../../etc/passwd", "a.b/c": "a.b/c",
 		strings.Repeat("ü", 251) + ".mp4": strings.Repeat("ü", 200),
 	} {

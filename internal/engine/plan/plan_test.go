@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -225,6 +226,79 @@ func TestChooseStreams(t *testing.T) {
 	}
 	if plan.Duration != 80*time.Millisecond {
 		t.Errorf("duration is %v; want 80ms", plan.Duration)
+	}
+}
+
+// TestAudioThatIsNotHeardIsExplained has audio beside the pictures, which last from 10 s to 14 s.
+func TestAudioThatIsNotHeardIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		first, last int // packets of the audio, of a second
+		silent      bool
+		want        string
+	}{
+		{"before the pictures", 0, 3, true, "before the first picture"},
+		{"after the pictures", 16, 18, true, "after the last picture"},
+		{"from long before", 0, 13, false, "The first 10.0 s of the audio were left out"},
+		{"from shortly before", 9, 13, false, ""},
+		{"right behind them", 14, 16, false, ""},
+	} {
+		var packets []string
+		for at := 10; at < 14; at++ {
+			packets = append(packets, fmt.Sprintf(`{"codec_type":"video","stream_index":0,"pts":%d,"duration":1,"size":"9","flags":"K_"}`, at))
+		}
+		for at := tt.first; at <= tt.last; at++ {
+			packets = append(packets, fmt.Sprintf(`{"codec_type":"audio","stream_index":1,"pts":%d,"duration":1,"size":"9","flags":"K_"}`, at))
+		}
+		found := probe.NewResult()
+		if err := found.Read(strings.NewReader(`{"packets": [` + strings.Join(packets, ",") + `], "streams": [
+			{"index":0,"codec_type":"video","codec_name":"h264","width":320,"height":180,"pix_fmt":"yuv420p","time_base":"1/1"},
+			{"index":1,"codec_type":"audio","codec_name":"aac","channels":2,"time_base":"1/1"}], "format": {"format_name": "matroska,webm"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if silent := plan.Audio == nil; silent != tt.silent {
+			t.Errorf("%s: silent is %v", tt.name, silent)
+		}
+		if told := fmt.Sprint(plan.Warnings); (len(plan.Warnings) > 0) != (tt.want != "") || !strings.Contains(told, tt.want) {
+			t.Errorf("%s: the warnings are %s; want %q", tt.name, told, tt.want)
+		}
+	}
+}
+
+// TestFramesOfOneTimeAreCounted has a clock that stands still: only one frame of a time is shown.
+func TestFramesOfOneTimeAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		codec        string
+		still, moves int // packets
+		want         string
+	}{
+		{"h264", 100, 0, "99 of 100 frames"}, {"h264", 4, 96, "3 of 100 frames"}, {"h264", 3, 97, ""}, {"h264", 4, 196, ""}, {"vp8", 100, 0, ""},
+	} {
+		var packets []string
+		for i := range tt.still + tt.moves {
+			packets = append(packets, fmt.Sprintf(`{"codec_type":"video","stream_index":0,"pts":%d,"duration":40,"size":"9","flags":"K_"}`, 40*max(i-tt.still, 0)))
+		}
+		if tt.moves > 0 { // the frame at 0 is one of those that stand still
+			packets[tt.still] = `{"codec_type":"video","stream_index":0,"pts":20,"duration":20,"size":"9","flags":"K_"}`
+		}
+		found := probe.NewResult()
+		if err := found.Read(strings.NewReader(`{"packets": [` + strings.Join(packets, ",") + `], "streams": [{"index":0,"codec_type":"video",
+			"codec_name":"` + tt.codec + `","width":320,"height":180,"pix_fmt":"yuv420p","time_base":"1/1000","field_order":"progressive"}], "format": {"format_name": "mov,mp4,m4a,3gp,3g2,mj2"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Make(found, Request{Names: []video.Name{"240p"}}, DefaultChunking, DefaultSizes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := fmt.Sprint(plan.Warnings); (len(plan.Warnings) > 0) != (tt.want != "") || !strings.Contains(told, tt.want) {
+			t.Errorf("%s, %d + %d: the warnings are %s; want %q", tt.codec, tt.still, tt.moves, told, tt.want)
+		}
 	}
 }
 

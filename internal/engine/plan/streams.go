@@ -53,8 +53,9 @@ func displaySize(s probe.Stream) (width, height float64, rotation int) {
 }
 
 // upright returns by how many degrees clockwise a frame has to be turned.
-// ffprobe counts counter-clockwise. A rotation that is not a multiple of 90 is
-// ignored, as ffmpeg does.
+// ffprobe counts counter-clockwise. Of a rotation that is not a multiple of 90 the
+// size knows nothing: ffmpeg turns such a picture inside of its frame, which keeps
+// its size and cuts off the corners.
 func upright(rotation float64) int {
 	turns := math.Round(-rotation / 90)
 	if math.Abs(-rotation-90*turns) >= 1 {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -15,11 +17,20 @@ func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warni
 	if seconds := undecodableStart(f, stream); seconds >= 0.5 {
 		out = append(out, video.Warnf(video.Corrupt, "The first %s hold no picture that can be decoded; the video begins after them.", video.Lasting(seconds)))
 	}
+	if line := f.Timelines[stream.Index]; onePacketPerFrame(stream, line) && line.Doubled >= 3 && line.Doubled*50 >= line.Packets {
+		out = append(out, video.Warnf(video.Corrupt, "The times of the frames are damaged: %d of %d frames have the time of another one and are not shown.", line.Doubled, line.Packets))
+	}
 	if p.Audio == nil {
-		out = append(out, missingAudio(f)...)
+		out = append(out, missingAudio(f, stream)...)
+	} else if p.Audio.Early >= longEarlyAudio && len(out) == 0 {
+		out = append(out, video.Warnf(video.Corrupt, "The first %s of the audio were left out: they come before the first picture, at which the video begins.", video.Lasting(p.Audio.Early.Seconds())))
 	}
 	return out
 }
+
+// longEarlyAudio is how much audio before the first frame a person is told of. Many
+// recordings have less, and nobody misses it.
+const longEarlyAudio = 2 * time.Second
 
 // truncatedAfter compares how much a file announces with how much it holds, and
 // returns after how many seconds it ends too early. Containers that announce
@@ -47,7 +58,7 @@ func undecodableStart(f *probe.Result, stream probe.Stream) float64 {
 }
 
 // missingAudio explains why a video is silent that has audio tracks.
-func missingAudio(f *probe.Result) []video.Warning {
+func missingAudio(f *probe.Result, stream probe.Stream) []video.Warning {
 	for _, s := range f.Streams {
 		if s.Type != "audio" {
 			continue
@@ -59,6 +70,12 @@ func missingAudio(f *probe.Result) []video.Warning {
 			return []video.Warning{video.Warnf(video.UnsupportedCodec, "The audio is stored in a format (%s) that cannot be decoded here; the video is silent.", probe.CodecName(s))}
 		case video.Corrupt:
 			return []video.Warning{video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded; the video is silent.")}
+		}
+		switch before, after := f.AudioApart(stream, s); {
+		case before:
+			return []video.Warning{video.Warnf(video.Corrupt, "All of the audio comes before the first picture, at which the video begins; the video is silent.")}
+		case after:
+			return []video.Warning{video.Warnf(video.Corrupt, "All of the audio comes after the last picture, at which the video ends; the video is silent.")}
 		}
 	}
 	return nil

@@ -74,13 +74,14 @@ var (
 	audioBrands = []string{"M4A ", "M4B ", "M4P ", "F4A ", "F4B "}
 )
 
-// sniffISO recognises MP4, QuickTime and related formats by their first box.
+// sniffISO recognises MP4, QuickTime and related formats by their first box, or by the
+// first one behind boxes that say nothing.
 func sniffISO(head []byte) string {
 	if len(head) < 8 {
 		return ""
 	}
 	size := binary.BigEndian.Uint32(head)
-	switch string(head[4:8]) {
+	switch kind := string(head[4:8]); kind {
 	case "ftyp":
 		if size < 16 || len(head) < 12 {
 			return ""
@@ -92,10 +93,15 @@ func sniffISO(head []byte) string {
 			return ""
 		}
 		return "mov"
-	case "free", "skip", "wide", "pnot", "styp", "moof":
+	case "free", "skip", "wide", "pnot", "styp", "moof", "uuid":
 		// A size whose first byte is a letter is text: "the free world …".
 		if size < 8 || size >= 1<<24 {
 			return ""
+		}
+		// QuickTime has more boxes than are known here, so that what follows most of these proves nothing.
+		// A uuid is no proof of QuickTime, and a brand tells what the file is.
+		if behind := head[min(int(size), len(head)):]; len(behind) >= 12 && (kind == "uuid" || string(behind[4:8]) == "ftyp") {
+			return sniffISO(behind)
 		}
 		return "mov"
 	}

@@ -106,18 +106,15 @@ func (f *Result) noVideo() error {
 	return video.Failf(video.NoVideoStream, "The file holds no video.")
 }
 
-// Audio chooses the audio track: the default one, else the first. A track that
-// begins only after the last frame of the video does not count.
+// Audio chooses the audio track: the default one, else the first. A track of
+// which nothing plays while there is a picture does not count.
 func (f *Result) Audio(of Stream) *Stream {
-	videoEnd := ParseRatio(of.TimeBase).Seconds(f.Timelines[of.Index].End)
 	var tracks []Stream
 	for _, s := range f.Streams {
-		line := f.Timelines[s.Index]
-		tb := ParseRatio(s.TimeBase)
-		if s.Type != "audio" || f.AudioFailure(s) != "" || line == nil || tb.Den <= 0 {
+		if s.Type != "audio" || f.AudioFailure(s) != "" || f.Timelines[s.Index] == nil || ParseRatio(s.TimeBase).Den <= 0 {
 			continue
 		}
-		if tb.Seconds(line.First) <= videoEnd {
+		if before, after := f.AudioApart(of, s); !before && !after {
 			tracks = append(tracks, s)
 		}
 	}
@@ -128,6 +125,20 @@ func (f *Result) Audio(of Stream) *Stream {
 		return cmp.Or(cmp.Compare(a.Disposition["default"], b.Disposition["default"]), cmp.Compare(b.Index, a.Index))
 	})
 	return &best
+}
+
+// AudioApart reports whether all of an audio track comes before the first frame of
+// a video stream, or after its last one. Clocks that jump do not tell.
+func (f *Result) AudioApart(of, track Stream) (before, after bool) {
+	pictures, sound := f.Timelines[of.Index], f.Timelines[track.Index]
+	if pictures == nil || sound == nil || sound.Packets == 0 {
+		return false, false
+	}
+	frames, samples := ParseRatio(of.TimeBase), ParseRatio(track.TimeBase)
+	start := frames.Seconds(pictures.First)
+	before = samples.Seconds(sound.First) < start && samples.Seconds(sound.End) <= start && len(sound.Jumps()) == 0 && len(pictures.Jumps()) == 0
+	after = samples.Seconds(sound.First) > frames.Seconds(pictures.End)
+	return before, after
 }
 
 // AudioFailure returns why an audio track cannot be decoded, or "".

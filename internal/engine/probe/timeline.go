@@ -33,6 +33,7 @@ type Timeline struct {
 	Untimed      bool       // some packets have no presentation time, or the clock jumps
 	Last         int64      // the latest presentation time
 	LastDuration int64      // how long that frame lasts, or 0
+	Doubled      int        // how many packets have the time of another one; known after Sort
 }
 
 // Keyframe is a packet where decoding can begin.
@@ -163,7 +164,9 @@ func (l *Timeline) Sort() {
 		l.Shown = l.LeadIn // no keyframe at all: the decoder may know more
 	}
 	slices.Sort(l.Shown)
+	all := len(l.Shown)
 	l.Shown = slices.Compact(l.Shown)
+	l.Doubled += all - len(l.Shown)
 	l.First, l.Last = l.Shown[0], l.Shown[len(l.Shown)-1]
 	slices.SortStableFunc(l.Keys, func(a, b Keyframe) int { return cmp.Compare(a.PTS, b.PTS) })
 }

@@ -166,7 +166,7 @@ func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	defer cancel()
 	o, err := s.blobs.Open(ctx, objects.Upload(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return blob.Info{}, video.Failf(video.UploadMissing, "No file was uploaded.")
+		return blob.Info{}, s.missing(ctx, id)
 	}
 	if err != nil {
 		return blob.Info{}, err
@@ -187,6 +187,18 @@ func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 		return blob.Info{}, err
 	}
 	return info, s.admit(head)
+}
+
+// missing says why there is no file: nobody sent one, or a resumable upload goes on.
+func (s *Service) missing(ctx context.Context, id video.ID) error {
+	_, err := s.blobs.Stat(ctx, objects.UploadRecord(id))
+	switch {
+	case err == nil:
+		return video.Failf(video.UploadMissing, "The resumable upload of the file is not finished.")
+	case errors.Is(err, fs.ErrNotExist):
+		return video.Failf(video.UploadMissing, "No file was uploaded.")
+	}
+	return err
 }
 
 // sizeLimit is how large an uploaded file may be: larger if it was uploaded resumably.
