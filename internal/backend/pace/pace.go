@@ -5,12 +5,11 @@ package pace
 
 import "time"
 
-// Work is a computation that takes several milliseconds. It rests after each stretch of Every. A short
-// Rest is enough to let requests in; Go makes a millisecond of it where nothing else happens. One as long
-// as Every leaves half of a core to others.
+// Work is a computation that takes several milliseconds. After each stretch of Every it lets in the
+// requests that have arrived, or, with a Rest, it also leaves the core to others for that time.
 type Work struct {
 	Every, Rest time.Duration
-	since       time.Time // the last rest
+	since       time.Time // the last pause
 }
 
 // Pause is called after each piece of work, such as a row of a table. Mostly it returns at once.
@@ -18,11 +17,16 @@ func (w *Work) Pause() {
 	switch now := time.Now(); {
 	case w.since.IsZero():
 		w.since = now
-	case now.Sub(w.since) >= w.Every:
+		return
+	case now.Sub(w.since) < w.Every:
+		return
+	case w.Rest > 0:
 		time.Sleep(w.Rest)
-		w.since = time.Now()
+	default:
+		letIn()
 	}
+	w.since = time.Now()
 }
 
-// List returns the work of a list with much metadata. Others of few milliseconds have no rest.
-func List() *Work { return &Work{Every: 2 * time.Millisecond, Rest: 50 * time.Microsecond} }
+// List returns the work of a list, which may have megabytes of metadata.
+func List() *Work { return &Work{Every: time.Millisecond / 2} }

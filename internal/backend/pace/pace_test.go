@@ -9,7 +9,7 @@ import (
 func TestWorkRestsAfterAStretch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const every, rest = time.Millisecond, time.Microsecond
+		const every, rest = time.Millisecond, 3 * time.Microsecond
 		w := Work{Every: every, Rest: rest}
 		for step, tt := range []struct{ computes, rests time.Duration }{
 			{time.Hour, 0}, // before the beginning

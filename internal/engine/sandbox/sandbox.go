@@ -22,7 +22,7 @@
 //
 // At start the server attacks the sandbox from inside (SelfTest) and refuses to
 // start if an attack works: a sandbox that is assumed to hold is worth little. A
-// run costs 4 to 5 ms more, most of it the start of a Go program.
+// run costs 2 to 3 ms more, most of it the start of a Go program.
 package sandbox
 
 import (
