@@ -38,10 +38,10 @@ var sparseCases = []struct {
 }
 
 // noisy is a frame that takes many bytes.
-const noisy = "testsrc2=s=128x96:r=25:d=11,noise=alls=40:allf=t"
+const noisy = "testsrc2=s=96x72:r=25:d=11,noise=alls=40:allf=t"
 
 func x264(params string) []string {
-	return []string{"-c:v", "libx264", "-preset", "veryfast", "-x264-params", params}
+	return []string{"-c:v", "libx264", "-preset", "ultrafast", "-x264-params", params}
 }
 
 // TestPartsOfASourceGiveTheSameVideo encodes every chunk, and makes every
