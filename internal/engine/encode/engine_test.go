@@ -53,6 +53,27 @@ func leaveToLong(t *testing.T, name string, rare ...string) {
 	}
 }
 
+// outputs collects what one ffmpeg makes for the cases of a test, by their names.
+type outputs struct {
+	rare  []string // are left to a long run
+	names []string
+	all   []enginetest.Output
+}
+
+// add adds the file of a case, if the case runs.
+func (o *outputs) add(name, file string, args ...string) {
+	if need.Long() || !slices.Contains(o.rare, name) {
+		o.names, o.all = append(o.names, name), append(o.all, enginetest.Output{Name: file, Args: args})
+	}
+}
+
+// of returns the file of a case. A case that is left to a long run ends here.
+func (o *outputs) of(t *testing.T, paths []string, name string) string {
+	t.Helper()
+	leaveToLong(t, name, o.rare...)
+	return paths[slices.Index(o.names, name)]
+}
+
 // probed is what ffprobe sees in a file that we made.
 type probed struct {
 	Streams []struct {
