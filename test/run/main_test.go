@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -72,5 +73,40 @@ func TestAJobThatStandsBackHasTheLowestPriority(t *testing.T) {
 	standBack(cmd)
 	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != "19" {
 		t.Errorf("it runs with the niceness %q, %v; want 19", out, err)
+	}
+}
+
+// TestVetReadsOnlyTheLibrariesThatWeCall runs the script that stands before every tool.
+func TestVetReadsOnlyTheLibrariesThatWeCall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	for _, name := range []string{"vet", "compile"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho ran\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(script, []byte(toolScript([]string{"strings", "example.com/called", "modernc.org/sqlite"})), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tool, path string
+		runs       bool
+	}{
+		{"vet", "", true}, // it is asked for its version
+		{"vet", "net/http", true},
+		{"vet", module + "internal/video", true},
+		{"vet", module + "internal/video [" + module + "internal/video.test]", true},
+		{"vet", "example.com/called", true},
+		{"vet", "example.com/called/by-others", false},
+		{"vet", "modernc.org/sqlite", false},
+		{"vet", "modernc.org/sqlite/lib", false},
+		{"compile", "modernc.org/sqlite/lib", true},
+	} {
+		cmd := exec.CommandContext(t.Context(), script, filepath.Join(dir, c.tool))
+		cmd.Env = append(os.Environ(), "TOOLEXEC_IMPORTPATH="+c.path)
+		if out, err := cmd.Output(); err != nil || (len(out) > 0) != c.runs {
+			t.Errorf("%s of %q prints %q, %v; want it to run: %t", c.tool, c.path, out, err, c.runs)
+		}
 	}
 }

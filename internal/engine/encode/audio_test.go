@@ -80,17 +80,31 @@ func TestAudioStaysWithTheVideo(t *testing.T) {
 		{"in an MP4 from a negative time on", "a.mp4", nil, nil, []string{"-output_ts_offset", "-0.2", "-avoid_negative_ts", "disabled"}, 0.8}, // what precedes zero is not shown
 		{"in AVI with B-frames", "a.avi", nil, nil, nil, 1},
 	}
+	inputs := func(video, audio []string) []string {
+		args := append(slices.Clone(video), "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2")
+		return append(append(args, audio...), "-f", "lavfi", "-i", beep)
+	}
+	clips := outputs{rare: []string{"in QuickTime without compression", "in a transport stream that begins a day late", "in Windows Media",
+		"in Ogg", "in MXF", "in Flash video", "in a program stream", "in a transport stream, audio begins before the frame"}}
+	options := func(args []string) []string {
+		return append([]string{"-preset", "ultrafast", "-bf", "2", "-fps_mode", "passthrough"}, args...)
+	}
+	for _, tt := range tests {
+		if tt.video == nil && tt.audio == nil {
+			clips.add(tt.name, tt.file, options(tt.args)...)
+		}
+	}
+	paths := enginetest.Outputs(t, inputs(nil, nil), clips.all...)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "in QuickTime without compression", "in a transport stream that begins a day late", "in Windows Media",
-				"in Ogg", "in MXF", "in Flash video", "in a program stream", "in a transport stream, audio begins before the frame")
-			path := filepath.Join(t.TempDir(), tt.file)
-			args := []string{"-v", "error", "-nostdin"}
-			args = append(append(args, tt.video...), "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2")
-			args = append(append(args, tt.audio...), "-f", "lavfi", "-i", beep, "-bf", "2", "-fps_mode", "passthrough")
-			enginetest.RunFFmpeg(t, append(append(args, tt.args...), path)...)
-			audioAt(t, tools, path, tt.want)
+			leaveToLong(t, tt.name, clips.rare...)
+			if tt.video == nil && tt.audio == nil {
+				audioAt(t, tools, clips.of(t, paths, tt.name), tt.want)
+				return
+			}
+			shifted := enginetest.Output{Name: tt.file, Args: options(tt.args)}
+			audioAt(t, tools, enginetest.Outputs(t, inputs(tt.video, tt.audio), shifted)[0], tt.want)
 		})
 	}
 }

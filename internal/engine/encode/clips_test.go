@@ -101,7 +101,7 @@ func TestClips(t *testing.T) {
 func checkVideo(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan, source string) encoded {
 	t.Helper()
 	got := encodeAll(t, tools, job, plan)
-	s, r := got.pieces[0].Streams[0], plan.Renditions[0]
+	s, r := got.first.Streams[0], plan.Renditions[0]
 	if s.Codec != "h264" || s.Profile != "High" || s.PixelFormat != "yuv420p" || s.Width != r.Width || s.Height != r.Height {
 		t.Errorf("output is %+v; want H.264 High yuv420p %d × %d", s, r.Width, r.Height)
 	}
@@ -165,7 +165,7 @@ var ssim = regexp.MustCompile(`All:([0-9.]+)`)
 // frame by frame. Chunk files stand on the video's timeline, so any can be compared.
 func checkLikeness(t *testing.T, film encoded, piece, source, least string) {
 	t.Helper()
-	s := film.pieces[0].Streams[0]
+	s := film.first.Streams[0]
 	size := strconv.Itoa(s.Width) + ":" + strconv.Itoa(s.Height)
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-hide_banner", "-copyts", "-i", piece, "-i", source, "-lavfi",
 		"[1:v:0]setpts=PTS-STARTPTS,scale="+size+":flags=bicubic:out_range=tv,setsar=1,format=yuv420p[r];[0:v][r]ssim=shortest=1",

@@ -13,11 +13,17 @@ import (
 // beepVideo makes a video of two seconds whose audio beeps after one.
 func beepVideo(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2",
-		"-f", "lavfi", "-i", "aevalsrc='if(between(t,1,1.2),sin(2000*t),0)':s=48000:d=2", "-bf", "2", "-g", "25"}
-	enginetest.RunFFmpeg(t, append(append(all, args...), path)...)
-	return path
+	return beepVideos(t, enginetest.Output{Name: name, Args: args})[0]
+}
+
+// beepVideos makes several of them at once.
+func beepVideos(t *testing.T, all ...enginetest.Output) []string {
+	t.Helper()
+	for i, o := range all {
+		all[i].Args = append([]string{"-preset", "ultrafast", "-bf", "2", "-g", "25"}, o.Args...)
+	}
+	return enginetest.Outputs(t, []string{"-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2",
+		"-f", "lavfi", "-i", "aevalsrc='if(between(t,1,1.2),sin(2000*t),0)':s=48000:d=2"}, all...)
 }
 
 // joinFiles puts transport streams one after the other, as recorders do.
@@ -43,8 +49,11 @@ func joinFiles(t *testing.T, paths ...string) string {
 func TestClockThatJumps(t *testing.T) {
 	t.Parallel()
 	tools := newEngine(t)
-	first, late := beepVideo(t, "a.ts"), beepVideo(t, "late.ts", "-output_ts_offset", "7200")
-	forward := beepVideo(t, "b.ts", "-output_ts_offset", "3600")
+	from := func(second string) enginetest.Output {
+		return enginetest.Output{Name: "a.ts", Args: []string{"-output_ts_offset", second}}
+	}
+	made := beepVideos(t, from("0"), from("3600"), from("7200"), from("95442.4"))
+	first, forward, late, wraps := made[0], made[1], made[2], made[3]
 	tests := []struct {
 		name, source string
 		jumps        int
@@ -55,7 +64,7 @@ func TestClockThatJumps(t *testing.T) {
 		{"forward and back", joinFiles(t, first, forward, first), 2, []float64{1, 3, 5}},
 		{"back from two hours", joinFiles(t, late, first), 1, []float64{1, 3}},
 		{"from two hours to zero and back, twice", joinFiles(t, late, first, late, first), 3, []float64{1, 3, 5, 7}},
-		{"the clock of MPEG wraps", beepVideo(t, "a.ts", "-output_ts_offset", "95442.4"), 0, []float64{1}},
+		{"the clock of MPEG wraps", wraps, 0, []float64{1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

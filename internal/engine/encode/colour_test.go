@@ -56,11 +56,15 @@ func TestThumbnailIsTheVeryFrame(t *testing.T) {
 		{"in a fragmented MP4", "a.mp4", []string{"-g", "10", "-movflags", "frag_keyframe+empty_moov"}},
 		{"where nothing says that frames are interlaced", "a.avi", []string{"-c:v", "mpeg4", "-bf", "0", "-g", "10", "-q:v", "1", "-flags", "+ildct+ilme"}},
 	}
+	clips := outputs{rare: []string{"after a closed group", "in a container without times, only keyframes"}}
+	for _, tt := range tests {
+		clips.add(tt.name, tt.file, append([]string{"-an", "-qp", "4", "-pix_fmt", "yuv420p"}, tt.args...)...)
+	}
+	paths := enginetest.Clips(t, steps, clips.all...)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "after a closed group", "in a container without times, only keyframes")
-			job := enginetest.NewJob(t, enginetest.Clip(t, tt.file, steps, append([]string{"-an", "-qp", "4", "-pix_fmt", "yuv420p"}, tt.args...)...))
+			job := enginetest.NewJob(t, clips.of(t, paths, tt.name))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 1.01, 1.98, 99}})
 			if err != nil {
 				t.Fatal(err)

@@ -2,12 +2,15 @@ package encode
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/Eyevinn/mp4ff/mp4"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -50,6 +53,27 @@ func leaveToLong(t *testing.T, name string, rare ...string) {
 	}
 }
 
+// outputs collects what one ffmpeg makes for the cases of a test, by their names.
+type outputs struct {
+	rare  []string // are left to a long run
+	names []string
+	all   []enginetest.Output
+}
+
+// add adds the file of a case, if the case runs.
+func (o *outputs) add(name, file string, args ...string) {
+	if need.Long() || !slices.Contains(o.rare, name) {
+		o.names, o.all = append(o.names, name), append(o.all, enginetest.Output{Name: file, Args: args})
+	}
+}
+
+// of returns the file of a case. A case that is left to a long run ends here.
+func (o *outputs) of(t *testing.T, paths []string, name string) string {
+	t.Helper()
+	leaveToLong(t, name, o.rare...)
+	return paths[slices.Index(o.names, name)]
+}
+
 // probed is what ffprobe sees in a file that we made.
 type probed struct {
 	Streams []struct {
@@ -68,10 +92,12 @@ type probed struct {
 		FieldOrder  string `json:"field_order"`
 		SideData    []any  `json:"side_data_list"`
 	} `json:"streams"`
-	Packets []struct {
-		Time  string `json:"pts_time"`
-		Flags string `json:"flags"`
-	} `json:"packets"`
+	Packets []packet `json:"packets"`
+}
+
+type packet struct {
+	Time  string `json:"pts_time"`
+	Flags string `json:"flags"`
 }
 
 func probeFile(t testing.TB, path, streams string) probed {
@@ -104,6 +130,13 @@ func (l probed) times(t testing.TB) []float64 {
 	return out
 }
 
+// keys returns when the keyframes are shown.
+func (l probed) keys(t testing.TB) []float64 {
+	t.Helper()
+	keys := probed{Packets: slices.DeleteFunc(slices.Clone(l.Packets), func(p packet) bool { return p.Flags[0] != 'K' })}
+	return keys.times(t)
+}
+
 // since returns times counted from the first.
 func since(times []float64) []float64 {
 	out := slices.Clone(times)
@@ -117,7 +150,8 @@ func since(times []float64) []float64 {
 type encoded struct {
 	times  []float64 // of rendition 0
 	keys   []float64
-	pieces []probed
+	pieces int
+	first  probed // of the pieces
 }
 
 // encodeAll encodes every chunk and checks each chunk file for itself.
@@ -133,23 +167,65 @@ func encodeAll(t testing.TB, tools *engine, job ffmpeg.Job, plan *video.Plan) en
 		if len(outputs) != len(plan.Renditions) || last != 1 {
 			t.Fatalf("EncodeChunk(%d) = %d outputs, progress ended at %v; want %d and 1", n, len(outputs), last, len(plan.Renditions))
 		}
-		l := probeFile(t, outputs[0].Path, "v:0")
-		if len(l.Packets) != outputs[0].Frames {
-			t.Errorf("chunk %d: Frames = %d, ffprobe counts %d", n, outputs[0].Frames, len(l.Packets))
+		if got := f.add(t, outputs[0].Path); got != outputs[0].Frames {
+			t.Errorf("chunk %d: Frames = %d, but the file has %d", n, outputs[0].Frames, got)
 		}
-		f.add(t, l)
 	}
 	return f
 }
 
-func (f *encoded) add(t testing.TB, l probed) {
-	f.pieces = append(f.pieces, l)
-	f.times = append(f.times, l.times(t)...)
-	for _, p := range l.Packets {
-		if s, err := strconv.ParseFloat(p.Time, 64); err == nil && p.Flags[0] == 'K' {
-			f.keys = append(f.keys, s)
+// add reads a chunk file and returns how many frames it has. ffprobe reads the first one, too, and has to see
+// the same; to start it for each would take longer than many a chunk.
+func (f *encoded) add(t testing.TB, path string) (frames int) {
+	t.Helper()
+	times, keys := readFrames(t, path)
+	if f.pieces == 0 {
+		f.first = probeFile(t, path, "v:0")
+		sameTimes(t, times, f.first.times(t))
+		sameTimes(t, keys, f.first.keys(t))
+	}
+	f.pieces++
+	f.times, f.keys = append(f.times, times...), append(f.keys, keys...)
+	return len(times)
+}
+
+// readFrames returns when the frames and the keyframes of an MP4 file with one track are shown, in order.
+func readFrames(t testing.TB, path string) (times, keys []float64) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	file, err := mp4.DecodeFile(f, mp4.WithDecodeMode(mp4.DecModeLazyMdat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trak := file.Moov.Trak
+	table, scale := trak.Mdia.Minf.Stbl, float64(trak.Mdia.Mdhd.Timescale)
+	begin := 0.0 // of the track, on the clock of the file
+	if trak.Edts != nil {
+		for _, e := range trak.Edts.Elst[0].Entries {
+			if e.MediaTime >= 0 {
+				begin -= float64(e.MediaTime) / scale
+				break
+			}
+			begin += float64(e.SegmentDuration) / float64(file.Moov.Mvhd.Timescale)
 		}
 	}
+	for n := uint32(1); n <= table.Stsz.GetNrSamples(); n++ {
+		dts, _ := table.Stts.GetDecodeTime(n)
+		at := float64(dts)
+		if table.Ctts != nil {
+			at += float64(table.Ctts.GetCompositionTimeOffset(n))
+		}
+		times = append(times, begin+at/scale)
+		if table.Stss == nil || table.Stss.IsSyncSample(n) {
+			keys = append(keys, times[len(times)-1])
+		}
+	}
+	slices.Sort(times)
+	return times, keys
 }
 
 // sameTimes compares two lists of times to within a tick of a millisecond.

@@ -30,12 +30,15 @@ func TestCutOffVideos(t *testing.T) {
 		{"fragmented MP4, which announces nothing", "a.mp4", []string{"-c", "copy", "-movflags", "frag_keyframe+empty_moov"}, false},
 		{"transport stream, which announces nothing", "a.ts", []string{"-c", "copy"}, false},
 	}
+	clips := outputs{rare: []string{"Flash video", "fragmented MP4, which announces nothing"}}
+	for _, tt := range tests {
+		clips.add(tt.name, tt.file, tt.args...)
+	}
+	paths := enginetest.Outputs(t, []string{"-i", source}, clips.all...)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "Flash video", "fragmented MP4, which announces nothing")
-			path := filepath.Join(t.TempDir(), tt.file)
-			enginetest.RunFFmpeg(t, append(append([]string{"-v", "error", "-nostdin", "-i", source}, tt.args...), path)...)
+			path := clips.of(t, paths, tt.name)
 			job := enginetest.NewJob(t, path)
 			ask := plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{1, 7}}
 			plan, err := tools.Inspect(t.Context(), job, ask)
@@ -72,7 +75,7 @@ func TestCutOffBeforeTheAudio(t *testing.T) {
 	tools := newEngine(t)
 	path := filepath.Join(t.TempDir(), "a.mp4")
 	enginetest.RunFFmpeg(t, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=8", "-f", "lavfi", "-i", "sine=d=8",
-		"-c:v", "libx264", "-g", "300", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof+global_sidx", path)
+		"-c:v", "libx264", "-preset", "ultrafast", "-g", "300", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof+global_sidx", path)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -48,21 +48,46 @@ func NewJob(t testing.TB, source string) ffmpeg.Job {
 // and a tone.
 func Clip(t testing.TB, name, pattern string, args ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	all := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", pattern, "-f", "lavfi", "-i", "sine=r=44100:d=2"}
-	if !slices.Contains(args, "-c:v") && slices.Contains([]string{".mp4", ".mkv", ".mov", ".h264"}, filepath.Ext(name)) {
-		all = append(all, "-preset", "ultrafast", "-bf", "3") // B-frames as x264 has them otherwise, for half of the time
-	}
 	i := slices.Index(args, Turn)
 	if i < 0 {
-		RunFFmpeg(t, append(append(all, args...), path)...)
-		return path
+		return Clips(t, pattern, Output{name, args})[0]
 	}
-	RunFFmpeg(t, append(append(all, args[:i]...), path)...)
+	path := Clips(t, pattern, Output{name, args[:i]})[0]
 	turned := filepath.Join(t.TempDir(), name)
 	// ffmpeg 5.1 writes a display matrix only when it copies.
 	RunFFmpeg(t, "-v", "error", "-nostdin", "-i", path, "-c", "copy", "-metadata:s:v", "rotate="+args[i+1], turned)
 	return turned
+}
+
+// Clips makes several clips of one test pattern and a tone.
+func Clips(t testing.TB, pattern string, clips ...Output) []string {
+	t.Helper()
+	for i, c := range clips {
+		if !slices.Contains(c.Args, "-c:v") && slices.Contains([]string{".mp4", ".mkv", ".mov", ".h264"}, filepath.Ext(c.Name)) {
+			// B-frames as x264 has them otherwise, for half of the time.
+			clips[i].Args = append([]string{"-preset", "ultrafast", "-bf", "3"}, c.Args...)
+		}
+	}
+	return Outputs(t, []string{"-f", "lavfi", "-i", pattern, "-f", "lavfi", "-i", "sine=r=44100:d=2"}, clips...)
+}
+
+// Output is a file that ffmpeg makes, and the options for it.
+type Output struct {
+	Name string
+	Args []string
+}
+
+// Outputs has one ffmpeg make files of the same inputs, each in a folder of its own: it takes longer to start
+// than to make a clip.
+func Outputs(t testing.TB, inputs []string, outputs ...Output) (paths []string) {
+	t.Helper()
+	args := append([]string{"-v", "error", "-nostdin"}, inputs...)
+	for _, o := range outputs {
+		path := filepath.Join(t.TempDir(), o.Name)
+		args, paths = append(append(args, o.Args...), path), append(paths, path)
+	}
+	RunFFmpeg(t, args...)
+	return paths
 }
 
 // Turn as an option of a clip asks for a display matrix of that many degrees,
