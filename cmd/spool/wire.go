@@ -88,7 +88,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 		if c.ProbeAhead {
 			work.maintain = func(ctx context.Context) {
 				var both panics.Group
-				both.Go(func() { engine.RunAhead(ctx, scratch, log) })
+				both.Go(func() { c.probeAhead(ctx, engine, log) })
 				both.Go(func() { p.maintain(ctx) })
 				both.Wait()
 			}
@@ -97,6 +97,13 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	}
 	svc.start, svc.stop = work.start, work.stop
 	return svc, nil
+}
+
+// probeAhead keeps an ffprobe started until ctx ends. Without it videos are ready a little later.
+func (c *Config) probeAhead(ctx context.Context, engine *taskEngine, log *slog.Logger) {
+	panics.Log(ctx, log, "starting an ffprobe ahead panicked", func() {
+		engine.RunAhead(ctx, filepath.Join(c.DataDir, aheadFolder), log)
+	})
 }
 
 // codecChoice says which codecs clients get. A process that runs no tasks leaves it to the workers

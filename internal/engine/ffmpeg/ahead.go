@@ -33,12 +33,13 @@ type Ahead struct {
 	args    func(source string) []string
 	ready   chan *waiting // has a sender while a program waits
 	useless atomic.Bool   // somebody found out that what waits is of no use
+	retry   time.Duration // how long nothing is started after that
 }
 
 // NewAhead returns an Ahead whose programs get these arguments and, besides reading their file, may do
 // what the policy says. It starts none before Run.
 func NewAhead(run *Runner, policy sandbox.Policy, args func(source string) []string) *Ahead {
-	return &Ahead{run: run, policy: policy, args: args, ready: make(chan *waiting)}
+	return &Ahead{run: run, policy: policy, args: args, ready: make(chan *waiting), retry: retryAhead}
 }
 
 var (
@@ -77,15 +78,18 @@ const (
 	pipeTimeout = 2 * time.Second
 )
 
-// Run keeps a program started, in a folder of its own below dir, until ctx ends. It can be given files of
-// the same file system only.
+// Run keeps a program started until ctx ends. dir is for this alone: what a killed process left there is
+// removed. Programs can be given files of the same file system only.
 func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
 	runtime.LockOSThread() // the kernel kills a child with the thread that started it
 	defer runtime.UnlockOSThread()
+	if err := os.RemoveAll(dir); err != nil {
+		log.WarnContext(ctx, "could not clear the folder of the ffprobe that is started ahead", "err", err)
+	}
 	for a.run.busy.waitForCalm(ctx, calm) {
-		err := a.offer(ctx, dir)
-		if err == nil && a.useless.Swap(false) {
-			err = errUseless
+		err := errUseless
+		if !a.useless.Swap(false) { // by now the usual run of the last file has ended
+			err = a.offer(ctx, dir)
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
@@ -93,15 +97,19 @@ func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
 		log.InfoContext(ctx, "no ffprobe is started ahead for a while", "err", err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryAhead):
+		case <-time.After(a.retry):
 		}
+		a.useless.Store(false)
 	}
 }
 
 // offer starts a program and waits until somebody has used it. It returns why the next one would be of
 // no use either.
 func (a *Ahead) offer(ctx context.Context, dir string) error {
-	folder, err := os.MkdirTemp(dir, "ahead-")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp(dir, "")
 	if err != nil {
 		return err
 	}
@@ -187,8 +195,8 @@ func (a *Ahead) serve(ctx context.Context, w *waiting, job Job, stdout func(io.R
 		_ = w.end(errNotLinked)
 		return fmt.Errorf("%w: %w", errNotLinked, err)
 	}
-	defer context.AfterFunc(ctx, func() {
-		w.stop(context.Cause(ctx))
+	defer context.AfterFunc(ctx, func() { w.stop(context.Cause(ctx)) })()
+	defer context.AfterFunc(w.ctx, func() {
 		time.AfterFunc(pipeTimeout, func() { w.pipe.Close() }) // something else may still have it
 	})()
 	policy := a.policy

@@ -211,7 +211,7 @@ func TestAFileWithoutASecondName(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := NewAhead(unconfined(shell(t, "echo banner >&2\n")), sandbox.Policy{}, describeArgs)
-			offered := make(chan error)
+			offered := make(chan error, 1)
 			go func() { offered <- a.offer(t.Context(), t.TempDir()) }()
 			if _, err := a.probe(t, t.Context(), Job{Source: tt.source}); !errors.Is(err, errNotLinked) {
 				t.Errorf("Probe = %v", err)
@@ -229,17 +229,60 @@ func TestAScriptThatLeavesSomethingBehind(t *testing.T) {
 	for what, script := range map[string]string{
 		"a program in a group of its own": "setsid sh -c 'echo banner >&2; sleep 20' &\nwait\n",
 		"one that keeps the pipes open":   "sleep 20 &\necho banner >&2\nsleep 20\n",
+		"one that prints something":       "setsid sh -c 'echo banner >&2; echo {; sleep 20' &\nwait\n",
 	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			a, _ := newAhead(t, unconfined(shell(t, script)))
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			defer cancel()
-			eventually(t, "a program that waits", func() bool {
-				return !errors.Is(a.Probe(ctx, newSource(t, tiny), func(r io.Reader) error { _, err := io.ReadAll(r); return err }), ErrNoneAhead)
+		for _, whose := range []string{"the task", "the server"} {
+			t.Run(what+", then "+whose+" ends", func(t *testing.T) {
+				t.Parallel()
+				a := NewAhead(unconfined(shell(t, script)), sandbox.Policy{}, describeArgs)
+				task, endTask := context.WithCancel(t.Context())
+				defer endTask()
+				server, endServer := context.WithCancel(t.Context())
+				defer endServer()
+				ended := make(chan struct{})
+				dir := t.TempDir()
+				go func() {
+					defer close(ended)
+					a.Run(server, dir, slog.New(slog.DiscardHandler))
+				}()
+				time.AfterFunc(500*time.Millisecond, map[string]func(){"the task": endTask, "the server": endServer}[whose])
+				for a.Probe(task, newSource(t, tiny), func(r io.Reader) error { _, err := io.ReadAll(r); return err }) != nil && task.Err() == nil && server.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				endServer()
+				<-ended
 			})
-		})
+		}
 	}
+}
+
+// One failure on a good file is enough to do without for a while, and not for ever.
+func TestWhatFailsOnGoodFilesRests(t *testing.T) {
+	t.Parallel()
+	dir, mark := t.TempDir(), filepath.Join(t.TempDir(), "mark")
+	// It fails until the mark is there.
+	a := NewAhead(unconfined(shell(t, "echo banner >&2\ntest -e "+mark+" && echo fine\n")), sandbox.Policy{}, describeArgs)
+	a.retry = 50 * time.Millisecond
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.Run(ctx, dir, slog.New(slog.DiscardHandler))
+	}()
+	defer func() { end(); <-ended }()
+	none := func(r io.Reader) error {
+		if b, err := io.ReadAll(r); err != nil || len(b) == 0 {
+			return errors.New("nothing was printed")
+		}
+		return nil
+	}
+	eventually(t, "a program that waits", func() bool { return !errors.Is(a.Probe(t.Context(), newSource(t, tiny), none), ErrNoneAhead) })
+	a.Useless()
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "one that works", func() bool { return a.Probe(t.Context(), newSource(t, tiny), none) == nil })
+	eventually(t, "another one", func() bool { return a.Probe(t.Context(), newSource(t, tiny), none) == nil })
 }
 
 func TestAReaderThatPanicsLeavesNoProgram(t *testing.T) {

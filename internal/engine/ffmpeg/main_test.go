@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -33,6 +34,8 @@ func sandboxed(t *testing.T) *Runner {
 func shell(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool")
+	syscall.ForkLock.RLock() // a child that has the file open for writing would keep it from being run
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
 		t.Fatal(err)
 	}

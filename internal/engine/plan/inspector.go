@@ -52,7 +52,7 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	}
 }
 
-// RunAhead has the probe of the next short video started ahead, in a folder below dir, until ctx ends.
+// RunAhead has the probe of the next short video started ahead until ctx ends. dir is for this alone.
 func (i *Inspector) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
 	i.prober.RunAhead(ctx, dir, log)
 }

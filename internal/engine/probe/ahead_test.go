@@ -19,14 +19,28 @@ import (
 func aheadProber(t *testing.T) *Prober {
 	t.Helper()
 	p := New(enginetest.NewRunner(t), Config{})
+	dir := t.TempDir()
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.RunAhead(ctx, t.TempDir(), slog.New(slog.DiscardHandler))
+		p.RunAhead(ctx, dir, slog.New(slog.DiscardHandler))
 	}()
 	t.Cleanup(func() { end(); <-ended })
 	return p
+}
+
+// probeAhead gives a file to the ffprobe that waits, as soon as one does.
+func (p *Prober) probeAhead(t *testing.T, job ffmpeg.Job) (found *Result, err error) {
+	t.Helper()
+	found, err = p.newResult(nil), ffmpeg.ErrNoneAhead
+	for began := time.Now(); errors.Is(err, ffmpeg.ErrNoneAhead); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("waited a minute in vain for an ffprobe that waits")
+		}
+		err = p.ahead.Probe(t.Context(), job, found.Read)
+	}
+	return found, err
 }
 
 // linkedJob is a job whose source is a second name of a file, as in a worker.
@@ -46,13 +60,7 @@ func TestAProbeAheadFindsTheSame(t *testing.T) {
 	if _, err := p.run.Probe(t.Context(), job, probePolicy(job, time.Minute), probeArgs(job.Source, nil), want.Read); err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.newResult(nil), ffmpeg.ErrNoneAhead
-	for began := time.Now(); errors.Is(err, ffmpeg.ErrNoneAhead); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("waited a minute in vain for an ffprobe that waits")
-		}
-		err = p.ahead.Probe(t.Context(), job, got.Read)
-	}
+	got, err := p.probeAhead(t, job)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("ahead: %+v, %v\nusual: %+v", got, err, want)
 	}
@@ -69,6 +77,9 @@ func TestABrokenFileIsJudgedAsUsual(t *testing.T) {
 	_, want := usual.Probe(t.Context(), linkedJob(t, broken))
 	job, runs := linkedJob(t, broken), 0
 	job.Ran = func(video.Execution) { runs++ }
+	if _, err := ahead.probeAhead(t, job); err == nil || runs != 0 {
+		t.Errorf("ahead: %v, and %d runs are recorded", err, runs)
+	}
 	_, err := ahead.Probe(t.Context(), job)
 	if err == nil || want == nil || err.Error() != want.Error() || runs != 1 {
 		t.Errorf("%v after %d recorded runs; as usual: %v", err, runs, want)

@@ -45,8 +45,8 @@ func New(run *ffmpeg.Runner, cfg Config) *Prober {
 	return &Prober{run: run, ahead: ahead, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
 
-// RunAhead has one ffprobe started ahead of the next short video until ctx ends, in a folder below dir.
-// Files of the same file system gain by it.
+// RunAhead has one ffprobe started ahead of the next short video until ctx ends. dir is for this alone;
+// files of the same file system gain by it.
 func (p *Prober) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
 	p.ahead.Run(ctx, dir, log)
 }
