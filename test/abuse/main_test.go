@@ -153,7 +153,7 @@ func loadAverage() string {
 const introduction = `The built program with SQLite and a disk is attacked by clients on the same machine. Attackers run
 with the lowest priority, since real ones have machines of their own. The response times are those of
 a client of another tenant, which reads one video again and again: first while nothing else happens
-("quiet"), then during the attack. Where the machine has other work to do, as a load average above its
+("quiet"), then during the attack, three rounds each; p50 and p99 are the medians of the rounds. Where the machine has other work to do, as a load average above its
 number of cores shows, these two vary a lot from run to run. [SECURITY.md](../SECURITY.md) describes the limits that are tested.
 
 `

@@ -21,7 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Ahead keeps one ffprobe started that waits for its file. ffprobe has some 200 libraries to load, which
+// Ahead keeps one ffprobe started for a while that waits for its file. ffprobe has some 200 libraries to load, which
 // takes 80 ms: several times as long as it looks into a short video.
 //
 // How can it wait? Before it opens its input it prints a banner to stderr, and that is a pipe which is
@@ -69,8 +69,9 @@ func (a *Ahead) Useless() { a.useless.Store(true) }
 const (
 	// retryAhead is how long nothing is started ahead after a program that was of no use.
 	retryAhead = 10 * time.Minute
-	// freshAhead is how long a program may wait: an update of ffmpeg should reach the next video.
-	freshAhead = 15 * time.Minute
+	// longestWait is how long a program waits. One video is often followed by another, and a server that
+	// has nothing to do should have no other processes.
+	longestWait = 20 * time.Second
 	// calm is how long no other child must have run before one is started ahead: longer than the
 	// pauses between the children of one video, which somebody waits for.
 	calm = 100 * time.Millisecond
@@ -78,7 +79,7 @@ const (
 	pipeTimeout = 2 * time.Second
 )
 
-// Run keeps a program started until ctx ends. dir is for this alone: what a killed process left there is
+// Run starts a program at once and after each video, until ctx ends. dir is for this alone: what a killed process left there is
 // removed. Programs can be given files of the same file system only.
 func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
 	runtime.LockOSThread() // the kernel kills a child with the thread that started it
@@ -86,7 +87,9 @@ func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
 	if err := os.RemoveAll(dir); err != nil {
 		log.WarnContext(ctx, "could not clear the folder of the ffprobe that is started ahead", "err", err)
 	}
-	for a.run.busy.waitForCalm(ctx, calm) {
+	const atOnce = -1
+	for seen := atOnce; a.run.busy.waitForMore(ctx, seen) && a.run.busy.waitForCalm(ctx, calm); {
+		seen = a.run.busy.count()
 		err := errUseless
 		if !a.useless.Swap(false) { // by now the usual run of the last file has ended
 			err = a.offer(ctx, dir)
@@ -100,6 +103,7 @@ func (a *Ahead) Run(ctx context.Context, dir string, log *slog.Logger) {
 		case <-time.After(a.retry):
 		}
 		a.useless.Store(false)
+		seen = atOnce
 	}
 }
 
@@ -120,7 +124,7 @@ func (a *Ahead) offer(ctx context.Context, dir string) error {
 	}
 	defer w.stop(nil)
 	defer w.stderr.Close()
-	old := time.NewTimer(freshAhead)
+	old := time.NewTimer(longestWait)
 	defer old.Stop()
 	select {
 	case a.ready <- w:

@@ -328,6 +328,31 @@ func zombies(t *testing.T) (found []string) {
 	return found
 }
 
+// A server that has nothing to do has no other processes: after the longest wait, another child must have begun.
+func TestTheNextWaitsForAnotherChild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c children
+		if !c.waitForMore(t.Context(), -1) {
+			t.Error("it does not begin at once")
+		}
+		c.begin()()
+		if !c.waitForMore(t.Context(), 0) {
+			t.Error("it waits although a child has begun")
+		}
+		began := time.Now()
+		time.AfterFunc(time.Hour, func() { c.begin()() })
+		if !c.waitForMore(t.Context(), c.count()) || time.Since(began) != time.Hour {
+			t.Errorf("it waits for %s", time.Since(began))
+		}
+		ended, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		if c.waitForMore(ended, c.count()) {
+			t.Error("it ignores the end of its context")
+		}
+	})
+}
+
 func TestTheNextWaitsForCalm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ type children struct {
 	begun   int // so far
 	running int
 	none    chan struct{} // closed when none runs any more; nil if nobody waits for that
+	more    chan struct{} // closed when another one begins; nil if nobody waits for that
 }
 
 // begin counts a child until end is called.
@@ -19,6 +20,10 @@ func (c *children) begin() (end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begun++
+	if c.more != nil {
+		close(c.more)
+		c.more = nil
+	}
 	c.running++
 	return func() {
 		c.mu.Lock()
@@ -60,4 +65,37 @@ func (c *children) state() (begun int, none <-chan struct{}) {
 		c.none = make(chan struct{})
 	}
 	return c.begun, c.none
+}
+
+// count returns how many children have begun so far.
+func (c *children) count() int {
+	begun, _ := c.state()
+	return begun
+}
+
+// waitForMore waits until more children have begun than so many. It returns false if ctx ends.
+func (c *children) waitForMore(ctx context.Context, seen int) bool {
+	more := c.next(seen)
+	if more == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-more:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// next returns a channel that is closed when the next child begins, or nil if more than so many have begun.
+func (c *children) next(seen int) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun > seen {
+		return nil
+	}
+	if c.more == nil {
+		c.more = make(chan struct{})
+	}
+	return c.more
 }
