@@ -79,8 +79,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	m.WatchSystem(ctx, p.system)
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.runsTasks() {
-		scratch := filepath.Join(c.DataDir, scratchFolder)
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, scratch, log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, scratchFolder), log, m)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +98,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	return svc, nil
 }
 
-// probeAhead keeps an ffprobe started until ctx ends. Without it videos are ready a little later.
+// probeAhead has an ffprobe started ahead of the next video until ctx ends. Without it videos are ready a little later.
 func (c *Config) probeAhead(ctx context.Context, engine *taskEngine, log *slog.Logger) {
 	panics.Log(ctx, log, "starting an ffprobe ahead panicked", func() {
 		engine.RunAhead(ctx, filepath.Join(c.DataDir, aheadFolder), log)

@@ -1,13 +1,11 @@
 package encode
 
 import (
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/Eyevinn/mp4ff/avc"
-	"github.com/Eyevinn/mp4ff/mp4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
@@ -143,14 +141,5 @@ func TestChunkFilesShareOneDescription(t *testing.T) {
 
 func decoderConfig(t *testing.T, path string) *avc.DecConfRec {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	file, err := mp4.DecodeFile(f, mp4.WithDecodeMode(mp4.DecModeLazyMdat))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &file.Moov.Trak.Mdia.Minf.Stbl.Stsd.AvcX.AvcC.DecConfRec
+	return &readHeader(t, path).Trak.Mdia.Minf.Stbl.Stsd.AvcX.AvcC.DecConfRec
 }

@@ -189,8 +189,8 @@ func (f *encoded) add(t testing.TB, path string) (frames int) {
 	return len(times)
 }
 
-// readFrames returns when the frames and the keyframes of an MP4 file with one track are shown, in order.
-func readFrames(t testing.TB, path string) (times, keys []float64) {
+// readHeader returns the header of an MP4 file.
+func readHeader(t testing.TB, path string) *mp4.MoovBox {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -201,7 +201,14 @@ func readFrames(t testing.TB, path string) (times, keys []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trak := file.Moov.Trak
+	return file.Moov
+}
+
+// readFrames returns when the frames and the keyframes of an MP4 file with one track are shown, in order.
+func readFrames(t testing.TB, path string) (times, keys []float64) {
+	t.Helper()
+	header := readHeader(t, path)
+	trak := header.Trak
 	table, scale := trak.Mdia.Minf.Stbl, float64(trak.Mdia.Mdhd.Timescale)
 	begin := 0.0 // of the track, on the clock of the file
 	if trak.Edts != nil {
@@ -210,7 +217,7 @@ func readFrames(t testing.TB, path string) (times, keys []float64) {
 				begin -= float64(e.MediaTime) / scale
 				break
 			}
-			begin += float64(e.SegmentDuration) / float64(file.Moov.Mvhd.Timescale)
+			begin += float64(e.SegmentDuration) / float64(header.Mvhd.Timescale)
 		}
 	}
 	for n := uint32(1); n <= table.Stsz.GetNrSamples(); n++ {
