@@ -103,8 +103,11 @@ func isPartOfPage(route string) bool {
 func isStream(route string) bool { return strings.HasSuffix(route, "/events") }
 
 // levelOf keeps playback, probes, event streams and page assets out of the log unless
-// it is verbose or they fail: there are thousands of them.
+// it is verbose or they fail: there are thousands of them. So there are of requests over a limit, which would fill the disk.
 func levelOf(route string, status int) slog.Level {
+	if status == http.StatusTooManyRequests {
+		return slog.LevelDebug
+	}
 	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isStream(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
 	}

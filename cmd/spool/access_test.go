@@ -27,6 +27,7 @@ func logged(t *testing.T, method, target string, level slog.Level) map[string]an
 	mux.HandleFunc("GET /v/{video}/{file}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	mux.HandleFunc("GET /console/{file}", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "script") })
 	mux.HandleFunc("GET /api/video/{id}/events", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "news") })
+	mux.HandleFunc("GET /api/key", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
 	mux.HandleFunc("GET /cut", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
@@ -64,6 +65,7 @@ func TestAccessLog(t *testing.T) {
 		{"playback that breaks", "GET", "/v/id/720p.mp4", "INFO", "/v/{video}/{file}", 502, 0},
 		{"a part of a page", "GET", "/console/app.js", "DEBUG", "/console/{file}", 200, 6},
 		{"a stream", "GET", "/api/video/1/events", "DEBUG", "/api/video/{id}/events", 200, 4},
+		{"a request over a limit", "GET", "/api/key", "DEBUG", "/api/key", 429, 0},
 		{"an unknown path", "GET", "/secret", "INFO", "unmatched", 404, 19},
 		{"an answer cut off", "GET", "/cut", "INFO", "/cut", 200, 0},
 	}

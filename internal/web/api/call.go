@@ -85,15 +85,19 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	secret, cost := r.Header.Get(headerKey), a.limit.cost(r)
 	// A flood of a key that is over its limit should cost no query for each request.
-	known, counted := a.limit.isRejected(secret)
-	if counted {
-		if err := a.limit.allow(known, cost, h); err != nil {
+	over := a.limit.rejection(secret)
+	if over != nil {
+		if err := a.limit.allow(over.key, cost, h); err != nil {
+			over.slowDown(r.Context())
 			return auth.Actor{}, err
 		}
 	}
 	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
 	if err == nil {
-		return actor, a.limitOf(actor, secret, cost, counted, h)
+		if over != nil {
+			return actor, nil // it is counted already
+		}
+		return actor, a.limitOf(r.Context(), actor, secret, cost, h)
 	}
 	if secret == "" {
 		return actor, err // nobody guesses a key
@@ -118,14 +122,11 @@ func (a *API) countFailure(r *http.Request, err error) error {
 	return limited
 }
 
-// limitOf returns an error if a key has exceeded its limit, unless the request was counted already.
-func (a *API) limitOf(by auth.Actor, secret string, cost int, counted bool, h http.Header) error {
-	if counted {
-		return nil
-	}
+// limitOf returns an error if a key has exceeded its limit. The log names the key, since refused requests are not logged.
+func (a *API) limitOf(ctx context.Context, by auth.Actor, secret string, cost int, h http.Header) error {
 	err := a.limit.allow(by.KeyID, cost, h)
-	if err != nil {
-		a.limit.reject(secret, by.KeyID)
+	if err != nil && a.limit.reject(secret, by.KeyID) {
+		a.config.Log.WarnContext(ctx, "an API key makes more requests than rate_limit allows", "key", by.KeyID, "tenant", by.Tenant)
 	}
 	return err
 }

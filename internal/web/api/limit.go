@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"math"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -25,39 +27,70 @@ type limiter struct {
 	mu   sync.Mutex
 	keys map[string]*rate.Limiter
 
-	rejected map[[sha256.Size]byte]rejection // by the hash of the key's secret
+	rejected map[[sha256.Size]byte]*rejection // by the hash of the key's secret
 }
 
 // rejection says that a key was over its limit when it was last looked up.
 type rejection struct {
-	key string
-	at  time.Time
+	key    string
+	at     time.Time
+	logged time.Time
+	since  atomic.Int64 // how many requests were refused since
 }
 
 // rejectionAge is how long a key over its limit is not looked up again. A key that is revoked
 // meanwhile is told so that much later.
 const rejectionAge = time.Second
 
-// reject remembers that the key with this secret is over its limit.
-func (l *limiter) reject(secret, key string) {
+// rejectionLogAge is how often the log names a key that is over its limit.
+const rejectionLogAge = time.Minute
+
+// reject remembers that the key with this secret is over its limit, and reports whether the log should say so.
+func (l *limiter) reject(secret, key string) (log bool) {
+	hash, now := sha256.Sum256([]byte(secret)), l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rejected == nil || len(l.rejected) >= maxLimiters {
-		l.rejected = map[[sha256.Size]byte]rejection{}
+		l.rejected = map[[sha256.Size]byte]*rejection{}
 	}
-	l.rejected[sha256.Sum256([]byte(secret))] = rejection{key, l.now()}
+	r := &rejection{key: key, at: now}
+	if before := l.rejected[hash]; before != nil {
+		r.logged = before.logged
+	}
+	if log = now.Sub(r.logged) >= rejectionLogAge; log {
+		r.logged = now
+	}
+	l.rejected[hash] = r
+	return log
 }
 
-// isRejected returns the key with this secret if it was over its limit a moment ago.
-func (l *limiter) isRejected(secret string) (key string, ok bool) {
+// rejection returns that of the key with this secret, if it was over its limit a moment ago, or nil.
+func (l *limiter) rejection(secret string) *rejection {
 	if l.perSecond <= 0 {
-		return "", false
+		return nil
 	}
 	hash := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, ok := l.rejected[hash]
-	return r.key, ok && l.now().Sub(r.at) < rejectionAge
+	if r := l.rejected[hash]; r != nil && l.now().Sub(r.at) < rejectionAge {
+		return r
+	}
+	return nil
+}
+
+// quickRefusals is how many requests of a key are refused at once within rejectionAge.
+const quickRefusals = 1000
+
+// slowDown has a client wait that goes on sending requests: to refuse tens of thousands a second
+// keeps a core busy.
+func (r *rejection) slowDown(ctx context.Context) {
+	if r.since.Add(1) <= quickRefusals {
+		return
+	}
+	select {
+	case <-time.After(rejectionAge):
+	case <-ctx.Done():
+	}
 }
 
 // maxLimiters is how many keys are tracked. Beyond that all are forgotten, which at worst

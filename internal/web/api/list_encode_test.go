@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -36,8 +37,10 @@ func TestAListIsEncodedLikeEverythingElse(t *testing.T) {
 				t.Parallel()
 				list := videoList{Videos: make([]videoStateView, videos), NextCursor: cursor}
 				for i := range list.Videos {
-					list.Videos[i] = videoStateView{ID: video.ID(fmt.Sprint(i)), Filename: "<&>\u2028.mp4"}
-					list.Videos[i].CustomMetadata = metadata(`{"album": "` + strings.Repeat("<x>", i) + `"}`)
+					list.Videos[i] = videoStateView{ID: video.ID(fmt.Sprint(i)), Filename: "<&>\u2028\"customMetadata\":null.mp4"}
+					if i > 0 {
+						list.Videos[i].CustomMetadata = metadata(`{"album":"` + strings.Repeat("<x>\u2028", i) + `","customMetadata":null}`)
+					}
 				}
 				var want bytes.Buffer
 				var got writes
@@ -55,5 +58,20 @@ func TestAListIsEncodedLikeEverythingElse(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Metadata is sent as the client wrote it.
+func TestAListHasMetadataAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	const written = "{\"a\" : [ 1.0,\n 2 ]}"
+	list := videoList{Videos: make([]videoStateView, 1)}
+	list.Videos[0].CustomMetadata = metadata(written)
+	var got bytes.Buffer
+	if err := jsonFormat.Marshal(&got, list); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), `"customMetadata":`+written+`,`) || !json.Valid(got.Bytes()) {
+		t.Errorf("the list is %s", got.String())
 	}
 }

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,7 +38,8 @@ func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
 		f := &fakeService{}
 		keys, services := &countedKeys{fakeService: f}, f.services()
 		services.Keys = keys
-		a := New(services, Config{RateLimit: 0.5})
+		var log bytes.Buffer
+		a := New(services, Config{RateLimit: 0.5, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
 		list := func(key string, want int) {
 			t.Helper()
@@ -61,5 +64,41 @@ func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
 		list(testKey, http.StatusTooManyRequests)
 		time.Sleep(rejectionAge)
 		list(testKey, http.StatusUnauthorized)
+		if lines := strings.Count(log.String(), "more requests than rate_limit allows"); lines != 1 {
+			t.Errorf("the log names the key %d times in a minute, want once:\n%s", lines, log.String())
+		}
+	})
+}
+
+// A client that goes on sending requests is slowed down: nobody can keep a core busy with refusals.
+func TestAFloodIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeService{}
+		h := problem.RequestID(slog.New(slog.DiscardHandler), New(f.services(), Config{RateLimit: 0.5}).InFrontOf(http.NotFoundHandler()))
+		list := func(ctx context.Context, key string) (status int, took time.Duration) {
+			r, began := request("GET", "/api/video", "").WithContext(ctx), time.Now()
+			r.Header.Set(headerKey, key)
+			return do(h, r).Code, time.Since(began)
+		}
+		for i := range quickRefusals + 2 { // the first is allowed, the second finds the key over its limit
+			if _, took := list(t.Context(), testKey); took != 0 {
+				t.Fatalf("request %d waits for %s", i, took)
+			}
+		}
+		if status, took := list(t.Context(), testKey); status != http.StatusTooManyRequests || took != rejectionAge {
+			t.Errorf("the next one gets %d after %s, want 429 after %s", status, took, rejectionAge)
+		}
+		for range quickRefusals + 2 {
+			list(t.Context(), testKey)
+		}
+		if status, took := list(t.Context(), readKey); status != http.StatusOK || took != 0 {
+			t.Errorf("meanwhile another key gets %d after %s", status, took)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if _, took := list(gone, testKey); took != 0 {
+			t.Errorf("a client that has left is kept for %s", took)
+		}
 	})
 }
