@@ -13,24 +13,18 @@
 #   install-deps.sh arm64  what runs programs of that architecture
 set -eu
 
-# missing PROGRAM PACKAGE... prints the packages when the program is not there.
+# missing PROGRAM PACKAGE... prints the packages when the program is not there. No
+# function of this script may have the name of a program: it would be taken for it.
 missing() {
 	program=$1
 	shift
 	command -v "$program" >/dev/null 2>&1 || printf '%s ' "$@"
 }
 
-# Debian keeps the server's programs out of PATH.
-postgres() {
+# Debian keeps the programs of servers out of PATH.
+PATH=$PATH:/usr/sbin
+postgres_server() {
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing postgres postgresql
-}
-
-pooler() {
-	[ -x /usr/sbin/pgbouncer ] || missing pgbouncer pgbouncer
-}
-
-nginx() {
-	[ -x /usr/sbin/nginx ] || missing nginx nginx-light
 }
 
 # A library that is loaded before others has no program of its own.
@@ -42,10 +36,10 @@ packages=$(missing ffmpeg ffmpeg)$(missing ffprobe ffmpeg)
 case ${1:-run} in
 run) ;;
 test | clients)
-	packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres)$(faketime)$(pooler)$(missing systemd-analyze systemd)$(nginx)"
+	packages="$packages$(missing curl curl)$(missing gcc gcc libc6-dev)$(missing chromium chromium)$(postgres_server)$(faketime)$(missing pgbouncer pgbouncer)$(missing systemd-analyze systemd)$(missing nginx nginx-light)"
 	[ "$1" = test ] || packages="$packages$(missing firefox-esr firefox-esr)"
 	;;
-cluster) packages="$packages$(missing curl curl)$(nginx)$(postgres)" ;;
+cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres_server)" ;;
 container) packages="$packages$(missing curl curl)$(missing podman podman)$(missing buildah buildah)$(missing runc runc)$(missing mmdebstrap mmdebstrap)" ;;
 arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)

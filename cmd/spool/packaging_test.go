@@ -55,3 +55,24 @@ func readPackaging(t *testing.T, name string) string {
 	}
 	return string(b)
 }
+
+// A shell takes a function for the program of its name, so the script would install nothing.
+func TestNoFunctionOfTheInstallScriptIsTakenForAProgram(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../scripts/install-deps.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := regexp.MustCompile(`(?m)^(\w+)\(\)`).FindAllStringSubmatch(string(text), -1)
+	programs := regexp.MustCompile(`missing (\w[\w-]*) `).FindAllStringSubmatch(string(text), -1)
+	if len(functions) < 3 || len(programs) < 10 {
+		t.Fatalf("only %d functions and %d programs found", len(functions), len(programs))
+	}
+	for _, f := range functions {
+		for _, p := range programs {
+			if f[1] == p[1] {
+				t.Errorf("the function %s has the name of a program", f[1])
+			}
+		}
+	}
+}
