@@ -26,8 +26,8 @@ mkdir -p "$bin"
 export CGO_ENABLED=0 GOFLAGS=-trimpath
 case $name in
 # What it shares with Spool is compiled with the same flags, and so only once. The compiler
-# collects garbage less often, as in test/run.
-versitygw) (cd test/s3server && "${GO:-go}" build -toolexec="env GOGC=400 GOMEMLIMIT=1GiB" -o "$bin/versitygw" .) ;;
+# collects hardly any garbage, as in test/run.
+versitygw) (cd test/s3server && "${GO:-go}" build -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .) ;;
 minio) GOBIN=$bin "${GO:-go}" install "github.com/minio/minio@$version" ;;
 esac
 echo "$version" >"$bin/$name.version"

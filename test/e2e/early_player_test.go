@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // noteJumps notes what a viewer of the page's player would not like.
@@ -63,7 +65,11 @@ func TestAPlayerTakesUpLargerVariants(t *testing.T) {
 	v.wait("the end", inPlayer+".ended")
 	v.wantNoJumps()
 	v.wantTidy()
-	v.takeUpTwice(s.waitReady(u))
+	w := s.waitReady(u)
+	t.Run("twice", func(t *testing.T) {
+		need.TimeFor(t, "a film is played twice more; one rendition that is taken up stands for it")
+		newVisitor(t, s).takeUpTwice(w)
+	})
 }
 
 // shownCaptions is JavaScript for the texts that the player shows.

@@ -20,7 +20,10 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, lastChunkRun, hold)
 	s := start(t, g.tools())
-	t.Run("deleted", func(t *testing.T) { s.in(t).deleteEarly() })
+	t.Run("deleted", func(t *testing.T) {
+		usuallyOneBackend(t, "TestADeletionReachesAddressesThatWereGivenOut deletes there")
+		s.in(t).deleteEarly()
+	})
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"720p", "360p", "144p"}}, clip(t, earlyClip))
 	master := s.waitGrown(u)
 	early := s.watchEarly(master)
@@ -29,7 +32,10 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	early.agrees(t, s.moveHLS(master, early))
 	s.get(beside(s.rebase(master), "144p-14.m4s")).problem(t, http.StatusNotFound, "not_ready")
 	release := sync.OnceFunc(g.release)
-	t.Run("played through", func(t *testing.T) { playThrough(t, s.rebase(master), release) })
+	t.Run("played through", func(t *testing.T) {
+		usuallyOneBackend(t, "a browser plays the stream of a bucket in TestAStreamIsTheVideo")
+		playThrough(t, s.rebase(master), release)
+	})
 	release()
 	w := s.waitReady(u)
 	if !w.Playable {

@@ -130,11 +130,10 @@ func TestHostileBombsDisturbNobody(t *testing.T) {
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
 	chosen := []string{
-		"8 tracks of 10 million samples each", "200,000 samples of one byte", "the largest picture that is allowed, 8 times",
-		"100,000 chapters", "complaints without end",
+		"8 tracks of 10 million samples each", "200,000 samples of one byte", "complaints without end",
 	}
 	if need.Long() {
-		chosen = append(chosen, "900 tracks", "a picture of 16384 × 16384 pixels", "two pictures 10 hours apart",
+		chosen = append(chosen, "the largest picture that is allowed, 8 times", "100,000 chapters", "900 tracks", "a picture of 16384 × 16384 pixels", "two pictures 10 hours apart",
 			"250,000 pictures in laces", "300 programs of 190 streams each")
 	}
 	var bombs []hostile.Sample

@@ -64,13 +64,13 @@ func run(ctx context.Context, target string) (ok bool, err error) {
 	return r.finish(time.Since(began)), nil
 }
 
-// collectLess has the compiler and the linker collect garbage less often: a quarter of the CPU time
-// of compiling SQLite is spent on that. Only they may know: tests measure their own memory. go vet
+// collectLess has the compiler and the linker collect no garbage before they have a GiB of it: a quarter of the CPU time
+// of compiling SQLite would be spent on that. Only they may know: tests measure their own memory. go vet
 // would look into the functions of all libraries for what it needs to know about those who call them, which is
 // half of its time. It may do so where we are the ones who call.
 const collectLess = `#!/bin/sh
 case $1:$TOOLEXEC_IMPORTPATH in */vet:` + module + `*%s) ;; */vet:*.*/*) exit ;; esac
-GOGC=400 GOMEMLIMIT=1GiB exec "$@"
+GOGC=off GOMEMLIMIT=1GiB exec "$@"
 `
 
 // toolScript returns collectLess for a module whose packages import these.

@@ -41,7 +41,7 @@ var (
 	gofmt = job{name: "lint", what: "gofmt", check: formatted}
 	vet   = job{name: "lint", what: "go vet", args: []string{"vet", "./..."}, env: usual}
 	// Not as "go tool staticcheck", which heeds none of the build flags and compiles the standard library once more.
-	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"run", "honnef.co/go/tools/cmd/staticcheck", "./..."}, env: append(usual, "GOGC=400", "GOMEMLIMIT=2GiB")}
+	staticcheck = job{name: "lint", what: "staticcheck", args: []string{"run", "honnef.co/go/tools/cmd/staticcheck", "./..."}, env: append(usual, "GOGC=800", "GOMEMLIMIT=3GiB")}
 )
 
 // packagingTests have a module of their own, whose dependencies Spool does not need.
