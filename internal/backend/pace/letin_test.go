@@ -38,15 +38,19 @@ func TestLetInRunsWhatHasArrived(t *testing.T) {
 			t.Fatal(err)
 		}
 		letIn()
-		// Now and then Go turns the order of those that can run round.
+		// Now and then Go turns the order of those that can run round, or the system takes the thread away
+		// that answers.
+		if answered.Load() == n {
+			late++
+		}
 		for began := time.Now(); answered.Load() == n; letIn() {
-			if late++; time.Since(began) > time.Minute {
+			if time.Since(began) > time.Minute {
 				t.Fatalf("request %d is never answered", n)
 			}
 		}
 	}
-	if late > 100 {
-		t.Errorf("200 requests were answered after %d more pauses", late)
+	if late > 50 {
+		t.Errorf("%d of 200 requests were answered later than after one pause", late)
 	}
 }
 
