@@ -97,7 +97,7 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 		if err != nil {
 			return err
 		}
-		if n == maxElements || kind == "sidx" {
+		if n == maxElements || kind == "sidx" || end > o.Size {
 			return errLayout // with an index of fragments, ffmpeg may seek anywhere
 		}
 		o.Fragmented = o.Fragmented || kind == "moof"
@@ -116,7 +116,8 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 	return nil
 }
 
-// readBox returns the type and the end of the box at a position.
+// readBox returns the type and the end of the box at a position. A box that is cut
+// off ends behind the file.
 func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) {
 	var b [16]byte
 	n, err := r.ReadAt(b[:], at)
@@ -133,7 +134,7 @@ func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) 
 	case 1:
 		length, header = int64(binary.BigEndian.Uint64(b[8:])), 16
 	}
-	if int64(n) < header || length < header || length > size-at {
+	if int64(n) < header || length < header || length > farAway {
 		return "", 0, errLayout
 	}
 	return string(b[4:8]), at + length, nil

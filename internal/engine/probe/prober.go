@@ -82,7 +82,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
 		if err == nil {
-			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
+			return found, errors.Join(found.readEnd(job.Source, size), p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)

@@ -34,6 +34,9 @@ type Result struct {
 	grain   int64        // resolution of the packets' positions
 	opening []video.Span // where the first packets of all streams are, in the order of reading
 	Index   *Index       // nil if it was not read, or makes no sense
+
+	lastPacket int64 // the highest position of a packet
+	CutOff     bool  // the file ends in the middle of a part whose length it announces
 }
 
 // NewResult returns an empty result, for Read.
@@ -152,6 +155,7 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	if len(f.opening) < maxOpening {
 		f.opening = append(f.opening, video.Span{From: p.Position, To: p.Position + p.Size})
 	}
+	f.lastPacket = max(f.lastPacket, p.Position)
 	line := f.Timelines[p.Stream]
 	if line == nil && len(f.Timelines) == maxListed {
 		return tooManyStreams()

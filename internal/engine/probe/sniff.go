@@ -30,7 +30,7 @@ var magics = []struct{ name, start string }{
 	{"mpeg", "\x00\x00\x01\xba"},
 	{"mpegvideo", "\x00\x00\x01\xb3"},
 	{"flv", "FLV\x01"},
-	{"asf", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"},
+	{"asf", asfMagic},
 	{"mxf", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02"},
 }
 
@@ -141,17 +141,11 @@ var oggVideo = []string{"\x80theora", "BBCD\x00", "OVP80", "\x01video"}
 // stream introduces itself. Most Ogg files are audio, so one stream has to be
 // video.
 func sniffOgg(head []byte) string {
-	const fixed = 27 // bytes before the table of segment lengths
-	for len(head) > fixed && string(head[:4]) == "OggS" {
-		segments := int(head[26])
-		if len(head) < fixed+segments {
+	for {
+		body, size, ok := readOggPage(head)
+		if !ok {
 			return ""
 		}
-		size := 0
-		for _, n := range head[fixed : fixed+segments] {
-			size += int(n)
-		}
-		body := head[fixed+segments:]
 		for _, magic := range oggVideo {
 			if bytes.HasPrefix(body, []byte(magic)) {
 				return "ogg"
@@ -159,7 +153,24 @@ func sniffOgg(head []byte) string {
 		}
 		head = body[min(size, len(body)):]
 	}
-	return ""
+}
+
+const (
+	oggMagic  = "OggS"
+	oggHeader = 27 // bytes before the table of segment lengths
+)
+
+// readOggPage returns what follows the header of an Ogg page, and how many bytes of it
+// belong to the page.
+func readOggPage(b []byte) (body []byte, size int, ok bool) {
+	if len(b) < oggHeader || string(b[:4]) != oggMagic || len(b) < oggHeader+int(b[26]) {
+		return nil, 0, false
+	}
+	table, body := b[oggHeader:oggHeader+int(b[26])], b[oggHeader+int(b[26]):]
+	for _, n := range table {
+		size += int(n)
+	}
+	return body, size, true
 }
 
 // sniffTransport recognises MPEG transport streams by the sync byte that begins

@@ -15,7 +15,7 @@ import (
 // and jumps between streams that are not interleaved: where the audio of a
 // fragment follows its video, more video is there than the first run found.
 func (p *Prober) probeVideoOnly(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) error {
-	if len(found.Streams) < 2 || !strings.HasPrefix(found.Format.Name, "mov,") || !found.EndsEarly() {
+	if len(found.Streams) < 2 || !strings.HasPrefix(found.Format.Name, "mov,") || !found.CutOff && !found.EndsEarly() {
 		return nil
 	}
 	alone := NewResult()
