@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // readEnd notes whether the file is cut off: whether it ends in the middle of a
@@ -64,6 +65,14 @@ func (f *Result) lacksPackets() bool {
 	return slices.ContainsFunc(f.Streams, func(s Stream) bool {
 		line := f.Timelines[s.Index]
 		return line != nil && line.Packets < s.Frames && s.Disposition["attached_pic"] == 0
+	})
+}
+
+// hasAllPackets reports whether an MP4 has exactly the packets that it lists. Fragments are not listed.
+func (f *Result) hasAllPackets() bool {
+	return strings.HasPrefix(f.Format.Name, "mov,") && !slices.ContainsFunc(f.Streams, func(s Stream) bool {
+		line := f.Timelines[s.Index]
+		return line == nil || line.Packets != s.Frames
 	})
 }
 

@@ -54,7 +54,7 @@ func (p *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, s
 	if err != nil {
 		return fmt.Errorf("read container index: %w", err)
 	}
-	if o.packets, err = p.countOpening(ctx, job, found.refused, limit); err != nil || o.packets == 0 {
+	if o.packets, err = p.countOpening(ctx, job, found, limit); err != nil || o.packets == 0 {
 		return err
 	}
 	found.Index = o
@@ -68,8 +68,8 @@ var opened = regexp.MustCompile(`After avformat_find_stream_info\(\) .* frames:(
 // countOpening returns how many packets ffmpeg may read to open the file, or 0
 // if that cannot be found out. Some are added, because encoding opens the file
 // with slightly different options.
-func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []string, limit time.Duration) (int, error) {
-	args := probeArgs(job.Source, refused)
+func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (int, error) {
+	args := slices.Concat(found.editOptions(), probeArgs(job.Source, found.refused))
 	args[slices.Index(args, "-v")+1] = "debug"
 	args[slices.Index(args, "-show_entries")+1] = "format=format_name"
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })

@@ -2,8 +2,8 @@
 // bytes while it is uploaded. Prober asks ffprobe for the streams and for the
 // time, kind and position of every packet, in one run that decodes nothing but
 // what it takes to know the formats. A second run reads the video stream alone
-// where a file is truncated (video-only probe), a third reads the Dolby Vision
-// metadata of the first frame.
+// where a file is truncated (video-only probe), others the Dolby Vision metadata
+// of the first frame, or a file whose times make no sense with other options.
 //
 // The Result is data: which stream is the video, when its frames are shown
 // (Timeline), and where the packets are in the file (Layout, and Index for what
@@ -16,9 +16,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -81,6 +83,9 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		if err == nil && found.misreadOverflow() {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
+		if err == nil && found.editedAway() {
+			found, err = p.probeEditStarts(ctx, job, found, limit)
+		}
 		if err == nil {
 			return found, errors.Join(found.readEnd(job.Source, size), p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 		}
@@ -109,6 +114,20 @@ func (p *Prober) probeOnce(ctx context.Context, job ffmpeg.Job, size int64, limi
 		p.ahead.Useless()
 	}
 	return found, stderr, err
+}
+
+// probeAgain runs ffprobe once more on a file, with more options of the input. If that finds out nothing, it
+// returns what was found before.
+func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration, options []string) (*Result, error) {
+	again := p.newResult(found.refused)
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused)), again.Read)
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return nil, fmt.Errorf("probe with %s: %w", strings.Join(options, " "), ours)
+	}
+	if err != nil {
+		return found, nil
+	}
+	return again, nil
 }
 
 func (p *Prober) newResult(refused []string) *Result {

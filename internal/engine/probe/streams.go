@@ -167,6 +167,9 @@ func (f *Result) SeeksExactly() bool {
 // EndsEarly reports whether the last packet comes long before the end that the
 // container announces.
 func (f *Result) EndsEarly() bool {
+	if f.hasAllPackets() {
+		return false // an absurd time scale can announce any duration
+	}
 	end := 0.0
 	for _, s := range f.Streams {
 		if l, b := f.Timelines[s.Index], ParseRatio(s.TimeBase); l != nil && b.Den > 0 {
