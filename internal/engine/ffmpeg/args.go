@@ -23,7 +23,7 @@ func MaxThreads(encoders, each int) int {
 
 // allowedFormats are the demuxers that may run. Playlists are not among them: a
 // playlist that poses as a video would make ffmpeg read other files.
-const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,flv,live_flv,asf,ogg,mxf"
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,dv,flv,live_flv,asf,ogg,mxf"
 
 // AllowedDecoders are the decoders that may run: those of what people really
 // upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).

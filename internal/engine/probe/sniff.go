@@ -40,8 +40,13 @@ func sniffMagic(head []byte) string {
 			return m.name
 		}
 	}
-	if rawH264(head) {
+	switch {
+	case rawH264(head):
 		return "h264"
+	case rawHEVC(head):
+		return "hevc"
+	case rawDV(head):
+		return "dv"
 	}
 	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "AVI " {
 		return "avi"
@@ -58,6 +63,32 @@ func rawH264(head []byte) bool {
 		unit, isUnit = nextUnit(unit[2:])
 	}
 	return isUnit && len(unit) > 0 && (unit[0] == 0x67 || unit[0] == 0x27)
+}
+
+// rawHEVC recognises the same of H.265: a set of video parameters, whose fifth and sixth bytes are reserved. A
+// delimiter is of type 35.
+func rawHEVC(head []byte) bool {
+	unit, isUnit := nextUnit(head)
+	if isUnit && len(unit) >= 3 && unit[0] == 0x46 && unit[1] == 0x01 && unit[2]&0x1f == 0x10 {
+		unit, isUnit = nextUnit(unit[3:])
+	}
+	return isUnit && len(unit) >= 6 && string(unit[:2]) == "\x40\x01" && string(unit[4:6]) == "\xff\xff"
+}
+
+// rawDV recognises what comes from a DV camera. It consists of blocks of 80 bytes, the first of which are a header,
+// two of subcode, three about the video, one of audio and one of video. Three bits tell which.
+func rawDV(head []byte) bool {
+	const block = 80
+	sections := []byte{0, 1, 1, 2, 2, 2, 3, 4}
+	if len(head) < block*len(sections) || string(head[:3]) != "\x1f\x07\x00" || head[3]&0x7f != 0x3f {
+		return false
+	}
+	for i, section := range sections {
+		if head[i*block]>>5 != section {
+			return false
+		}
+	}
+	return true
 }
 
 // nextUnit returns what follows a start code.
