@@ -30,6 +30,7 @@ func TestEditsThatMakeNoSense(t *testing.T) {
 	}{
 		{"edits of no length", "elst", 8, 0, true},
 		{"a time scale that makes edits infinitely short", "mvhd", 12, math.MaxInt32, false},
+		{"a time scale that leaves one frame of the edits", "mvhd", 12, 200_000, false},
 		{"a time scale that makes the video much longer than it is", "mvhd", 12, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

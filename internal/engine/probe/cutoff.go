@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,78 +19,112 @@ import (
 //
 // MPEG's streams are not judged: they may begin and end at any byte. An Ogg file
 // without a last page is not, either: recorders of live streams write none.
-func (f *Result) readEnd(source string, size int64) error {
-	inside := map[string]func(io.ReaderAt, int64) (bool, error){
-		"mov,mp4,m4a,3gp,3g2,mj2": f.endsInBox, "matroska,webm": endsInElement, "asf": endsInObject, "ogg": endsInPage, "flv": f.endsInTag,
-	}[f.Format.Name]
-	if inside == nil {
-		return nil
-	}
+func (f *Result) readEnd(ctx context.Context, source string, size int64) error {
 	file, err := os.Open(source)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	f.CutOff, err = inside(file, size)
+	f.CutOff, err = f.endsInside(ctx, file, size)
 	if err != nil && !errors.Is(err, errLayout) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the end of the file: %w", err)
 	}
 	return nil
 }
 
+// endsInside reports whether a file of a container that is judged ends in the middle of a part.
+func (f *Result) endsInside(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+	switch f.Format.Name {
+	case "mov,mp4,m4a,3gp,3g2,mj2":
+		return f.endsInBox(ctx, r, size)
+	case "matroska,webm":
+		return endsInElement(ctx, r, size)
+	case "asf":
+		return endsInObject(r, size)
+	case "ogg":
+		return endsInPage(r, size)
+	case "flv":
+		return f.endsInTag(r, size)
+	}
+	return false, nil
+}
+
+// elementsAtOnce is how many boxes or elements are read before the context is asked again: reading a million of
+// them from a slow disk takes minutes.
+const elementsAtOnce = 4096
+
 // fragmentBoxes are what fragments consist of. Others at the end may be no boxes
-// at all: cameras append data of their own.
-var fragmentBoxes = []string{"styp", "sidx", "prft", "emsg", "moof", "mdat", "mfra"}
+// at all: cameras append data of their own. A cut-off index ("mfra") costs no frame.
+var fragmentBoxes = []string{"styp", "sidx", "prft", "emsg", "moof", "mdat"}
 
 // endsInBox walks over the top-level boxes of an MP4 or QuickTime file. A file
 // that is not fragmented lists its packets, and has to lack some: media data
 // that are shorter than their box says may be all that there were.
-func (f *Result) endsInBox(r io.ReaderAt, size int64) (bool, error) {
+func (f *Result) endsInBox(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	fragmented := false
 	for at, n := int64(0), 0; at < size && n < maxElements; n++ {
+		if n%elementsAtOnce == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
 		kind, end, err := readBox(r, at, size)
 		if err != nil {
 			return false, err
 		}
 		fragmented = fragmented || kind == "moof"
 		if end > size {
-			return fragmented && slices.Contains(fragmentBoxes, kind) || kind == "mdat" && f.lacksPackets(), nil
+			return fragmented && slices.Contains(fragmentBoxes, kind) || kind == "mdat" && f.lacksPackets() && f.missing() > leastMissing, nil
 		}
 		at = end
 	}
 	return false, nil
 }
 
+// leastMissing is how many seconds an MP4 that is not fragmented has to lack. An edit list that ends early leaves
+// fewer packets than are listed, but the announced duration is that of what is left.
+const leastMissing = 0.1
+
 // lacksPackets reports whether a stream has fewer packets than the file lists.
 func (f *Result) lacksPackets() bool {
 	return slices.ContainsFunc(f.Streams, func(s Stream) bool {
-		line := f.Timelines[s.Index]
-		return line != nil && line.Packets < s.Frames && s.Disposition["attached_pic"] == 0
+		return f.countsPackets(s) && f.Timelines[s.Index].Packets < s.Frames
 	})
 }
 
 // hasAllPackets reports whether an MP4 has exactly the packets that it lists. Fragments are not listed.
 func (f *Result) hasAllPackets() bool {
 	return strings.HasPrefix(f.Format.Name, "mov,") && !slices.ContainsFunc(f.Streams, func(s Stream) bool {
-		line := f.Timelines[s.Index]
-		return line == nil || line.Packets != s.Frames
+		return f.countsPackets(s) && f.Timelines[s.Index].Packets != s.Frames
 	})
+}
+
+// countsPackets reports whether the number of packets that an MP4 lists for a stream can be compared with how many
+// there are. For audio that is not compressed, it lists samples. ffprobe delivers no packets of chapters.
+func (f *Result) countsPackets(s Stream) bool {
+	return f.Timelines[s.Index] != nil && s.Disposition["attached_pic"] == 0 && !strings.HasPrefix(s.Codec, "pcm_") && !strings.HasPrefix(s.Codec, "adpcm_")
 }
 
 // endsInElement walks over the elements of a Matroska file. Live recordings do
 // not say how long the segment is, and some not how long the clusters are: then
-// it walks over what is in them.
-func endsInElement(r io.ReaderAt, size int64) (bool, error) {
+// it walks over what is in them. Elsewhere, something with the short ID of a
+// block is not one: it may be anything that follows the segment.
+func endsInElement(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+	inCluster := false
 	for at, n := int64(0), 0; at < size && n < maxElements; n++ {
+		if n%elementsAtOnce == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
 		e, err := readElementHeader(r, at, size)
 		if err != nil {
 			return false, err
+		}
+		if e.id >= minTopID {
+			inCluster = e.id == idCluster && e.endless
 		}
 		switch {
 		case e.endless:
 			at = e.body
 		case e.to > size:
-			return slices.Contains([]uint32{idSegment, idCluster, idBlockGroup, idSimpleBlock}, e.id), nil
+			return e.id == idSegment || e.id == idCluster || inCluster && (e.id == idBlockGroup || e.id == idSimpleBlock), nil
 		default:
 			at = e.to
 		}
@@ -103,13 +138,12 @@ const (
 	asfMagic      = "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"
 	asfProperties = "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65"
 	asfData       = "\x36\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"
-	asfIndex      = "\x90\x08\x00\x33\xb1\xe5\xcf\x11\x89\xf4\x00\xa0\xc9\x03\x49\xcb"
 
 	asfBroadcast = 1
 )
 
-// endsInObject looks at the objects that follow the header of an ASF file: data,
-// and then an index.
+// endsInObject looks at the object that follows the header of an ASF file, which
+// holds the data. A cut-off index behind it costs no frame.
 func endsInObject(r io.ReaderAt, size int64) (bool, error) {
 	_, header, err := readObject(r, 0)
 	if err != nil {
@@ -128,17 +162,8 @@ func endsInObject(r io.ReaderAt, size int64) (bool, error) {
 		}
 		at = end
 	}
-	for at, n := header, 0; at < size && n < maxListed; n++ {
-		kind, end, err := readObject(r, at)
-		if err != nil || kind != asfData && kind != asfIndex {
-			return false, err
-		}
-		if end > size {
-			return true, nil
-		}
-		at = end
-	}
-	return false, nil
+	kind, end, err := readObject(r, header)
+	return kind == asfData && end > size, err
 }
 
 // readObject returns the type and the end of the ASF object at a position.

@@ -2,34 +2,48 @@ package probe
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 )
 
-// editedAway reports whether the edit list of an MP4 leaves no frame although the file has some: its lengths
-// are zero, or are tiny because the movie's time scale is absurd. Players use where an edit begins, and
-// play on to the end.
+// manyFrames is of how many listed frames an edit list leaves more than one, if it makes sense.
+const manyFrames = 10
+
+// editedAway reports whether the edit list of an MP4 leaves no frame although the file has some, or one of many:
+// its lengths are zero, or are tiny because the movie's time scale is absurd. Players use where an edit begins,
+// and play on to the end.
 func (f *Result) editedAway() bool {
-	streams := f.videoStreams()
-	if !strings.HasPrefix(f.Format.Name, "mov,") || !slices.ContainsFunc(streams, func(s Stream) bool { return s.Frames > 0 }) {
+	if !strings.HasPrefix(f.Format.Name, "mov,") {
 		return false
 	}
-	return !slices.ContainsFunc(streams, func(s Stream) bool {
-		line := f.Timelines[s.Index]
-		return line != nil && len(line.Shown)+len(line.LeadIn) > 0
-	})
+	listed := false
+	for _, s := range f.videoStreams() {
+		shown := 0
+		if line := f.Timelines[s.Index]; line != nil {
+			shown = len(line.Shown) + len(line.LeadIn)
+		}
+		if shown > 1 || shown == 1 && s.Frames < manyFrames {
+			return false
+		}
+		listed = listed || s.Frames > 0
+	}
+	return listed
 }
 
-// probeEditStarts reads a file once more, without the lengths of its edit list.
+// probeEditStarts reads a file once more, without the lengths of its edit list. If that finds no more frames, it
+// returns what was found before.
 func (p *Prober) probeEditStarts(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (*Result, error) {
 	again, err := p.probeAgain(ctx, job, found, limit, ffmpeg.EditStarts)
-	if again != found && again != nil {
-		again.EditStarts = true
+	if err != nil {
+		return nil, err
 	}
-	return again, err
+	if again == found || again.editedAway() {
+		return found, nil
+	}
+	again.EditStarts = true
+	return again, nil
 }
 
 // editOptions are the options that a file needs because of its edit list.

@@ -34,6 +34,8 @@ const (
 	idCueTrack    = 0xF7
 	idCueAt       = 0xF1
 
+	minTopID = 0x10000000 // the IDs of a segment, and of what it consists of, have four bytes
+
 	videoTrack = 1 // the type of a track
 )
 

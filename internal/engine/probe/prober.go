@@ -3,7 +3,8 @@
 // time, kind and position of every packet, in one run that decodes nothing but
 // what it takes to know the formats. A second run reads the video stream alone
 // where a file is truncated (video-only probe), others the Dolby Vision metadata
-// of the first frame, or a file whose times make no sense with other options.
+// of the first frame, or a file whose times make no sense with other options; and
+// the headers of its parts are read up to its end, to see whether it is cut off.
 //
 // The Result is data: which stream is the video, when its frames are shown
 // (Timeline), and where the packets are in the file (Layout, and Index for what
@@ -87,7 +88,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 			found, err = p.probeEditStarts(ctx, job, found, limit)
 		}
 		if err == nil {
-			return found, errors.Join(found.readEnd(job.Source, size), p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
+			return found, p.complete(ctx, job, found, size, limit)
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)
@@ -97,6 +98,13 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
 	return nil, err
+}
+
+// complete adds what the first run of ffprobe does not tell. The end of the file is read first: whether it is cut
+// off decides whether the video stream is read alone.
+func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
+	end := found.readEnd(ctx, job.Source, size)
+	return errors.Join(end, p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 }
 
 // probeOnce runs ffprobe, or lets the one go on that was started ahead.
