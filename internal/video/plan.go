@@ -82,10 +82,11 @@ type Input struct {
 	Transfer    string  `json:"transfer,omitempty"`
 	Primaries   string  `json:"primaries,omitempty"`
 	FullRange   bool    `json:"fullRange,omitempty"`
-	Bitrate     int64   `json:"bitrate,omitempty"`  // of the video stream, bits per second
-	Dolby       *Dolby  `json:"dolby,omitempty"`    // of Dolby Vision without a compatible base layer
-	X264        int     `json:"x264,omitempty"`     // version of the encoder, where decoding from the middle needs it
-	RawClock    bool    `json:"rawClock,omitempty"` // the clock was reset to before its beginning, and did not overflow
+	Bitrate     int64   `json:"bitrate,omitempty"`    // of the video stream, bits per second
+	Dolby       *Dolby  `json:"dolby,omitempty"`      // of Dolby Vision without a compatible base layer
+	X264        int     `json:"x264,omitempty"`       // version of the encoder, where decoding from the middle needs it
+	RawClock    bool    `json:"rawClock,omitempty"`   // the clock was reset to before its beginning, and did not overflow
+	EditStarts  bool    `json:"editStarts,omitempty"` // the lengths of the edit list make no sense, and are ignored
 }
 
 // Stream is one stream of the file, as the file describes it.

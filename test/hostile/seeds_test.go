@@ -35,6 +35,8 @@ var recipes = []struct{ file, codecs string }{
 	{"theora.ogv", "-c:v libtheora -c:a libvorbis"},
 	{"h263.3gp", "-c:v h263 -s 176x144 -c:a aac"},
 	{"raw.h264", "-c:v libx264 -an"},
+	{"raw.hevc", "-c:v libx265 -x265-params log-level=none -an"},
+	{"camera.dv", "-c:v dvvideo -s 720x576 -r 25 -frames:v 1 -an"},
 	{"mpeg2.mxf", "-c:v mpeg2video -r 25 -frames:v 8 -c:a pcm_s16le -ar 48000 -frames:a 8"},
 }
 

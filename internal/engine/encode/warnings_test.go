@@ -27,10 +27,12 @@ func TestCutOffVideos(t *testing.T) {
 		{"Matroska", "a.mkv", []string{"-c", "copy"}, true},
 		{"AVI", "a.avi", []string{"-c:v", "mpeg4"}, true},
 		{"Flash video", "a.flv", []string{"-c", "copy"}, true},
-		{"fragmented MP4, which announces nothing", "a.mp4", []string{"-c", "copy", "-movflags", "frag_keyframe+empty_moov"}, false},
+		{"fragmented MP4 without a duration", "a.mp4", []string{"-c", "copy", "-movflags", "frag_keyframe+empty_moov"}, true},
+		{"Ogg", "a.ogv", []string{"-c:v", "libtheora", "-c:a", "libvorbis"}, true},
+		{"Windows Media", "a.wmv", []string{"-c:v", "wmv2", "-c:a", "wmav2"}, true},
 		{"transport stream, which announces nothing", "a.ts", []string{"-c", "copy"}, false},
 	}
-	clips := outputs{rare: []string{"Flash video", "fragmented MP4, which announces nothing"}}
+	clips := outputs{rare: []string{"Flash video", "fragmented MP4 without a duration", "Ogg", "Windows Media"}}
 	for _, tt := range tests {
 		clips.add(tt.name, tt.file, tt.args...)
 	}

@@ -23,7 +23,7 @@ func MaxThreads(encoders, each int) int {
 
 // allowedFormats are the demuxers that may run. Playlists are not among them: a
 // playlist that poses as a video would make ffmpeg read other files.
-const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,flv,live_flv,asf,ogg,mxf"
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,dv,flv,live_flv,asf,ogg,mxf"
 
 // AllowedDecoders are the decoders that may run: those of what people really
 // upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
@@ -89,6 +89,9 @@ func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
 	if in.RawClock {
 		args = append(args, RawClock...)
 	}
+	if in.EditStarts {
+		args = append(args, EditStarts...)
+	}
 	if seek != video.NoSeek && in.X264 > 0 {
 		args = append(args, "-x264_build", strconv.Itoa(in.X264)) // only the first frame says it
 	}
@@ -100,6 +103,9 @@ func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
 
 // RawClock are the options of an input whose times are taken as they are, without making up for overflows.
 var RawClock = []string{"-correct_ts_overflow", "0"}
+
+// EditStarts are the options of an MP4 of whose edit list only the starts count, and not the lengths.
+var EditStarts = []string{"-advanced_editlist", "0"}
 
 // NoMetadata keeps everything out of an output that was not asked for: names,
 // places and times that cameras record, chapters, subtitles, data.

@@ -33,7 +33,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	line.Sort()
 
 	p.Input = describe(found.Format, s, line, tb)
-	p.Input.Dolby, p.Input.X264, p.Input.RawClock = found.Dolby, found.X264, found.RawClock
+	p.Input.Dolby, p.Input.X264, p.Input.RawClock, p.Input.EditStarts = found.Dolby, found.X264, found.RawClock, found.EditStarts
 	p.Streams = found.AllStreams()
 	p.FirstPTS, p.Frames = line.First, len(line.Shown)
 	p.Deinterlace = interlaced(s)

@@ -33,17 +33,17 @@ func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warni
 const longEarlyAudio = 2 * time.Second
 
 // truncatedAfter compares how much a file announces with how much it holds, and
-// returns after how many seconds it ends too early. Containers that announce
-// nothing cannot be judged.
+// returns after how many seconds it ends too early. Files that announce nothing
+// cannot be judged.
 func truncatedAfter(f *probe.Result, stream probe.Stream) (seconds float64, ok bool) {
 	line, tb := f.Timelines[stream.Index], probe.ParseRatio(stream.TimeBase)
 	switch f.Format.Name {
 	case "avi": // ffmpeg trusts the file's size more than its header
 		ok = line.Packets < stream.Frames-stream.Frames/50-1
-	case "mpegts", "mpeg", "ogg", "h264", "mpegvideo":
-		return 0, false // their duration is measured, not announced
+	case "mpegts", "mpeg", "ogg", "h264", "hevc", "dv", "mpegvideo":
+		ok = f.CutOff // their duration is measured, not announced
 	default:
-		ok = f.EndsEarly()
+		ok = f.CutOff || f.EndsEarly()
 	}
 	return tb.Seconds(line.Last + line.LastDuration - line.First), ok
 }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -101,14 +100,9 @@ func (f *Result) misreadOverflow() bool {
 
 // probeRawClock reads a file once more, with times as they are in the file.
 func (p *Prober) probeRawClock(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (*Result, error) {
-	raw := NewResult()
-	raw.grain, raw.refused, raw.RawClock = found.grain, found.refused, true
-	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(ffmpeg.RawClock, probeArgs(job.Source, found.refused)), raw.Read)
-	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
-		return nil, fmt.Errorf("probe with the clock of the file: %w", ours)
+	raw, err := p.probeAgain(ctx, job, found, limit, ffmpeg.RawClock)
+	if raw != found && raw != nil {
+		raw.RawClock = true
 	}
-	if err != nil {
-		return found, nil
-	}
-	return raw, nil
+	return raw, err
 }

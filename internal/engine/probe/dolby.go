@@ -27,7 +27,7 @@ func (p *Prober) probeDolby(ctx context.Context, job ffmpeg.Job, found *Result, 
 	if err != nil || !dolbyOnly(stream) {
 		return nil // the plan reports the same error
 	}
-	args := slices.Concat([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, ffmpeg.InputArgs(), []string{
+	args := slices.Concat([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, ffmpeg.InputArgs(), found.editOptions(), []string{
 		"-select_streams", strconv.Itoa(stream.Index), "-read_intervals", "%+#1", "-show_frames", "-of", "json", "-i", ffmpeg.FileURL(job.Source),
 	})
 	var answer []byte

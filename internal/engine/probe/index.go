@@ -54,7 +54,7 @@ func (p *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, s
 	if err != nil {
 		return fmt.Errorf("read container index: %w", err)
 	}
-	if o.packets, err = p.countOpening(ctx, job, found.refused, limit); err != nil || o.packets == 0 {
+	if o.packets, err = p.countOpening(ctx, job, found, limit); err != nil || o.packets == 0 {
 		return err
 	}
 	found.Index = o
@@ -68,8 +68,8 @@ var opened = regexp.MustCompile(`After avformat_find_stream_info\(\) .* frames:(
 // countOpening returns how many packets ffmpeg may read to open the file, or 0
 // if that cannot be found out. Some are added, because encoding opens the file
 // with slightly different options.
-func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, refused []string, limit time.Duration) (int, error) {
-	args := probeArgs(job.Source, refused)
+func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (int, error) {
+	args := slices.Concat(found.editOptions(), probeArgs(job.Source, found.refused))
 	args[slices.Index(args, "-v")+1] = "debug"
 	args[slices.Index(args, "-show_entries")+1] = "format=format_name"
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
@@ -97,7 +97,7 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 		if err != nil {
 			return err
 		}
-		if n == maxElements || kind == "sidx" {
+		if n == maxElements || kind == "sidx" || end > o.Size {
 			return errLayout // with an index of fragments, ffmpeg may seek anywhere
 		}
 		o.Fragmented = o.Fragmented || kind == "moof"
@@ -116,7 +116,8 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 	return nil
 }
 
-// readBox returns the type and the end of the box at a position.
+// readBox returns the type and the end of the box at a position. A box that is cut
+// off ends behind the file.
 func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) {
 	var b [16]byte
 	n, err := r.ReadAt(b[:], at)
@@ -133,7 +134,7 @@ func readBox(r io.ReaderAt, at, size int64) (kind string, end int64, err error) 
 	case 1:
 		length, header = int64(binary.BigEndian.Uint64(b[8:])), 16
 	}
-	if int64(n) < header || length < header || length > size-at {
+	if int64(n) < header || length < header || length > farAway {
 		return "", 0, errLayout
 	}
 	return string(b[4:8]), at + length, nil

@@ -14,23 +14,27 @@ import (
 
 // The IDs of the Matroska elements that are read.
 const (
-	idHeader   = 0x1A45DFA3
-	idSegment  = 0x18538067
-	idSeekHead = 0x114D9B74
-	idSeek     = 0x4DBB
-	idSeekID   = 0x53AB
-	idSeekPos  = 0x53AC
-	idTracks   = 0x1654AE6B
-	idTrack    = 0xAE
-	idNumber   = 0xD7
-	idType     = 0x83
-	idCluster  = 0x1F43B675
-	idCues     = 0x1C53BB6B
-	idCue      = 0xBB
-	idCueTime  = 0xB3
-	idCuePlace = 0xB7
-	idCueTrack = 0xF7
-	idCueAt    = 0xF1
+	idHeader      = 0x1A45DFA3
+	idSegment     = 0x18538067
+	idSeekHead    = 0x114D9B74
+	idSeek        = 0x4DBB
+	idSeekID      = 0x53AB
+	idSeekPos     = 0x53AC
+	idTracks      = 0x1654AE6B
+	idTrack       = 0xAE
+	idNumber      = 0xD7
+	idType        = 0x83
+	idCluster     = 0x1F43B675
+	idBlockGroup  = 0xA0
+	idSimpleBlock = 0xA3
+	idCues        = 0x1C53BB6B
+	idCue         = 0xBB
+	idCueTime     = 0xB3
+	idCuePlace    = 0xB7
+	idCueTrack    = 0xF7
+	idCueAt       = 0xF1
+
+	minTopID = 0x10000000 // the IDs of a segment, and of what it consists of, have four bytes
 
 	videoTrack = 1 // the type of a track
 )
@@ -46,11 +50,23 @@ type cue struct{ pts, at int64 }
 type element struct {
 	id             uint32
 	from, body, to int64
+	endless        bool // its length is not known
 }
 
 // readElement reads the ID and the length of the element at a position. An
-// element without a length, as in live recordings, is errLayout.
+// element without a length, as in live recordings, or one that reaches beyond
+// limit, is errLayout.
 func readElement(r io.ReaderAt, at, limit int64) (element, error) {
+	e, err := readElementHeader(r, at, limit)
+	if err == nil && (e.endless || e.to > limit) {
+		err = errLayout
+	}
+	return e, err
+}
+
+// readElementHeader is readElement for any element whose ID and length end before
+// limit.
+func readElementHeader(r io.ReaderAt, at, limit int64) (element, error) {
 	var b [12]byte
 	n, err := r.ReadAt(b[:min(int64(len(b)), limit-at)], at)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -59,10 +75,10 @@ func readElement(r io.ReaderAt, at, limit int64) (element, error) {
 	id, idLen := vint(b[:n], 4, true)
 	length, lengthLen := vint(b[min(idLen, n):n], 8, false)
 	body := at + int64(idLen+lengthLen)
-	if idLen == 0 || lengthLen == 0 || length == 1<<(7*lengthLen)-1 || length > uint64(limit-body) {
+	if idLen == 0 || lengthLen == 0 {
 		return element{}, errLayout
 	}
-	return element{id: uint32(id), from: at, body: body, to: body + int64(length)}, nil
+	return element{id: uint32(id), from: at, body: body, to: body + int64(length), endless: length == 1<<(7*lengthLen)-1}, nil
 }
 
 // vint reads a number whose first byte says how many bytes it has, and returns

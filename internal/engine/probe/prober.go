@@ -2,8 +2,9 @@
 // bytes while it is uploaded. Prober asks ffprobe for the streams and for the
 // time, kind and position of every packet, in one run that decodes nothing but
 // what it takes to know the formats. A second run reads the video stream alone
-// where a file is truncated (video-only probe), a third reads the Dolby Vision
-// metadata of the first frame.
+// where a file is truncated (video-only probe), others the Dolby Vision metadata
+// of the first frame, or a file whose times make no sense with other options; and
+// the headers of its parts are read up to its end, to see whether it is cut off.
 //
 // The Result is data: which stream is the video, when its frames are shown
 // (Timeline), and where the packets are in the file (Layout, and Index for what
@@ -16,9 +17,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -81,8 +84,11 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		if err == nil && found.misreadOverflow() {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
+		if err == nil && found.editedAway() {
+			found, err = p.probeEditStarts(ctx, job, found, limit)
+		}
 		if err == nil {
-			return found, errors.Join(p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
+			return found, p.complete(ctx, job, found, size, limit)
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)
@@ -92,6 +98,13 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 		refused = slices.Compact(slices.Sorted(slices.Values(append(refused, names...))))
 	}
 	return nil, err
+}
+
+// complete adds what the first run of ffprobe does not tell. The end of the file is read first: whether it is cut
+// off decides whether the video stream is read alone.
+func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
+	end := found.readEnd(ctx, job.Source, size)
+	return errors.Join(end, p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 }
 
 // probeOnce runs ffprobe, or lets the one go on that was started ahead.
@@ -109,6 +122,20 @@ func (p *Prober) probeOnce(ctx context.Context, job ffmpeg.Job, size int64, limi
 		p.ahead.Useless()
 	}
 	return found, stderr, err
+}
+
+// probeAgain runs ffprobe once more on a file, with more options of the input. If that finds out nothing, it
+// returns what was found before.
+func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration, options []string) (*Result, error) {
+	again := p.newResult(found.refused)
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused)), again.Read)
+	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
+		return nil, fmt.Errorf("probe with %s: %w", strings.Join(options, " "), ours)
+	}
+	if err != nil {
+		return found, nil
+	}
+	return again, nil
 }
 
 func (p *Prober) newResult(refused []string) *Result {

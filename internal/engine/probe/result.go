@@ -22,18 +22,22 @@ const (
 
 // Result is what ffprobe told about a file.
 type Result struct {
-	Format    Format
-	Streams   []Stream
-	Timelines map[int]*Timeline // by index of the stream
-	frames    int               // of all video streams
-	refused   []string          // decoders that are not allowed, although the file asks for them
-	Dolby     *video.Dolby
-	RawClock  bool // times are as in the file: see video.Input
-	X264      int  // version of x264 that made the video, where decoding depends on it; see readX264
+	Format     Format
+	Streams    []Stream
+	Timelines  map[int]*Timeline // by index of the stream
+	frames     int               // of all video streams
+	refused    []string          // decoders that are not allowed, although the file asks for them
+	Dolby      *video.Dolby
+	RawClock   bool // times are as in the file: see video.Input
+	EditStarts bool // the lengths of the edit list were ignored: see video.Input
+	X264       int  // version of x264 that made the video, where decoding depends on it; see readX264
 
 	grain   int64        // resolution of the packets' positions
 	opening []video.Span // where the first packets of all streams are, in the order of reading
 	Index   *Index       // nil if it was not read, or makes no sense
+
+	lastPacket int64 // the highest position of a packet
+	CutOff     bool  // the file ends in the middle of a part whose length it announces
 }
 
 // NewResult returns an empty result, for Read.
@@ -152,6 +156,7 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	if len(f.opening) < maxOpening {
 		f.opening = append(f.opening, video.Span{From: p.Position, To: p.Position + p.Size})
 	}
+	f.lastPacket = max(f.lastPacket, p.Position)
 	line := f.Timelines[p.Stream]
 	if line == nil && len(f.Timelines) == maxListed {
 		return tooManyStreams()

@@ -30,7 +30,7 @@ var magics = []struct{ name, start string }{
 	{"mpeg", "\x00\x00\x01\xba"},
 	{"mpegvideo", "\x00\x00\x01\xb3"},
 	{"flv", "FLV\x01"},
-	{"asf", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"},
+	{"asf", asfMagic},
 	{"mxf", "\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02"},
 }
 
@@ -40,8 +40,13 @@ func sniffMagic(head []byte) string {
 			return m.name
 		}
 	}
-	if rawH264(head) {
+	switch {
+	case rawH264(head):
 		return "h264"
+	case rawHEVC(head):
+		return "hevc"
+	case rawDV(head):
+		return "dv"
 	}
 	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "AVI " {
 		return "avi"
@@ -58,6 +63,32 @@ func rawH264(head []byte) bool {
 		unit, isUnit = nextUnit(unit[2:])
 	}
 	return isUnit && len(unit) > 0 && (unit[0] == 0x67 || unit[0] == 0x27)
+}
+
+// rawHEVC recognises the same of H.265: a set of video parameters, whose fifth and sixth bytes are reserved. A
+// delimiter is of type 35.
+func rawHEVC(head []byte) bool {
+	unit, isUnit := nextUnit(head)
+	if isUnit && len(unit) >= 3 && unit[0] == 0x46 && unit[1] == 0x01 && unit[2]&0x1f == 0x10 {
+		unit, isUnit = nextUnit(unit[3:])
+	}
+	return isUnit && len(unit) >= 6 && string(unit[:2]) == "\x40\x01" && string(unit[4:6]) == "\xff\xff"
+}
+
+// rawDV recognises what comes from a DV camera. It consists of blocks of 80 bytes, the first of which are a header,
+// two of subcode, three about the video, one of audio and one of video. Three bits tell which.
+func rawDV(head []byte) bool {
+	const block = 80
+	sections := []byte{0, 1, 1, 2, 2, 2, 3, 4}
+	if len(head) < block*len(sections) || string(head[:3]) != "\x1f\x07\x00" || head[3]&0x7f != 0x3f {
+		return false
+	}
+	for i, section := range sections {
+		if head[i*block]>>5 != section {
+			return false
+		}
+	}
+	return true
 }
 
 // nextUnit returns what follows a start code.
@@ -141,17 +172,11 @@ var oggVideo = []string{"\x80theora", "BBCD\x00", "OVP80", "\x01video"}
 // stream introduces itself. Most Ogg files are audio, so one stream has to be
 // video.
 func sniffOgg(head []byte) string {
-	const fixed = 27 // bytes before the table of segment lengths
-	for len(head) > fixed && string(head[:4]) == "OggS" {
-		segments := int(head[26])
-		if len(head) < fixed+segments {
+	for {
+		body, size, ok := readOggPage(head)
+		if !ok {
 			return ""
 		}
-		size := 0
-		for _, n := range head[fixed : fixed+segments] {
-			size += int(n)
-		}
-		body := head[fixed+segments:]
 		for _, magic := range oggVideo {
 			if bytes.HasPrefix(body, []byte(magic)) {
 				return "ogg"
@@ -159,7 +184,24 @@ func sniffOgg(head []byte) string {
 		}
 		head = body[min(size, len(body)):]
 	}
-	return ""
+}
+
+const (
+	oggMagic  = "OggS"
+	oggHeader = 27 // bytes before the table of segment lengths
+)
+
+// readOggPage returns what follows the header of an Ogg page, and how many bytes of it
+// belong to the page.
+func readOggPage(b []byte) (body []byte, size int, ok bool) {
+	if len(b) < oggHeader || string(b[:4]) != oggMagic || len(b) < oggHeader+int(b[26]) {
+		return nil, 0, false
+	}
+	table, body := b[oggHeader:oggHeader+int(b[26])], b[oggHeader+int(b[26]):]
+	for _, n := range table {
+		size += int(n)
+	}
+	return body, size, true
 }
 
 // sniffTransport recognises MPEG transport streams by the sync byte that begins

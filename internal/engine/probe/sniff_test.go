@@ -22,6 +22,15 @@ func packetsOf(n int, prefix string) string {
 	return strings.Repeat(prefix+"\x47"+strings.Repeat("\x10", 187), n)
 }
 
+// dvBlocks builds blocks of a DV stream, each of which begins with one of the bytes of first.
+func dvBlocks(header, first string) string {
+	var b strings.Builder
+	for _, c := range []byte(first) {
+		b.WriteString(string([]byte{c}) + strings.Repeat("\xff", 79))
+	}
+	return header + b.String()[len(header):]
+}
+
 var sniffCases = []struct{ name, head, want string }{
 	{"MP4", "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2", "mp4"},
 	{"phone 3GP", "\x00\x00\x00\x18ftyp3gp4\x00\x00\x00\x00", "mp4"},
@@ -52,6 +61,14 @@ var sniffCases = []struct{ name, head, want string }{
 	{"raw H.264", "\x00\x00\x00\x01\x67\x64\x00\x1e", "h264"},
 	{"raw H.264 with a short start code", "\x00\x00\x01\x67\x64\x00\x1e", "h264"},
 	{"raw H.264 out of a broadcast", "\x00\x00\x00\x01\x09\xf0\x00\x00\x00\x01\x27\x64\x00\x1e", "h264"},
+	{"raw HEVC", "\x00\x00\x00\x01\x40\x01\x0c\x01\xff\xff\x01\x60", "hevc"},
+	{"raw HEVC with a short start code", "\x00\x00\x01\x40\x01\x0c\x01\xff\xff\x01\x60", "hevc"},
+	{"raw HEVC out of a broadcast", "\x00\x00\x00\x01\x46\x01\x10\x00\x00\x00\x01\x40\x01\x0c\x01\xff\xff\x01\x60", "hevc"},
+	{"something else behind a start code", "\x00\x00\x00\x01\x40\x01\x0c\x01\x60\x00\x01\x60", ""},
+	{"PAL DV", dvBlocks("\x1f\x07\x00\xbf", "\x1f\x3f\x3f\x56\x56\x56\x76\x96"), "dv"},
+	{"NTSC DV", dvBlocks("\x1f\x07\x00\x3f", "\x1f\x3f\x3f\x56\x56\x56\x76\x96"), "dv"},
+	{"DV whose blocks are in another order", dvBlocks("\x1f\x07\x00\x3f", "\x1f\x3f\x56\x3f\x56\x56\x76\x96"), ""},
+	{"the header of DV and nothing else", "\x1f\x07\x00\x3f" + strings.Repeat("\xff", 400), ""},
 	{"a delimiter and nothing else", "\x00\x00\x00\x01\x09\xf0", ""},
 	{"Flash video", "FLV\x01\x05\x00\x00\x00\x09", "flv"},
 	{"Windows Media", "\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c\x00", "asf"},

@@ -167,16 +167,28 @@ func (f *Result) SeeksExactly() bool {
 // EndsEarly reports whether the last packet comes long before the end that the
 // container announces.
 func (f *Result) EndsEarly() bool {
+	if f.hasAllPackets() {
+		return false // an absurd time scale can announce any duration
+	}
+	return f.missing() > max(1, f.announcedEnd()/50)
+}
+
+// missing returns how many seconds lie between the last packet and the end that
+// the container announces.
+func (f *Result) missing() float64 {
 	end := 0.0
 	for _, s := range f.Streams {
 		if l, b := f.Timelines[s.Index], ParseRatio(s.TimeBase); l != nil && b.Den > 0 {
 			end = max(end, b.Seconds(l.End))
 		}
 	}
-	// Containers count their duration from zero: that of a recording which begins an hour
-	// later holds that hour, too.
-	announced := min(f.Format.Start, 0) + f.Format.Duration
-	return announced-end > max(1, announced/50)
+	return f.announcedEnd() - end
+}
+
+// announcedEnd returns the end that the container announces. Containers count their
+// duration from zero: that of a recording which begins an hour later holds that hour, too.
+func (f *Result) announcedEnd() float64 {
+	return min(f.Format.Start, 0) + f.Format.Duration
 }
 
 // ParseRatio reads "1/90000" or "16:15". A text that it cannot read gives 0/0.

@@ -15,12 +15,12 @@ import (
 // and jumps between streams that are not interleaved: where the audio of a
 // fragment follows its video, more video is there than the first run found.
 func (p *Prober) probeVideoOnly(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) error {
-	if len(found.Streams) < 2 || !strings.HasPrefix(found.Format.Name, "mov,") || !found.EndsEarly() {
+	if len(found.Streams) < 2 || !strings.HasPrefix(found.Format.Name, "mov,") || !found.CutOff && !found.EndsEarly() {
 		return nil
 	}
 	alone := NewResult()
 	alone.grain = found.grain
-	args := slices.Concat([]string{"-select_streams", "v"}, probeArgs(job.Source, found.refused))
+	args := slices.Concat(found.editOptions(), []string{"-select_streams", "v"}, probeArgs(job.Source, found.refused))
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, alone.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return fmt.Errorf("probe the video stream alone: %w", ours)
