@@ -23,14 +23,14 @@ func marshal(w io.Writer, body any) error {
 	return huma.DefaultJSONFormat.Marshal(w, body)
 }
 
-// bodies are the buffers of lists. Each list would need one of megabytes, and collecting them as garbage
+// listBuffers are used again. Each list would need one of megabytes, and collecting them as garbage
 // delays every other request.
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var listBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // encode writes the list at once, like every body, see encodedWriter.
 func (l videoList) encode(w io.Writer) error {
-	body := bodies.Get().(*bytes.Buffer)
-	defer bodies.Put(body)
+	body := listBuffers.Get().(*bytes.Buffer)
+	defer listBuffers.Put(body)
 	body.Reset()
 	body.Grow(l.size())
 	body.WriteString(`{"videos":[`)
