@@ -20,19 +20,26 @@ func (c *console) asked(end string) (n int) {
 // show opens the page of a video.
 func (c *console) show(u upload) { eval[any](c.tab, `location.hash = "#/video/`+u.ID+`"`) }
 
-// TestConsoleFollowsAVideo opens a video whose stream does not get through, which
-// is looked at instead, and one whose stream does.
+// TestConsoleFollowsAVideo opens videos whose stream does not get through, which
+// are looked at instead, and some whose stream does.
 func TestConsoleFollowsAVideo(t *testing.T) {
 	t.Parallel()
 	oneMachineOnly(t, "the page does the same there, and TestAVideoIsFollowed follows a video")
 	work := newGate(t, encodeRun, hold)
 	c := openConsole(t, work.tools())
+	doomed := c.submit(tinyVideo, clip(t, miniClip))
 	looked := c.submit(tinyVideo, clip(t, miniClip))
 	told := c.create(tinyVideo)
 	c.enter(apiKey)
 	c.waitText(".video .badge", "converting")
 
-	spoil(c.tab, rule{"GET", "/events", "Fetch.failRequest", map[string]any{"errorReason": "ConnectionReset"}})
+	broken := rule{"GET", "/events", "Fetch.failRequest", map[string]any{"errorReason": "ConnectionReset"}}
+	spoil(c.tab, broken, broken)
+	c.show(doomed)
+	c.waitText(".title .badge", "converting")
+	c.deleteVideo(doomed.ID)
+	c.waitText("main .problem", "has been deleted")
+
 	c.show(looked)
 	c.waitText(".title .badge", "converting")
 	c.until("a second look", readyTimeout, func() bool { return c.asked(looked.ID+"/public") > 1 })
@@ -57,10 +64,10 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 	c.waitText(".title .badge", "ready")
 	c.tab.shoot("one more resolution")
 
-	broken := c.create(tinyVideo)
-	c.putBody(broken, bytes.NewReader([]byte("\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"+strings.Repeat("\x00", 1000))))
-	c.complete(broken.ID)
-	c.show(broken)
+	cut := c.create(tinyVideo)
+	c.putBody(cut, bytes.NewReader([]byte("\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"+strings.Repeat("\x00", 1000))))
+	c.complete(cut.ID)
+	c.show(cut)
 	c.waitText(".title .badge", "failed")
 	c.click(".resolution button", "Try again")
 	c.until("another try", readyTimeout, func() bool { return c.asked("/retry") == 1 })

@@ -47,7 +47,7 @@ func TestANearlyFullDisk(t *testing.T) {
 	s := start(t, withDataDir(smallDisk(t)))
 	old := s.publish(tinyVideo, clip(t, smallClip))
 	u := s.create(tinyVideo)
-	free := rig.Fill(t, filepath.Dir(s.dataDir))
+	free := s.fillDisk()
 	if err := os.Truncate(filepath.Join(filepath.Dir(s.dataDir), rig.Ballast), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +72,7 @@ func TestAFullDiskIsLeftByDeleting(t *testing.T) {
 	s := start(t, withDataDir(smallDisk(t)))
 	disk := filepath.Dir(s.dataDir)
 	first, second := s.publish(tinyVideo, clip(t, smallClip)), s.publish(tinyVideo, clip(t, smallClip))
-	s.until("disk space to be held", readyTimeout, func() bool {
-		_, err := os.Stat(filepath.Join(s.dataDir, diskspace.EmergencyFile))
-		return err == nil
-	})
-	free := rig.Fill(t, disk)
+	free := s.fillDisk()
 	s.deleteVideo(first.ID)
 	free()
 	s.stop()
@@ -131,6 +127,20 @@ func TestCreatesDoNotFillTheDisk(t *testing.T) {
 	s.create(large)
 }
 
+// fillDisk takes the last byte of the disk that holds the data directory, and returns how to give all back. The
+// space that is held for deletions is taken before: a server that finds no room for all of it gives back what it
+// had of it, and the disk would not be full.
+func (s *server) fillDisk() (free func()) {
+	s.t.Helper()
+	if !onFleet() {
+		s.until("disk space to be held", readyTimeout, func() bool {
+			info, err := os.Stat(filepath.Join(s.dataDir, diskspace.EmergencyFile))
+			return err == nil && info.Size() == diskspace.EmergencySize
+		})
+	}
+	return rig.Fill(s.t, filepath.Dir(s.dataDir))
+}
+
 // takeAllBut grows the ballast until only so many bytes are free.
 func takeAllBut(t testing.TB, dir string, left uint64) {
 	t.Helper()
@@ -172,12 +182,12 @@ func TestAFullDiskDelaysAVideoAndDoesNotFailIt(t *testing.T) {
 			var free func()
 			if kind == "inspect" && onFleet() { // it needs the disk for nothing but the source
 				g.open()
-				free = rig.Fill(t, filepath.Dir(s.dataDir))
+				free = s.fillDisk()
 				s.complete(u.ID)
 			} else {
 				s.complete(u.ID)
 				s.until("the task to run", readyTimeout, func() bool { return g.runs() > 0 })
-				free = rig.Fill(t, filepath.Dir(s.dataDir))
+				free = s.fillDisk()
 				g.release()
 			}
 			s.until("the task to find the disk full", readyTimeout, func() bool { return s.retried(kind) })

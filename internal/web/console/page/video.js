@@ -180,6 +180,17 @@ export class VideoPage {
   }
 
   async #poll() {
+    try {
+      return await this.#look();
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      this.#showDeleted(); // it was there when the page was opened
+      return 0;
+    }
+  }
+
+  // look loads the video once more and returns after how many milliseconds to do so again; 0 is never.
+  async #look() {
     if (!this.#isPending()) return this.#pollVariants();
     await this.#load();
     if (!this.#isPending()) {
