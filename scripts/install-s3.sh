@@ -25,9 +25,9 @@ echo "Building $name $version for the tests of S3 storage (some minutes)"
 mkdir -p "$bin"
 export CGO_ENABLED=0 GOFLAGS=-trimpath
 case $name in
-# What it shares with Spool is compiled with the same flags, and so only once. The compiler
+# What it shares with Spool is compiled with the flags of the Makefile, and so only once. The compiler
 # collects hardly any garbage, as in test/run.
-versitygw) (cd test/s3server && "${GO:-go}" build -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .) ;;
+versitygw) (cd test/s3server && "${GO:-go}" build -gcflags=all=-dwarf=false -ldflags='-s -w' -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .) ;;
 minio) GOBIN=$bin "${GO:-go}" install "github.com/minio/minio@$version" ;;
 esac
 echo "$version" >"$bin/$name.version"
