@@ -64,8 +64,9 @@ func (enc *Encoder) runBoth(ctx context.Context, job ffmpeg.Job, p, still *video
 	return undecoded, err
 }
 
-// bothArgs read the source twice: from its beginning for the audio, and where the frames of the poster are.
+// bothArgs read the source twice: from its beginning for the audio, and where the frames of the poster are. The poster
+// is the first output: as a later one, ffmpeg 5 would decode the rest of the video after it has its frames.
 func bothArgs(job ffmpeg.Job, p, still *video.Plan, b plan.Batch, threads int) []string {
 	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), ffmpeg.SourceArgs(job, p.Input, b.Seek, posterOptions.threads),
-		audioOutput(job, p, audioGraph(p)), thumbnailOutputs(still, 1, b, posterOptions))
+		thumbnailOutputs(still, 1, b, posterOptions), audioOutput(job, p, audioGraph(p)))
 }
