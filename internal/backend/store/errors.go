@@ -66,6 +66,12 @@ func readOnly(err error) error {
 	return &video.Error{Kind: video.Unavailable, Code: "database_unavailable", Msg: "The database can only be read at present. Try again shortly.", RetryAfter: 2 * time.Second, Err: err}
 }
 
+// isBusy reports whether another process keeps SQLite from a change.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // isFull reports whether the database has no disk space left.
 func isFull(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {

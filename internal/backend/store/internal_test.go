@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,4 +241,26 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 	_, _, _ = tx.freeSpace(ctx, true, 10) // what is open
 	_, _ = tx.affected(ctx, "", `INSERT INTO webhook_removed (id, removed_at) VALUES ('h', 0)`)
 	_, _ = tx.removeLogs(ctx, 10)
+}
+
+// TestManyOpenANewFile opens new databases from several sides at once, as a server and a command do.
+func TestManyOpenANewFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 20 {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				s, err := OpenSQLite(t.Context(), path)
+				if err == nil {
+					err = s.Close()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
 }

@@ -171,6 +171,9 @@ func openSQLite(path string, options url.Values) (*sql.DB, error) {
 func (s *Store) check(ctx context.Context, files fs.FS) error {
 	var mode string
 	var keys, sync int
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
 	if err := s.write.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode); err != nil {
 		return err
 	}
@@ -184,6 +187,22 @@ func (s *Store) check(ctx context.Context, files fs.FS) error {
 		return fmt.Errorf("SQLite ignored settings: journal_mode=%s foreign_keys=%d synchronous=%d", mode, keys, sync)
 	}
 	return s.migrateStore(ctx, files)
+}
+
+// connect makes the connection that writes. Where several processes open a new file at the same moment, SQLite
+// refuses the change to write-ahead logging to some of them without waiting for the others.
+func (s *Store) connect(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := s.write.PingContext(ctx)
+		if !isBusy(err) || time.Since(began) >= busyTimeout {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // migrateStore applies the migrations of this package; nil: none.

@@ -54,6 +54,7 @@ func TestAStreamSurvivesADatabaseOutage(t *testing.T) {
 		v := r.create()
 		s := r.subscribe(v.ID)
 		s.want(video.PendingUpload, 0)
+		synctest.Wait() // no poll is under way
 		r.down.Store(true)
 		r.accept(v)
 		for range 4 {

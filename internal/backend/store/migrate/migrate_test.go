@@ -35,6 +35,10 @@ func open(t *testing.T, path string) *sql.DB {
 	}
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
+	// The change to write-ahead logging does not wait for others who make it.
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return db
 }
 
