@@ -55,10 +55,7 @@ func wrap(op string, err error) error {
 
 // isReadOnly reports whether the database refuses every change.
 func isReadOnly(err error) bool {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code()&0xff == sqlite3.SQLITE_READONLY
-	}
-	return pgCode(err) == pgReadOnly
+	return sqliteCode(err) == sqlite3.SQLITE_READONLY || pgCode(err) == pgReadOnly
 }
 
 // readOnly is the error of a database that can only be read.
@@ -67,26 +64,20 @@ func readOnly(err error) error {
 }
 
 // isBusy reports whether another process keeps SQLite from a change.
-func isBusy(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
-}
+func isBusy(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_BUSY }
 
 // isFull reports whether the database has no disk space left.
 func isFull(err error) bool {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code()&0xff == sqlite3.SQLITE_FULL
-	}
-	return pgCode(err) == pgDiskFull
+	return sqliteCode(err) == sqlite3.SQLITE_FULL || pgCode(err) == pgDiskFull
 }
 
 // isTransient reports whether the same statement may succeed in a moment.
 func isTransient(err error) bool {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
-			return true
-		}
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_OK: // of PostgreSQL, or of the connection
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return true
+	default:
 		return false
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
@@ -105,6 +96,14 @@ func isDisconnected(err error) bool {
 	}
 	return pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+// sqliteCode returns the primary code of an error of SQLite, or SQLITE_OK.
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return sqlite3.SQLITE_OK
 }
 
 // pgCode returns the code of an error that PostgreSQL sent, or "".
