@@ -43,11 +43,11 @@ func firstPoster(job ffmpeg.Job, p, still *video.Plan, shot plan.Batch) (string,
 	if err != nil {
 		return "", err
 	}
-	picture, score, err := judgePoster(p, made)
-	if err != nil || score < goodFrame {
+	first, err := bestPoster(p, made)
+	if err != nil || first.score < goodFrame {
 		return "", err
 	}
-	return writePoster(job, picture)
+	return writePoster(job, first.picture)
 }
 
 // runBoth runs ffmpeg, and returns how many packets of the audio could not be decoded. Only a run without any

@@ -19,28 +19,46 @@ import (
 // its encode.
 const posterEvery = 30 * time.Second
 
+// candidate is a frame that was made for the poster.
+type candidate struct {
+	picture []byte // a JPEG; nil: there is none
+	score   float64
+}
+
 // Poster makes a JPEG of a telling frame and returns its path, or "" if no frame could be decoded.
 func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (string, error) {
-	var best []byte
-	most := -1.0
-	for i, f := range p.Poster.Frames {
-		picture, score, err := enc.posterFrame(ctx, job, p, f)
+	var best candidate
+	for looked, all := 0, p.Poster.Frames; looked < len(all); {
+		n := inOneRun(all, looked)
+		made, err := enc.posterFrames(ctx, job, p, all[looked:looked+n])
 		if err != nil {
 			return "", fmt.Errorf("poster: %w", err)
 		}
-		if picture != nil && score > most {
-			best, most = picture, score
+		if best.picture == nil || made.score > best.score {
+			best = made
 		}
-		progress.Report(float64(i+1) / float64(len(p.Poster.Frames)))
+		looked += n
+		progress.Report(float64(looked) / float64(len(all)))
 		// The more frames were looked at, the less is to be expected of the others.
-		if looked := i + 1; most >= goodFrame/float64(looked) && time.Duration(looked)*posterEvery >= p.Duration {
+		if best.score >= goodFrame/float64(looked) && time.Duration(looked)*posterEvery >= p.Duration {
 			break
 		}
 	}
-	if best == nil {
+	if best.picture == nil {
 		return "", nil
 	}
-	return writePoster(job, best)
+	return writePoster(job, best.picture)
+}
+
+// inOneRun returns how many frames are made in the next run. Frames that are decoded from the beginning of the video
+// are made together, or each would decode the earlier ones once more. The very first one is made alone, because it
+// mostly is the last.
+func inOneRun(frames []video.PosterFrame, from int) int {
+	n := 1
+	for from > 0 && from+n < len(frames) && frames[from].Seek == video.NoSeek && frames[from+n].Seek == video.NoSeek {
+		n++
+	}
+	return n
 }
 
 func writePoster(job ffmpeg.Job, picture []byte) (string, error) {
@@ -51,42 +69,51 @@ func writePoster(job ffmpeg.Job, picture []byte) (string, error) {
 	return path, nil
 }
 
-// posterFrame makes the JPEG of one frame, and says how good it is.
-func (enc *Encoder) posterFrame(ctx context.Context, job ffmpeg.Job, p *video.Plan, f video.PosterFrame) ([]byte, float64, error) {
-	made, err := enc.stills(ctx, job, posterStills(p, f), posterOptions, nil)
+// posterFrames makes frames in one run, and returns the best one.
+func (enc *Encoder) posterFrames(ctx context.Context, job ffmpeg.Job, p *video.Plan, frames []video.PosterFrame) (candidate, error) {
+	made, err := enc.stills(ctx, job, posterStills(p, frames...), posterOptions, nil)
 	if err != nil {
-		return nil, 0, err
+		return candidate{}, err
 	}
-	return judgePoster(p, made)
+	return bestPoster(p, made)
 }
 
 // posterOptions: each thread of the decoder would decode a frame that is not needed.
 var posterOptions = stillOptions{threads: 1, quality: 4}
 
-// posterStills is a plan whose thumbnails are a frame and the one after it.
-func posterStills(p *video.Plan, f video.PosterFrame) *video.Plan {
+// posterStills is a plan whose thumbnails are frames, each followed by the one that it is compared with.
+func posterStills(p *video.Plan, frames ...video.PosterFrame) *video.Plan {
 	still := *p
 	still.Renditions = []video.Rendition{{Width: p.Poster.Width, Height: p.Poster.Height}}
-	still.Thumbnails = []video.Thumbnail{{PTS: f.PTS, Seek: f.Seek}, {PTS: f.Next, Seek: f.Seek}}
+	still.Thumbnails = nil
+	for _, f := range frames {
+		still.Thumbnails = append(still.Thumbnails, video.Thumbnail{PTS: f.PTS, Seek: f.Seek}, video.Thumbnail{PTS: f.Next, Seek: f.Seek})
+	}
 	return &still
 }
 
-// judgePoster returns the first of two JPEGs, if there are any, and says how good it is.
-func judgePoster(p *video.Plan, made []Output) (_ []byte, score float64, err error) {
-	if len(made) == 0 {
-		return nil, 0, nil
-	}
-	var pictures [2][]byte
-	var frames [2]brightness
+// bestPoster returns the best of the frames of posterStills, of equal ones the first. Those that could not be
+// decoded are not among them.
+func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
+	shown := map[int]brightness{} // by thumbnail
+	pictures := map[int][]byte{}
 	for _, o := range made {
 		if pictures[o.Thumbnail], err = os.ReadFile(o.Path); err != nil {
-			return nil, 0, err
+			return candidate{}, err
 		}
-		if frames[o.Thumbnail], err = decodeBrightness(pictures[o.Thumbnail], p.Poster.Width, p.Poster.Height); err != nil {
-			return nil, 0, err
+		if shown[o.Thumbnail], err = decodeBrightness(pictures[o.Thumbnail], p.Poster.Width, p.Poster.Height); err != nil {
+			return candidate{}, err
 		}
 	}
-	return pictures[0], frames[0].score(frames[1]), nil
+	for _, o := range made {
+		if o.Thumbnail%2 != 0 {
+			continue
+		}
+		if score := shown[o.Thumbnail].score(shown[o.Thumbnail+1]); best.picture == nil || score > best.score {
+			best = candidate{pictures[o.Thumbnail], score}
+		}
+	}
+	return best, nil
 }
 
 // decodeBrightness returns the brightness of a JPEG that has the size it should have: nobody knows what

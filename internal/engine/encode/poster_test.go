@@ -2,7 +2,6 @@ package encode
 
 import (
 	"image"
-	"image/jpeg"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -63,35 +62,44 @@ func TestTheScoreOfAFrame(t *testing.T) {
 	}
 }
 
-// Most of the video is black; the poster is not.
+// Much of the video is black; the poster is not.
 func TestThePosterOfADarkVideoIsNotBlack(t *testing.T) {
 	t.Parallel()
-	tools := newEngine(t)
-	source := enginetest.Clip(t, "a.mp4", "testsrc2=s=1400x700:r=5:d=6,drawbox=t=fill:c=black:enable='lt(t,3.5)'", "-map", "0:v", "-g", "5", "-preset", "ultrafast")
-	job := enginetest.NewJob(t, source)
-	runs := 0
-	job.Ran = func(e video.Execution) { runs++ }
-	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
-	if err != nil {
-		t.Fatal(err)
+	tests := []struct {
+		name, picture, keyEvery string
+		runs                    int
+	}{
+		{"with keyframes, which are looked at one after the other", "drawbox=t=fill:c=black:enable='lt(t,3.5)'", "5", 4},
+		{"with one keyframe, where later frames are made together", "fade=in:st=1.6:d=1", "250", 2},
 	}
-	runs = 0
-	done := -1.0
-	path, err := tools.Poster(t.Context(), job, p, func(d float64) { done = d })
-	if err != nil || runs != 4 || done <= 0 || done > 1 {
-		t.Fatalf("poster is %q after %d runs, %v done: %v; want it after 4", path, runs, done, err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	picture, err := jpeg.Decode(f)
-	if err != nil || picture.Bounds().Dx() != 1280 || picture.Bounds().Dy() != 640 {
-		t.Fatalf("poster has the size %v: %v; want 1280 × 640", picture.Bounds(), err)
-	}
-	if mean, _ := newBrightness(picture.(*image.YCbCr)).moments(); mean < 60 {
-		t.Errorf("the poster has the brightness %.0f", mean)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tools := newEngine(t)
+			source := enginetest.Clip(t, "a.mp4", "testsrc2=s=1400x700:r=5:d=6,"+tt.picture, "-map", "0:v", "-g", tt.keyEvery, "-preset", "ultrafast")
+			job := enginetest.NewJob(t, source)
+			p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs, done := 0, -1.0
+			job.Ran = func(e video.Execution) { runs++ }
+			path, err := tools.Poster(t.Context(), job, p, func(d float64) { done = d })
+			if err != nil || runs != tt.runs || done <= 0 || done > 1 {
+				t.Fatalf("poster is %q after %d runs, %v done: %v; want it after %d", path, runs, done, err, tt.runs)
+			}
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture, err := decodeBrightness(file, 1280, 640)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mean, _ := picture.moments(); mean < 60 {
+				t.Errorf("the poster has the brightness %.0f", mean)
+			}
+		})
 	}
 }
 

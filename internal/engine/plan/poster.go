@@ -21,15 +21,19 @@ const (
 // telling ones first. Videos begin and end with black, titles and credits.
 var posterPlaces = []float64{0.3, 0.5, 0.15, 0.7, 0.4, 0.85}
 
-// leadSteps are frames after the first one that are tried in a video with hardly any keyframes:
-// after a part of the video, or after a time if that is earlier.
+// fewKeys is of how few keyframes no choice can be made: the rest of the frames are then decoded from
+// the beginning of the video, which costs more the later they are.
+const fewKeys = 2
+
+// leadSteps are the frames that are looked at then: after a part of the video, or after a time if that is
+// earlier. The first one is cheap and mostly good. The late ones are for videos that begin with a fade.
 var leadSteps = []struct {
 	part float64
 	time time.Duration
-}{{0.125, time.Second}, {0.25, 2500 * time.Millisecond}}
+}{{0.125, time.Second}, {0.25, 2500 * time.Millisecond}, {0.5, 5 * time.Second}, {0.75, 10 * time.Second}}
 
 // poster chooses the frames of which one becomes the poster. Decoding is most of the cost, so these
-// are keyframes, or close to the beginning.
+// are keyframes, or not far from the beginning.
 func poster(p *video.Plan, width, height float64, line *probe.Timeline, reliable bool) *video.Poster {
 	scale := min(1, maxPosterWidth/width)
 	out := &video.Poster{Width: min(roundEven(width*scale), maxPosterWidth), Height: roundEven(height * scale)}
@@ -52,8 +56,8 @@ func poster(p *video.Plan, width, height float64, line *probe.Timeline, reliable
 			}
 		}
 	}
-	for _, s := range leadSteps {
-		if len(out.Frames) < len(leadSteps) {
+	if len(out.Frames) < fewKeys {
+		for _, s := range leadSteps {
 			after := min(s.part*tb.Seconds(line.Last-line.First), s.time.Seconds())
 			add(line.ShownAt(line.First+int64(tb.Ticks(after))), video.NoSeek)
 		}

@@ -50,9 +50,14 @@ func TestPosterFrames(t *testing.T) {
 			"12.00 from 12.00", "20.00 from 20.00", "6.00 from 6.00", "28.00 from 28.00", "16.00 from 16.00", "34.00 from 34.00", first}},
 		{"one keyframe earlier where seeking is not exact", "mpegts", 1000, 250, true, []string{
 			"10.00 from the beginning", "20.00 from 10.00", "30.00 from 20.00", first}},
-		{"the beginning where there are no others", "mov,mp4", 100, 250, true, []string{"0.48 from the beginning", "0.96 from the beginning", first}},
-		{"no more than seconds of a long one", "mov,mp4", 1000, 2000, true, []string{"1.00 from the beginning", "2.48 from the beginning", first}},
-		{"the beginning where seeking is impossible", "avi", 1000, 25, false, []string{"1.00 from the beginning", "2.48 from the beginning", first}},
+		{"parts of a short one with a single keyframe", "mov,mp4", 100, 250, true, []string{
+			"0.48 from the beginning", "0.96 from the beginning", "1.96 from the beginning", "2.96 from the beginning", first}},
+		{"these after its only other keyframe", "mov,mp4", 100, 50, true, []string{
+			"2.00 from 2.00", "0.48 from the beginning", "0.96 from the beginning", "1.96 from the beginning", "2.96 from the beginning", first}},
+		{"no more than seconds of a long one", "mov,mp4", 1000, 2000, true, []string{
+			"1.00 from the beginning", "2.48 from the beginning", "5.00 from the beginning", "10.00 from the beginning", first}},
+		{"the beginning where seeking is impossible", "avi", 1000, 25, false, []string{
+			"1.00 from the beginning", "2.48 from the beginning", "5.00 from the beginning", "10.00 from the beginning", first}},
 		{"a single frame", "mov,mp4", 1, 1, true, []string{first}},
 	}
 	for _, tt := range tests {
