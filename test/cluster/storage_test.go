@@ -63,6 +63,7 @@ func (f *fleet) wantReadsRefused() {
 // storage while it writes, again and again. Nobody ever sees half an object, and
 // the other worker is not disturbed.
 func TestWriteIsCutInTheMiddle(t *testing.T) {
+	leaveOut(t, "a storage with errors disturbs every write, and TestWriteThatFailsLeavesTheOldObject of package s3 breaks connections in the middle")
 	t.Parallel()
 	f := newFleet(t)
 	f.api()

@@ -20,9 +20,7 @@ func TestATaskWhoseServerIsKilledRunsAgain(t *testing.T) {
 		"inspect": inspectRun, "encode": encodeRun, "audio": audioRun, "thumbnails": thumbnailsRun, "poster": posterRun, "pictures": picturesRun,
 	} {
 		t.Run(kind, func(t *testing.T) {
-			if kind != "inspect" && kind != "encode" {
-				oneBackend(t, "the queue of a fleet treats all kinds alike, and two of them run there")
-			}
+			usuallyOneBackend(t, "TestFrozenWorkerComesBack and TestKilledWhilePublishing of test/cluster lose workers there")
 			if kind != "inspect" && kind != "encode" {
 				need.TimeFor(t, "the queue treats all kinds alike, and two others run here")
 			}

@@ -85,6 +85,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if slices.Contains(stagings, point) {
 				usuallyOneBackend(t, "what was staged is put again, and rendition-linked dies later in the same step")
 			}
+			if point == failpoint.VideoDeleted {
+				usuallyOneBackend(t, "objects-removed dies later in the same step")
+			}
 			if slices.Contains(variants, point) {
 				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")
 			}

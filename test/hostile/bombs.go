@@ -47,7 +47,7 @@ func tableBombs() []Sample {
 		{Name: "a sample of 2 GiB", Ends: []string{corrupt, truncated, limitMemory}, Make: claim(1, track{count: 2, size: math.MaxInt32})},
 		{Name: "samples of no length", Ends: []string{corrupt}, Make: claim(1, track{count: 1000, sizes: make([]byte, 4000)})},
 		{Name: "a table of 4 billion sizes", Ends: []string{corrupt, truncated, limitMemory, Converted}, Make: claim(1, track{count: math.MaxUint32, sizes: be32(size)})},
-		{Name: "200,000 samples of one byte", Ends: []string{corrupt}, Make: flood(200_000)},
+		{Name: "50,000 samples of one byte", Ends: []string{corrupt}, Make: flood(50_000)},
 		{Name: "5 million samples of one byte", Ends: []string{tooLong, limitTime}, Slow: true, Long: true, Make: flood(5 * million)},
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/spool-video/spool/test/footage"
 )
 
+type recipe struct{ file, codecs string }
+
 // recipes are the kinds of videos that are damaged: each container with codecs
 // that are usual in it. The name of the file chooses the container.
-var recipes = []struct{ file, codecs string }{
+var recipes = []recipe{
 	{"h264.mp4", "-c:v libx264 -bf 2 -c:a aac"},
 	{"faststart.mp4", "-c:v libx264 -c:a aac -movflags +faststart"},
 	{"fragmented.mp4", "-c:v libx264 -g 5 -c:a aac -movflags +frag_keyframe+empty_moov"},
@@ -77,21 +79,38 @@ var filmedOnce = sync.OnceValues(func() ([]seed, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	if record(dir, recipes...) != nil { // all at once; one by one leaves out those that this ffmpeg cannot make
+		for _, r := range recipes {
+			_ = record(dir, r) // makeSeeds counts
+		}
+	}
 	var seeds []seed
 	for _, r := range recipes {
-		path := filepath.Join(dir, r.file)
-		if _, err := tool("ffmpeg", slices.Concat(strings.Fields("-v error -nostdin -y -f lavfi -i testsrc2=size=160x120:rate=10:duration=1"+
-			" -f lavfi -i sine=duration=1 -threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact"), strings.Fields(r.codecs), []string{path})...); err != nil {
-			continue // makeSeeds counts
+		film, err := os.ReadFile(filepath.Join(dir, r.file))
+		if err == nil && len(film) > 0 {
+			seeds = append(seeds, seed{r.file, film, !strings.Contains(r.codecs, "-an")})
 		}
-		film, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		seeds = append(seeds, seed{r.file, film, !strings.Contains(r.codecs, "-an")})
 	}
 	return seeds, nil
 })
+
+// record makes videos with one ffmpeg, which takes longer to start than to make one. Those it does not end are not there.
+func record(dir string, recipes ...recipe) error {
+	args := strings.Fields("-v error -nostdin -y -f lavfi -i testsrc2=size=160x120:rate=10:duration=1 -f lavfi -i sine=duration=1")
+	var made []string
+	for _, r := range recipes {
+		path := filepath.Join(dir, r.file)
+		made = append(made, path)
+		args = slices.Concat(args, strings.Fields("-threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact "+r.codecs), []string{path})
+	}
+	_, err := tool("ffmpeg", args...)
+	if err != nil {
+		for _, path := range made {
+			_ = os.Remove(path) // some were never begun
+		}
+	}
+	return err
+}
 
 // foundSeeds returns the small videos of the collection of real ones, where it is
 // there.

@@ -42,7 +42,8 @@ func TestChunksMakeTheSameVideo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "open groups in Matroska", "only keyframes",
-				"closed groups in MP4") // as with a variable frame rate
+				"closed groups in MP4", // as with a variable frame rate
+				"fragmented MP4")       // TestPartsOfASourceGiveTheSameVideo
 			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)
 			one, _ := encodeClip(t, whole, source)
 			if one.pieces != 1 {

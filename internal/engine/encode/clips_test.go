@@ -66,11 +66,13 @@ func TestClips(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
 				"ten bits become eight", "HLG is tone-mapped",
-				"HDR is tone-mapped",                                       // TestMeasure, TestGreysOfHDR, TestColoursSurvive
+				"HDR is tone-mapped",                                       // TestGreysOfHDR, TestColoursSurvive
 				"a raw stream has no times at all",                         // as an AVI
 				"no audio is normal", "a transport stream begins anywhere", // TestOutputs of test/e2e, TestAudioStaysWithTheVideo
 				"one frame is a video", "more than sixty frames a second are too many", // TestMeasure, TestFastVideosKeepExactTimes
-				"full range becomes limited") // TestColoursSurvive
+				"full range becomes limited", "RGB becomes YUV", // TestColoursSurvive
+				"a variable frame rate stays as it is",   // TestChunksMakeTheSameVideo
+				"a container without times is one chunk") // TestMeasure, TestVideosWithoutAContainer
 			args := append([]string{"-map", "0:v", "-map", "1:a", "-shortest"}, tt.args...)
 			source := enginetest.Clip(t, tt.file, tt.picture, args...)
 			job := enginetest.NewJob(t, source)

@@ -69,6 +69,7 @@ func TestClockThatJumps(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leaveToLong(t, tt.name, "back to where it began", "an hour forward") // one film goes forward and back
 			job := enginetest.NewJob(t, tt.source)
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 2.5}})
 			if err != nil {

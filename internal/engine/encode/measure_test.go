@@ -82,7 +82,7 @@ func TestMeasure(t *testing.T) {
 		{"a transport stream", "a.ts", moving, []string{"-g", "24"}, 3, 0.9, true},
 		{"frames without times", "a.avi", moving, []string{"-c:v", "mpeg4", "-bf", "2", "-q:v", "2"}, 2, 0.9, false},
 		{"wide pixels", "a.mp4", moving + ",setsar=4/3", []string{"-g", "24"}, 3, 0.9, true},
-		{"HDR", "a.mkv", moving, []string{"-pix_fmt", "yuv420p10le", "-c:v", "ffv1", "-g", "1", "-color_trc", "smpte2084", "-colorspace", "bt2020nc", "-color_primaries", "bt2020"}, 3, 0.9, false},
+		{"HDR", "a.mkv", moving, []string{"-pix_fmt", "yuv420p10le", "-c:v", "ffv1", "-g", "1", "-color_trc", "smpte2084", "-colorspace", "bt2020nc", "-color_primaries", "bt2020"}, 3, 0.9, true},
 		{"interlaced", "a.ts", "testsrc2=s=288x160:r=50:d=6,interlace", []string{"-c:v", "mpeg2video", "-flags", "+ildct+ilme", "-b:v", "2M", "-top", "1"}, 3, 0.85, false},
 		{"one frame", "a.mp4", "testsrc2=s=320x180:r=25:d=0.04", nil, 1, 0.9, false},
 	}
