@@ -25,9 +25,12 @@ echo "Building $name $version for the tests of S3 storage (some minutes)"
 mkdir -p "$bin"
 export CGO_ENABLED=0 GOFLAGS=-trimpath
 case $name in
-# What it shares with Spool is compiled with the flags of the Makefile, and so only once. The compiler
-# collects hardly any garbage, as in test/run.
-versitygw) (cd test/s3server && "${GO:-go}" build -gcflags=all=-dwarf=false -ldflags='-s -w' -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .) ;;
+# What it shares with Spool, the standard library and the AWS SDK, is compiled with the flags of the Makefile, and so
+# only once; the rest without inlining, which takes a fifth less time. The compiler collects hardly any garbage, as in test/run.
+versitygw)
+	(cd test/s3server && "${GO:-go}" build -gcflags=all=-dwarf=false -gcflags='github.com/...=-dwarf=false -l' -gcflags='github.com/aws/...=-dwarf=false' \
+		-ldflags='-s -w' -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .)
+	;;
 minio) GOBIN=$bin "${GO:-go}" install "github.com/minio/minio@$version" ;;
 esac
 echo "$version" >"$bin/$name.version"
