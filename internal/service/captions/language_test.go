@@ -1,6 +1,10 @@
-package captions
+package captions_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/spool-video/spool/internal/service/captions"
+)
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
@@ -10,13 +14,13 @@ func TestLanguage(t *testing.T) {
 		"": "", "english": "", "xx": "", "../en": "", "en/..": "", "e": "", "en-x-evil-private-use-that-is-very-long": "", "en-u-nu-arab": "",
 		"en\x00": "", "123": "",
 	} {
-		got, ok := Language(s)
+		got, ok := captions.Language(s)
 		if got != want || ok != (want != "") {
 			t.Errorf("Language(%q) = %q, %v; want %q", s, got, ok, want)
 		}
 	}
 	for s, want := range map[string]string{"en": "English", "de": "Deutsch", "pt-BR": "português (BR)", "und": "Unknown language"} {
-		if got := NameOf(s); got != want {
+		if got := captions.NameOf(s); got != want {
 			t.Errorf("NameOf(%q) = %q, want %q", s, got, want)
 		}
 	}
