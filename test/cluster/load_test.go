@@ -139,7 +139,6 @@ func TestRequestsWhilePostgresRestarts(t *testing.T) {
 // lost. The load balancer asks /readyz, and sends a request elsewhere only when
 // the connection is refused.
 func TestRollingRestart(t *testing.T) {
-	leaveOut(t, "TestAStopLetsRequestsEnd of cmd/spool and tests of packages executor and river stop a process")
 	t.Parallel()
 	f := newFleet(t)
 	drain := withEnv("SPOOL_DRAIN", "2s") // in which a load balancer on a busy machine asks at least once

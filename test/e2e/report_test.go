@@ -224,7 +224,7 @@ func TestReportOfAFailedVideo(t *testing.T) {
 }
 
 func TestMeasuringSurvivesAKill(t *testing.T) {
-	usuallyOneBackend(t, "the queue treats all kinds alike, and two of them are killed there")
+	usuallyOneBackend(t, "the queue treats all kinds alike, and test/cluster kills workers there")
 	t.Parallel()
 	g := newGate(t, measureRun, hold)
 	s := start(t, g.tools(), measured(), withEnv("SPOOL_KEEP_SOURCE", "false"))

@@ -67,7 +67,7 @@ func TestClips(t *testing.T) {
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
 				"ten bits become eight", "HLG is tone-mapped",
 				"HDR is tone-mapped",                                       // TestGreysOfHDR, TestColoursSurvive
-				"a raw stream has no times at all",                         // as an AVI
+				"a raw stream has no times at all",                         // TestVideosWithoutAContainer
 				"no audio is normal", "a transport stream begins anywhere", // TestOutputs of test/e2e, TestAudioStaysWithTheVideo
 				"one frame is a video", "more than sixty frames a second are too many", // TestMeasure, TestFastVideosKeepExactTimes
 				"full range becomes limited", "RGB becomes YUV", // TestColoursSurvive

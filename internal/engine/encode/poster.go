@@ -3,6 +3,7 @@ package encode
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -29,8 +30,14 @@ type candidate struct {
 func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (string, error) {
 	var best candidate
 	for looked, all := 0, p.Poster.Frames; looked < len(all); {
+		if all[looked].Seek == video.NoSeek && best.score >= goodFrame {
+			break // decoding all that is before it costs more, and where that is damaged, so is this
+		}
 		n := inOneRun(all, looked)
 		made, err := enc.posterFrames(ctx, job, p, all[looked:looked+n])
+		if best.picture != nil && errors.Is(err, ffmpeg.ErrStalled) && ctx.Err() == nil {
+			break // it is slow to decode; there is one
+		}
 		if err != nil {
 			return "", fmt.Errorf("poster: %w", err)
 		}
@@ -92,28 +99,49 @@ func posterStills(p *video.Plan, frames ...video.PosterFrame) *video.Plan {
 	return &still
 }
 
-// bestPoster returns the best of the frames of posterStills, of equal ones the first. Those that could not be
-// decoded are not among them.
+// bestPoster returns the best of the frames of posterStills, of equal ones the first. It looks at one frame after the other,
+// because large ones take much memory. A frame that could not be decoded looks like one before it.
 func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
-	shown := map[int]brightness{} // by thumbnail
-	pictures := map[int][]byte{}
+	paths := map[int]string{} // by thumbnail
 	for _, o := range made {
-		if pictures[o.Thumbnail], err = os.ReadFile(o.Path); err != nil {
-			return candidate{}, err
-		}
-		if shown[o.Thumbnail], err = decodeBrightness(pictures[o.Thumbnail], p.Poster.Width, p.Poster.Height); err != nil {
-			return candidate{}, err
-		}
+		paths[o.Thumbnail] = o.Path
 	}
 	for _, o := range made {
 		if o.Thumbnail%2 != 0 {
 			continue
 		}
-		if score := shown[o.Thumbnail].score(shown[o.Thumbnail+1]); best.picture == nil || score > best.score {
-			best = candidate{pictures[o.Thumbnail], score}
+		c, err := judgePoster(p, o.Path, paths[o.Thumbnail+1])
+		if err != nil {
+			return candidate{}, err
+		}
+		if best.picture == nil || c.score > best.score {
+			best = c
 		}
 	}
 	return best, nil
+}
+
+// judgePoster says how good a frame is, beside the one shortly after it, if there is any.
+func judgePoster(p *video.Plan, path, next string) (candidate, error) {
+	picture, frame, err := readBrightness(path, p)
+	if err != nil {
+		return candidate{}, err
+	}
+	var later brightness
+	if next != "" {
+		if _, later, err = readBrightness(next, p); err != nil {
+			return candidate{}, err
+		}
+	}
+	return candidate{picture, frame.score(later)}, nil
+}
+
+func readBrightness(path string, p *video.Plan) (file []byte, b brightness, err error) {
+	if file, err = os.ReadFile(path); err != nil {
+		return nil, brightness{}, err
+	}
+	b, err = decodeBrightness(file, p.Poster.Width, p.Poster.Height)
+	return file, b, err
 }
 
 // decodeBrightness returns the brightness of a JPEG that has the size it should have: nobody knows what

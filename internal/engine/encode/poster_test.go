@@ -103,6 +103,22 @@ func TestThePosterOfADarkVideoIsNotBlack(t *testing.T) {
 	}
 }
 
+// A long video is looked at in more than one place, but not where all before would have to be decoded.
+func TestAGoodFrameOfALongVideoWithoutKeyframesIsEnough(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	job := enginetest.NewJob(t, enginetest.Clip(t, "a.mp4", "testsrc2=s=320x180:r=2:d=62", "-map", "0:v", "-g", "1000"))
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	job.Ran = func(video.Execution) { runs++ }
+	if path, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" || runs != 1 || len(p.Poster.Frames) < 4 {
+		t.Errorf("poster is %q after %d runs for %d frames: %v; want it after 1", path, runs, len(p.Poster.Frames), err)
+	}
+}
+
 // Tiny frames have no neighbours to compare.
 func TestThePosterOfATinyVideo(t *testing.T) {
 	t.Parallel()

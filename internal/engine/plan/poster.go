@@ -25,8 +25,15 @@ var posterPlaces = []float64{0.3, 0.5, 0.15, 0.7, 0.4, 0.85}
 // the beginning of the video, which costs more the later they are.
 const fewKeys = 2
 
+// earlySteps is how many of the leadSteps are tried in any case.
+const earlySteps = 2
+
+// maxDecoded is how many pixels may be decoded for one of the late frames, by one thread: ten seconds of 1080p at 60
+// frames a second.
+const maxDecoded = 1920 * 1080 * 600
+
 // leadSteps are the frames that are looked at then: after a part of the video, or after a time if that is
-// earlier. The first one is cheap and mostly good. The late ones are for videos that begin with a fade.
+// earlier. The first one is cheap and mostly good. Those after the early ones are for videos that begin with a fade.
 var leadSteps = []struct {
 	part float64
 	time time.Duration
@@ -57,8 +64,11 @@ func poster(p *video.Plan, width, height float64, line *probe.Timeline, reliable
 		}
 	}
 	if len(out.Frames) < fewKeys {
-		for _, s := range leadSteps {
+		for i, s := range leadSteps {
 			after := min(s.part*tb.Seconds(line.Last-line.First), s.time.Seconds())
+			if i >= earlySteps && width*height*p.Input.FrameRate*after > maxDecoded {
+				break
+			}
 			add(line.ShownAt(line.First+int64(tb.Ticks(after))), video.NoSeek)
 		}
 	}

@@ -82,6 +82,14 @@ func TestPosterFrames(t *testing.T) {
 	}
 }
 
+// Decoding seconds of very large frames takes longer than a run may stand still.
+func TestLateFramesOfALargeVideoAreNotLookedAt(t *testing.T) {
+	t.Parallel()
+	if got := len(posterPlan(t, "mov,mp4", 100, 250, 7680, 4320, true).Poster.Frames); got != earlySteps+1 {
+		t.Errorf("%d frames are looked at; want the early ones and the first", got)
+	}
+}
+
 func TestPosterSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range [][4]int{{640, 360, 640, 360}, {1920, 1080, 1280, 720}, {1080, 1920, 1080, 1920}, {1281, 721, 1280, 720}, {161, 121, 160, 120}, {8192, 16, 1280, 2}, {2, 2, 2, 2}} {
