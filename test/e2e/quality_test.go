@@ -15,7 +15,7 @@ const lastQualityRun = "trim=start_pts=200000"
 // chunks of a film have the same, and a server that is killed meanwhile goes on with it.
 func TestThePictureDecidesTheCRF(t *testing.T) {
 	oneBackend(t, "the CRF is part of the plan, which is stored like any other")
-	need.TimeFor(t, "300 frames and 700 noisy ones; TestChooseQuality of package encode stands for them, and other tests kill a server that has a plan")
+	need.TimeFor(t, "800 frames and 700 noisy ones; TestChooseQuality of package encode stands for them, and other tests kill a server that has a plan")
 	t.Parallel()
 	g := newGate(t, lastQualityRun, hold)
 	s := start(t, g.tools())

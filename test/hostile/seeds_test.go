@@ -87,9 +87,13 @@ var filmedOnce = sync.OnceValues(func() ([]seed, error) {
 	var seeds []seed
 	for _, r := range recipes {
 		film, err := os.ReadFile(filepath.Join(dir, r.file))
-		if err == nil && len(film) > 0 {
-			seeds = append(seeds, seed{r.file, film, !strings.Contains(r.codecs, "-an")})
+		if os.IsNotExist(err) {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, seed{r.file, film, !strings.Contains(r.codecs, "-an")})
 	}
 	return seeds, nil
 })
@@ -97,16 +101,13 @@ var filmedOnce = sync.OnceValues(func() ([]seed, error) {
 // record makes videos with one ffmpeg, which takes longer to start than to make one. Those it does not end are not there.
 func record(dir string, recipes ...recipe) error {
 	args := strings.Fields("-v error -nostdin -y -f lavfi -i testsrc2=size=160x120:rate=10:duration=1 -f lavfi -i sine=duration=1")
-	var made []string
 	for _, r := range recipes {
-		path := filepath.Join(dir, r.file)
-		made = append(made, path)
-		args = slices.Concat(args, strings.Fields("-threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact "+r.codecs), []string{path})
+		args = slices.Concat(args, strings.Fields("-threads 1 -pix_fmt yuv420p -fflags +bitexact -flags +bitexact "+r.codecs), []string{filepath.Join(dir, r.file)})
 	}
 	_, err := tool("ffmpeg", args...)
 	if err != nil {
-		for _, path := range made {
-			_ = os.Remove(path) // some were never begun
+		for _, r := range recipes {
+			_ = os.Remove(filepath.Join(dir, r.file)) // some were never begun
 		}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -102,15 +103,8 @@ func posterStills(p *video.Plan, frames ...video.PosterFrame) *video.Plan {
 // bestPoster returns the best of the frames of posterStills, of equal ones the first. It looks at one frame after the other,
 // because large ones take much memory. A frame that could not be decoded looks like one before it.
 func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
-	paths := map[int]string{} // by thumbnail
-	for _, o := range made {
-		paths[o.Thumbnail] = o.Path
-	}
-	for _, o := range made {
-		if o.Thumbnail%2 != 0 {
-			continue
-		}
-		c, err := judgePoster(p, o.Path, paths[o.Thumbnail+1])
+	for pair := range slices.Chunk(made, 2) {
+		c, err := judgePoster(p, pair[0].Path, pair[1].Path)
 		if err != nil {
 			return candidate{}, err
 		}
@@ -121,17 +115,15 @@ func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
 	return best, nil
 }
 
-// judgePoster says how good a frame is, beside the one shortly after it, if there is any.
+// judgePoster says how good a frame is, beside the one shortly after it.
 func judgePoster(p *video.Plan, path, next string) (candidate, error) {
 	picture, frame, err := readBrightness(path, p)
 	if err != nil {
 		return candidate{}, err
 	}
-	var later brightness
-	if next != "" {
-		if _, later, err = readBrightness(next, p); err != nil {
-			return candidate{}, err
-		}
+	_, later, err := readBrightness(next, p)
+	if err != nil {
+		return candidate{}, err
 	}
 	return candidate{picture, frame.score(later)}, nil
 }
