@@ -45,7 +45,7 @@ func runParts(t *testing.T, options ...func(*Config)) (*running, *parts) {
 	if err := c.buildHandlers(t.Context(), svc, p, log, m); err != nil {
 		t.Fatal(err)
 	}
-	return runServer(t, svc, 10*time.Second), p
+	return runServer(t, svc, stopTimeouts{grace: 10 * time.Second}), p
 }
 
 // ask sends a request as it is written, where a client of the library would

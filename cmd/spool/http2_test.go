@@ -23,7 +23,7 @@ func overHTTP2(t *testing.T) *http.Client {
 
 func TestBothVersionsOfHTTPOnOnePort(t *testing.T) {
 	t.Parallel()
-	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })}, time.Second)
+	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })}, stopTimeouts{grace: time.Second})
 	for want, client := range map[string]*http.Client{"HTTP/1.1": http.DefaultClient, "HTTP/2.0": overHTTP2(t)} {
 		res, err := client.Get(r.url + "/something")
 		if err != nil {
@@ -57,7 +57,7 @@ func TestResetRequestsCountUntilTheyEnd(t *testing.T) {
 		}
 		<-release
 		now.Add(-1)
-	})}, time.Second)
+	})}, stopTimeouts{grace: time.Second})
 	defer close(release)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {

@@ -30,7 +30,7 @@ type running struct {
 }
 
 // runServer starts a server around svc; unset parts of it do nothing.
-func runServer(t *testing.T, svc *service, grace time.Duration) *running {
+func runServer(t *testing.T, svc *service, limits stopTimeouts) *running {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func runServer(t *testing.T, svc *service, grace time.Duration) *running {
 	if svc.handler == nil {
 		svc.handler = http.NotFoundHandler()
 	}
-	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), stopTimeouts{grace: grace})
+	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), limits)
 	go func() { r.ended <- r.server.run(context.WithoutCancel(t.Context()), stop, ln) }()
 	return r
 }
@@ -103,7 +103,7 @@ func TestHealth(t *testing.T) {
 			return *p
 		}
 		return nil
-	}}, time.Second)
+	}}, stopTimeouts{grace: time.Second})
 	set := func(err error) {
 		trouble.Store(&err)
 		time.Sleep(readyMaxAge) // until the last result is not used any more
@@ -154,7 +154,7 @@ func stopLetsRequestsEnd(t *testing.T, local bool) {
 		close(entered)
 		<-release
 		io.WriteString(w, "whole")
-	}), local: local}, 10*time.Second)
+	}), local: local}, stopTimeouts{grace: 10 * time.Second})
 	answer := make(chan string, 1)
 	go func() {
 		_, body := r.get(t, playbackPrefix+"slow")
@@ -175,6 +175,45 @@ func stopLetsRequestsEnd(t *testing.T, local bool) {
 	r.wait(t)
 }
 
+// TestAStopIsAnnouncedFirst is about load balancers: they learn from /readyz that they are to send requests
+// elsewhere, and the connections that they open until then are still answered.
+func TestAStopIsAnnouncedFirst(t *testing.T) {
+	t.Parallel()
+	t.Run("by net/http", func(t *testing.T) { stopIsAnnouncedFirst(t, false) })
+	t.Run("for files", func(t *testing.T) { stopIsAnnouncedFirst(t, true) })
+}
+
+func stopIsAnnouncedFirst(t *testing.T, local bool) {
+	t.Parallel()
+	stopping := make(chan struct{})
+	r := runServer(t, &service{
+		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") }),
+		stop:    func(context.Context) error { close(stopping); return nil },
+		local:   local,
+	}, stopTimeouts{grace: 20 * time.Second, drain: 5 * time.Second})
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // each request is a new connection
+	status := func(path string) int {
+		resp, err := client.Get(r.url + path)
+		if err != nil {
+			t.Fatalf("while the stop is announced: %v", err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status("/readyz"); got != http.StatusOK {
+		t.Fatalf("/readyz = %d before the stop", got)
+	}
+	r.stop()
+	<-stopping
+	for range 4 { // a second, of the five that it takes
+		time.Sleep(250 * time.Millisecond)
+		if ready, file := status("/readyz"), status(playbackPrefix+"film.mp4"); ready != http.StatusServiceUnavailable || file != http.StatusOK {
+			t.Fatalf("while the stop is announced /readyz = %d and a file %d; want 503 and 200", ready, file)
+		}
+	}
+	r.wait(t)
+}
+
 // TestARequestEndsWithItsClient is about files that each request has to fetch from elsewhere.
 func TestARequestEndsWithItsClient(t *testing.T) {
 	t.Parallel()
@@ -183,7 +222,7 @@ func TestARequestEndsWithItsClient(t *testing.T) {
 		close(entered)
 		<-req.Context().Done()
 		close(left)
-	})}, time.Second)
+	})}, stopTimeouts{grace: time.Second})
 	c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +248,7 @@ func TestAStopEndsWithinTheGraceTime(t *testing.T) {
 			<-req.Context().Done() // ends only when the connection is cut
 		}),
 		stop: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-	}, time.Second)
+	}, stopTimeouts{grace: time.Second})
 	go http.Get(r.url + "/endless")
 	<-entered
 	start := time.Now()
@@ -222,7 +261,7 @@ func TestAStopEndsWithinTheGraceTime(t *testing.T) {
 
 func TestAQueueThatDoesNotStartEndsTheServer(t *testing.T) {
 	t.Parallel()
-	r := runServer(t, &service{start: func(context.Context) error { return errors.New("no table") }}, time.Second)
+	r := runServer(t, &service{start: func(context.Context) error { return errors.New("no table") }}, stopTimeouts{grace: time.Second})
 	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "no table") {
 		t.Errorf("run ended with %v", err)
 	}
