@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // A worker that runs as the owner of the database is told what it could read.
 func TestAWorkerThatCanReadSecrets(t *testing.T) {

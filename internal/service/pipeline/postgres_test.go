@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // heldThumbnails is a store in which copies of thumbnails take until they are let go. As
 // on S3, such a copy has read what it needs when it begins.

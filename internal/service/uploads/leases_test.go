@@ -1,6 +1,7 @@
 package uploads_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -9,6 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // TestLeasesAmongProcesses has two processes want the same upload: the one that
 // has it is told so, and a dead one loses it.

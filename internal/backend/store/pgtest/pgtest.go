@@ -29,6 +29,7 @@ import (
 // outlives a test, because making a server takes longer than most tests.
 var shared struct {
 	sync.Mutex
+	stops  bool // by Run
 	server *Server
 	err    error
 }
@@ -36,6 +37,9 @@ var shared struct {
 // Run runs the tests of a package and stops the shared server, if one was
 // needed. It returns the exit status.
 func Run(m interface{ Run() int }) int {
+	shared.Lock()
+	shared.stops = true
+	shared.Unlock()
 	status := m.Run()
 	shared.Lock()
 	defer shared.Unlock()
@@ -57,6 +61,9 @@ func sharedServer(t testing.TB) *Server {
 	needPostgres(t)
 	shared.Lock()
 	defer shared.Unlock()
+	if !shared.stops {
+		t.Fatal("the TestMain of this package does not call pgtest.Run: the data of the shared server would stay in memory")
+	}
 	if shared.server == nil && shared.err == nil {
 		// Not the test's context: others use the server when this one has ended.
 		shared.server, shared.err = launch(context.WithoutCancel(t.Context()))
