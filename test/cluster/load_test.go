@@ -148,7 +148,7 @@ func TestRollingRestart(t *testing.T) {
 	f.worker()
 	f.note()
 	f.wantKnown(f.apis...)
-	films := f.begin(f.withTimeout(waitLimit), append(oneIfShort(feature, short), feature)...)
+	films := f.begin(f.withTimeout(waitLimit), append(oneIfShort(short, feature), short)...)
 	until(t, "the work to begin", waitLimit, func() bool { return f.steps("encode") > 0 })
 
 	ctx, cancel := context.WithCancel(t.Context())

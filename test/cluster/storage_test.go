@@ -28,7 +28,7 @@ func TestStorageInTrouble(t *testing.T) {
 			f.api()
 			f.worker()
 			f.worker()
-			films := f.begin(f.withTimeout(waitLimit), oneIfShort(feature, short)...)
+			films := f.begin(f.withTimeout(waitLimit), oneIfShort(short, feature)...)
 			until(t, "some of the work to be done", waitLimit, func() bool { return f.steps("encode") > 0 })
 			trouble.begin(f)
 			if trouble.lasts > 0 {
