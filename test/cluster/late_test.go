@@ -25,6 +25,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s was held; the video is ready %.1f s after its worker froze", held, time.Since(frozen).Seconds())
+	f.wantIdle() // pictures and the like come after the video
 	before := f.state(films.all)
 
 	time.Sleep(time.Until(frozen.Add(byLength(25*time.Second, 60*time.Second))))

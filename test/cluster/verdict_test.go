@@ -13,12 +13,18 @@ import (
 	"github.com/spool-video/spool/test/rig"
 )
 
+// wantIdle waits until the fleet has nothing to do.
+func (f *fleet) wantIdle() {
+	f.t.Helper()
+	until(f.t, "all tasks to be done", waitLimit, func() bool { return f.count(`SELECT count(*) FROM river_job`) == 0 })
+}
+
 // wantRest waits until the fleet has nothing to do, and then wants it to keep
 // the given videos and nothing else: no task, no video in work, no object without
 // an owner, no scratch file.
 func (f *fleet) wantRest(live []*order) {
 	f.t.Helper()
-	until(f.t, "all tasks to be done", waitLimit, func() bool { return f.count(`SELECT count(*) FROM river_job`) == 0 })
+	f.wantIdle()
 	if n := f.count(`SELECT count(*) FROM video WHERE status = 'processing'`); n > 0 {
 		f.t.Errorf("%d videos are still in work, and no task is", n)
 	}

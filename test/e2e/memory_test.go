@@ -26,10 +26,11 @@ func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 	s := start(t)
 	u := s.create(newVideo{Filename: "large.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	const head = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
+	before := objectBytes(s.objectsDir) // a bucket has the marker of its owner
 	began := time.Now()
 	s.putBody(u, sized{io.MultiReader(strings.NewReader(head), io.LimitReader(rig.Zeros{}, length-int64(len(head)))), length})
 	took := time.Since(began)
-	if got := objectBytes(s.objectsDir); got != length {
+	if got := objectBytes(s.objectsDir) - before; got != length {
 		t.Errorf("%d bytes were stored; want %d", got, length)
 	}
 	s.complete(u.ID)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/need"
 )
 
@@ -24,6 +25,9 @@ func TestUpgrade(t *testing.T) {
 		t.Skip("long: it builds an older version (make test-upgrade)")
 	}
 	s := prepare(t)
+	if onFleet() {
+		s.env["SPOOL_DATABASE_URL"] = pgtest.Fresh(t) // those of other tests have the tables of this version
+	}
 	s.binary = olderVersion(t)
 	s.launch()
 	s.waitReadyz()
@@ -92,7 +96,7 @@ func (s *server) fill() legacy {
 	l.half = s.begin(newVideo{Filename: "half.mp4", Resolutions: []string{"144p"}, IsPublic: true}, bulky(s.t, 20*mib))
 	l.half.patch(0, 9*mib)
 	l.repeated = decode[upload](s.t, s.call("POST", "/api/video", againVideo, header{"Idempotency-Key", "again"}), 201)
-	l.reader, l.revoked = s.newKey("--scopes=read"), s.newKey()
+	l.reader, l.revoked = s.olderKey("--scopes=read"), s.olderKey()
 	s.cli("keys", "revoke", l.revoked.ID)
 	s.cli("tenants", "set", "acme", "--max-videos=7")
 	for range 2 {
@@ -104,6 +108,16 @@ func (s *server) fill() legacy {
 		s.t.Errorf("all videos are %s before the upgrade: nothing is left to do", status)
 	}
 	return l
+}
+
+// olderKey is newKey for a version that prints JSON in several lines.
+func (s *server) olderKey(args ...string) (k key) {
+	s.t.Helper()
+	text := s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		s.t.Fatalf("decode %s: %v", text, err)
+	}
+	return k
 }
 
 var againVideo = newVideo{Filename: "again.mp4", Resolutions: []string{"144p"}, IsPublic: true}
