@@ -28,7 +28,7 @@ cluster: deps-cluster build ## Run a fleet on this machine: PostgreSQL, S3, two 
 # With SPOOL_TEST_REQUIRE_ALL=1, as the continuous integration sets it, a missing
 # tool is a failure. Without it the tests that need the tool are skipped, and the
 # end of the output lists them.
-test: deps-test ## Check and test everything, as the continuous integration does: about eleven minutes on two idle cores
+test: deps-test ## Check and test everything, as the continuous integration does: about ten minutes on two idle cores
 	$(RUN) test
 
 test-quick: ## Run the tests that take seconds, for the inner loop
