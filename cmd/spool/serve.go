@@ -87,7 +87,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		}
 	}
 	ballast := make([]byte, ballastSize)
-	srv := newServer(svc, m, log, stopTimeouts{c.Grace, c.Drain})
+	srv := newServer(svc, m, log, stopTimeouts{grace: c.Grace, drain: c.Drain})
 	defer srv.serveAdmin(adminLn)()
 	err = srv.run(ctx, stop, ln)
 	runtime.KeepAlive(ballast)

@@ -141,14 +141,20 @@ func wantProblem(t *testing.T, r *running, code, detail string) {
 	}
 }
 
-func TestAStopLetsRequestsEnd(t *testing.T) {
+// withAndWithoutFiles runs a test of a server that answers requests for files itself, and of one that does not.
+func withAndWithoutFiles(t *testing.T, run func(t *testing.T, local bool)) {
 	t.Parallel()
-	t.Run("by net/http", func(t *testing.T) { stopLetsRequestsEnd(t, false) })
-	t.Run("for files", func(t *testing.T) { stopLetsRequestsEnd(t, true) })
+	for name, local := range map[string]bool{"by net/http": false, "for files": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, local)
+		})
+	}
 }
 
+func TestAStopLetsRequestsEnd(t *testing.T) { withAndWithoutFiles(t, stopLetsRequestsEnd) }
+
 func stopLetsRequestsEnd(t *testing.T, local bool) {
-	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		close(entered)
@@ -177,14 +183,9 @@ func stopLetsRequestsEnd(t *testing.T, local bool) {
 
 // TestAStopIsAnnouncedFirst is about load balancers: they learn from /readyz that they are to send requests
 // elsewhere, and the connections that they open until then are still answered.
-func TestAStopIsAnnouncedFirst(t *testing.T) {
-	t.Parallel()
-	t.Run("by net/http", func(t *testing.T) { stopIsAnnouncedFirst(t, false) })
-	t.Run("for files", func(t *testing.T) { stopIsAnnouncedFirst(t, true) })
-}
+func TestAStopIsAnnouncedFirst(t *testing.T) { withAndWithoutFiles(t, stopIsAnnouncedFirst) }
 
 func stopIsAnnouncedFirst(t *testing.T, local bool) {
-	t.Parallel()
 	stopping := make(chan struct{})
 	r := runServer(t, &service{
 		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") }),

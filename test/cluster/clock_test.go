@@ -82,7 +82,7 @@ func (f *fleet) losesAWorker() *orders {
 	c.ids[victim] = c.newestWorker()
 	victim.door.set(holding(writes, came))
 	f.note()
-	films := f.begin(f.withTimeout(waitLimit), short)
+	films := f.begin(f.withTimeout(waitLimit), oneIfShort(short, feature)...)
 	select {
 	case <-came:
 	case <-time.After(waitLimit):

@@ -6,8 +6,7 @@
 //
 // With -short, as every change is tested, a few of them stand for all: a killed
 // worker, a frozen one, a rolling restart, a database that comes and goes, one
-// whose clock is wrong, a storage that breaks in the middle of a write, and tasks
-// that are delivered twice.
+// whose clock is wrong, a storage with errors, and tasks that are delivered twice.
 //
 // SPOOL_TEST_ROUNDS and SPOOL_TEST_VIDEOS make TestChaos longer, SPOOL_TEST_SEED
 // repeats its choices, SPOOL_TEST_LONG=1 runs what takes minutes.

@@ -18,18 +18,31 @@ type key struct {
 // newKey makes an API key beside the running server.
 func (s *server) newKey(args ...string) key {
 	s.t.Helper()
+	return printed[key](s.t, s.printKey(args...))
+}
+
+// printKey is newKey for what the command prints.
+func (s *server) printKey(args ...string) string {
+	s.t.Helper()
 	if s.tenant != "" {
 		args = append([]string{"--tenant=" + s.tenant}, args...) // the last one counts
 	}
-	return printed[key](s.t, s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...))
+	return s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...)
 }
 
-func printed[T any](t testing.TB, text string) T {
+// parsed decodes JSON that a command has printed.
+func parsed[T any](t testing.TB, text string) (v T) {
 	t.Helper()
-	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("decode %s: %v", text, err)
 	}
+	return v
+}
+
+// printed is parsed for what must be one line.
+func printed[T any](t testing.TB, text string) T {
+	t.Helper()
+	v := parsed[T](t, text)
 	if strings.Count(text, "\n") != 1 {
 		t.Errorf("%q is not in one line", text)
 	}

@@ -96,7 +96,7 @@ func (s *server) fill() legacy {
 	l.half = s.begin(newVideo{Filename: "half.mp4", Resolutions: []string{"144p"}, IsPublic: true}, bulky(s.t, 20*mib))
 	l.half.patch(0, 9*mib)
 	l.repeated = decode[upload](s.t, s.call("POST", "/api/video", againVideo, header{"Idempotency-Key", "again"}), 201)
-	l.reader, l.revoked = s.olderKey("--scopes=read"), s.olderKey()
+	l.reader, l.revoked = parsed[key](s.t, s.printKey("--scopes=read")), parsed[key](s.t, s.printKey()) // that version prints several lines
 	s.cli("keys", "revoke", l.revoked.ID)
 	s.cli("tenants", "set", "acme", "--max-videos=7")
 	for range 2 {
@@ -108,16 +108,6 @@ func (s *server) fill() legacy {
 		s.t.Errorf("all videos are %s before the upgrade: nothing is left to do", status)
 	}
 	return l
-}
-
-// olderKey is newKey for a version that prints JSON in several lines.
-func (s *server) olderKey(args ...string) (k key) {
-	s.t.Helper()
-	text := s.cli(append([]string{"keys", "create", "--json", "--name=test"}, args...)...)
-	if err := json.Unmarshal([]byte(text), &k); err != nil {
-		s.t.Fatalf("decode %s: %v", text, err)
-	}
-	return k
 }
 
 var againVideo = newVideo{Filename: "again.mp4", Resolutions: []string{"144p"}, IsPublic: true}

@@ -29,7 +29,7 @@ import (
 // outlives a test, because making a server takes longer than most tests.
 var shared struct {
 	sync.Mutex
-	stops  bool // by Run
+	stops  bool // Run stops the server when the tests have ended
 	server *Server
 	err    error
 }
