@@ -41,8 +41,8 @@ The database must exist: the first spool serve creates it, and a first key.
 
 type createKey struct {
 	Name    string   `required:"" help:"What the key is for, as shown in the list."`
-	Tenant  string   `default:"${tenant}" help:"Tenant whose videos the key can access."`
-	Scopes  []string `default:"${scopes}" placeholder:"SCOPE" help:"What the key may do: ${scopes}."`
+	Tenant  string   `default:"default" help:"Tenant whose videos the key can access."`
+	Scopes  []string `default:"read,write,delete,admin" placeholder:"SCOPE" help:"What the key may do: read,write,delete,admin."`
 	Expires string   `placeholder:"WHEN" help:"When the key expires: a duration such as 90d or 12h, or a date such as 2030-01-31. Default: never."`
 	JSON    bool     `name:"json" help:"Print JSON."`
 }

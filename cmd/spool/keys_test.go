@@ -83,7 +83,7 @@ func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 	if out := s.runs(t, "keys create --name=phone"); !strings.Contains(out, "\n  secret-of-phone\n") {
 		t.Errorf("the new key is not shown: %q", out)
 	}
-	if k := s.keys[0]; k.Tenant != video.DefaultTenant || len(k.Scopes) != len(auth.Scopes) || !k.ExpiresAt.IsZero() {
+	if k := s.keys[0]; k.Tenant != video.DefaultTenant || !slices.Equal(k.Scopes, auth.Scopes) || !k.ExpiresAt.IsZero() {
 		t.Errorf("made %+v; want the default tenant, all scopes and no end", k)
 	}
 	s.runs(t, "keys create --name=old --scopes=read --expires=12h --tenant=acme")
@@ -96,6 +96,15 @@ func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 		"id-old    old    acme     read                     2030-01-01  2030-01-02  expired\n"
 	if got := s.runs(t, "keys list"); got != want {
 		t.Errorf("keys list prints\n%swant\n%s", got, want)
+	}
+}
+
+func TestHelpNamesEveryScope(t *testing.T) {
+	t.Parallel()
+	p, stdout, _ := newProcess(nil, nil)
+	p.run(t.Context(), []string{"keys", "create", "--help"})
+	if !strings.Contains(stdout.String(), "may do: "+allScopes()+".") {
+		t.Errorf("keys create --help does not name %s:\n%s", allScopes(), stdout)
 	}
 }
 

@@ -113,11 +113,17 @@ func (r *report) read(t *transcript, stdout io.Reader) (failures int) {
 // started hear of it, too: go run and go test do not pass a signal on.
 func command(ctx context.Context, args, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("GO"), "go"), args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(environment(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
+}
+
+// environment is the caller's, without their settings for AWS: a test that asks for none must not find
+// somebody's account or endpoint.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "AWS_") })
 }
 
 // standBack has a command run with the lowest priority, where that can be chosen.

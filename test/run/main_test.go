@@ -34,6 +34,14 @@ func TestALaneBeginsWhenAJobHasEnded(t *testing.T) {
 	}
 }
 
+func TestJobsDoNotKnowSomebodysAccount(t *testing.T) {
+	t.Setenv("AWS_PROFILE", "production")
+	env := command(t.Context(), nil, []string{"AWS_REGION=test"}).Env
+	if slices.Contains(env, "AWS_PROFILE=production") || !slices.Contains(env, "AWS_REGION=test") || !slices.Contains(env, "PATH="+os.Getenv("PATH")) {
+		t.Errorf("a job runs with %q; want what it was given, and the caller's variables but those of AWS", env)
+	}
+}
+
 func TestACancelledJobLeavesNothingBehind(t *testing.T) {
 	t.Setenv("GO", "sh") // whose child says that it is there, and sleeps
 	ctx, cancel := context.WithCancel(t.Context())
