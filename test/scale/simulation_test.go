@@ -29,18 +29,14 @@ func sizeOf(workers int) size {
 // One tenant uploads many videos at once, others a clip now and then, and one of
 // them a single clip. On PostgreSQL one process in ten dies.
 func TestFleet(t *testing.T) {
-	workers := 40
-	if need.Long() {
-		workers = 300
-	}
+	workers := 300
 	if text := os.Getenv("SPOOL_SCALE_WORKERS"); text != "" {
 		var err error
 		if workers, err = strconv.Atoi(text); err != nil || workers < 10 {
 			t.Fatalf("SPOOL_SCALE_WORKERS is %q, want a number from 10 on", text)
 		}
-	}
-	if testing.Short() {
-		t.Skip("a fleet takes seconds")
+	} else {
+		need.TimeFor(t, "a simulated fleet; queuetest has each rule of fairness by itself")
 	}
 	engines := []struct {
 		name  string
