@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -65,8 +66,11 @@ func (e *Emergency) allocate() error {
 		return err
 	}
 	defer f.Close()
-	// Random bytes, because a file system may store zeros, or a hole, in no space at all.
-	if _, err := io.CopyN(f, rand.Reader, e.size); err != nil {
+	// Random bytes, because a file system may store zeros, or a hole, in no space at all. They are
+	// no secret.
+	var seed [32]byte
+	rand.Read(seed[:])
+	if _, err := io.CopyN(f, mathrand.NewChaCha8(seed), e.size); err != nil {
 		return err
 	}
 	return f.Sync()

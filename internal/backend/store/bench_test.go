@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -25,6 +27,7 @@ func BenchmarkStore(b *testing.B) {
 			// The same without waiting for the disk, which hides everything else.
 			run(b, st, `PRAGMA synchronous = OFF`)
 			b.Run("progress-unsynced", func(b *testing.B) { benchmarkProgress(b, st, videos) })
+			b.Run("insert-unsynced", func(b *testing.B) { benchmarkInsert(b, st) })
 		})
 	}
 }
@@ -65,6 +68,21 @@ func benchmarkProgress(b *testing.B, st *store.Store, videos int) {
 	ctx := b.Context()
 	for b.Loop() {
 		if _, err := st.SetProgress(ctx, videoNumber(rand.IntN(videos)), "encode", rand.IntN(2), rand.Float64()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchmarkInsert writes what the creation of a video and its inspection write, each in a transaction.
+func benchmarkInsert(b *testing.B, st *store.Store) {
+	ctx, steps := b.Context(), []store.Step{{Kind: "encode"}, {Kind: "audio"}}
+	for b.Loop() {
+		v := someVideo(video.ID(uuid.NewString()))
+		err := insert(ctx, st, v)
+		if err == nil {
+			err = st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // registers the driver
+	"modernc.org/sqlite"
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/store/migrate"
@@ -71,7 +71,6 @@ type Store struct {
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 
 	now      func() time.Time // of events; nil: this machine's
-	prepared *prepared        // the statements of read; nil on PostgreSQL
 	onEvents func()           // is told after a commit that has recorded events; nil: nobody
 }
 
@@ -143,8 +142,7 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
-	statements := newPrepared(read)
-	s := &Store{queries: queries{statements}, file: path, write: write, read: read, searches: searches, prepared: statements}
+	s := &Store{queries: queries{read}, file: path, write: write, read: read, searches: searches}
 	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
@@ -163,7 +161,12 @@ func openReaders(path string, n int) (*sql.DB, error) {
 }
 
 func openSQLite(path string, options url.Values) (*sql.DB, error) {
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String())
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(keeper{connector}), nil
 }
 
 // check reads back the settings that correctness depends on, because a driver may
@@ -282,9 +285,6 @@ func (s *Store) pingPostgres(ctx context.Context) (err error) {
 
 // Close closes the database.
 func (s *Store) Close() error {
-	if s.prepared != nil {
-		s.prepared.forget()
-	}
 	err := errors.Join(s.searches.Close(), s.read.Close(), s.write.Close())
 	if s.pool != nil {
 		s.pool.Close()

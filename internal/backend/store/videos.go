@@ -77,11 +77,8 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 	if err != nil {
 		return video.Video{}, err
 	}
-	reading := s.prepared.reading(tx)
-	v, err := queries{reading}.video(ctx, id, columns)
-	_ = tx.Rollback() // there is nothing to commit
-	reading.prepareMissed(ctx)
-	return v, err
+	defer tx.Rollback() // there is nothing to commit
+	return queries{tx}.video(ctx, id, columns)
 }
 
 // snapshotOptions are those of a read-only transaction that sees one moment of the database.
