@@ -53,10 +53,15 @@ type keepingConn struct {
 }
 
 type keptStatement struct {
+	sqliteStmt
+	reading bool // of its rows: running it would end them
+}
+
+// sqliteStmt is what is asked of a statement.
+type sqliteStmt interface {
+	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
-	close   func() error
-	reading bool // of its rows: running it would end them
 }
 
 // ExecContext is that of the driver.
@@ -108,16 +113,15 @@ func (c *keepingConn) statement(ctx context.Context, query string) *keptStatemen
 	if err != nil {
 		return nil
 	}
-	exec, canExec := prepared.(driver.StmtExecContext)
-	ask, canQuery := prepared.(driver.StmtQueryContext)
-	if !canExec || !canQuery {
+	all, ok := prepared.(sqliteStmt)
+	if !ok {
 		_ = prepared.Close() // it was not used
 		return nil
 	}
 	if len(c.kept) >= maxStatements {
 		_ = c.forget() // they have nothing left to do
 	}
-	s := &keptStatement{StmtExecContext: exec, StmtQueryContext: ask, close: prepared.Close}
+	s := &keptStatement{sqliteStmt: all}
 	c.kept[query] = s
 	return s
 }
@@ -141,7 +145,7 @@ func (c *keepingConn) forget() error {
 	var all error
 	for query, s := range c.kept {
 		if !s.reading {
-			all = errors.Join(all, s.close())
+			all = errors.Join(all, s.Close())
 			delete(c.kept, query)
 		}
 	}
