@@ -2,13 +2,13 @@ package worker
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/child"
 )
 
 // TestThePosterOfAClip looks at the runs that a clip takes, with an ffmpeg that refuses some of them.
@@ -50,8 +50,6 @@ func refusing(t *testing.T, pattern string) string {
 	}
 	program := filepath.Join(t.TempDir(), "ffmpeg")
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n%s) exit 1 ;;\nesac\nexec %s \"$@\"\n", pattern, path)
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, program, []byte(script))
 	return program
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/test/child"
 )
 
 // bench is a worker on real parts.
@@ -156,9 +157,7 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	}
 	broken := filepath.Join(t.TempDir(), "ffmpeg")
 	script := "#!/bin/sh\ncase \"$*\" in *ssim=*) exit 1;; esac\nexec " + path + " \"$@\"\n"
-	if err := os.WriteFile(broken, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, broken, []byte(script))
 	b := newBench(t, broken)
 	r := b.process()
 	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Quality != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/child"
 )
 
 // clearing returns a program that is ffmpeg, but first removes the folder that
@@ -19,9 +20,7 @@ func clearing(t *testing.T) (program, order string) {
 	dir := t.TempDir()
 	program, order = filepath.Join(dir, "ffmpeg"), filepath.Join(dir, "order")
 	script := fmt.Sprintf("#!/bin/sh\n[ ! -e '%s' ] || rm -rf \"$(cat '%s')\"\nexec ffmpeg \"$@\"\n", order, order)
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, program, []byte(script))
 	return program, order
 }
 

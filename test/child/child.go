@@ -3,9 +3,11 @@
 package child
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
+	"testing"
 )
 
 // Start starts a program that gets the signal when this process ends, and returns
@@ -26,4 +28,16 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (exited <-chan struct{}, err err
 		}
 	}()
 	return ended, <-started
+}
+
+// WriteProgram writes a program that can be started at once. The system refuses
+// that while anybody has the file open for writing, and a program that another test
+// starts meanwhile would have it open for a moment, if none were kept from starting.
+func WriteProgram(t testing.TB, path string, content []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/test/child"
 	"github.com/spool-video/spool/test/handbook"
 )
 
@@ -98,9 +99,7 @@ func newReader(t testing.TB) *reader {
 
 // tool puts a program into the path of the pages.
 func (r *reader) tool(name, script string) {
-	if err := os.WriteFile(filepath.Join(r.tools, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
+	child.WriteProgram(r.t, filepath.Join(r.tools, name), []byte("#!/bin/sh\n"+script+"\n"))
 }
 
 // in returns the reader for a subtest, which reads another page.

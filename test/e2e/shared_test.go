@@ -45,6 +45,9 @@ func (o *once[T]) get(t testing.TB, start func(testing.TB) T) T {
 		o.started = true
 	}
 	if !o.started {
+		if reason := o.session.SkipReason(); reason != "" {
+			t.Skip(reason)
+		}
 		t.Fatal("what the tests share did not start; the first test that needed it says why")
 	}
 	return o.value

@@ -18,6 +18,7 @@ type Session struct {
 
 	mu       sync.Mutex
 	cleanups []func()
+	skipped  string
 }
 
 // NewSession returns a session whose files lie below dir, which the caller removes.
@@ -29,6 +30,17 @@ func (s *Session) Cleanup(f func()) {
 	defer s.mu.Unlock()
 	s.cleanups = append(s.cleanups, f)
 }
+
+// Skip skips the first test. Later ones that need the thing are to do as it did: the
+// machine lacks a tool for them, too.
+func (s *Session) Skip(args ...any) {
+	s.TB.Helper()
+	s.skipped = fmt.Sprint(args...)
+	s.TB.Skip(args...)
+}
+
+// SkipReason returns why the first test was skipped, or nothing.
+func (s *Session) SkipReason() string { return s.skipped }
 
 // Context never ends: the processes that it is for are ended by a cleanup.
 func (s *Session) Context() context.Context { return context.Background() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 // NewRunner returns a runner whose children are sandboxed. The caller's TestMain
@@ -107,8 +108,6 @@ func RunFFmpeg(t testing.TB, args ...string) {
 func Script(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, path, []byte("#!/bin/sh\n"+body))
 	return path
 }

@@ -4,10 +4,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 // TestMain lets the children of these tests into the sandbox.
@@ -34,10 +34,6 @@ func sandboxed(t *testing.T) *Runner {
 func shell(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool")
-	syscall.ForkLock.RLock() // a child that has the file open for writing would keep it from being run
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, path, []byte("#!/bin/sh\n"+body))
 	return path
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/spool-video/spool/test/child"
 )
 
 // TestCallsOfAnotherArchitectureKill runs a program that makes a 32-bit call
@@ -16,9 +17,7 @@ import (
 func TestCallsOfAnotherArchitectureKill(t *testing.T) {
 	t.Parallel()
 	s, bin := openSandbox(t), filepath.Join(t.TempDir(), "foreign")
-	if err := os.WriteFile(bin, foreignProgram(t), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, bin, foreignProgram(t))
 	if _, _, err := run((&Sandbox{}).Command(t.Context(), Policy{}, bin)); err != nil {
 		t.Skipf("this kernel has no 32-bit calls: %v", err)
 	}

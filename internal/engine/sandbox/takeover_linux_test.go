@@ -17,6 +17,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/spool-video/spool/test/child"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -82,9 +84,7 @@ func takeover(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, b, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	child.WriteProgram(t, path, b)
 	return path
 }
 
