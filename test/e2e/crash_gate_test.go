@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spool-video/spool/test/child"
 )
 
 // A run of ffmpeg or ffprobe is told from others by what it is asked to do.
@@ -50,9 +52,7 @@ func newGate(t testing.TB, pattern, deed string) *gate {
 		}
 		script := fmt.Sprintf("#!/bin/sh\ndir=%s\ncase \" $* \" in *%s*)\n\techo $$ >> \"$dir/runs\"\n\t%s ;;\nesac\nexec %s \"$@\"\n",
 			g.dir, strings.ReplaceAll(pattern, " ", `\ `), deed, path)
-		if err := os.WriteFile(g.path(tool), []byte(script), 0o700); err != nil {
-			t.Fatalf("make gate: %v", err)
-		}
+		child.WriteProgram(t, g.path(tool), []byte(script))
 	}
 	return g
 }

@@ -81,22 +81,25 @@ func plan(target string, packages []string) ([]lane, error) {
 const patient = "-timeout=20m"
 
 // The build of the race detector looks names up as the program does, which has no C in it.
-// It leaves SQLite to itself: that is C which was translated to Go, with
-// locks of its own. Watched, it takes minutes to compile and runs ten times slower. So it does with regular
-// expressions, in which the command line spends most of its time. Other
-// libraries are compiled without inlining: large ones take little more than half the time.
-// The last pattern that matches a package counts.
-var watched = []string{
-	"-tags=netgo,osusergo",
-	"-gcflags=github.com/...=-dwarf=false -l",
-	"-gcflags=golang.org/...=-dwarf=false -l",
-	"-gcflags=" + module + "...=-dwarf=false",
-	"-gcflags=modernc.org/...=-dwarf=false -race=false",
-	"-gcflags=regexp/...=-dwarf=false -race=false",
+// Libraries are compiled without inlining: large ones take little more than half the time. What
+// is called all the time, as the runtime is, keeps it. The build leaves SQLite to itself: that is C
+// which was translated to Go, with locks of its own. Watched, it takes minutes to compile and runs
+// ten times slower. So it does with regular expressions, in which the command line spends most of
+// its time. The last pattern that matches a package counts.
+func watched() []string {
+	flags := []string{"-tags=netgo,osusergo"}
+	for _, libraries := range []string{"github.com/...", "golang.org/...", "google.golang.org/...", "go.opentelemetry.io/...",
+		"crypto/...", "go/...", "html/...", "math/big", "net/...", "text/...", "vendor/..."} {
+		flags = append(flags, "-gcflags="+libraries+"=-dwarf=false -l")
+	}
+	return append(flags,
+		"-gcflags="+module+"...=-dwarf=false",
+		"-gcflags=modernc.org/...=-dwarf=false -race=false",
+		"-gcflags=regexp/...=-dwarf=false -race=false")
 }
 
 func raceTests(all selection) job {
-	return test("race", racing, all.of(not(withoutRace)), append(watched, "-race", patient)...)
+	return test("race", racing, all.of(not(withoutRace)), append(watched(), "-race", patient)...)
 }
 
 // everything is for two cores, in two lanes. At first one of them compiles for the
