@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,32 @@ func (o *once[T]) get(t testing.TB, start func(testing.TB) T) T {
 		t.Fatal("what the tests share did not start; the first test that needed it says why")
 	}
 	return o.value
+}
+
+// lacking is a test that notes how it ends.
+type lacking struct {
+	testing.TB
+	skipped, failed string
+}
+
+func (l *lacking) Skip(args ...any)  { l.skipped = fmt.Sprint(args...); runtime.Goexit() }
+func (l *lacking) Fatal(args ...any) { l.failed = fmt.Sprint(args...); runtime.Goexit() }
+
+func TestAMissingToolSkipsEveryTestThatSharesIt(t *testing.T) {
+	t.Parallel()
+	var o once[int]
+	for range 2 {
+		l := &lacking{TB: t}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			o.get(l, func(t testing.TB) int { t.Skip("missing: a tool"); return 0 })
+		}()
+		<-ended
+		if l.skipped != "missing: a tool" || l.failed != "" {
+			t.Errorf("the test is skipped with %q and fails with %q; want it skipped for the tool", l.skipped, l.failed)
+		}
+	}
 }
 
 func (o *once[T]) close() {
