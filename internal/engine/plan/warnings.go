@@ -72,6 +72,8 @@ func missingAudio(f *probe.Result, stream probe.Stream) []video.Warning {
 			return []video.Warning{video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded; the video is silent.")}
 		}
 		switch before, after := f.AudioApart(stream, s); {
+		case f.AudioCutOut(s):
+			return []video.Warning{video.Warnf(video.Corrupt, "The edit list of the file leaves nothing of the audio; the video is silent.")}
 		case before:
 			return []video.Warning{video.Warnf(video.Corrupt, "All of the audio comes before the first picture, at which the video begins; the video is silent.")}
 		case after:

@@ -2,6 +2,8 @@ package probe
 
 import (
 	"context"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,19 +13,18 @@ import (
 // manyFrames is of how many listed frames an edit list leaves more than one, if it makes sense.
 const manyFrames = 10
 
-// editedAway reports whether the edit list of an MP4 leaves no frame although the file has some, or one of many:
-// its lengths are zero, or are tiny because the movie's time scale is absurd. Players use where an edit begins,
+// editedAway reports whether the edit lists of an MP4 leave nothing of a stream although the file has much of it:
+// their lengths are zero, or are tiny because the movie's time scale is absurd. Players use where an edit begins,
 // and play on to the end.
 func (f *Result) editedAway() bool {
-	if !strings.HasPrefix(f.Format.Name, "mov,") {
-		return false
-	}
+	return strings.HasPrefix(f.Format.Name, "mov,") && (f.videoEditedAway() || f.audioEditedAway())
+}
+
+// videoEditedAway reports whether the edit lists leave no frame, or one of many.
+func (f *Result) videoEditedAway() bool {
 	listed := false
 	for _, s := range f.videoStreams() {
-		shown := 0
-		if line := f.Timelines[s.Index]; line != nil {
-			shown = len(line.Shown) + len(line.LeadIn)
-		}
+		shown := f.shown(s)
 		if shown > 1 || shown == 1 && s.Frames < manyFrames {
 			return false
 		}
@@ -32,18 +33,51 @@ func (f *Result) editedAway() bool {
 	return listed
 }
 
-// probeEditStarts reads a file once more, without the lengths of its edit list. If that finds no more frames, it
-// returns what was found before.
+// audioEditedAway reports whether a video of many frames has audio of which the edit lists leave a packet at most.
+func (f *Result) audioEditedAway() bool {
+	many := func(s Stream) bool { return f.shown(s) >= manyFrames }
+	return slices.ContainsFunc(f.videoStreams(), many) && slices.ContainsFunc(f.Streams, func(s Stream) bool {
+		line := f.Timelines[s.Index]
+		return s.Type == "audio" && s.Frames >= manyFrames && (line == nil || line.Packets <= 1)
+	})
+}
+
+// AudioCutOut reports whether the edit list of an MP4 leaves nothing of an audio track that can be heard.
+func (f *Result) AudioCutOut(s Stream) bool {
+	line := f.Timelines[s.Index]
+	return strings.HasPrefix(f.Format.Name, "mov,") && s.Frames > 0 && line != nil && line.First == math.MaxInt64
+}
+
+// shown returns how many frames of a video stream are shown.
+func (f *Result) shown(s Stream) int {
+	line := f.Timelines[s.Index]
+	if line == nil {
+		return 0
+	}
+	return len(line.Shown) + len(line.LeadIn)
+}
+
+// probeEditStarts reads a file once more, without the lengths of its edit lists. If that finds no more, it returns
+// what was found before. So it does if only the audio was edited away, and the lengths make sense for the video:
+// they can be ignored for both or for none.
 func (p *Prober) probeEditStarts(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (*Result, error) {
 	again, err := p.probeAgain(ctx, job, found, limit, ffmpeg.EditStarts)
 	if err != nil {
 		return nil, err
 	}
-	if again == found || again.editedAway() {
+	if again == found || again.editedAway() || !found.videoEditedAway() && !again.showsWhat(found) {
 		return found, nil
 	}
 	again.EditStarts = true
 	return again, nil
+}
+
+// showsWhat reports whether the same frames are shown as the other result says.
+func (f *Result) showsWhat(other *Result) bool {
+	same := func(a, b Stream) bool {
+		return f.shown(a) == other.shown(b) && (f.shown(a) == 0 || f.Timelines[a.Index].First == other.Timelines[b.Index].First)
+	}
+	return slices.EqualFunc(f.videoStreams(), other.videoStreams(), same)
 }
 
 // editOptions are the options that a file needs because of its edit list.
