@@ -65,15 +65,23 @@ func (p *Prober) probeEditStarts(ctx context.Context, job ffmpeg.Job, found *Res
 	if err != nil {
 		return nil, err
 	}
-	if again == found || again.editedAway() || !found.videoEditedAway() && !again.showsWhat(found) {
+	if again == found || !again.restores(found) {
 		return found, nil
 	}
 	again.EditStarts = true
 	return again, nil
 }
 
-// showsWhat reports whether the same frames are shown as the other result says.
-func (f *Result) showsWhat(other *Result) bool {
+// restores reports whether this result has what the edit lists took from the other one.
+func (f *Result) restores(other *Result) bool {
+	if other.videoEditedAway() {
+		return !f.videoEditedAway()
+	}
+	return !f.audioEditedAway() && f.showsSameFrames(other)
+}
+
+// showsSameFrames reports whether as many frames are shown as the other result says, from the same time on.
+func (f *Result) showsSameFrames(other *Result) bool {
 	same := func(a, b Stream) bool {
 		return f.shown(a) == other.shown(b) && (f.shown(a) == 0 || f.Timelines[a.Index].First == other.Timelines[b.Index].First)
 	}
