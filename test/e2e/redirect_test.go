@@ -106,12 +106,30 @@ func checkBehindRedirect(t testing.TB, s *server, film resolution) {
 			t.Errorf("%s: the bucket answers %d with %d bytes, want 206 with %d", asked, r.status, len(r.body), len(want))
 		}
 	}
+	checkResuming(t, s, film, whole)
 	head := s.send("HEAD", film.VideoURL, nil)
 	if head.status != http.StatusOK || head.header.Get("Content-Length") != fmt.Sprint(film.SizeBytes) || head.header.Get("ETag") != whole.header.Get("ETag") {
 		t.Errorf("HEAD answers %d %v, want 200 with the length and the bucket's ETag %s", head.status, head.header, whole.header.Get("ETag"))
 	}
 	if head.header.Get("X-Request-Id") == "" {
 		t.Error("HEAD was not answered by the server: the bucket's address is for GET alone")
+	}
+}
+
+// checkResuming wants a client that has a part of a file to get the rest of it, and all of another file.
+func checkResuming(t testing.TB, s *server, film resolution, whole reply) {
+	t.Helper()
+	for held, want := range map[string]int{
+		whole.header.Get("ETag"):          http.StatusPartialContent,
+		whole.header.Get("Last-Modified"): http.StatusPartialContent,
+		`"anotherfile"`:                   http.StatusOK,
+		"W/" + whole.header.Get("ETag"):   http.StatusOK, // it may be another one, by its bytes
+		"Mon, 02 Jan 2006 15:04:05 GMT":   http.StatusOK,
+	} {
+		body := map[int][]byte{http.StatusOK: whole.body, http.StatusPartialContent: whole.body[10:]}[want]
+		if r := s.get(film.VideoURL, header{"Range", "bytes=10-"}, header{"If-Range", held}); r.status != want || !bytes.Equal(r.body, body) {
+			t.Errorf("who has a part of %s gets %d with %d bytes; want %d with %d", held, r.status, len(r.body), want, len(body))
+		}
 	}
 }
 

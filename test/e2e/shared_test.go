@@ -66,12 +66,13 @@ func (l *lacking) Fatal(args ...any) { l.failed = fmt.Sprint(args...); runtime.G
 func TestAMissingToolSkipsEveryTestThatSharesIt(t *testing.T) {
 	t.Parallel()
 	var o once[int]
+	start := func(t testing.TB) int { t.Skip("missing: a tool"); return 0 }
 	for range 2 {
 		l := &lacking{TB: t}
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			o.get(l, func(t testing.TB) int { t.Skip("missing: a tool"); return 0 })
+			o.get(l, start)
 		}()
 		<-ended
 		if l.skipped != "missing: a tool" || l.failed != "" {

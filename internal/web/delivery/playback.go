@@ -84,6 +84,25 @@ func (a access) open(ctx context.Context, file string) (playback.Content, error)
 	return a.player.OpenSigned(ctx, a.token, a.video, file)
 }
 
+// replaced reports whether a client asks for the rest of a file (If-Range) that is another one now. It has to get all of
+// the new one. Not every storage knows If-Range, and one that does not would send the rest of the new one.
+func (a access) replaced(r *http.Request, file string) (bool, error) {
+	held := r.Header.Get("If-Range")
+	if held == "" || r.Header.Get("Range") == "" {
+		return false, nil
+	}
+	object, err := a.open(r.Context(), file)
+	if err != nil {
+		return false, err
+	}
+	defer object.Close()
+	info := object.Info()
+	if date, err := http.ParseTime(held); err == nil {
+		return date.Unix() != info.Modified.Unix(), nil
+	}
+	return held != quote(info.ETag), nil
+}
+
 // serveFile sends a file or, of a picture, one in a format that the client prefers.
 func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, file string, c caching) {
 	alternate := file
@@ -92,8 +111,13 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, f
 	}
 	err := d.sendAlternate(file, alternate, c, func(file string, c caching) error {
 		address, err := a.redirect(r.Context(), file, wantsDownload(r))
-		if err != nil || redirected(w, r, address, c.maxAge(maxCache)) {
+		if err != nil {
 			return err
+		}
+		if address != "" {
+			if replaced, err := a.replaced(r, file); err != nil || !replaced && redirected(w, r, address, c.maxAge(maxCache)) {
+				return err
+			}
 		}
 		return d.play(w, r, a, file, c)
 	})
@@ -105,7 +129,7 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, f
 // redirected redirects a GET to the storage if the storage serves the file
 // itself. The URL is signed for GET only, so HEAD is answered here.
 func redirected(w http.ResponseWriter, r *http.Request, address, cache string) bool {
-	if address == "" || r.Method != http.MethodGet {
+	if r.Method != http.MethodGet {
 		return false
 	}
 	w.Header().Set("Cache-Control", cache)
