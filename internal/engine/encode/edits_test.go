@@ -76,10 +76,29 @@ func TestAudioIsLostToAnEditListForAReason(t *testing.T) {
 	}
 }
 
+// TestAudioThatIsListedButNotThere has a file whose audio would follow its video, and that is cut off exactly before it.
+func TestAudioThatIsListedButNotThere(t *testing.T) {
+	t.Parallel()
+	clip := plainClip(t, "-movflags", "+faststart")
+	size := boxes(clip, "mdat")[0] - 8
+	binary.BigEndian.PutUint32(clip[size:], binary.BigEndian.Uint32(clip[size:])+100_000)
+	offsets := boxes(clip, "stco")[1] + 4 // of the audio, behind version and flags
+	for i := range int(binary.BigEndian.Uint32(clip[offsets:])) {
+		binary.BigEndian.PutUint32(clip[offsets+4+4*i:], uint32(len(clip)+i))
+	}
+	plan, err := newEngine(t).Inspect(t.Context(), jobFor(t, clip), plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Frames != 50 || plan.Audio != nil || len(plan.Warnings) != 2 || plan.Warnings[0].Code != video.Truncated || !strings.Contains(plan.Warnings[1].Message, "holds none of it") {
+		t.Errorf("%d frames, audio is %v, warnings are %v; want 50, none, that the file is cut off, and that no audio is there", plan.Frames, plan.Audio, plan.Warnings)
+	}
+}
+
 // plainClip returns an MP4 of two seconds whose tracks have an edit list each, the video's first.
-func plainClip(t *testing.T) []byte {
+func plainClip(t *testing.T, args ...string) []byte {
 	t.Helper()
-	clip, err := os.ReadFile(enginetest.Clip(t, "a.mp4", "testsrc2=s=64x48:r=25:d=2"))
+	clip, err := os.ReadFile(enginetest.Clip(t, "a.mp4", "testsrc2=s=64x48:r=25:d=2", args...))
 	if err != nil {
 		t.Fatal(err)
 	}

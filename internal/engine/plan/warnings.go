@@ -72,6 +72,8 @@ func missingAudio(f *probe.Result, stream probe.Stream) []video.Warning {
 			return []video.Warning{video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded; the video is silent.")}
 		}
 		switch before, after := f.AudioApart(stream, s); {
+		case f.AudioAbsent(s):
+			return []video.Warning{video.Warnf(video.Corrupt, "The file lists audio but holds none of it; the video is silent.")}
 		case f.AudioCutOut(s):
 			return []video.Warning{video.Warnf(video.Corrupt, "The edit list of the file leaves nothing of the audio; the video is silent.")}
 		case before:

@@ -141,6 +141,10 @@ func (f *Result) AudioApart(of, track Stream) (before, after bool) {
 	return before, after
 }
 
+// AudioAbsent reports whether nothing is there of an audio track that the file lists packets of: it may have been cut
+// off exactly before them.
+func (f *Result) AudioAbsent(s Stream) bool { return s.Frames > 0 && f.Timelines[s.Index] == nil }
+
 // AudioFailure returns why an audio track cannot be decoded, or "".
 func (f *Result) AudioFailure(s Stream) video.FailureCode {
 	line := f.Timelines[s.Index]
