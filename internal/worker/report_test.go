@@ -25,7 +25,6 @@ import (
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/metrics"
-	"github.com/spool-video/spool/test/child"
 )
 
 // bench is a worker on real parts.
@@ -151,14 +150,7 @@ func TestAReadyVideoIsMeasuredAndItsExecutionsAreRecorded(t *testing.T) {
 
 func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := filepath.Join(t.TempDir(), "ffmpeg")
-	script := "#!/bin/sh\ncase \"$*\" in *ssim=*) exit 1;; esac\nexec " + path + " \"$@\"\n"
-	child.WriteProgram(t, broken, []byte(script))
-	b := newBench(t, broken)
+	b := newBench(t, refusing(t, "*ssim=*"))
 	r := b.process()
 	if r.Video.Status != video.Ready || r.Video.Resolutions[0].Quality != nil {
 		t.Errorf("video is %s, its quality score %+v; want it ready without one", r.Video.Status, r.Video.Resolutions[0].Quality)

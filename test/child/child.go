@@ -5,6 +5,7 @@ package child
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -28,6 +29,15 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (exited <-chan struct{}, err err
 		}
 	}()
 	return ended, <-started
+}
+
+// Script makes a shell script that stands in for a program which cannot be made to
+// misbehave, and returns its path.
+func Script(t testing.TB, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tool")
+	WriteProgram(t, path, []byte("#!/bin/sh\n"+body))
+	return path
 }
 
 // WriteProgram writes a program that can be started at once. The system refuses

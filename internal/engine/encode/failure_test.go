@@ -14,13 +14,14 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/child"
 )
 
 // scripted returns an encoder whose ffmpeg is a script that passes the self-test
 // of a runner and then does what body says.
 func scripted(t *testing.T, body string, stall time.Duration) *Encoder {
 	t.Helper()
-	path := enginetest.Script(t, `[ "$1" = -encoders ] && { echo " libx264 aac mjpeg "; echo "ffmpeg version 7.1" >&2; exit 0; }`+"\necho progress=end\n"+body)
+	path := child.Script(t, `[ "$1" = -encoders ] && { echo " libx264 aac mjpeg "; echo "ffmpeg version 7.1" >&2; exit 0; }`+"\necho progress=end\n"+body)
 	run, err := ffmpeg.New(t.Context(), ffmpeg.Config{FFmpeg: path, FFprobe: path, StallTimeout: stall})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
-	"github.com/spool-video/spool/test/child"
 )
 
 // NewRunner returns a runner whose children are sandboxed. The caller's TestMain
@@ -101,13 +100,4 @@ func RunFFmpeg(t testing.TB, args ...string) {
 	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg %q: %v\n%s", args, err, out)
 	}
-}
-
-// Script makes an executable that stands in for ffmpeg where the real one cannot
-// be made to misbehave.
-func Script(t *testing.T, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "tool")
-	child.WriteProgram(t, path, []byte("#!/bin/sh\n"+body))
-	return path
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/child"
 )
 
 // tiny is a whole video: one frame of YUV4MPEG.
@@ -178,8 +179,8 @@ func TestWhatIsOfNoUseIsNotStartedAgain(t *testing.T) {
 		ffprobe string
 		want    error
 	}{
-		"a version that does not wait":   {shell(t, "echo no banner, no waiting\n"), errNotWaiting},
-		"one that prints nothing at all": {shell(t, ""), errNotWaiting},
+		"a version that does not wait":   {child.Script(t, "echo no banner, no waiting\n"), errNotWaiting},
+		"one that prints nothing at all": {child.Script(t, ""), errNotWaiting},
 		"one that is not there":          {"/nowhere/ffprobe", ErrNotStarted},
 	}
 	for name, tt := range tests {
@@ -210,7 +211,7 @@ func TestAFileWithoutASecondName(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			a := NewAhead(unconfined(shell(t, "echo banner >&2\n")), sandbox.Policy{}, describeArgs)
+			a := NewAhead(unconfined(child.Script(t, "echo banner >&2\n")), sandbox.Policy{}, describeArgs)
 			offered := make(chan error, 1)
 			go func() { offered <- a.offer(t.Context(), t.TempDir()) }()
 			if _, err := a.probe(t, t.Context(), Job{Source: tt.source}); !errors.Is(err, errNotLinked) {
@@ -234,7 +235,7 @@ func TestAScriptThatLeavesSomethingBehind(t *testing.T) {
 		for _, whose := range []string{"the task", "the server"} {
 			t.Run(what+", then "+whose+" ends", func(t *testing.T) {
 				t.Parallel()
-				a := NewAhead(unconfined(shell(t, script)), sandbox.Policy{}, describeArgs)
+				a := NewAhead(unconfined(child.Script(t, script)), sandbox.Policy{}, describeArgs)
 				task, endTask := context.WithCancel(t.Context())
 				defer endTask()
 				server, endServer := context.WithCancel(t.Context())
@@ -261,7 +262,7 @@ func TestWhatFailsOnGoodFilesRests(t *testing.T) {
 	t.Parallel()
 	dir, mark := t.TempDir(), filepath.Join(t.TempDir(), "mark")
 	// It fails until the mark is there.
-	a := NewAhead(unconfined(shell(t, "echo banner >&2\ntest -e "+mark+" && echo fine\n")), sandbox.Policy{}, describeArgs)
+	a := NewAhead(unconfined(child.Script(t, "echo banner >&2\ntest -e "+mark+" && echo fine\n")), sandbox.Policy{}, describeArgs)
 	a.retry = 50 * time.Millisecond
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})

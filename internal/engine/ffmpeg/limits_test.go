@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 // TestTooMuch has runs that take more than they may: with the real ffmpeg where
@@ -15,7 +16,7 @@ import (
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
 	run, dir := sandboxed(t), t.TempDir()
-	hoard := shell(t, "i=0; while [ $i -lt 300 ]; do : > "+dir+"/$i; i=$((i+1)); done; exec sleep 600\n")
+	hoard := child.Script(t, "i=0; while [ $i -lt 300 ]; do : > "+dir+"/$i; i=$((i+1)); done; exec sleep 600\n")
 	tests := []struct {
 		name string
 		run  *Runner

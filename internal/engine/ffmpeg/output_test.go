@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 // TestAProgramThatPrintsWithoutEnd stands for one that a file has taken over. The
@@ -34,7 +35,7 @@ func TestAProgramThatPrintsWithoutEnd(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := tt.run(&Runner{ffmpeg: shell(t, tt.script), sandbox: new(sandbox.Sandbox), stall: 1 << 40})
+			err := tt.run(&Runner{ffmpeg: child.Script(t, tt.script), sandbox: new(sandbox.Sandbox), stall: 1 << 40})
 			if !errors.Is(err, ErrTooBig) {
 				t.Errorf("ends with %v; want ErrTooBig", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 func TestNewFindsTheTools(t *testing.T) {
@@ -22,7 +23,7 @@ func TestNewFindsTheTools(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "install the ffmpeg package") {
 		t.Errorf("New without ffmpeg = %v; want advice", err)
 	}
-	_, err = New(t.Context(), Config{FFmpeg: shell(t, "echo nothing\n")})
+	_, err = New(t.Context(), Config{FFmpeg: child.Script(t, "echo nothing\n")})
 	if err == nil || !strings.Contains(err.Error(), "libx264") {
 		t.Errorf("New with a poor build = %v; want the missing encoder named", err)
 	}
@@ -38,7 +39,7 @@ func TestOldVersionsAreRefused(t *testing.T) {
 			t.Errorf("tooOld(%s) = %t", version, got)
 		}
 	}
-	_, err := New(t.Context(), Config{FFmpeg: shell(t, "echo ' V..... libx264 x\n A..... aac x\n V..... mjpeg x '\necho 'ffmpeg version 4.4.2 Copyright' >&2\n")})
+	_, err := New(t.Context(), Config{FFmpeg: child.Script(t, "echo ' V..... libx264 x\n A..... aac x\n V..... mjpeg x '\necho 'ffmpeg version 4.4.2 Copyright' >&2\n")})
 	if err == nil || !strings.Contains(err.Error(), "needs 5.1 or newer") {
 		t.Errorf("New with an old version = %v", err)
 	}
@@ -67,12 +68,12 @@ func TestAProgramThatIsNoFFmpeg(t *testing.T) {
 	for what, body := range map[string]string{
 		"silent": "exit 0\n", "chatty": "echo 'progress=??? \033[31m'; echo nonsense\n", "half of it": "echo frame=1; echo progress=continue\n",
 	} {
-		run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: shell(t, body), stall: time.Minute}
+		run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: child.Script(t, body), stall: time.Minute}
 		if _, err := run.Encode(t.Context(), Job{}, sandbox.Policy{}, nil, func(float64) {}); !errors.Is(err, ErrNotFFmpeg) {
 			t.Errorf("%s: %v; want that it is not ffmpeg", what, err)
 		}
 	}
-	run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: shell(t, "echo frame=0; echo progress=end\n"), stall: time.Minute}
+	run := &Runner{sandbox: new(sandbox.Sandbox), ffmpeg: child.Script(t, "echo frame=0; echo progress=end\n"), stall: time.Minute}
 	if _, err := run.Encode(t.Context(), Job{}, sandbox.Policy{}, nil, func(float64) {}); err != nil {
 		t.Errorf("ffmpeg that found no frame: %v", err)
 	}
@@ -87,7 +88,7 @@ func TestStopKillsTheWholeGroup(t *testing.T) {
 	begun := time.Now()
 	run := &Runner{sandbox: new(sandbox.Sandbox)}
 	_, err := run.run(ctx, process{
-		bin: shell(t, "sleep 60 &\necho started\nwait\n"),
+		bin: child.Script(t, "sleep 60 &\necho started\nwait\n"),
 		stdout: func(r io.Reader) error {
 			if _, err := r.Read(make([]byte, 16)); err != nil {
 				return err
@@ -109,7 +110,7 @@ func TestRunKeepsTheEndOfWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	run := &Runner{sandbox: new(sandbox.Sandbox)}
 	stderr, err := run.run(t.Context(), process{
-		bin:    shell(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i of a very long complaint about nothing in particular, at length" >&2; i=$((i+1)); done; echo "the last word" >&2; env >&2; exit 3`),
+		bin:    child.Script(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i of a very long complaint about nothing in particular, at length" >&2; i=$((i+1)); done; echo "the last word" >&2; env >&2; exit 3`),
 		stdout: func(r io.Reader) error { return nil },
 	})
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the last word") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/child"
 )
 
 func TestHowARunEnded(t *testing.T) {
@@ -43,7 +44,7 @@ func TestHowARunEnded(t *testing.T) {
 			var got video.Execution
 			run := &Runner{sandbox: new(sandbox.Sandbox)}
 			_, _ = run.run(ctx, process{
-				bin: shell(t, tt.script), stdout: tt.stdout,
+				bin: child.Script(t, tt.script), stdout: tt.stdout,
 				job: Job{Source: "/srv/in/source", OutDir: "/srv/out", Ran: func(r video.Execution) { got = r }},
 			})
 			if got.Result != tt.want || got.Program != "tool" {

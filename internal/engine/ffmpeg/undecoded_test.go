@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/test/child"
 )
 
 func TestUndecodedPacketsAreCounted(t *testing.T) {
@@ -35,7 +36,7 @@ func TestUndecodedPacketsAreCounted(t *testing.T) {
 func TestComplaintsThatAreCountedMayBeLong(t *testing.T) {
 	t.Parallel()
 	script := fmt.Sprintf(`echo progress=end; head -c %d /dev/zero >&2; printf '\nError while decoding stream #0:1: Invalid data found\n' >&2`, maxStderr+1)
-	r := &Runner{ffmpeg: shell(t, script), sandbox: new(sandbox.Sandbox), stall: 1 << 40}
+	r := &Runner{ffmpeg: child.Script(t, script), sandbox: new(sandbox.Sandbox), stall: 1 << 40}
 	packets, stderr, err := r.EncodeCounting(t.Context(), Job{}, sandbox.Policy{}, nil, 1, func(float64) {})
 	if err != nil || packets != 1 || len(stderr) > keptStderr {
 		t.Errorf("counted %d packets and kept %d bytes, %v; want the packet behind the limit of other runs", packets, len(stderr), err)

@@ -92,7 +92,7 @@ func (f *Result) lacksPackets() bool {
 
 // hasAllPackets reports whether an MP4 has exactly the packets that it lists. Fragments are not listed.
 func (f *Result) hasAllPackets() bool {
-	return strings.HasPrefix(f.Format.Name, "mov,") && !slices.ContainsFunc(f.Streams, func(s Stream) bool {
+	return f.isMP4() && !slices.ContainsFunc(f.Streams, func(s Stream) bool {
 		return f.countsPackets(s) && f.Timelines[s.Index].Packets != s.Frames
 	})
 }

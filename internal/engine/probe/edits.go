@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -17,14 +16,14 @@ const manyFrames = 10
 // their lengths are zero, or are tiny because the movie's time scale is absurd. Players use where an edit begins,
 // and play on to the end.
 func (f *Result) editedAway() bool {
-	return strings.HasPrefix(f.Format.Name, "mov,") && (f.videoEditedAway() || f.audioEditedAway())
+	return f.isMP4() && (f.videoEditedAway() || f.audioEditedAway())
 }
 
 // videoEditedAway reports whether the edit lists leave no frame, or one of many.
 func (f *Result) videoEditedAway() bool {
 	listed := false
 	for _, s := range f.videoStreams() {
-		shown := f.shown(s)
+		shown := f.shownFrames(s)
 		if shown > 1 || shown == 1 && s.Frames < manyFrames {
 			return false
 		}
@@ -35,7 +34,7 @@ func (f *Result) videoEditedAway() bool {
 
 // audioEditedAway reports whether a video of many frames has audio of which the edit lists leave a packet at most.
 func (f *Result) audioEditedAway() bool {
-	many := func(s Stream) bool { return f.shown(s) >= manyFrames }
+	many := func(s Stream) bool { return f.shownFrames(s) >= manyFrames }
 	return slices.ContainsFunc(f.videoStreams(), many) && slices.ContainsFunc(f.Streams, func(s Stream) bool {
 		line := f.Timelines[s.Index]
 		return s.Type == "audio" && s.Frames >= manyFrames && (line == nil || line.Packets <= 1)
@@ -45,11 +44,11 @@ func (f *Result) audioEditedAway() bool {
 // AudioCutOut reports whether the edit list of an MP4 leaves nothing of an audio track that can be heard.
 func (f *Result) AudioCutOut(s Stream) bool {
 	line := f.Timelines[s.Index]
-	return strings.HasPrefix(f.Format.Name, "mov,") && s.Frames > 0 && line != nil && line.First == math.MaxInt64
+	return f.isMP4() && s.Frames > 0 && line != nil && line.First == math.MaxInt64
 }
 
-// shown returns how many frames of a video stream are shown.
-func (f *Result) shown(s Stream) int {
+// shownFrames returns how many frames of a video stream are shown.
+func (f *Result) shownFrames(s Stream) int {
 	line := f.Timelines[s.Index]
 	if line == nil {
 		return 0
@@ -83,7 +82,7 @@ func (f *Result) restores(other *Result) bool {
 // showsSameFrames reports whether as many frames are shown as the other result says, from the same time on.
 func (f *Result) showsSameFrames(other *Result) bool {
 	same := func(a, b Stream) bool {
-		return f.shown(a) == other.shown(b) && (f.shown(a) == 0 || f.Timelines[a.Index].First == other.Timelines[b.Index].First)
+		return f.shownFrames(a) == other.shownFrames(b) && (f.shownFrames(a) == 0 || f.Timelines[a.Index].First == other.Timelines[b.Index].First)
 	}
 	return slices.EqualFunc(f.videoStreams(), other.videoStreams(), same)
 }

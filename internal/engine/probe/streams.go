@@ -46,6 +46,9 @@ func (f *Result) moving(s Stream) int {
 	return 0
 }
 
+// isMP4 reports whether the file is an MP4, QuickTime or 3GP file.
+func (f *Result) isMP4() bool { return strings.HasPrefix(f.Format.Name, "mov,") }
+
 // videoStreams returns the video streams that are not attached pictures.
 func (f *Result) videoStreams() []Stream {
 	var streams []Stream
@@ -162,7 +165,7 @@ func (f *Result) AudioFailure(s Stream) video.FailureCode {
 // SeeksExactly reports whether seeking to a keyframe lands exactly there: the
 // container has an index, and a single video stream that the index can be about.
 func (f *Result) SeeksExactly() bool {
-	if c := f.Format.Name; !strings.HasPrefix(c, "mov,") && !strings.HasPrefix(c, "matroska,") {
+	if !f.isMP4() && !strings.HasPrefix(f.Format.Name, "matroska,") {
 		return false
 	}
 	return len(f.videoStreams()) == 1

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -15,7 +14,7 @@ import (
 // and jumps between streams that are not interleaved: where the audio of a
 // fragment follows its video, more video is there than the first run found.
 func (p *Prober) probeVideoOnly(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) error {
-	if len(found.Streams) < 2 || !strings.HasPrefix(found.Format.Name, "mov,") || !found.CutOff && !found.EndsEarly() {
+	if len(found.Streams) < 2 || !found.isMP4() || !found.CutOff && !found.EndsEarly() {
 		return nil
 	}
 	alone := NewResult()

@@ -17,9 +17,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/spool-video/spool/test/child"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/spool-video/spool/test/child"
 )
 
 // takeovers are programs that a file has taken over. This program is started in

@@ -114,28 +114,29 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, f
 		if err != nil {
 			return err
 		}
-		if address != "" {
-			if replaced, err := a.replaced(r, file); err != nil || !replaced && redirected(w, r, address, c.maxAge(maxCache)) {
-				return err
-			}
+		if address == "" || r.Method != http.MethodGet { // the URL is signed for GET only
+			return d.play(w, r, a, file, c)
 		}
-		return d.play(w, r, a, file, c)
+		replaced, err := a.replaced(r, file)
+		if err != nil {
+			return err
+		}
+		if replaced {
+			return d.play(w, r, a, file, c)
+		}
+		redirect(w, r, address, c.maxAge(maxCache))
+		return nil
 	})
 	if err != nil {
 		problem.Write(w, r, err)
 	}
 }
 
-// redirected redirects a GET to the storage if the storage serves the file
-// itself. The URL is signed for GET only, so HEAD is answered here.
-func redirected(w http.ResponseWriter, r *http.Request, address, cache string) bool {
-	if r.Method != http.MethodGet {
-		return false
-	}
+// redirect sends a client to the storage, which serves the file itself.
+func redirect(w http.ResponseWriter, r *http.Request, address, cache string) {
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	http.Redirect(w, r, address, http.StatusFound)
-	return true
 }
 
 // wantsDownload reports whether a browser shall save the file instead of showing it.
