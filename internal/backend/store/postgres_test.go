@@ -3,15 +3,20 @@ package store_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/migrate"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/backend/store/storetest"
 )
@@ -43,35 +48,46 @@ func TestPostgresManyStartersAtOnce(t *testing.T) {
 	checkManyStarters(t, store.OpenPostgres, pgtest.Fresh(t))
 }
 
-// A starter that has to wait for another one's long migration waits, though no
-// statement of a request would.
+// A starter that has something to add waits for another one's long migration, though no statement of a request
+// would. One that finds everything there waits for nobody.
 func TestPostgresStarterWaits(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Fresh(t)
-	first := opened(t, store.OpenImpatient, address)
-	locked, done := make(chan struct{}), make(chan error, 1)
+	first, second := opened(t, store.OpenImpatient, address), opened(t, store.OpenImpatient, address)
+	guests := fstest.MapFS{"migrations/0001_guest.sql": {Data: []byte(`CREATE TABLE guest (id BIGINT)`)}}
+	done := make(chan error, 1)
 	slow := func(context.Context, *pgxpool.Pool) error {
-		close(locked)
+		go func() { done <- second.Migrate(t.Context(), "guests", guests) }()
+		third, err := store.OpenImpatient(t.Context(), address)
+		if err != nil {
+			return fmt.Errorf("start with nothing to add: %w", err)
+		}
 		select {
 		case err := <-done:
 			t.Errorf("another starter did not wait: %v", err)
 		case <-time.After(2 * time.Second):
 		}
-		return nil
+		return third.Close()
 	}
-	go func() {
-		<-locked
-		st, err := store.OpenImpatient(t.Context(), address)
-		if err == nil {
-			err = st.Close()
-		}
-		done <- err
-	}()
 	if err := first.ChangeSchema(t.Context(), slow); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestPostgresOfANewerSpool(t *testing.T) {
+	t.Parallel()
+	address := migrated.Fresh(t)
+	const applied = `INSERT INTO migration (set_name, name, applied_at) VALUES ('store', $1, 1)`
+	pgtest.Exec(t, address, applied, "9998_future.sql")
+	if older := openPostgres(t, address); !slices.Equal(older.Newer(), []string{"store/9998_future.sql"}) {
+		t.Errorf("Newer = %q; want to hear of what is not known", older.Newer())
+	}
+	pgtest.Exec(t, address, applied, "9999_future.breaking.sql")
+	if _, err := store.OpenPostgres(t.Context(), address); !errors.Is(err, migrate.ErrNewer) {
+		t.Errorf("OpenPostgres = %v; want %v", err, migrate.ErrNewer)
 	}
 }
 

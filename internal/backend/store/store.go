@@ -231,6 +231,10 @@ func (s *Store) Migrate(ctx context.Context, set string, files fs.FS) error {
 	if s.pool == nil {
 		return up(s.write)
 	}
+	if yes, newer, err := migrate.UpToDate(ctx, s.write, set, sub); err != nil || yes {
+		s.newer = append(s.newer, newer...)
+		return err
+	}
 	return s.ChangeSchema(ctx, func(_ context.Context, pool *pgxpool.Pool) error {
 		db := stdlib.OpenDBFromPool(pool)
 		defer db.Close()

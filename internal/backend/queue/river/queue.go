@@ -148,18 +148,32 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 }
 
 func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
-	err := st.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
-		m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: errorsOnly(log)})
+	if err := migrateRiver(ctx, st, errorsOnly(log)); err != nil {
+		return fmt.Errorf("migrate River: %w", err)
+	}
+	return st.Migrate(ctx, "river", migrations)
+}
+
+// migrateRiver brings River's own tables up to date. It locks the schema only if there is something to do.
+func migrateRiver(ctx context.Context, st *store.Store, log *slog.Logger) error {
+	migrator := func(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
+		return rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: log})
+	}
+	m, err := migrator(st.Pool())
+	if err != nil {
+		return err
+	}
+	if found, err := m.Validate(ctx, nil); err != nil || found.OK {
+		return err
+	}
+	return st.ChangeSchema(ctx, func(ctx context.Context, pool *pgxpool.Pool) error {
+		m, err := migrator(pool)
 		if err != nil {
 			return err
 		}
 		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("migrate River: %w", err)
-	}
-	return st.Migrate(ctx, "river", migrations)
 }
 
 // errorsOnly keeps River's informational messages out of the log.

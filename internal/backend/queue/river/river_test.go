@@ -41,7 +41,7 @@ func harness(t testing.TB, address string) queuetest.Harness {
 	t.Helper()
 	proxy := pgtest.NewProxy(t, address)
 	st := openStore(t, proxy.URL())
-	options := river.Options{Log: testLog(t), Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second, About: queuetest.About()}
+	options := river.Options{Log: testLog(t), Heartbeat: 200 * time.Millisecond, LostAfter: 15 * time.Second, About: queuetest.About()}
 	h := queuetest.Harness{
 		Queue: open(t, st, options),
 		InTx:  inTx(st),

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -36,32 +37,69 @@ var ErrNewer = errors.New("the database was made by a newer Spool")
 // On SQLite the pool should be opened with _txlock=immediate and a busy_timeout, so
 // that SQLite does the waiting; on PostgreSQL without a lock_timeout.
 func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []string, err error) {
-	names, err := fs.Glob(files, "*.sql") // sorted by name
+	names, err := list(set, files)
 	if err != nil {
-		return nil, fmt.Errorf("list the migrations of %s: %w", set, err)
+		return nil, err
 	}
 	applied, err := history(ctx, db, set)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations of %s: %w", set, err)
 	}
-	for _, name := range applied {
-		if slices.Contains(names, name) {
-			continue
-		}
-		if strings.HasSuffix(name, breaking) {
-			return nil, fmt.Errorf("%w: it has migration %s/%s, which this one does not know", ErrNewer, set, name)
-		}
-		newer = append(newer, set+"/"+name)
+	missing, newer, err := compare(set, names, applied)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		if slices.Contains(applied, name) {
-			continue
-		}
+	for _, name := range missing {
 		if err := apply(ctx, db, set, name, files); err != nil {
 			return nil, fmt.Errorf("apply migration %s/%s: %w", set, name, err)
 		}
 	}
 	return newer, nil
+}
+
+// UpToDate reports whether Up would apply nothing to a database of PostgreSQL, and returns what Up would return
+// then. It waits for no lock: most starts find nothing to do.
+func UpToDate(ctx context.Context, db *sql.DB, set string, files fs.FS) (yes bool, newer []string, err error) {
+	names, err := list(set, files)
+	if err != nil {
+		return false, nil, err
+	}
+	applied, err := readHistory(ctx, db, set)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == undefinedTable {
+		return false, nil, nil
+	}
+	if err != nil {
+		return false, nil, fmt.Errorf("read the migrations of %s: %w", set, err)
+	}
+	missing, newer, err := compare(set, names, applied)
+	return err == nil && len(missing) == 0, newer, err
+}
+
+// undefinedTable is what PostgreSQL says of a table that is not there.
+const undefinedTable = "42P01"
+
+// list returns the names of the files, in the order in which they are applied.
+func list(set string, files fs.FS) ([]string, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list the migrations of %s: %w", set, err)
+	}
+	return names, nil
+}
+
+// compare returns which of the files are not applied yet, and which applied ones only a newer binary knows.
+func compare(set string, names, applied []string) (missing, newer []string, err error) {
+	for _, name := range applied {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if strings.HasSuffix(name, breaking) {
+			return nil, nil, fmt.Errorf("%w: it has migration %s/%s, which this one does not know", ErrNewer, set, name)
+		}
+		newer = append(newer, set+"/"+name)
+	}
+	missing = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(applied, name) })
+	return missing, newer, nil
 }
 
 // history creates the table of migrations if it is missing, and returns the names
@@ -76,28 +114,40 @@ func history(ctx context.Context, db *sql.DB, set string) ([]string, error) {
 		)`
 	var names []string
 	err := inTx(ctx, db, func(tx *sql.Tx) error {
-		if there, err := hasHistory(ctx, db, tx); err != nil {
+		there, err := hasHistory(ctx, db, tx)
+		if err != nil {
 			return err
-		} else if !there {
+		}
+		if !there {
 			if _, err := tx.ExecContext(ctx, table); err != nil {
 				return fmt.Errorf("create the table of migrations: %w", err)
 			}
 		}
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM migration WHERE set_name = $1 ORDER BY name`, set)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		return rows.Err()
+		names, err = readHistory(ctx, tx, set)
+		return err
 	})
 	return names, err
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func readHistory(ctx context.Context, db querier, set string) (names []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT name FROM migration WHERE set_name = $1 ORDER BY name`, set)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // hasHistory reports whether PostgreSQL has the table of migrations. A user who may
