@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,11 +55,10 @@ func TestOutputs(t *testing.T) {
 			for name, size := range tt.sizes {
 				t.Run(name, func(t *testing.T) {
 					file := s.in(t).download(w.Resolutions[name].VideoURL)
-					found := probe(t, file)
-					checkStreams(t, found, size, tt.sound)
-					checkTimes(t, file, found, shown)
+					found := lookClosely(t, file)
+					checkStreams(t, found.probedFile, size, tt.sound)
+					checkTimes(t, found, shown)
 					checkLayout(t, file)
-					checkDecodes(t, file)
 					checkPicture(t, file, source, size)
 				})
 			}
@@ -149,9 +149,9 @@ func checkNoLuggage(t testing.TB, f probedFile) {
 }
 
 // checkTimes wants every picture of the source, at its own time, and no others.
-func checkTimes(t testing.TB, file string, found probedFile, want []float64) {
+func checkTimes(t testing.TB, found closeLook, want []float64) {
 	t.Helper()
-	got := times(t, file)
+	got := found.times(t)
 	if len(got) != len(want) {
 		t.Fatalf("the file has %d frames, the source %d", len(got), len(want))
 	}
@@ -162,7 +162,7 @@ func checkTimes(t testing.TB, file string, found probedFile, want []float64) {
 	}
 	last := len(want) - 1
 	frame := longestStep(want)
-	starts := append(keyframes(t, file), want[last])
+	starts := append(found.keyframes(t), want[last])
 	if longest := longestStep(starts); starts[0] != 0 || longest > 2+frame {
 		t.Errorf("the first keyframe is at %.3f s and the longest way between two is %.3f s; want 0 and at most 2 and a frame", starts[0], longest)
 	}
@@ -202,27 +202,35 @@ func checkLayout(t testing.TB, file string) {
 	}
 }
 
-// checkDecodes wants a decoder to have nothing to say.
-func checkDecodes(t testing.TB, file string) {
-	t.Helper()
-	_, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-xerror", "-i", file, "-f", "null", "-")
-	if err != nil || said != "" {
-		t.Errorf("decoding says %q, %v", said, err)
-	}
-}
-
 // leastAlike is how much an output must be like its source. They measure 0.98
 // and more; frames of the source that follow each other about 0.92.
 const leastAlike = 0.96
 
-// checkPicture compares with the source, which ffmpeg turns upright by itself.
+// checkPicture compares with the source, which ffmpeg turns upright by itself. The decoder of all
+// streams must have nothing to say.
 func checkPicture(t testing.TB, file, source string, s frameSize) {
 	t.Helper()
-	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p", s.width, s.height)
-	if got := similarity(t, file, "null", source, scale); got < leastAlike {
-		t.Errorf("the picture is %.4f like the source, want %.2f", got, leastAlike)
+	const order = "settb=1,setpts=N" // pictures are compared in their order
+	graph := fmt.Sprintf("[0:v]%s[a];[1:v]scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p,%s[b];[a][b]ssim=stats_file=-[c]", order, s.width, s.height, order)
+	printed, said, err := run("ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-xerror", "-i", file, "-i", source,
+		"-lavfi", graph, "-map", "0", "-f", "null", "-", "-map", "[c]", "-f", "null", "-")
+	if said = aboutTimecode.ReplaceAllString(said, ""); err != nil || said != "" {
+		t.Fatalf("decoding says %q, %v", said, err)
+	}
+	sum, frames := 0.0, 0
+	for _, m := range frameSSIM.FindAllStringSubmatch(printed, -1) {
+		sum += number(t, m[1])
+		frames++
+	}
+	if got := sum / float64(frames); frames == 0 || got < leastAlike {
+		t.Errorf("the %d pictures are %.4f like the source, want %.2f", frames, got, leastAlike)
 	}
 }
+
+// aboutTimecode is said of a source. No output has such a stream.
+var aboutTimecode = regexp.MustCompile(`(?m)^\[mov,.*\] Using non-standard frame rate .*\n`)
+
+var frameSSIM = regexp.MustCompile(`(?m)^n:.* All:([0-9.]+)`)
 
 // TestAudioStaysWithTheVideo uses videos in which a tone begins at the very
 // second at which the picture turns from black to white.

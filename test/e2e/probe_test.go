@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,44 +87,75 @@ func number(t testing.TB, s string) float64 {
 	return n
 }
 
+// closeLook is what one ffprobe tells about a file and everything in it.
+type closeLook struct {
+	probedFile
+	Items []struct {
+		Type   string `json:"type"` // packet or frame
+		Stream int    `json:"stream_index"`
+		Time   string `json:"pts_time"`
+		Flags  string `json:"flags"`
+		PTS    int64  `json:"best_effort_timestamp"`
+	} `json:"packets_and_frames"`
+}
+
+// lookClosely decodes a file.
+func lookClosely(t testing.TB, file string) closeLook {
+	t.Helper()
+	return ask[closeLook](t, "-show_streams", "-show_format", "-show_chapters", "-show_entries",
+		"packet=stream_index,pts_time,flags:frame=stream_index,best_effort_timestamp", file)
+}
+
 // times returns when each decoded picture is shown, in seconds after the first,
 // computed from the integer ticks in the file.
 func times(t testing.TB, file string) []float64 {
 	t.Helper()
-	type frames struct {
-		Frames []struct {
-			PTS int64 `json:"best_effort_timestamp"`
-		} `json:"frames"`
-		Streams []stream `json:"streams"`
-	}
-	f := ask[frames](t, "-select_streams", "v:0", "-show_entries", "frame=best_effort_timestamp:stream=time_base", file)
+	return lookClosely(t, file).times(t)
+}
+
+func (l closeLook) times(t testing.TB) []float64 {
+	t.Helper()
+	pictures := l.pictures(t)
 	var num, den int64
-	if _, err := fmt.Sscanf(f.Streams[0].TimeBase, "%d/%d", &num, &den); err != nil {
-		t.Fatalf("time base %q: %v", f.Streams[0].TimeBase, err)
+	base := l.Streams[pictures].TimeBase
+	if _, err := fmt.Sscanf(base, "%d/%d", &num, &den); err != nil {
+		t.Fatalf("time base %q: %v", base, err)
 	}
-	all := make([]float64, len(f.Frames))
-	for i, frame := range f.Frames {
-		all[i] = float64((frame.PTS-f.Frames[0].PTS)*num) / float64(den)
+	var all []float64
+	var first int64
+	for _, item := range l.Items {
+		if item.Type != "frame" || item.Stream != pictures {
+			continue
+		}
+		if all == nil {
+			first = item.PTS
+		}
+		all = append(all, float64((item.PTS-first)*num)/float64(den))
 	}
 	return all
 }
 
 // keyframes returns when the frames are shown at which a player can begin.
-func keyframes(t testing.TB, file string) []float64 {
+func (l closeLook) keyframes(t testing.TB) []float64 {
 	t.Helper()
-	type packets struct {
-		Packets []struct {
-			Time  string `json:"pts_time"`
-			Flags string `json:"flags"`
-		} `json:"packets"`
-	}
+	pictures := l.pictures(t)
 	var all []float64
-	for _, p := range ask[packets](t, "-select_streams", "v:0", "-show_entries", "packet=pts_time,flags", file).Packets {
-		if strings.HasPrefix(p.Flags, "K") {
-			all = append(all, number(t, p.Time))
+	for _, item := range l.Items {
+		if item.Type == "packet" && item.Stream == pictures && strings.HasPrefix(item.Flags, "K") {
+			all = append(all, number(t, item.Time))
 		}
 	}
 	return all
+}
+
+// pictures returns the number of the first stream of pictures.
+func (l closeLook) pictures(t testing.TB) int {
+	t.Helper()
+	i := slices.IndexFunc(l.Streams, func(s stream) bool { return s.Kind == "video" })
+	if i < 0 {
+		t.Fatal("the file has no pictures")
+	}
+	return i
 }
 
 var ssimResult = regexp.MustCompile(`SSIM .*All:([0-9.]+)`)
