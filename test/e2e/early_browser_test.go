@@ -59,8 +59,8 @@ func playThrough(t *testing.T, master string, release func()) {
 		Time          float64
 	}
 	got := eval[last](b, "("+endEarly+")()")
-	if len(got.Errors) > 0 || !near(got.Time, 66, 0.2) || got.Frames < 300 {
-		t.Errorf("the player ended with %+v; want 66 s", got)
+	if len(got.Errors) > 0 || !near(got.Time, 64, 0.2) || got.Frames < 232 {
+		t.Errorf("the player ended with %+v; want 64 s", got)
 	}
 	t.Logf("%d frames, waited %d times", got.Frames, got.Waits)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// The early clip is made in chunks that begin at second 0, 9.4, 14, 22, 26, 30, 38, 46 and 58. lastChunkRun is
+// The early clip is made in chunks that begin at second 0, 9.25, 14, 22, 26, 30, 38, 46 and 58. lastChunkRun is
 // the last one, of either set of renditions.
 const lastChunkRun = "trim=start_pts=593920"
 
@@ -57,8 +57,8 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 		}
 		want := perform(t, r.VideoURL, r.VideoURL, true)
 		want.check(t, name, perform(t, beside(w.HLSURL, name+".m3u8"), beside(w.HLSURL, "audio.m3u8"), true))
-		if len(want.pictures) != 330 {
-			t.Errorf("%s has %d frames, want 330", name, len(want.pictures))
+		if len(want.pictures) != 256 {
+			t.Errorf("%s has %d frames, want 256", name, len(want.pictures))
 		}
 	}
 	if text := string(s.fetch(w.DASHURL)); !strings.Contains(text, `type="static"`) {
