@@ -16,7 +16,7 @@ const (
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
 	chunksClip = "chunks.mp4" // 160x120, 36 s, 10 fps, with audio that is mostly silent: four chunks
-	longClip   = "long.mp4"   // 160x120, 65 s, 10 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
+	longClip   = "long.mp4"   // 160x120, 65 s, 5 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
 	earlyClip  = "early.mp4"  // 520x500, 64 s, 4 fps, the fewest of a film that is played early, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
 
 	easyClip = "easy.mp4" // 640x360, 32 s, 25 fps, a keyframe every two seconds: bars that stand still
@@ -50,8 +50,8 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	chunksClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 36 " +
 		"-c:v libx264 -preset ultrafast -g 20 -pix_fmt yuv420p -c:a aac",
-	longClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 65 " +
-		"-c:v libx264 -preset veryfast -bf 3 -g 20 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
+	longClip: "-f lavfi -i testsrc2=size=160x120:rate=5 -f lavfi -i sine=frequency=440:sample_rate=48000,volume=0:enable='gte(mod(t,10),0.5)' -t 65 " +
+		"-c:v libx264 -preset veryfast -bf 3 -g 10 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
 	earlyClip: "-f lavfi -i testsrc=size=520x500:rate=4 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100,volume=0:enable='gte(mod(t,10),0.5)' -t 64 " +
 		"-c:v libx264 -preset ultrafast -g 8 -pix_fmt yuv420p -video_track_timescale 10240 -c:a aac",
 

@@ -106,7 +106,7 @@ func objectBytes(dir string) int64 {
 // How many frames two clips have.
 const (
 	chunksFrames = 36 * 10
-	longFrames   = 65 * 10
+	longFrames   = 65 * 5
 )
 
 func TestAStopInTheMiddleOfAVideoKeepsItsFinishedChunks(t *testing.T) {
