@@ -85,6 +85,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if slices.Contains(stagings, point) {
 				usuallyOneBackend(t, "what was staged is put again, and rendition-linked dies later in the same step")
 			}
+			if point == failpoint.PartStored {
+				usuallyOneBackend(t, "the part is put again, and rendition-linked dies in a task that is delivered again in the same way")
+			}
 			if point == failpoint.VideoDeleted {
 				usuallyOneBackend(t, "objects-removed dies later in the same step")
 			}
