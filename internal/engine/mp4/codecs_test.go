@@ -34,7 +34,7 @@ func TestChunkFilesOfOtherCodecs(t *testing.T) {
 				t.Fatalf("Inspect = %+v, %v; want %s of 160 pixels from 2 s on", track, err, c.entry)
 			}
 			sound := open(t, makeAudio(t, 0, 6))
-			film, s := assemble(t, openAll(t, paths), &sound)
+			film, s := assemble(t, openAll(t, paths), &sound, append(paths, source)...)
 			if want := len(packets(t, source)); s.Frames != want {
 				t.Errorf("the rendition has %d frames, want %d", s.Frames, want)
 			}

@@ -2,7 +2,6 @@ package mp4
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -101,11 +100,15 @@ func openAll(t testing.TB, paths []string) []Input {
 }
 
 // assemble writes the rendition to a file, verifies it, and lets ffmpeg decode it all
-// without a warning.
-func assemble(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) {
+// without a warning, together with other files that the test will ask about.
+func assemble(t testing.TB, pieces []Input, sound *Input, others ...string) (path string, s Summary) {
 	t.Helper()
 	path, s = write(t, pieces, sound)
-	ffmpeg(t, "-i", path, "-fps_mode", "passthrough", "-enc_time_base", "1:12288", "-f", "null", "-")
+	var sounds []string
+	if sound != nil {
+		sounds = []string{path}
+	}
+	look(t, append(others, path), sounds)
 	return path, s
 }
 
@@ -137,21 +140,16 @@ func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) 
 }
 
 type packet struct {
-	PTS   int64
-	DTS   int64
-	Flags string
+	PTS int64
+	DTS int64
+	Key bool
 }
 
 // packets lists the packets of the video track in decode order.
 func packets(t testing.TB, path string) []packet {
 	t.Helper()
-	var out struct{ Packets []packet }
-	args := []string{"-v", "warning", "-select_streams", "v:0", "-show_entries", "packet=pts,dts,flags", "-of", "json", path}
-	raw := askOnce(t, path, args, func() string { return capture(t, "ffprobe", args) })
-	if err := json.Unmarshal([]byte(raw), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out.Packets
+	films, _ := look(t, []string{path}, nil)
+	return films[0].packets
 }
 
 // times returns when frames are shown, in order.
@@ -164,13 +162,17 @@ func times(packets []packet) []int64 {
 	return pts
 }
 
-// frameHashes returns the hash of every decoded frame by the tick it is shown at.
+// frameHashes returns the hash of every decoded frame by the tick it is shown at. input are options of ffmpeg.
 func frameHashes(t testing.TB, path string, input ...string) map[int64]string {
 	t.Helper()
+	if len(input) == 0 {
+		films, _ := look(t, []string{path}, nil)
+		return films[0].frames
+	}
 	args := slices.Concat([]string{"-copyts"}, input, []string{"-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-f", "framemd5", "-"})
 	hashes := map[int64]string{}
-	for line := range strings.Lines(askOnce(t, path, args, func() string { return ffmpeg(t, args...) })) {
+	for line := range strings.Lines(ffmpeg(t, args...)) {
 		fields := strings.Split(line, ",")
 		if strings.HasPrefix(line, "#") || len(fields) < 6 {
 			continue

@@ -3,7 +3,6 @@ package mp4
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -76,16 +75,4 @@ func makeFile(t testing.TB, name string, args ...string) string {
 	defer once.Unlock()
 	once.names[path] = key
 	return path
-}
-
-// askOnce returns what a program prints about a file. One that makeFile made is asked about once.
-func askOnce(t testing.TB, path string, args []string, ask func() string) string {
-	t.Helper()
-	once.Lock()
-	known := once.names[path] != ""
-	once.Unlock()
-	if !known {
-		return ask()
-	}
-	return onlyOnce(t, "about "+strings.TrimSpace(sameAs(args)), ask)
 }
