@@ -58,7 +58,9 @@ func TestPostgresStarterWaits(t *testing.T) {
 	done := make(chan error, 1)
 	slow := func(context.Context, *pgxpool.Pool) error {
 		go func() { done <- second.Migrate(t.Context(), "guests", guests) }()
-		third, err := store.OpenImpatient(t.Context(), address)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		third, err := store.OpenImpatient(ctx, address)
 		if err != nil {
 			return fmt.Errorf("start with nothing to add: %w", err)
 		}
