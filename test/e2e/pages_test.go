@@ -30,6 +30,7 @@ func TestWatchPageInABrowser(t *testing.T) {
 
 	v.visit(watchURL)
 	v.wantKeys()
+	v.wantFullSeconds()
 	v.wantQuality()
 	v.wantMenuToWork()
 	v.wantKeyList()
@@ -71,6 +72,16 @@ func (v *visitor) wantKeys() {
 	v.wait("l to go on", inPlayer+".currentTime > 4")
 	v.press("0")
 	v.wait("0 to go back to the beginning", inPlayer+".currentTime === 0")
+}
+
+// wantFullSeconds wants the player to show how long a video is, also where the browser says a microsecond less.
+func (v *visitor) wantFullSeconds() {
+	v.t.Helper()
+	display := part("media-time-display")
+	for _, length := range []string{inPlayer + ".duration", "7.999999"} {
+		eval[any](v.tab, display+`.setAttribute("mediaduration", `+length+`)`)
+		v.wait("the length of the video, "+length, display+`.shadowRoot.textContent.replaceAll(/\s/g, "").endsWith("/0:08")`)
+	}
 }
 
 // wantQuality chooses the other resolution in the menu.

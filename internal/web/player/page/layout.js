@@ -99,9 +99,18 @@ function timeLine() {
 function controlBar() {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
-    el("media-time-display", { showduration: "", notoggle: "" }), el("span", { class: "gap" }),
+    timeDisplay(), el("span", { class: "gap" }),
     captionsButton(), el("media-settings-menu-button", {}, icon("0 0 24 24", gearShape)), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
+}
+
+// timeDisplay shows whole seconds, and leaves out what is less. Browsers cut the sum of a stream's segments to
+// microseconds: six seconds may be 5.999999, and are not five.
+function timeDisplay() {
+  const node = el("media-time-display", { showduration: "", notoggle: "" });
+  const { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), "mediaDuration");
+  Object.defineProperty(node, "mediaDuration", { get: () => get.call(node) + 0.001, set });
+  return node;
 }
 
 // captionsButton is a switch for screen readers: media-chrome makes it a button each time it is
