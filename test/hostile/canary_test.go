@@ -105,36 +105,47 @@ var paintedOnce = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// play decodes a file that we made to its end. A complaint of the decoder is an
-// error.
-func play(file string, output ...string) ([]byte, error) {
-	printed, said, err := toolSays("ffmpeg", append([]string{"-v", "error", "-nostdin", "-i", file}, output...)...)
+// output is a file that we made.
+type output struct {
+	file  string
+	heard bool // it has audio
+}
+
+// view plays the frames and the audio of files to their end, all with one ffmpeg,
+// which takes longer to start than to play one. A complaint of a decoder is an
+// error. It returns the file in which the video of the canary is to be seen, or "".
+func view(outputs ...output) (stolen string, err error) {
+	args := []string{"-v", "error", "-nostdin", "-y"}
+	for _, o := range outputs {
+		args = append(args, "-i", o.file)
+	}
+	var names []string
+	for i, o := range outputs {
+		names = append(names, filepath.Base(o.file))
+		args = append(args, "-map", fmt.Sprint(i, ":v"), "-vf", "format=rgb24,scale=2:1:flags=area",
+			"-fps_mode", "passthrough", "-enc_time_base", "-1", // or frames that are close together would collide
+			"-f", "rawvideo", o.file+".rgb")
+		if o.heard {
+			args = append(args, "-map", fmt.Sprint(i, ":a"), "-f", "null", "-")
+		}
+	}
+	_, said, err := toolSays("ffmpeg", args...)
 	if err == nil && said != "" {
 		err = fmt.Errorf("%.300s", said)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", filepath.Base(file), err)
+		err = fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 	}
-	return printed, err
-}
-
-// hear plays the audio of a video.
-func hear(film string) error {
-	_, err := play(film, "-map", "0:a", "-f", "null", "-")
-	return err
-}
-
-// view plays the frames of a file. It reports whether the video of the canary is
-// to be seen among them.
-func view(file string) (stolen bool, err error) {
-	pixels, err := play(file, "-map", "0:v", "-vf", "format=rgb24,scale=2:1:flags=area",
-		"-fps_mode", "passthrough", "-enc_time_base", "-1", // or frames that are close together would collide
-		"-f", "rawvideo", "-")
-	if err == nil && len(pixels) == 0 {
-		err = fmt.Errorf("%s: there is no picture in it", filepath.Base(file))
-	}
-	for picture := range slices.Chunk(pixels, 6) {
-		stolen = stolen || len(picture) == 6 && magenta(picture[:3]) && green(picture[3:])
+	for _, o := range outputs {
+		pixels, readErr := os.ReadFile(o.file + ".rgb")
+		if err == nil && (readErr != nil || len(pixels) == 0) {
+			err = fmt.Errorf("%s: there is no picture in it (%v)", filepath.Base(o.file), readErr)
+		}
+		for picture := range slices.Chunk(pixels, 6) {
+			if len(picture) == 6 && magenta(picture[:3]) && green(picture[3:]) {
+				stolen = o.file
+			}
+		}
 	}
 	return stolen, err
 }

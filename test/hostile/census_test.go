@@ -102,7 +102,7 @@ func (c *census) examine(e *examiner, canary *canary, film []byte) (v verdict, f
 	if v.Took > mutantTime {
 		return v, fmt.Errorf("%w: %v", errTooSlow, v.Took)
 	}
-	return v, cmp.Or(v.fault(), v.checkOutputs())
+	return v, cmp.Or(v.fault(), checkOutputs(v))
 }
 
 // Faults of ours besides a crash and a hang, whatever the file.
@@ -115,20 +115,40 @@ var (
 )
 
 // checkOutputs wants what was made to play, and to show nothing of the canary.
-func (v verdict) checkOutputs() error {
-	for _, file := range v.Files {
-		stolen, err := view(file)
-		if stolen {
-			return fmt.Errorf("%w: it is in %s", errTouched, filepath.Base(file))
-		}
-		if err == nil && filepath.Base(file) == filmName && v.Sound == Converted {
-			err = hear(file)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", errDamaged, err)
+func checkOutputs(verdicts ...verdict) error {
+	var made []output
+	for _, v := range verdicts {
+		for _, file := range v.Files {
+			made = append(made, output{file, filepath.Base(file) == filmName && v.Sound == Converted})
 		}
 	}
+	if len(made) == 0 {
+		return nil
+	}
+	stolen, err := view(made...)
+	if stolen != "" {
+		return fmt.Errorf("%w: it is in %s", errTouched, filepath.Base(stolen))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
 	return nil
+}
+
+// checkAllOutputs is checkOutputs for all files of a test, by their names. Only when
+// something is wrong each file is looked at alone.
+func checkAllOutputs(t *testing.T, verdicts map[string]verdict) {
+	t.Helper()
+	err := checkOutputs(slices.Collect(maps.Values(verdicts))...)
+	if err == nil {
+		return
+	}
+	t.Error(err)
+	for name, v := range verdicts {
+		if err := checkOutputs(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func (c *census) count(v verdict, fault error, film string) {

@@ -68,7 +68,7 @@ func TestMutants(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	needTools(t)
 	t.Parallel()
-	e := startExaminer(t, sandbox.On)
+	e, verdicts := startExaminer(t, sandbox.On), map[string]verdict{}
 	for _, s := range makeSeeds(t) {
 		if !need.Long() && slices.Contains(twins, s.name) {
 			continue
@@ -85,10 +85,9 @@ func TestSeeds(t *testing.T) {
 		if s.sound != (v.Sound == Converted) {
 			t.Errorf("the audio of %s ends with %q; it has some: %v", s.name, v.Sound, s.sound)
 		}
-		if err := v.checkOutputs(); err != nil {
-			t.Errorf("%s: %v", s.name, err)
-		}
+		verdicts[s.name] = v
 	}
+	checkAllOutputs(t, verdicts)
 }
 
 // TestOneMutant examines a video that made trouble in a run before.
