@@ -172,17 +172,7 @@ func frameHashes(t testing.TB, path string, input ...string) map[int64]string {
 	args := slices.Concat([]string{"-copyts"}, input, []string{"-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
 		"-enc_time_base", "1:12288", "-f", "framemd5", "-"})
 	hashes := map[int64]string{}
-	for line := range strings.Lines(ffmpeg(t, args...)) {
-		fields := strings.Split(line, ",")
-		if strings.HasPrefix(line, "#") || len(fields) < 6 {
-			continue
-		}
-		pts, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hashes[pts] = strings.TrimSpace(fields[5])
-	}
+	eachLine(t, ffmpeg(t, args...), func(_ int, fields []string) { hashes[number(t, fields[2])] = fields[5] })
 	if len(hashes) == 0 {
 		t.Fatalf("%s shows no frames", path)
 	}

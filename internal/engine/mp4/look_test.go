@@ -75,12 +75,12 @@ func ask(t testing.TB, films, sounds []string) {
 	for i := range films {
 		seen[i].frames = map[int64]string{}
 	}
-	eachLine(t, filepath.Join(dir, "packets"), func(stream int, fields []string) { seen[stream].addPacket(t, stream >= len(films), fields) })
+	eachLineOf(t, filepath.Join(dir, "packets"), func(stream int, fields []string) { seen[stream].addPacket(t, stream >= len(films), fields) })
 	if len(films) > 0 {
-		eachLine(t, filepath.Join(dir, "frames"), func(stream int, fields []string) { seen[stream].frames[number(t, fields[2])] = fields[5] })
+		eachLineOf(t, filepath.Join(dir, "frames"), func(stream int, fields []string) { seen[stream].frames[number(t, fields[2])] = fields[5] })
 	}
 	if len(sounds) > 0 {
-		eachLine(t, filepath.Join(dir, "audio"), func(stream int, fields []string) { seen[len(films)+stream].audioHash = fields[2] })
+		eachLineOf(t, filepath.Join(dir, "audio"), func(stream int, fields []string) { seen[len(films)+stream].audioHash = fields[2] })
 	}
 	for i, p := range films {
 		if len(seen[i].frames) == 0 {
@@ -108,14 +108,20 @@ func (c *content) addPacket(t testing.TB, audio bool, fields []string) {
 	c.packets = append(c.packets, packet{PTS: number(t, fields[2]), DTS: number(t, fields[1]), Key: flags&1 != 0})
 }
 
-// eachLine calls f with the fields of each line that is about a stream, the first of which is its number.
-func eachLine(t testing.TB, path string, f func(stream int, fields []string)) {
+// eachLineOf is eachLine for a file.
+func eachLineOf(t testing.TB, path string, f func(stream int, fields []string)) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(raw)) {
+	eachLine(t, string(raw), f)
+}
+
+// eachLine calls f with the fields of each line that is about a stream, the first of which is its number.
+func eachLine(t testing.TB, printed string, f func(stream int, fields []string)) {
+	t.Helper()
+	for line := range strings.Lines(printed) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

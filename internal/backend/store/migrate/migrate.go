@@ -37,7 +37,7 @@ var ErrNewer = errors.New("the database was made by a newer Spool")
 // On SQLite the pool should be opened with _txlock=immediate and a busy_timeout, so
 // that SQLite does the waiting; on PostgreSQL without a lock_timeout.
 func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []string, err error) {
-	names, err := list(set, files)
+	names, err := fileNames(set, files)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []strin
 // UpToDate reports whether Up would apply nothing to a database of PostgreSQL, and returns what Up would return
 // then. It waits for no lock: most starts find nothing to do.
 func UpToDate(ctx context.Context, db *sql.DB, set string, files fs.FS) (yes bool, newer []string, err error) {
-	names, err := list(set, files)
+	names, err := fileNames(set, files)
 	if err != nil {
 		return false, nil, err
 	}
@@ -78,8 +78,8 @@ func UpToDate(ctx context.Context, db *sql.DB, set string, files fs.FS) (yes boo
 // undefinedTable is what PostgreSQL says of a table that is not there.
 const undefinedTable = "42P01"
 
-// list returns the names of the files, in the order in which they are applied.
-func list(set string, files fs.FS) ([]string, error) {
+// fileNames returns the names of the files, in the order in which they are applied.
+func fileNames(set string, files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list the migrations of %s: %w", set, err)
