@@ -41,7 +41,7 @@ func TestChunksMakeTheSameVideo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "open groups in Matroska", "only keyframes",
+			leaveToLong(t, tt.name, "open groups in Matroska", "only keyframes", "VP9",
 				"closed groups in MP4", // as with a variable frame rate
 				"fragmented MP4")       // TestPartsOfASourceGiveTheSameVideo
 			source := enginetest.Clip(t, tt.file, tt.picture, tt.args...)

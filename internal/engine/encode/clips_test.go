@@ -65,6 +65,7 @@ func TestClips(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "turned by a half it is shown upright", "turned by three quarters it is shown upright",
+				"an ordinary video keeps its size", "an odd size becomes even and not larger",
 				"ten bits become eight", "HLG is tone-mapped",
 				"HDR is tone-mapped",                                       // TestGreysOfHDR, TestColoursSurvive
 				"a raw stream has no times at all",                         // TestVideosWithoutAContainer
