@@ -107,10 +107,11 @@ func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // TestRequestsWhilePostgresRestarts sends requests to one process while its
 // database goes and comes. Each is answered soon, and what was confirmed stays.
 func TestRequestsWhilePostgresRestarts(t *testing.T) {
+	leaveOut(t, "TestWorkGoesOnAfterTheDatabase of package river restarts it, and another test kills it under a fleet")
 	t.Parallel()
 	f := newFleetWithPostgres(t)
 	api := f.api()
-	span := byLength(10*time.Second, 30*time.Second)
+	span := 30 * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
 	l := &load{send: api.call, may: func(r reply) bool { return r.status == http.StatusServiceUnavailable && r.passing() }}
