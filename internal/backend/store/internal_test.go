@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/need"
 )
 
 func openHere(t *testing.T) *Store {
@@ -246,8 +247,11 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 // TestManyOpenANewFile opens new databases from several sides at once, as a server and a command do.
 func TestManyOpenANewFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for i := range 20 {
+	dir, rounds := t.TempDir(), 5
+	if need.Long() {
+		rounds = 100
+	}
+	for i := range rounds {
 		path := filepath.Join(dir, fmt.Sprint(i))
 		var all sync.WaitGroup
 		for range 6 {
