@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -71,7 +72,7 @@ var miniVideo = newVideo{Filename: "mini.mp4", Resolutions: []string{"144p"}, Is
 // under the same addresses, and what was being encoded becomes ready there. Before it, everything is
 // killed once: that leaves nothing that could be taken for a backup or for a service.
 func TestBackupBesideABusyServer(t *testing.T) {
-	usuallyOneBackend(t, "package backup copies PostgreSQL and a bucket, and TestMigrateToTheOtherBackend is killed there")
+	need.TimeFor(t, "package backup has each part of it, and TestMigrateToTheOtherBackend is killed while it copies a service")
 	t.Parallel()
 	s := start(t, proxied())
 	kept := s.submit(newVideo{Filename: "kept.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}, clip(t, miniClip))

@@ -51,6 +51,7 @@ func (s *server) captions(u upload) []caption {
 
 // TestCaptions goes from a text and a track of the file to what a viewer sees.
 func TestCaptions(t *testing.T) {
+	usuallyOneBackend(t, "captions are published as all other files are")
 	t.Parallel()
 	s := shared(t)
 	u := s.create(newVideo{Filename: "a.mkv", Resolutions: []string{"144p"}}) // private

@@ -131,7 +131,7 @@ func (c *console) tick(resolutions ...string) {
 }
 
 func TestConsoleInABrowser(t *testing.T) {
-	oneBackend(t, "the page asks the same API there, and TestConsoleCancelsAnUpload and TestConsoleGoesOnAfterTrouble upload to the bucket")
+	oneBackend(t, "the page asks the same API there, and TestConsoleCancelsAnUpload uploads to the bucket")
 	t.Parallel()
 	c := openConsole(t)
 	c.look("sign-in")

@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestConsoleShowsTheUnusual looks at titles that do not wrap, that run the other way or that look like
 // markup, at every resolution there is, a failure, an upload under way and many webhooks.
 func TestConsoleShowsTheUnusual(t *testing.T) {
 	oneBackend(t, "the page shows what the API says")
+	need.TimeFor(t, "TestConsoleInABrowser and TestConsoleFindsVideos show the usual")
 	t.Parallel()
 	c := openConsole(t, allowLoopback)
 	all := []string{"144p", "240p", "360p", "480p", "720p", "1080p", "1440p", "4k", "8k"}
@@ -99,6 +102,7 @@ func (c *console) wantFocusKept() {
 // TestConsoleKeepsItsPlace does what people do who know no other way: they go back, reload, lose the network.
 func TestConsoleKeepsItsPlace(t *testing.T) {
 	oneMachineOnly(t, "the page does the same there")
+	need.TimeFor(t, "TestConsoleFindsVideos goes back, too")
 	t.Parallel()
 	c := openConsole(t)
 	u := c.create(newVideo{Filename: "place.mp4", Resolutions: []string{"144p"}})

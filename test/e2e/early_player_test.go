@@ -32,6 +32,7 @@ const noteJumps = `(() => {
 // the player of the watch page, and wants to see the large one without an interruption when it is there.
 func TestAPlayerTakesUpLargerVariants(t *testing.T) {
 	oneBackend(t, "TestAFilmIsWatchedWhileItIsEncoded gets the same files from a bucket")
+	need.TimeFor(t, "TestAFilmIsWatchedWhileItIsEncoded plays a growing film through")
 	t.Parallel()
 	findBrowser(t)
 	g := newGate(t, lastChunkRun, `case " $* " in */v1.mp4*) ;; *) `+hold+` ;; esac`) // the large rendition is made alone
@@ -66,10 +67,7 @@ func TestAPlayerTakesUpLargerVariants(t *testing.T) {
 	v.wantNoJumps()
 	v.wantTidy()
 	w := s.waitReady(u)
-	t.Run("twice", func(t *testing.T) {
-		need.TimeFor(t, "a film is played twice more; one rendition that is taken up stands for it")
-		newVisitor(t, s).takeUpTwice(w)
-	})
+	t.Run("twice", func(t *testing.T) { newVisitor(t, s).takeUpTwice(w) })
 }
 
 // shownCaptions is JavaScript for the texts that the player shows.

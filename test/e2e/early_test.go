@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/spool-video/spool/test/need"
 )
 
 // The early clip is made in chunks that begin at second 0, 9.25, 14, 22, 26, 30, 38, 46 and 58. lastChunkRun is
@@ -19,17 +17,12 @@ const lastChunkRun = "trim=start_pts=593920"
 // TestAFilmIsWatchedWhileItIsEncoded holds the last chunk of a film back, watches what is there, kills
 // the server, plays the film to its end in a browser, and wants the finished film to be the same to the byte.
 func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
+	usuallyOneBackend(t, "chunk files are stored and read as renditions are, of which TestAStreamIsTheVideo plays the stream there")
 	t.Parallel()
 	g := newGate(t, lastChunkRun, hold)
 	s := start(t, g.tools())
-	t.Run("deleted", func(t *testing.T) {
-		usuallyOneBackend(t, "TestADeletionReachesAddressesThatWereGivenOut deletes there")
-		s.in(t).deleteEarly()
-	})
+	t.Run("deleted", func(t *testing.T) { s.in(t).deleteEarly() })
 	names := []string{"720p", "360p", "144p"}
-	if onFleet() && !need.Long() {
-		names = names[1:] // large chunks are stored as small ones are
-	}
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: names}, clip(t, earlyClip))
 	master := s.waitGrown(u)
 	early := s.watchEarly(master)
@@ -38,10 +31,7 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	early.agrees(t, s.moveHLS(master, early))
 	s.get(beside(s.rebase(master), "144p-14.m4s")).problem(t, http.StatusNotFound, "not_ready")
 	release := sync.OnceFunc(g.release)
-	t.Run("played through", func(t *testing.T) {
-		usuallyOneBackend(t, "a browser plays the stream of a bucket in TestAStreamIsTheVideo")
-		playThrough(t, s.rebase(master), release)
-	})
+	t.Run("played through", func(t *testing.T) { playThrough(t, s.rebase(master), release) })
 	release()
 	w := s.waitReady(u)
 	if !w.Playable {

@@ -127,14 +127,13 @@ func (s *server) wantEnd(t *testing.T, h hostile.Sample, u upload) {
 // looks at every bomb alone.
 func TestHostileBombsDisturbNobody(t *testing.T) {
 	oneBackend(t, "the same engine reads local files there")
+	need.TimeFor(t, "test/hostile looks at every bomb")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
 	chosen := []string{
 		"8 tracks of 10 million samples each", "50,000 samples of one byte", "complaints without end",
-	}
-	if need.Long() {
-		chosen = append(chosen, "the largest picture that is allowed, 8 times", "100,000 chapters", "900 tracks", "a picture of 16384 × 16384 pixels", "two pictures 10 hours apart",
-			"250,000 pictures in laces", "300 programs of 190 streams each")
+		"the largest picture that is allowed, 8 times", "100,000 chapters", "900 tracks", "a picture of 16384 × 16384 pixels",
+		"two pictures 10 hours apart", "250,000 pictures in laces", "300 programs of 190 streams each",
 	}
 	var bombs []hostile.Sample
 	for _, b := range hostile.Bombs() {

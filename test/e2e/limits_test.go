@@ -23,6 +23,7 @@ type usage struct {
 }
 
 func TestLimitsOfATenant(t *testing.T) {
+	usuallyOneBackend(t, "storetest counts on both")
 	t.Parallel()
 	s := shared(t)
 	set := func(limits ...string) {

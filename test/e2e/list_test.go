@@ -110,6 +110,7 @@ func TestAListWhileVideosComeAndGo(t *testing.T) {
 
 // TestAListIsTheTenantsOwn has videos of two tenants in several states.
 func TestAListIsTheTenantsOwn(t *testing.T) {
+	usuallyOneBackend(t, "storetest lists on both")
 	t.Parallel()
 	s := shared(t)
 	stranger := s.stranger()

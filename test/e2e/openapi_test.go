@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // description is /openapi.json as the server serves it, made strict: clients
@@ -301,6 +303,7 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 // TestDocsInABrowser lets a real browser draw the page.
 func TestDocsInABrowser(t *testing.T) {
 	oneBackend(t, "the page is part of the program")
+	need.TimeFor(t, "TestDocsLoadNothingFromElsewhere reads the page")
 	t.Parallel()
 	v := newVisitor(t, shared(t))
 	v.visit(v.url + "/docs")

@@ -39,8 +39,8 @@ func TestOutputs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if tt.clip == fastClip {
-				need.TimeFor(t, "the film held upright is the same one")
+			if !slices.Contains([]string{tinyClip, rotatedClip, longClip}, tt.clip) {
+				need.TimeFor(t, "TestClips of package encode has such a film")
 			}
 			s, source := s.in(t), clip(t, tt.clip)
 			want := newVideo{Filename: tt.clip, IsPublic: true}
@@ -236,6 +236,7 @@ var frameSSIM = regexp.MustCompile(`(?m)^n:.* All:([0-9.]+)`)
 // second at which the picture turns from black to white.
 func TestAudioStaysWithTheVideo(t *testing.T) {
 	oneBackend(t, "the same engine reads and writes local files there")
+	need.TimeFor(t, "the test of the same name of package encode has more sources")
 	t.Parallel()
 	s := shared(t)
 	for name, source := range map[string]string{

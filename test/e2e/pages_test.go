@@ -10,11 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestWatchPageInABrowser opens the page before there is a video, and stays until it plays.
 func TestWatchPageInABrowser(t *testing.T) {
-	oneBackend(t, "the pages ask the services only, and TestStreams plays from a bucket")
+	oneBackend(t, "the pages ask the services only, and TestAStreamIsTheVideo plays from a bucket")
 	t.Parallel()
 	s := shared(t)
 	v := newVisitor(t, s)
@@ -154,7 +156,8 @@ func (v *visitor) wantResumption(address string) {
 
 // TestEmbedsInABrowser shows videos in a page of another origin.
 func TestEmbedsInABrowser(t *testing.T) {
-	oneBackend(t, "the pages ask the services only, and TestStreams plays from a bucket")
+	oneBackend(t, "the pages ask the services only, and TestAStreamIsTheVideo plays from a bucket")
+	need.TimeFor(t, "TestWatchPageInABrowser uses the same player, and TestPagesForPrograms reads the pages")
 	t.Parallel()
 	s := shared(t)
 	open := s.publish(newVideo{Filename: "open.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, tinyClip))

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 var cueShape = regexp.MustCompile(`(\d\d:\d\d:\d\d\.\d{3}) --> (\d\d:\d\d:\d\d\.\d{3})\n(storyboard-\d+\.jpg)#xywh=(\d+),(\d+),(\d+),(\d+)\n`)
@@ -157,6 +159,7 @@ func checkFormats(t testing.TB, s *server, address string, avif bool) {
 // TestAUselessResolutionIsToldInTheReport uploads a blurred film: 720p shows no more than 360p does.
 func TestAUselessResolutionIsToldInTheReport(t *testing.T) {
 	oneBackend(t, "the storage tests cover the column")
+	need.TimeFor(t, "TestASizeThatShowsNothingMore of package encode measures one")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_MEASURE_QUALITY", ""))
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"720p", "360p"}}, clip(t, blurClip))

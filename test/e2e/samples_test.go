@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/test/child"
 	"github.com/spool-video/spool/test/handbook"
+	"github.com/spool-video/spool/test/need"
 )
 
 // repository is the folder of the module.
@@ -40,13 +42,20 @@ func TestSamplesOfTheHandbook(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(page, func(t *testing.T) {
+			if !slices.Contains([]string{"README.md", "docs/quickstart.md", "docs/api.md"}, page) {
+				need.TimeFor(t, "the pages that everyone reads run here")
+			}
 			a, b, c := r.in(t).follow(samples)
 			ran, skipped, messages = ran+a, skipped+b, messages+c
 		})
 	}
 	t.Logf("%d samples were run, %d say why they cannot be, %d show messages", ran, skipped, messages)
-	if ran < 50 {
-		t.Errorf("only %d samples were found", ran)
+	least := 20
+	if need.Long() {
+		least = 50
+	}
+	if ran < least {
+		t.Errorf("only %d samples were run, want at least %d", ran, least)
 	}
 }
 
