@@ -108,8 +108,10 @@ function controlBar() {
 // microseconds: six seconds may be 5.999999, and are not five.
 function timeDisplay() {
   const node = el("media-time-display", { showduration: "", notoggle: "" });
-  const { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), "mediaDuration");
-  Object.defineProperty(node, "mediaDuration", { get: () => get.call(node) + 0.001, set });
+  for (const time of ["mediaDuration", "mediaCurrentTime"]) {
+    const { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), time);
+    Object.defineProperty(node, time, { get: () => get.call(node) + 0.001, set });
+  }
   return node;
 }
 
