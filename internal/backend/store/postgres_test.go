@@ -67,6 +67,7 @@ func TestPostgresStarterWaits(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Errorf("another starter did not wait: %v", err)
+			done <- err // for whoever waits for its end
 		case <-time.After(2 * time.Second):
 		}
 		return third.Close()
