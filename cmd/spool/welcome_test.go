@@ -109,6 +109,9 @@ func TestTheWalkThroughWorksWhenPasted(t *testing.T) {
 	need.Programs(t, "curl", "ffmpeg")
 	for _, shell := range []string{"bash", "dash"} {
 		t.Run(shell, func(t *testing.T) {
+			if shell == "dash" {
+				need.TimeFor(t, "bash is the shell that most people have, and the harder one: it reads byte by byte")
+			}
 			t.Parallel()
 			pasteWalkThrough(t, need.Program(t, shell))
 		})

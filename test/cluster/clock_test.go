@@ -19,10 +19,12 @@ import (
 // uploads live for less than the clocks differ, so that whoever compares the
 // time of one clock with that of another shows.
 func TestClocksDiffer(t *testing.T) {
-	leaveOut(t, "TestClockOfTheDatabaseGoesBack of package river has a clock that is wrong")
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"ahead": 7 * time.Minute, "behind": -7 * time.Minute} {
 		t.Run("database "+name, func(t *testing.T) {
+			if ahead < 0 {
+				leaveOut(t, "a database that is ahead stands for it")
+			}
 			t.Parallel()
 			f := newFleetOn(t, pgtest.StartWithClock(t, ahead))
 			f.wantSkew(ahead)
@@ -80,7 +82,7 @@ func (f *fleet) losesAWorker() *orders {
 	c.ids[victim] = c.newestWorker()
 	victim.door.set(holding(writes, came))
 	f.note()
-	films := f.begin(f.withTimeout(waitLimit), short, feature)
+	films := f.begin(f.withTimeout(waitLimit), oneIfShort(short, feature)...)
 	select {
 	case <-came:
 	case <-time.After(waitLimit):

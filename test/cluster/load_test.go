@@ -107,7 +107,7 @@ func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // TestRequestsWhilePostgresRestarts sends requests to one process while its
 // database goes and comes. Each is answered soon, and what was confirmed stays.
 func TestRequestsWhilePostgresRestarts(t *testing.T) {
-	leaveOut(t, "TestWorkGoesOnAfterTheDatabase of package river restarts it, and another test kills it under a fleet")
+	leaveOut(t, "it sends requests for half a minute, and TestPostgresGoesAway kills it, too")
 	t.Parallel()
 	f := newFleetWithPostgres(t)
 	api := f.api()

@@ -23,7 +23,7 @@ const near = 3*time.Second + busyness
 // have the right time and nobody else has. Whatever one API process promises is
 // kept by the other.
 func TestMachinesWithWrongClocks(t *testing.T) {
-	leaveOut(t, "TestClockOfTheDatabaseGoesBack of package river has a clock that is wrong, and all packages have to be built")
+	leaveOut(t, "the database whose clock is wrong stands for it, and all packages have to be built")
 	t.Parallel()
 	f := newFleet(t)
 	lives := []option{withEnv("SPOOL_UPLOAD_URL_TTL", "5m"), withEnv("SPOOL_ABANDONED_AFTER", "5m")}

@@ -72,7 +72,7 @@ var miniVideo = newVideo{Filename: "mini.mp4", Resolutions: []string{"144p"}, Is
 // under the same addresses, and what was being encoded becomes ready there. Before it, everything is
 // killed once: that leaves nothing that could be taken for a backup or for a service.
 func TestBackupBesideABusyServer(t *testing.T) {
-	need.TimeFor(t, "package backup has each part of it, and TestMigrateToTheOtherBackend is killed while it copies a service")
+	need.TimeFor(t, "package backup has each part of it, and the samples of docs/backup.md back up a server and restore it")
 	t.Parallel()
 	s := start(t, proxied())
 	kept := s.submit(newVideo{Filename: "kept.mp4", Resolutions: []string{"144p"}, Thumbnails: []float64{0}}, clip(t, miniClip))

@@ -17,7 +17,7 @@ const (
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
 	chunksClip = "chunks.mp4" // 160x120, 36 s, 10 fps, with audio that is mostly silent: four chunks
 	longClip   = "long.mp4"   // 160x120, 65 s, 5 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
-	earlyClip  = "early.mp4"  // 520x500, 64 s, 4 fps, the fewest of a film that is played early, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
+	earlyClip  = "early.mp4"  // 520x500, 64 s, 4 fps, the fewest that a film played early may have, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
 
 	easyClip = "easy.mp4" // 640x360, 32 s, 25 fps, a keyframe every two seconds: bars that stand still
 	hardClip = "hard.mp4" // 640x360, 32 s, 22 fps, one half of it noisy

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/spool-video/spool/test/need"
 )
 
 // spoiler keeps answers from reaching the page: the server has done what it was
@@ -132,7 +130,6 @@ func (s *spoiler) wantOneKey() {
 // TestConsoleGoesOnAfterTrouble loses the answers to what the page asks for.
 func TestConsoleGoesOnAfterTrouble(t *testing.T) {
 	t.Parallel()
-	need.TimeFor(t, "TestConsoleGoesOnWithALargeFile loses an answer")
 	oneBackend(t, "the page decides, which knows the API alone")
 	work := newGate(t, encodeRun, hold) // or the video could be ready before the page looks again
 	c := openConsole(t, work.tools())

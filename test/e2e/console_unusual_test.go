@@ -102,7 +102,7 @@ func (c *console) wantFocusKept() {
 // TestConsoleKeepsItsPlace does what people do who know no other way: they go back, reload, lose the network.
 func TestConsoleKeepsItsPlace(t *testing.T) {
 	oneMachineOnly(t, "the page does the same there")
-	need.TimeFor(t, "TestConsoleFindsVideos goes back, too")
+	need.TimeFor(t, "TestConsoleFindsVideos goes back, and TestConsoleGoesOnAfterTrouble loses the network")
 	t.Parallel()
 	c := openConsole(t)
 	u := c.create(newVideo{Filename: "place.mp4", Resolutions: []string{"144p"}})

@@ -13,7 +13,7 @@ import (
 // TestADeletionWinsOverWork deletes videos at random moments of their
 // processing, some of them in two steps: one resolution, and then the rest.
 func TestADeletionWinsOverWork(t *testing.T) {
-	usuallyOneBackend(t, "TestDeletingStopsTheWork and the failpoint objects-removed delete there")
+	usuallyOneBackend(t, "TestDeletingStopsTheWork and the failpoints objects-removed and resolution-gone delete there")
 	t.Parallel()
 	const batch, longestWait = 4, 700 * time.Millisecond
 	batches := 1

@@ -88,8 +88,8 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if point == failpoint.PartStored {
 				usuallyOneBackend(t, "the part is put again, and rendition-linked dies in a task that is delivered again in the same way")
 			}
-			if point == failpoint.VideoDeleted || point == failpoint.ResolutionGone {
-				usuallyOneBackend(t, "objects-removed dies later in a deletion")
+			if point == failpoint.VideoDeleted {
+				usuallyOneBackend(t, "objects-removed dies later in the same step")
 			}
 			if slices.Contains(variants, point) {
 				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")

@@ -111,7 +111,7 @@ func TestDeletingStopsTheWork(t *testing.T) {
 }
 
 func TestDeletingResolutions(t *testing.T) {
-	usuallyOneBackend(t, "TestAVideoCanBeDeletedAtAnyStage looks for files")
+	usuallyOneBackend(t, "the failpoint resolution-gone dies there, and TestADeletionReachesAddressesThatWereGivenOut looks for files")
 	t.Parallel()
 	s := start(t)
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "720p", "1080p"}, IsPublic: true, Thumbnails: []float64{0}}, clip(t, tinyClip))

@@ -32,7 +32,7 @@ const noteJumps = `(() => {
 // the player of the watch page, and wants to see the large one without an interruption when it is there.
 func TestAPlayerTakesUpLargerVariants(t *testing.T) {
 	oneBackend(t, "TestAFilmIsWatchedWhileItIsEncoded gets the same files from a bucket")
-	need.TimeFor(t, "TestAFilmIsWatchedWhileItIsEncoded plays a growing film through")
+	need.TimeFor(t, "TestAFilmIsWatchedWhileItIsEncoded plays a growing film through, with hls.js alone")
 	t.Parallel()
 	findBrowser(t)
 	g := newGate(t, lastChunkRun, `case " $* " in */v1.mp4*) ;; *) `+hold+` ;; esac`) // the large rendition is made alone

@@ -23,7 +23,6 @@ type usage struct {
 }
 
 func TestLimitsOfATenant(t *testing.T) {
-	usuallyOneBackend(t, "storetest counts on both")
 	t.Parallel()
 	s := shared(t)
 	set := func(limits ...string) {

@@ -27,7 +27,7 @@ func TestProbes(t *testing.T) {
 
 // TestMetricsAfterOneVideo wants numbers that add up.
 func TestMetricsAfterOneVideo(t *testing.T) {
-	usuallyOneBackend(t, "the numbers are counted above the back ends")
+	usuallyOneBackend(t, "those of the queue are in queuetest, and all others are counted above the back ends")
 	t.Parallel()
 	s := start(t)
 	source := clip(t, miniClip)

@@ -84,6 +84,8 @@ func (v *visitor) wantFullSeconds() {
 		eval[any](v.tab, display+`.setAttribute("mediaduration", `+length+`)`)
 		v.wait("the length of the video, "+length, display+`.shadowRoot.textContent.replaceAll(/\s/g, "").endsWith("/0:08")`)
 	}
+	eval[any](v.tab, display+`.setAttribute("mediacurrenttime", 7.999999)`)
+	v.wait("the end of the video", display+`.shadowRoot.textContent.replaceAll(/\s/g, "").endsWith("0:08/0:08")`)
 }
 
 // wantQuality chooses the other resolution in the menu.
@@ -157,7 +159,7 @@ func (v *visitor) wantResumption(address string) {
 // TestEmbedsInABrowser shows videos in a page of another origin.
 func TestEmbedsInABrowser(t *testing.T) {
 	oneBackend(t, "the pages ask the services only, and TestAStreamIsTheVideo plays from a bucket")
-	need.TimeFor(t, "TestWatchPageInABrowser uses the same player, and TestPagesForPrograms reads the pages")
+	need.TimeFor(t, "TestWatchPageInABrowser uses the same player, and package pages has the markup and who may frame it")
 	t.Parallel()
 	s := shared(t)
 	open := s.publish(newVideo{Filename: "open.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, tinyClip))

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 var (
@@ -23,7 +22,7 @@ var (
 	slow = below("internal/backend/blob/s3", "internal/backend/queue/river", "internal/engine/encode", "internal/engine/mp4",
 		"internal/engine/sandbox", "internal/worker", "test/abuse", "test/cluster", "test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
-	long = below("internal/backend/blob/s3", "internal/engine", "test")
+	long = below("cmd/spool", "internal/backend/blob/s3", "internal/backend/store", "internal/engine", "internal/service/webhook", "test")
 )
 
 // There are two builds of the program and its libraries, and each is compiled
@@ -81,32 +80,22 @@ func plan(target string, packages []string) ([]lane, error) {
 // patient is more than the slowest package takes beside all others.
 const patient = "-timeout=20m"
 
-// watched returns the flags of the build for the race detector. It looks names up as the program does, which has
-// no C in it. The last pattern that matches a package counts:
-//
-//   - Libraries are compiled without inlining: large ones take little more than half the time. What is called all
-//     the time, as the runtime is, keeps it.
-//   - Most libraries are not watched, because goroutines of ours share nothing through them: watching them is a
-//     tenth of the compilation. Those are that have connections, transactions and uploads of ours.
-//   - SQLite and regular expressions keep inlining, too. SQLite is C that was translated to Go, with locks of its
-//     own: watched, it takes minutes to compile and runs ten times slower.
+// The build of the race detector looks names up as the program does, which has no C in it.
+// Libraries are compiled without inlining: large ones take little more than half the time. What
+// is called all the time, as the runtime is, keeps it. The build leaves SQLite to itself: that is C
+// which was translated to Go, with locks of its own. Watched, it takes minutes to compile and runs
+// ten times slower. So it does with regular expressions, in which the command line spends most of
+// its time. The last pattern that matches a package counts.
 func watched() []string {
 	flags := []string{"-tags=netgo,osusergo"}
-	for _, options := range []struct {
-		is       string
-		packages []string
-	}{
-		{"-l -race=false", []string{"github.com/...", "golang.org/...", "google.golang.org/...", "go.opentelemetry.io/...", "pgregory.net/...",
-			"compress/...", "crypto/...", "go/...", "hash/...", "html/...", "math/big", "text/...", "vendor/..."}},
-		{"-l", []string{"net/...", "github.com/jackc/...", "github.com/riverqueue/...", "github.com/tus/..."}},
-		{"-race=false", []string{"modernc.org/...", "regexp/..."}},
-		{"", []string{module + "..."}},
-	} {
-		for _, packages := range options.packages {
-			flags = append(flags, strings.TrimSpace("-gcflags="+packages+"=-dwarf=false "+options.is))
-		}
+	for _, libraries := range []string{"github.com/...", "golang.org/...", "google.golang.org/...", "go.opentelemetry.io/...",
+		"crypto/...", "go/...", "html/...", "math/big", "net/...", "text/...", "vendor/..."} {
+		flags = append(flags, "-gcflags="+libraries+"=-dwarf=false -l")
 	}
-	return flags
+	return append(flags,
+		"-gcflags="+module+"...=-dwarf=false",
+		"-gcflags=modernc.org/...=-dwarf=false -race=false",
+		"-gcflags=regexp/...=-dwarf=false -race=false")
 }
 
 func raceTests(all selection) job {

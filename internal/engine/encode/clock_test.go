@@ -69,7 +69,7 @@ func TestClockThatJumps(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, tt.name, "back to where it began", "an hour forward", "forward and back", "back from two hours") // one film goes back and forward, twice
+			leaveToLong(t, tt.name, "back to where it began", "an hour forward", "forward and back", "back from two hours") // one goes back, forward and back
 			job := enginetest.NewJob(t, tt.source)
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 2.5}})
 			if err != nil {

@@ -16,7 +16,7 @@ func TestFastVideosKeepExactTimes(t *testing.T) {
 	for _, rate := range []string{"120", "240", "75", "60000/997"} {
 		t.Run(rate, func(t *testing.T) {
 			t.Parallel()
-			leaveToLong(t, rate, "240", "75", "60000/997")
+			leaveToLong(t, rate, "120", "240", "75")
 			source := enginetest.Clip(t, "a.mp4", "testsrc2=s=64x64:d=5:r="+rate, "-an", "-g", "60", "-bf", "2")
 			one, _ := encodeClip(t, newEngine(t), source)
 			many, job := encodeClip(t, tools, source)

@@ -19,7 +19,7 @@ type content struct {
 	audioHash string           // of all audio, decoded
 }
 
-// looked is what was seen in files, by what sameAs says of their paths.
+// looked remembers the content of files, under the keys that sameAs makes of their paths.
 var looked sync.Map
 
 // look returns what is in files: frames of films, audio of sounds. Of all that it does not know yet it asks one
