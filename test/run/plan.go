@@ -19,8 +19,9 @@ var (
 	// It has a target of its own. The checks compile it.
 	attacks = below("test/abuse")
 	// Packages that a run of the fast tests leaves out.
-	slow = below("internal/backend/blob/s3", "internal/backend/queue/river", "internal/engine/encode", "internal/engine/mp4",
-		"internal/engine/sandbox", "internal/worker", "test/abuse", "test/cluster", "test/e2e", "test/hostile", "test/scale")
+	slow = below("cmd/spool", "internal/backend/blob/s3", "internal/backend/queue/river", "internal/backend/store",
+		"internal/engine/encode", "internal/engine/mp4", "internal/engine/sandbox", "internal/service/backup", "internal/service/webhook",
+		"internal/web/tus", "internal/worker", "test/abuse", "test/cluster", "test/e2e", "test/hostile", "test/scale")
 	// Packages with tests that ask for time.
 	long = below("cmd/spool", "internal/backend/blob/s3", "internal/backend/store", "internal/engine", "internal/service/webhook", "test")
 )
