@@ -25,11 +25,6 @@ const (
 // Done reports whether the processing has ended.
 func (s Status) Done() bool { return s == Ready || s == Failed }
 
-// ResolutionNames are the names of the resolutions that servers of this version have, the largest first.
-//
-// Deprecated: a newer server may have others. [Video.Names] has those of a video.
-var ResolutionNames = []string{"8k", "4k", "1440p", "1080p", "720p", "480p", "360p", "240p", "144p"}
-
 // NewVideo describes a video that is to be created.
 type NewVideo struct {
 	// Filename is a label, whose extension says what kind of file it is. [Client.UploadFile] sets it if it is empty.
