@@ -55,22 +55,23 @@ func TestClockThatJumps(t *testing.T) {
 	made := beepVideos(t, from("0"), from("3600"), from("7200"), from("95442.4"))
 	first, forward, late, wraps := made[0], made[1], made[2], made[3]
 	tests := []struct {
-		name, source string
-		jumps        int
-		beeps        []float64
+		name  string
+		parts []string // which are joined
+		jumps int
+		beeps []float64
 	}{
-		{"back to where it began", joinFiles(t, first, first), 1, []float64{1, 3}},
-		{"an hour forward", joinFiles(t, first, forward), 1, []float64{1, 3}},
-		{"forward and back", joinFiles(t, first, forward, first), 2, []float64{1, 3, 5}},
-		{"back from two hours", joinFiles(t, late, first), 1, []float64{1, 3}},
-		{"from two hours to zero and back, twice", joinFiles(t, late, first, late, first), 3, []float64{1, 3, 5, 7}},
-		{"the clock of MPEG wraps", wraps, 0, []float64{1}},
+		{"back to where it began", []string{first, first}, 1, []float64{1, 3}},
+		{"an hour forward", []string{first, forward}, 1, []float64{1, 3}},
+		{"forward and back", []string{first, forward, first}, 2, []float64{1, 3, 5}},
+		{"back from two hours", []string{late, first}, 1, []float64{1, 3}},
+		{"from two hours to zero and back, twice", []string{late, first, late, first}, 3, []float64{1, 3, 5, 7}},
+		{"the clock of MPEG wraps", []string{wraps}, 0, []float64{1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			leaveToLong(t, tt.name, "back to where it began", "an hour forward", "forward and back", "back from two hours") // one goes back, forward and back
-			job := enginetest.NewJob(t, tt.source)
+			job := enginetest.NewJob(t, joinFiles(t, tt.parts...))
 			plan, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}, Thumbnails: []float64{0, 2.5}})
 			if err != nil {
 				t.Fatal(err)
