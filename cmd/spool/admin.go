@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 

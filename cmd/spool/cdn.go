@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/cdn"
-	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // cdnFaults finds what is wrong with the settings of a CDN.

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
-	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // buildImports builds what fetches files. A worker fetches none: it needs no way to the internet.

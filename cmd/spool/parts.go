@@ -17,8 +17,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
-	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/web/tus"
 )
 

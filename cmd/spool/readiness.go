@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 const (

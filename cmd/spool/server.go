@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/direct"
 	"github.com/spool-video/spool/internal/web/metrics"

@@ -9,7 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/api"
 )

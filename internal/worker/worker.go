@@ -10,7 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -81,13 +81,17 @@ func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 
 // run does the work of a task. A panic is treated as a fault of the file: what makes the code panic
 // once will do so again.
-func (w *Worker) run(ctx context.Context, t queue.Task, v video.Video) (err error) {
-	defer func() {
-		if p := panics.Recovered(recover()); p != nil {
-			w.log.ErrorContext(ctx, "a task panicked", "task", t.String(), "panic", p.Value, "stack", string(p.Stack))
-			err = conversion(p)
-		}
-	}()
+func (w *Worker) run(ctx context.Context, t queue.Task, v video.Video) error {
+	err := panics.Catch(func() error { return w.dispatch(ctx, t, v) })
+	if p, ok := err.(*panics.Error); ok { // not one of another goroutine, which a back end returned as its error
+		w.log.ErrorContext(ctx, "a task panicked", "task", t.String(), "panic", p.Value, "stack", string(p.Stack))
+		return conversion(p)
+	}
+	return err
+}
+
+// dispatch calls the handler of a task, in a folder of its own if it needs one.
+func (w *Worker) dispatch(ctx context.Context, t queue.Task, v video.Video) error {
 	handle, ok := handlers[t.Kind]
 	if !ok {
 		return fmt.Errorf("no such kind of task: %s", t.Kind)

@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
+
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // KeepAliveWhile runs f, which takes long and does not use the transaction, and
@@ -21,7 +21,13 @@ func (t *Tx) KeepAliveWhile(ctx context.Context, f func(context.Context) error) 
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, stopped := make(chan struct{}), make(chan error, 1)
-	go func() { stopped <- t.sendKeepAlives(ctx, stop, cancel) }()
+	go func() {
+		err := panics.Catch(func() error { return t.sendKeepAlives(ctx, stop) })
+		if err != nil {
+			cancel(err)
+		}
+		stopped <- err
+	}()
 	defer func() { // also after a panic: one goroutine at a time may use the transaction
 		close(stop)
 		if lost := <-stopped; lost != nil {
@@ -31,17 +37,8 @@ func (t *Tx) KeepAliveWhile(ctx context.Context, f func(context.Context) error) 
 	return f(running)
 }
 
-// sendKeepAlives sends a statement now and then until stop is closed. After an
-// error it tells f, and returns.
-func (t *Tx) sendKeepAlives(ctx context.Context, stop <-chan struct{}, tell context.CancelCauseFunc) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("keep a transaction alive: panic: %v\n%s", p, debug.Stack())
-		}
-		if err != nil {
-			tell(err)
-		}
-	}()
+// sendKeepAlives sends a statement now and then until stop is closed, or one fails.
+func (t *Tx) sendKeepAlives(ctx context.Context, stop <-chan struct{}) error {
 	ticks := time.NewTicker(t.keepAlive)
 	defer ticks.Stop()
 	for {

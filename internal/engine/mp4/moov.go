@@ -7,6 +7,8 @@ import (
 
 	"github.com/Eyevinn/mp4ff/bits"
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
+
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // leaf marks a box without child boxes.
@@ -53,17 +55,16 @@ func (p Input) readMoov(boxes []topBox, most int64) (*mp4ff.MoovBox, error) {
 
 // decodeMoov decodes the boxes of a movie box that boxShapes names. A panic of
 // the decoder is an error of the file: its input comes from outside.
-func decodeMoov(raw []byte) (moov *mp4ff.MoovBox, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			moov, err = nil, fmt.Errorf("decode the movie box: %v", r)
+func decodeMoov(raw []byte) (*mp4ff.MoovBox, error) {
+	var box mp4ff.Box
+	err := panics.Catch(func() error {
+		pruned, err := prune(raw[:0], raw, "", 1) // in place: it only gets shorter
+		if err != nil {
+			return err
 		}
-	}()
-	pruned, err := prune(raw[:0], raw, "", 1) // in place: it only gets shorter
-	if err != nil {
-		return nil, fmt.Errorf("decode the movie box: %w", err)
-	}
-	box, err := mp4ff.DecodeBoxSR(0, bits.NewFixedSliceReader(pruned))
+		box, err = mp4ff.DecodeBoxSR(0, bits.NewFixedSliceReader(pruned))
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("decode the movie box: %w", err)
 	}

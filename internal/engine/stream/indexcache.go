@@ -4,12 +4,11 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // IndexCache keeps the indexes of rendition files that are being played, up to a
@@ -61,8 +60,7 @@ func (c *IndexCache) Has(key string) bool {
 }
 
 // Get returns the index of one version of a file, and calls read if it is not
-// cached. Errors are not cached. A panic of read becomes an error with its stack
-// for every caller that waits for it: callers run in goroutines of their own, in
+// cached. Errors are not cached. A panic of read becomes a *panics.Error for every caller that waits for it: callers run in goroutines of their own, in
 // which a panic over one damaged file would end the process.
 func (c *IndexCache) Get(ctx context.Context, key, version string, read func() (*mp4.Index, error)) (*mp4.Index, error) {
 	id := entryID{key, version}
@@ -109,20 +107,13 @@ func (c *IndexCache) run(ctx context.Context, id entryID, current *call, read fu
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
-		current.index, current.err = recovering(read)
+		current.err = panics.Catch(func() (err error) {
+			current.index, err = read()
+			return err
+		})
 	case <-ctx.Done():
 		current.err = ctx.Err()
 	}
-}
-
-// recovering calls read and turns a panic into an error with the stack.
-func recovering(read func() (*mp4.Index, error)) (index *mp4.Index, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			index, err = nil, fmt.Errorf("panic while reading an index: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return read()
 }
 
 // insert adds an entry, which replaces that of an older version.

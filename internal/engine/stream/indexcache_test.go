@@ -1,16 +1,17 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/spool-video/spool/internal/engine/mp4"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 func newIndex() *mp4.Index { return &mp4.Index{Video: &mp4.Segments{Init: make([]byte, 1000)}} }
@@ -162,7 +163,8 @@ func TestAPanicIsAnErrorForAllCallers(t *testing.T) {
 		for range 10 {
 			all.Go(func() {
 				x, err := c.Get(t.Context(), "a", "1", func() (*mp4.Index, error) { <-ready; panic("sample 7 of 6") })
-				if x != nil || err == nil || !strings.Contains(err.Error(), "sample 7 of 6") || !strings.Contains(err.Error(), "indexcache_test.go") {
+				p, ok := errors.AsType[*panics.Error](err)
+				if x != nil || !ok || p.Value != "sample 7 of 6" || !bytes.Contains(p.Stack, []byte("indexcache_test.go")) {
 					t.Errorf("Get = %v, %v; want an error with the panic and its stack", x, err)
 				}
 			})

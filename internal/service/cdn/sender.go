@@ -17,8 +17,8 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/objects"
-	"github.com/spool-video/spool/internal/service/panics"
 )
 
 // Config says where the CDN is.

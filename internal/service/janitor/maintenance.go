@@ -8,8 +8,8 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/tenants"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/cache"
+	"github.com/spool-video/spool/internal/cache"
 )
 
 func TestCaptionsInUseAreReadOnce(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/engine/mp4"
-	"github.com/spool-video/spool/internal/service/cache"
 )
 
 func TestASegmentInUseIsCutOnce(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/objects"
-	"github.com/spool-video/spool/internal/service/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 

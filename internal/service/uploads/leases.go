@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 

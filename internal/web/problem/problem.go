@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 

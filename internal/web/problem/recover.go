@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // Recover turns a panic of next into a logged 500. If the response has already

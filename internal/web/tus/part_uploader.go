@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/tus/tusd/v2/pkg/s3store"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // errLeaseLost means that another process may be writing to the upload by now.

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/cache"
+	"github.com/spool-video/spool/internal/cache"
 )
 
 // Purpose is part of what is signed, so that a token for one use is not valid for

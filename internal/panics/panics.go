@@ -1,6 +1,7 @@
-// Package panics keeps a panic in a goroutine from ending the process with all its other requests and
-// tasks. Every goroutine of the service uses it: a loop catches the panic of one iteration, logs it
-// and goes on; a goroutine that somebody waits for passes its panic on to the one who waits.
+// Package panics keeps a panic from ending the process with all its other requests and tasks. It is
+// the only recoverer of the program: a loop logs the panic of one iteration and goes on (Log), a
+// goroutine with a caller hands its panic to the caller (Catch, Group), and the HTTP server answers
+// 500 (web/problem, by Recovered).
 package panics
 
 import (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spool-video/spool/internal/service/panics"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 func TestCatch(t *testing.T) {
