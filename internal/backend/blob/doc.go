@@ -42,6 +42,6 @@
 // # Adding a back end
 //
 // Implement Store without checking keys or naming objects in errors, and embed the
-// result of [NewChecked] in the exported type. Package blob/remote has what buckets
-// have in common. Call blobtest.Run from a test, and open the store in cmd/spool.
+// result of [NewChecked] in the exported type. Call blobtest.Run
+// from a test, and open the store in cmd/spool.
 package blob

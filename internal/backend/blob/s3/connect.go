@@ -17,7 +17,6 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 	"github.com/spool-video/spool/internal/backend/clock"
 )
 
@@ -44,16 +43,16 @@ func (s *rawStore) connect(ctx context.Context, at address, opts Options) error 
 		return fmt.Errorf("%s: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", at, err)
 	}
 	server := &clock.Clock{Local: opts.Now}
-	client := remote.DateClient{Client: httpClient(cfg, opts), Clock: server}
+	client := dateClient{client: httpClient(cfg, opts), clock: server}
 	s.client = sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.UsePathStyle = at.pathStyle
-		o.HTTPClient = remote.IdleTimeout{Client: client, Limit: opts.IdleTimeout}
+		o.HTTPClient = idleTimeout{client: client, limit: opts.IdleTimeout}
 		if at.endpoint != "" {
 			o.BaseEndpoint = &at.endpoint
 		}
 	})
 	s.slow = func(o *sdk.Options) {
-		o.HTTPClient = remote.IdleTimeout{Client: client, Limit: max(slowTimeout, opts.IdleTimeout)}
+		o.HTTPClient = idleTimeout{client: client, limit: max(slowTimeout, opts.IdleTimeout)}
 	}
 	s.presign = sdk.NewPresignClient(s.client, func(o *sdk.PresignOptions) {
 		o.Presigner = newPresigner(server)
@@ -91,12 +90,12 @@ func loadConfig(ctx context.Context, at address, opts Options) (aws.Config, erro
 }
 
 func retryer(maxBackoff time.Duration) aws.Retryer {
-	backoff := remote.Backoff{Max: maxBackoff}
+	pauses := backoff{max: maxBackoff}
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = maxTries
 		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(isTruncated), retry.RetryableErrorCode{Codes: transientCodes})
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
-			return backoff.Delay(attempt), nil
+			return pauses.delay(attempt), nil
 		})
 	})
 }

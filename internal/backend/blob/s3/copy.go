@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 var errNoResult = errors.New("the server did not describe the copy")
@@ -19,7 +18,24 @@ func (s *rawStore) Copy(ctx context.Context, from, to, etag string) (blob.Info, 
 	if etag != "" {
 		return s.copyVersion(ctx, from, to, etag)
 	}
-	return remote.RetryChanged(func() (blob.Info, error) { return s.copyVersion(ctx, from, to, "") })
+	return retryChanged(func() (blob.Info, error) { return s.copyVersion(ctx, from, to, "") })
+}
+
+// copyTries is how often a copy of any version starts again because its source was
+// replaced meanwhile.
+const copyTries = 5
+
+// retryChanged calls do, which works on the version that it finds, and calls it
+// again while that version is replaced under its hands.
+func retryChanged[T any](do func() (T, error)) (T, error) {
+	result, err := do()
+	for range copyTries {
+		if !errors.Is(err, blob.ErrChanged) {
+			break
+		}
+		result, err = do()
+	}
+	return result, err
 }
 
 // copyVersion copies the version that it finds, if it is the one asked for. The size
@@ -35,7 +51,7 @@ func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob
 	if source.Size > s.maxCopy {
 		return s.copyParts(ctx, source, to)
 	}
-	ctx, cancel := remote.CommitContext(ctx)
+	ctx, cancel := withGrace(ctx, commitGrace)
 	defer cancel()
 	out, err := s.client.CopyObject(ctx, &sdk.CopyObjectInput{
 		Bucket: &s.bucket, Key: s.fullKey(to), CopySource: s.copySource(from), CopySourceIfMatch: quoted(source.ETag),
@@ -78,7 +94,7 @@ func (s *rawStore) beginCopy(ctx context.Context, source blob.Info, to string) (
 		end := min(off+part, source.Size)
 		var span *string // S3 takes no range of an object of less than 5 MB
 		if end-off < source.Size {
-			span = aws.String(remote.ByteRange(off, end))
+			span = aws.String(byteRange(off, end))
 		}
 		u.add(end-off, func() {}, func(ctx context.Context, number int32) (*string, error) {
 			out, err := s.client.UploadPartCopy(ctx, &sdk.UploadPartCopyInput{

@@ -9,7 +9,10 @@
 //     What a killed process leaves is invisible, but costs money; AbortUnfinished
 //     removes it.
 //   - All reads of an open object ask for the version that was opened. So a
-//     connection may break and be replaced, and two versions never mix.
+//     connection may break and be replaced, and two versions never mix. Requests cost
+//     time and money, so an open object sends few.
+//   - A request on which no byte moves is given up and tried again. A limit on the whole
+//     request would not do: a good one may take an hour.
 //   - A copy of 100 GiB takes many minutes, even inside the bucket. Prepare has the
 //     server copy everything above 512 MiB as parts of an object that does not exist
 //     yet; publishing it is one request. That request runs inside the transaction

@@ -11,7 +11,6 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // codeOf returns the S3 code of an error, such as NoSuchKey, or "" if it does not come
@@ -78,7 +77,7 @@ func diagnose(err error) string {
 	case status != 0:
 		return "the server refused, or does not speak S3"
 	}
-	if _, silent := errors.AsType[*remote.IdleError](err); silent || errors.Is(err, context.DeadlineExceeded) {
+	if _, silent := errors.AsType[*idleError](err); silent || errors.Is(err, context.DeadlineExceeded) {
 		return "the server does not answer: is the endpoint right, and does a firewall let us through?"
 	}
 	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {

@@ -14,23 +14,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 // abortTimeout is how long removing the parts of a failed write may take. By then,
 // its caller may have given up.
 const abortTimeout = 30 * time.Second
 
-// multipart is an object being written in parts. It becomes visible when it is
-// completed; if it never is, end removes the parts.
+// multipart is an object being written in parts, several at a time. The first error
+// fails the write as a whole. The object becomes visible when it is completed; if it
+// never is, end removes the parts.
 type multipart struct {
-	*remote.Parts
 	store *rawStore
 	key   string
 	id    *string
 	done  bool
+
+	ctx      context.Context // ends with the caller's, or with the first error
+	fail     context.CancelCauseFunc
+	sending  context.Context // of the parts in flight, which outlive ctx by settleGrace
+	stop     context.CancelFunc
+	inFlight errgroup.Group // only counts: errors go to fail
 
 	count int32
 	size  int64
@@ -46,7 +53,15 @@ func (s *rawStore) begin(ctx context.Context, key string, parallel int) (*multip
 	if err != nil {
 		return nil, explain(err)
 	}
-	return &multipart{Parts: remote.NewParts(ctx, parallel), store: s, key: key, id: out.UploadId}, nil
+	return newMultipart(ctx, s, key, out.UploadId, parallel), nil
+}
+
+func newMultipart(ctx context.Context, s *rawStore, key string, id *string, parallel int) *multipart {
+	u := &multipart{store: s, key: key, id: id}
+	u.ctx, u.fail = context.WithCancelCause(ctx)
+	u.sending, u.stop = withGrace(u.ctx, settleGrace)
+	u.inFlight.SetLimit(parallel)
+	return u
 }
 
 // send uploads the next part in the background. When body is no longer needed, it
@@ -67,18 +82,28 @@ func (u *multipart) send(size int64, body io.ReadSeeker, release func()) {
 	})
 }
 
-// add has do make the next part in the background, and then calls release.
+// add has do make the next part in the background, as soon as there is room, and then calls release.
+// When the write has failed already, it only calls release.
 func (u *multipart) add(size int64, release func(), do func(ctx context.Context, number int32) (etag *string, err error)) {
 	u.count++
 	u.size += size
 	number := u.count
 	if number > maxParts {
-		u.Fail(fmt.Errorf("the object is larger than %d parts", maxParts))
+		u.fail(fmt.Errorf("the object is larger than %d parts", maxParts))
 	}
-	u.Send(release, func(ctx context.Context) error {
-		etag, err := do(ctx, number)
+	u.inFlight.Go(func() error {
+		defer release()
+		if u.ctx.Err() != nil {
+			return nil
+		}
+		var etag *string
+		err := panics.Catch(func() (err error) {
+			etag, err = do(u.sending, number)
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("part %d: %w", number, explain(err))
+			u.fail(fmt.Errorf("part %d: %w", number, explain(err)))
+			return nil
 		}
 		u.mu.Lock()
 		defer u.mu.Unlock()
@@ -87,25 +112,31 @@ func (u *multipart) add(size int64, release func(), do func(ctx context.Context,
 	})
 }
 
+// wait waits until no part is in flight, and returns why the write failed.
+func (u *multipart) wait() error {
+	_ = u.inFlight.Wait() // which has no errors
+	return context.Cause(u.ctx)
+}
+
 // complete waits for all parts and makes the object visible.
 func (u *multipart) complete() (blob.Info, error) {
-	if err := u.Wait(); err != nil {
+	if err := u.wait(); err != nil {
 		return blob.Info{}, err
 	}
-	return u.publish()
+	return u.publish(u.ctx)
 }
 
 // publish makes the object visible. All parts must have arrived.
-func (u *multipart) publish() (blob.Info, error) {
+func (u *multipart) publish(ctx context.Context) (blob.Info, error) {
 	slices.SortFunc(u.parts, func(a, b types.CompletedPart) int { return cmp.Compare(*a.PartNumber, *b.PartNumber) })
-	ctx, cancel := remote.CommitContext(u.Context())
+	commit, cancel := withGrace(ctx, commitGrace)
 	defer cancel()
-	out, err := u.store.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
+	out, err := u.store.client.CompleteMultipartUpload(commit, &sdk.CompleteMultipartUploadInput{
 		Bucket: &u.store.bucket, Key: u.store.fullKey(u.key), UploadId: u.id,
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts},
 	}, u.store.slow)
 	if codeOf(err) == "NoSuchUpload" {
-		return u.completedBefore(err)
+		return u.completedBefore(ctx, err)
 	}
 	if err != nil {
 		return blob.Info{}, explain(err)
@@ -116,8 +147,8 @@ func (u *multipart) publish() (blob.Info, error) {
 
 // completedBefore checks whether the object is there after all: the response to an
 // earlier try may have been lost.
-func (u *multipart) completedBefore(cause error) (blob.Info, error) {
-	info, err := u.store.Stat(u.Context(), u.key)
+func (u *multipart) completedBefore(ctx context.Context, cause error) (blob.Info, error) {
+	info, err := u.store.Stat(ctx, u.key)
 	if err != nil || info.Size != u.size || info.ETag != expectedETag(u.parts) {
 		return blob.Info{}, cause
 	}
@@ -142,11 +173,13 @@ func expectedETag(parts []types.CompletedPart) string {
 // end removes the parts unless they have become an object. What it fails to remove,
 // AbortUnfinished will.
 func (u *multipart) end() {
-	u.Close()
+	u.fail(nil) // a part in flight gets some time to arrive
+	_ = u.wait()
+	u.stop()
 	if u.done {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), abortTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), abortTimeout)
 	defer cancel()
 	_ = u.store.abort(ctx, u.store.fullKey(u.key), u.id)
 }

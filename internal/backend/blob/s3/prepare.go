@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // prepared is a copy of which the server has all parts.
@@ -22,7 +21,7 @@ type prepared struct {
 // fits into a single part: whoever publishes it may hold a lock, and then one request
 // that takes a moment is better than one that copies half a gigabyte.
 func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
-	p, err := remote.RetryChanged(func() (*prepared, error) { return s.prepareVersion(ctx, from, to) })
+	p, err := retryChanged(func() (*prepared, error) { return s.prepareVersion(ctx, from, to) })
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (s *rawStore) prepareVersion(ctx context.Context, from, to string) (*prepar
 	if p.parts, err = s.beginCopy(ctx, source, to); err != nil {
 		return nil, err
 	}
-	err = p.parts.Wait()
+	err = p.parts.wait()
 	if err == nil {
 		return p, nil
 	}
@@ -68,12 +67,7 @@ func (p *prepared) Publish(ctx context.Context) (blob.Info, error) {
 	if p.parts == nil {
 		return p.store.Copy(ctx, p.from, p.to, "")
 	}
-	if ctx.Err() != nil {
-		return blob.Info{}, ctx.Err()
-	}
-	stop := context.AfterFunc(ctx, func() { p.parts.Fail(context.Cause(ctx)) })
-	defer stop()
-	info, err := p.parts.publish()
+	info, err := p.parts.publish(ctx)
 	if p.small && refusesParts(err) {
 		return p.store.Copy(ctx, p.from, p.to, "")
 	}

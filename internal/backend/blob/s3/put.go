@@ -2,6 +2,7 @@ package s3
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 const (
@@ -58,7 +58,7 @@ func fill(ctx context.Context, r io.Reader, buf []byte) (n int, err error) {
 
 // putWhole stores body with a single request.
 func (s *rawStore) putWhole(ctx context.Context, key string, body io.ReadSeeker, size int64) (blob.Info, error) {
-	ctx, cancel := remote.CommitContext(ctx)
+	ctx, cancel := withGrace(ctx, commitGrace)
 	defer cancel()
 	out, err := s.client.PutObject(ctx, &sdk.PutObjectInput{
 		Bucket: &s.bucket, Key: s.fullKey(key), Body: body, ContentLength: &size, ContentType: contentType(key),
@@ -80,10 +80,10 @@ func (s *rawStore) putParts(ctx context.Context, key string, r io.Reader, first 
 	u.sendBuffer(first, len(*first))
 	for {
 		buf := s.buffers.Get().(*[]byte)
-		n, err := fill(u.Context(), r, *buf)
+		n, err := fill(u.ctx, r, *buf)
 		if err != nil && err != io.EOF {
 			s.buffers.Put(buf)
-			return blob.Info{}, u.Cause(err)
+			return blob.Info{}, cmp.Or(context.Cause(u.ctx), err)
 		}
 		u.sendBuffer(buf, n)
 		if err == io.EOF {

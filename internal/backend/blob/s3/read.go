@@ -6,57 +6,52 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // Open returns the object, whose first bytes come with the response that describes
 // it. Reads go to the server until ctx ends.
 func (s *rawStore) Open(ctx context.Context, key string) (blob.Object, error) {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{
-		Bucket: &s.bucket, Key: s.fullKey(key), Range: aws.String(remote.ByteRange(0, remote.HeadSize)),
+		Bucket: &s.bucket, Key: s.fullKey(key), Range: aws.String(byteRange(0, headSize)),
 	})
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable { // an empty object
 		info, err := s.Stat(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		return openVersion(ctx, s.version(info), nil)
+		return s.version(info).open(ctx, nil)
 	}
 	if err != nil {
 		return nil, explain(err)
 	}
-	size, err := remote.TotalSize(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
+	size, err := totalSize(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
 	if err != nil {
 		out.Body.Close()
 		return nil, err
 	}
-	return openVersion(ctx, s.version(describe(key, size, out.ETag, out.LastModified)), out.Body)
-}
-
-// openVersion keeps a nil *remote.Object from becoming a blob.Object that is not nil.
-func openVersion(ctx context.Context, v remote.Version, head io.ReadCloser) (blob.Object, error) {
-	o, err := v.Open(ctx, head)
-	if err != nil {
-		return nil, err
-	}
-	return o, nil
+	return s.version(describe(key, size, out.ETag, out.LastModified)).open(ctx, out.Body)
 }
 
 // version is what all reads of an open object go through.
-func (s *rawStore) version(info blob.Info) remote.Version {
-	return remote.Version{Getter: s, Info: info, Backoff: s.backoff}
+func (s *rawStore) version(info blob.Info) version {
+	get := func(ctx context.Context, off, end int64) (io.ReadCloser, error) {
+		return s.getRange(ctx, info, off, end)
+	}
+	return version{info: info, backoff: s.backoff, get: get}
 }
 
-// GetRange implements remote.RangeGetter. It does not rely on the server to honour
-// the conditions of the request.
-func (s *rawStore) GetRange(ctx context.Context, v blob.Info, off, end int64) (io.ReadCloser, error) {
+// getRange requests a part of a version. It does not rely on the server to honour the
+// conditions of the request.
+func (s *rawStore) getRange(ctx context.Context, v blob.Info, off, end int64) (io.ReadCloser, error) {
 	out, err := s.client.GetObject(ctx, &sdk.GetObjectInput{
-		Bucket: &s.bucket, Key: s.fullKey(v.Key), IfMatch: quoted(v.ETag), Range: aws.String(remote.ByteRange(off, end)),
+		Bucket: &s.bucket, Key: s.fullKey(v.Key), IfMatch: quoted(v.ETag), Range: aws.String(byteRange(off, end)),
 	})
 	if err != nil {
 		return nil, explain(err)
@@ -64,13 +59,42 @@ func (s *rawStore) GetRange(ctx context.Context, v blob.Info, off, end int64) (i
 	if etag := unquote(out.ETag); etag != v.ETag {
 		err = fmt.Errorf("%w: its ETag is %s, not %s", blob.ErrChanged, etag, v.ETag)
 	} else {
-		err = remote.CheckRange(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength), off, end, v.Size)
+		err = checkRange(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength), off, end, v.Size)
 	}
 	if err != nil {
 		out.Body.Close()
 		return nil, err
 	}
 	return out.Body, nil
+}
+
+// byteRange returns the value of a Range header for the bytes from off up to, but
+// not including, end.
+func byteRange(off, end int64) string { return fmt.Sprintf("bytes=%d-%d", off, end-1) }
+
+// checkRange returns an error unless a response has exactly the bytes from off up
+// to end of an object of this size. Not every server honours the range of every
+// request. Without a Content-Range, the response is the whole object.
+func checkRange(contentRange string, length, off, end, size int64) error {
+	want := fmt.Sprintf("bytes %d-%d/%d", off, end-1, size)
+	whole := contentRange == "" && off == 0 && length == end
+	if contentRange != want && !whole {
+		return fmt.Errorf("the server answered with %q instead of %q", contentRange, want)
+	}
+	return nil
+}
+
+// totalSize returns the size of the whole object from a response with a part of it.
+func totalSize(contentRange string, length int64) (int64, error) {
+	if contentRange == "" {
+		return length, nil
+	}
+	_, total, _ := strings.Cut(contentRange, "/")
+	size, err := strconv.ParseInt(total, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the server answered with the range %q", contentRange)
+	}
+	return size, nil
 }
 
 // Stat describes an object.
@@ -100,7 +124,7 @@ func (s *rawStore) Fetch(ctx context.Context, key, etag, path string) error {
 		out.Body.Close()
 		return fmt.Errorf("%w: its ETag is %s, not %s", blob.ErrChanged, info.ETag, etag)
 	}
-	return s.version(info).Fetch(ctx, path, out.Body)
+	return s.version(info).fetch(ctx, path, out.Body)
 }
 
 // FetchParts downloads some ranges of the object to the new file path.
@@ -109,5 +133,5 @@ func (s *rawStore) FetchParts(ctx context.Context, key, path string, ranges []bl
 	if err != nil {
 		return blob.Info{}, false, err
 	}
-	return info, true, s.version(info).FetchParts(ctx, path, ranges)
+	return info, true, s.version(info).fetchParts(ctx, path, ranges)
 }

@@ -58,7 +58,7 @@ func (s *rawStore) deleteBatch(ctx context.Context, keys []string) (failures []t
 		if len(failures) == 0 || try == deleteTries || !slices.ContainsFunc(failures, isTransient) {
 			return failures, nil
 		}
-		if err := s.backoff.Wait(ctx, try); err != nil {
+		if err := s.backoff.wait(ctx, try); err != nil {
 			return nil, err
 		}
 		objects = objects[:0]

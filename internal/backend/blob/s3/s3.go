@@ -12,7 +12,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/blob/remote"
 )
 
 // MaxPut is the largest object that clients can upload with one request.
@@ -72,7 +71,7 @@ type rawStore struct {
 	client  *sdk.Client
 	slow    func(*sdk.Options) // for requests that a server may take minutes to answer
 	presign *sdk.PresignClient // for URLs that clients outside can reach
-	backoff remote.Backoff
+	backoff backoff
 	now     func() time.Time
 
 	partSize int64
@@ -99,7 +98,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s := &rawStore{
 		bucket: at.bucket, prefix: at.prefix, where: at.String(),
-		backoff: remote.Backoff{Max: opts.MaxBackoff}, now: opts.Now,
+		backoff: backoff{max: opts.MaxBackoff}, now: opts.Now,
 		partSize: opts.PartSize, maxWhole: singleParts * opts.PartSize, maxCopy: maxCopy, copyPart: copyPart,
 	}
 	s.buffers.New = func() any { b := make([]byte, s.partSize); return &b }

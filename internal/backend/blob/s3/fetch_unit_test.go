@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ func TestFetch(t *testing.T) {
 	v, s := serve(3 << 20)
 	s.cut = func(n int) int { return map[bool]int{true: 1 << 20, false: -1}[n == 1] }
 	path := filepath.Join(t.TempDir(), "file")
-	if err := v.Fetch(t.Context(), path, nil); err != nil {
+	if err := v.fetch(t.Context(), path, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, s.content) {
 		t.Errorf("the file has %d bytes, %v, or other ones", len(got), err)
 	}
-	if err := v.Fetch(t.Context(), path, nil); !errors.Is(err, fs.ErrExist) {
+	if err := v.fetch(t.Context(), path, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Fetch to a file that exists = %v; want fs.ErrExist", err)
 	}
 	s.wantNoneOpen(t)
@@ -35,7 +35,7 @@ func TestFetchPartsSharesOutLongRanges(t *testing.T) {
 	v, s := serve(int(size))
 	path := filepath.Join(t.TempDir(), "file")
 	ranges := []blob.Range{{From: -5, To: 10}, {From: 1000, To: downloadSize + 2000}, {From: size - 5, To: size + 5}, {From: size, To: size + 1}}
-	if err := v.FetchParts(t.Context(), path, ranges); err != nil {
+	if err := v.fetchParts(t.Context(), path, ranges); err != nil {
 		t.Fatal(err)
 	}
 	s.wantRequests(t, 4, "three ranges, one of them long")
@@ -63,9 +63,9 @@ func TestFetchThatFailsLeavesNoFile(t *testing.T) {
 		err   error
 		fetch func(path string) error
 	}{
-		{"Fetch", blob.ErrChanged, func(path string) error { return v.Fetch(t.Context(), path, nil) }},
-		{"FetchParts", blob.ErrChanged, func(path string) error { return v.FetchParts(t.Context(), path, all) }},
-		{"a FetchParts that is cancelled", context.Canceled, func(path string) error { return v.FetchParts(cancelled, path, all) }},
+		{"Fetch", blob.ErrChanged, func(path string) error { return v.fetch(t.Context(), path, nil) }},
+		{"FetchParts", blob.ErrChanged, func(path string) error { return v.fetchParts(t.Context(), path, all) }},
+		{"a FetchParts that is cancelled", context.Canceled, func(path string) error { return v.fetchParts(cancelled, path, all) }},
 	} {
 		s.err = blob.ErrChanged
 		path := filepath.Join(t.TempDir(), "file")

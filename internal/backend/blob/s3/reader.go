@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"context"
@@ -15,26 +15,22 @@ const (
 	reopenCredit = 1 << 20
 )
 
-// RangeGetter asks a server for a part of an object.
-type RangeGetter interface {
-	// GetRange returns the bytes from off up to end, at least one, of the version
-	// that v describes. If the object is another version by now, the error wraps
-	// blob.ErrChanged. Errors are final: it has tried often enough.
-	GetRange(ctx context.Context, v blob.Info, off, end int64) (io.ReadCloser, error)
-}
-
-// Version is one version of an object. Everything that is read through it is of
+// version is one version of an object. Everything that is read through it is of
 // that version, or an error.
-type Version struct {
-	Getter  RangeGetter
-	Info    blob.Info
-	Backoff Backoff // between the connections of one Reader
+type version struct {
+	info    blob.Info
+	backoff backoff // between the connections of one reader
+
+	// get requests the bytes from off up to end, at least one, of this version. If the object is
+	// another version by now, the error wraps blob.ErrChanged. Errors are final: the SDK has tried
+	// often enough.
+	get func(ctx context.Context, off, end int64) (io.ReadCloser, error)
 }
 
-// Reader reads the bytes of a version from off up to end. When a connection breaks,
+// rangeReader reads the bytes of a version from off up to end. When a connection breaks,
 // or ends too soon, it continues with another.
-type Reader struct {
-	version  Version
+type rangeReader struct {
+	version  version
 	ctx      context.Context // of the caller: io.Reader has no other place for it
 	off, end int64
 
@@ -43,14 +39,14 @@ type Reader struct {
 	lastBreak int64         // where the last one was
 }
 
-// NewReader returns a reader of a range. body is the response to a request for it
+// newReader returns a reader of a range. body is the response to a request for it
 // that was sent already, or nil.
-func (v Version) NewReader(ctx context.Context, r blob.Range, body io.ReadCloser) *Reader {
-	return &Reader{version: v, ctx: ctx, off: r.From, end: r.To, body: body}
+func (v version) newReader(ctx context.Context, r blob.Range, body io.ReadCloser) *rangeReader {
+	return &rangeReader{version: v, ctx: ctx, off: r.From, end: r.To, body: body}
 }
 
 // Read reads more of the range.
-func (r *Reader) Read(p []byte) (int, error) {
+func (r *rangeReader) Read(p []byte) (int, error) {
 	if r.off >= r.end {
 		return 0, io.EOF
 	}
@@ -77,9 +73,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 }
 
-func (r *Reader) readBody(p []byte) (n int, err error) {
+func (r *rangeReader) readBody(p []byte) (n int, err error) {
 	if r.body == nil {
-		body, err := r.version.Getter.GetRange(r.ctx, r.version.Info, r.off, r.end)
+		body, err := r.version.get(r.ctx, r.off, r.end)
 		if err != nil {
 			return 0, &finalError{err}
 		}
@@ -92,12 +88,12 @@ func (r *Reader) readBody(p []byte) (n int, err error) {
 	return n, err
 }
 
-// finalError is an error of GetRange, which has tried often enough.
+// finalError is an error of a request, which was sent often enough.
 type finalError struct{ error }
 
 // recover prepares for another connection after one broke with cause, or returns
 // the error with which to give up.
-func (r *Reader) recover(cause error) error {
+func (r *rangeReader) recover(cause error) error {
 	r.Close()
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -112,11 +108,11 @@ func (r *Reader) recover(cause error) error {
 	if r.breaks++; r.breaks > maxReopens {
 		return fmt.Errorf("read from byte %d on: the connection broke %d times: %w", r.off, r.breaks, cause)
 	}
-	return r.version.Backoff.Wait(r.ctx, r.breaks)
+	return r.version.backoff.wait(r.ctx, r.breaks)
 }
 
 // Close returns the connection. It never fails. Reading could go on afterwards.
-func (r *Reader) Close() error {
+func (r *rangeReader) Close() error {
 	if r.body != nil {
 		r.body.Close()
 		r.body = nil
@@ -125,4 +121,4 @@ func (r *Reader) Close() error {
 }
 
 // remaining returns how many bytes are still to be read.
-func (r *Reader) remaining() int64 { return r.end - r.off }
+func (r *rangeReader) remaining() int64 { return r.end - r.off }

@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// HeadSize is how many bytes should come along when an object is opened: enough
+	// headSize is how many bytes should come along when an object is opened: enough
 	// to recognize a video, and all of a small image.
-	HeadSize = 16 << 10
+	headSize = 16 << 10
 	// windowSize is the least that is asked for at once, so that the small reads of
 	// somebody who walks through a file's structure share a request. When no more
 	// than this is left of a sequential request, it is read to its end at once, which
@@ -22,18 +22,18 @@ const (
 	windowSize = 32 << 10
 )
 
-// Object is an open object. Requests are what costs time and money, so it sends
+// object is an open object. Requests are what costs time and money, so it sends
 // few: reads that follow each other share one request to the end of the object, and
 // small reads are served from a part of it in memory (the window).
-type Object struct {
-	version Version
+type object struct {
+	version version
 	ctx     context.Context // of Open: reads have no context of their own
 	pos     int64           // of Read and Seek
 
 	mu         sync.Mutex
 	window     window
-	sequential *Reader // nil, or open at sequential.off
-	next       int64   // where the last read ended
+	sequential *rangeReader // nil, or open at sequential.off
+	next       int64        // where the last read ended
 	closed     bool
 }
 
@@ -51,11 +51,11 @@ func (w window) at(off int64) []byte {
 	return w.bytes[off-w.off:]
 }
 
-// Open returns the object. head is the response to a request for its first
-// HeadSize bytes; for an empty object it is nil.
-func (v Version) Open(ctx context.Context, head io.ReadCloser) (*Object, error) {
-	o := &Object{version: v, ctx: ctx}
-	r := v.NewReader(ctx, blob.Range{To: min(HeadSize, v.Info.Size)}, head)
+// open returns the object. head is the response to a request for its first
+// headSize bytes; for an empty object it is nil.
+func (v version) open(ctx context.Context, head io.ReadCloser) (blob.Object, error) {
+	o := &object{version: v, ctx: ctx}
+	r := v.newReader(ctx, blob.Range{To: min(headSize, v.info.Size)}, head)
 	defer r.Close()
 	o.window.bytes = make([]byte, r.end)
 	if _, err := io.ReadFull(r, o.window.bytes); err != nil {
@@ -65,14 +65,14 @@ func (v Version) Open(ctx context.Context, head io.ReadCloser) (*Object, error) 
 }
 
 // Info describes the version that is open.
-func (o *Object) Info() blob.Info { return o.version.Info }
+func (o *object) Info() blob.Info { return o.version.info }
 
 // Read reads on from the position. It expects that more will be read.
-func (o *Object) Read(p []byte) (int, error) {
+func (o *object) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if o.pos >= o.version.Info.Size {
+	if o.pos >= o.version.info.Size {
 		return 0, io.EOF
 	}
 	o.mu.Lock()
@@ -83,11 +83,11 @@ func (o *Object) Read(p []byte) (int, error) {
 }
 
 // ReadAt fills p from byte off on.
-func (o *Object) ReadAt(p []byte, off int64) (int, error) {
+func (o *object) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("read at a negative position")
 	}
-	wanted := p[:max(0, min(int64(len(p)), o.version.Info.Size-off))]
+	wanted := p[:max(0, min(int64(len(p)), o.version.info.Size-off))]
 	n, err := o.fill(wanted, off)
 	if err == nil && n < len(p) {
 		err = io.EOF
@@ -95,7 +95,7 @@ func (o *Object) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (o *Object) fill(p []byte, off int64) (n int, err error) {
+func (o *object) fill(p []byte, off int64) (n int, err error) {
 	if !o.mu.TryLock() { // somebody else is reading; do not wait for their bytes
 		return o.readDirectly(p, off)
 	}
@@ -110,15 +110,15 @@ func (o *Object) fill(p []byte, off int64) (n int, err error) {
 }
 
 // readDirectly fills p with a request of its own.
-func (o *Object) readDirectly(p []byte, off int64) (int, error) {
-	r := o.version.NewReader(o.ctx, blob.Range{From: off, To: off + int64(len(p))}, nil)
+func (o *object) readDirectly(p []byte, off int64) (int, error) {
+	r := o.version.newReader(o.ctx, blob.Range{From: off, To: off + int64(len(p))}, nil)
 	defer r.Close()
 	return io.ReadFull(r, p)
 }
 
 // readSome reads at least one byte at off, in the way that needs the fewest
 // requests. follows says that the read continues an earlier one.
-func (o *Object) readSome(p []byte, off int64, follows bool) (n int, err error) {
+func (o *object) readSome(p []byte, off int64, follows bool) (n int, err error) {
 	if o.closed {
 		return 0, fs.ErrClosed
 	}
@@ -129,7 +129,7 @@ func (o *Object) readSome(p []byte, off int64, follows bool) (n int, err error) 
 		n, err = o.readSequential(p)
 	case follows:
 		o.closeSequential()
-		o.sequential = o.version.NewReader(o.ctx, blob.Range{From: off, To: o.version.Info.Size}, nil)
+		o.sequential = o.version.newReader(o.ctx, blob.Range{From: off, To: o.version.info.Size}, nil)
 		n, err = o.readSequential(p)
 	case len(p) >= windowSize:
 		n, err = o.readDirectly(p, off)
@@ -143,7 +143,7 @@ func (o *Object) readSome(p []byte, off int64, follows bool) (n int, err error) 
 }
 
 // readSequential reads from the request to the end of the object.
-func (o *Object) readSequential(p []byte) (int, error) {
+func (o *object) readSequential(p []byte) (int, error) {
 	r := o.sequential
 	n, err := r.Read(p)
 	if err != nil {
@@ -166,7 +166,7 @@ func (o *Object) readSequential(p []byte) (int, error) {
 	return n, nil
 }
 
-func (o *Object) closeSequential() {
+func (o *object) closeSequential() {
 	if o.sequential != nil {
 		o.sequential.Close()
 		o.sequential = nil
@@ -174,8 +174,8 @@ func (o *Object) closeSequential() {
 }
 
 // loadWindow reads the bytes around a small read at off.
-func (o *Object) loadWindow(off int64) (window, error) {
-	end := min(off+windowSize, o.version.Info.Size)
+func (o *object) loadWindow(off int64) (window, error) {
+	end := min(off+windowSize, o.version.info.Size)
 	w := window{off, make([]byte, end-off)}
 	if _, err := o.readDirectly(w.bytes, off); err != nil {
 		return window{}, err
@@ -184,13 +184,13 @@ func (o *Object) loadWindow(off int64) (window, error) {
 }
 
 // Seek sets the position of the next Read.
-func (o *Object) Seek(offset int64, whence int) (int64, error) {
+func (o *object) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekStart:
 	case io.SeekCurrent:
 		offset += o.pos
 	case io.SeekEnd:
-		offset += o.version.Info.Size
+		offset += o.version.info.Size
 	default:
 		return 0, fmt.Errorf("seek: invalid whence %d", whence)
 	}
@@ -202,7 +202,7 @@ func (o *Object) Seek(offset int64, whence int) (int64, error) {
 }
 
 // Close ends the sequential request, if there is one, and frees its connection.
-func (o *Object) Close() error {
+func (o *object) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closeSequential()
@@ -211,7 +211,7 @@ func (o *Object) Close() error {
 }
 
 // Span reads a range with one request, independent of all other reads.
-func (o *Object) Span(r blob.Range) io.ReadCloser {
-	r.To = min(r.To, o.version.Info.Size)
-	return o.version.NewReader(o.ctx, r, nil)
+func (o *object) Span(r blob.Range) io.ReadCloser {
+	r.To = min(r.To, o.version.info.Size)
+	return o.version.newReader(o.ctx, r, nil)
 }

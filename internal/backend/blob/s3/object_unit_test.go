@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"bytes"
@@ -10,19 +10,19 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-func openObject(t *testing.T, size int) (*Object, *server) {
+func openObject(t *testing.T, size int) (*object, *server) {
 	t.Helper()
 	v, s := serve(size)
-	head := io.NopCloser(bytes.NewReader(s.content[:min(size, HeadSize)]))
-	o, err := v.Open(t.Context(), head)
+	head := io.NopCloser(bytes.NewReader(s.content[:min(size, headSize)]))
+	o, err := v.open(t.Context(), head)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { o.Close() })
-	return o, s
+	return o.(*object), s
 }
 
-func readAt(t *testing.T, o *Object, s *server, off, n int) {
+func readAt(t *testing.T, o *object, s *server, off, n int) {
 	t.Helper()
 	got := make([]byte, n)
 	if _, err := o.ReadAt(got, int64(off)); err != nil || !bytes.Equal(got, s.content[off:off+n]) {
@@ -35,7 +35,7 @@ func TestObjectSendsFewRequests(t *testing.T) {
 	const size = 1 << 20
 	o, s := openObject(t, size)
 	readAt(t, o, s, 0, 100)
-	readAt(t, o, s, HeadSize-10, 10)
+	readAt(t, o, s, headSize-10, 10)
 	s.wantRequests(t, 0, "the head")
 
 	readAt(t, o, s, size/2, 8)
@@ -109,7 +109,7 @@ func TestSpanIsOneRequest(t *testing.T) {
 func TestEmptyObject(t *testing.T) {
 	t.Parallel()
 	v, s := serve(0)
-	o, err := v.Open(t.Context(), nil)
+	o, err := v.open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,26 @@
-package remote
+package s3
 
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-func TestCommitContext(t *testing.T) {
+func TestWithGrace(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the caller is gone")
 	t.Run("a request that has begun gets some time to finish", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
-			detached, cancel := CommitContext(ctx)
+			detached, cancel := withGrace(ctx, commitGrace)
 			defer cancel()
 			stop(gone)
 			time.Sleep(commitGrace - time.Second)
@@ -33,14 +36,14 @@ func TestCommitContext(t *testing.T) {
 	t.Run("one whose caller has gone already does not begin", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		if detached, _ := CommitContext(ctx); detached.Err() == nil {
+		if detached, _ := withGrace(ctx, commitGrace); detached.Err() == nil {
 			t.Error("it begins")
 		}
 	})
 	t.Run("one that has finished leaves nothing behind", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
-			_, cancel := CommitContext(ctx)
+			_, cancel := withGrace(ctx, commitGrace)
 			stop()
 			cancel() // the bubble fails when something still waits
 		})
@@ -62,7 +65,7 @@ func TestRetryChanged(t *testing.T) {
 		"another error":         {100, other, 1, other},
 	} {
 		calls := 0
-		_, err := RetryChanged(func() (int, error) {
+		_, err := retryChanged(func() (int, error) {
 			if calls++; calls <= tt.fails {
 				return 0, tt.err
 			}
@@ -74,39 +77,50 @@ func TestRetryChanged(t *testing.T) {
 	}
 }
 
+// etag is that of every part.
+var etag = aws.String("1")
+
 func TestPartsAreSentInParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := NewParts(t.Context(), 3)
+		u := newMultipart(t.Context(), nil, "key", nil, 3)
 		var now, most, released atomic.Int32
 		for range 10 {
-			p.Send(func() { released.Add(1) }, func(context.Context) error {
+			u.add(1, func() { released.Add(1) }, func(context.Context, int32) (*string, error) {
 				most.Store(max(most.Load(), now.Add(1)))
 				time.Sleep(time.Second)
 				now.Add(-1)
-				return nil
+				return etag, nil
 			})
 		}
-		if err := p.Wait(); err != nil || most.Load() != 3 || released.Load() != 10 {
-			t.Errorf("Wait = %v with %d at once, %d released; want 3 and 10", err, most.Load(), released.Load())
+		if err := u.wait(); err != nil || most.Load() != 3 || released.Load() != 10 || len(u.parts) != 10 {
+			t.Errorf("wait = %v with %d at once, %d released, %d parts; want 3, 10 and 10", err, most.Load(), released.Load(), len(u.parts))
 		}
-		p.Close()
+		u.stop()
 	})
 }
 
 func TestFirstErrorOfAPartFailsTheWrite(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := NewParts(t.Context(), 2)
-		released := 0
-		p.Send(func() {}, func(context.Context) error { return errBroken })
-		synctest.Wait()
-		p.Send(func() { released++ }, func(context.Context) error { t.Error("a part is sent after the error"); return nil })
-		if err := p.Wait(); !errors.Is(err, errBroken) || !errors.Is(p.Cause(nil), errBroken) || released != 1 {
-			t.Errorf("Wait = %v, cause %v, %d released; want %v", err, p.Cause(nil), released, errBroken)
-		}
-		p.Close()
-	})
+	for name, do := range map[string]func() (*string, error){
+		"error": func() (*string, error) { return nil, errBroken },
+		"panic": func() (*string, error) { panic(errBroken) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := newMultipart(t.Context(), nil, "key", nil, 2)
+			released := 0
+			u.add(1, func() {}, func(context.Context, int32) (*string, error) { return do() })
+			synctest.Wait()
+			u.add(1, func() { released++ }, func(context.Context, int32) (*string, error) {
+				t.Error("a part is sent after the error")
+				return etag, nil
+			})
+			if err := u.wait(); err == nil || !strings.Contains(err.Error(), errBroken.Error()) || released != 1 {
+				t.Errorf("after an %s, wait = %v, %d released; want %v", name, err, released, errBroken)
+			}
+			u.stop()
+		})
+	}
 }
 
 // A part that is cut off may arrive after the abort, and stay.
@@ -115,23 +129,25 @@ func TestPartsInFlightGetTimeToArrive(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration
 		cut   bool
-	}{{settleTimeout - time.Second, false}, {time.Hour, true}} {
+	}{{settleGrace - time.Second, false}, {time.Hour, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			p := NewParts(ctx, 1)
+			u := newMultipart(ctx, nil, "key", nil, 1)
+			u.done = true // there is nothing to abort
 			cut := false
-			p.Send(func() {}, func(ctx context.Context) error {
+			u.add(1, func() {}, func(ctx context.Context, _ int32) (*string, error) {
 				select {
 				case <-time.After(tt.takes):
 				case <-ctx.Done():
 					cut = true
 				}
-				return nil
+				return etag, nil
 			})
+			synctest.Wait()
 			cancel()
 			began := time.Now()
-			p.Close()
-			if took := time.Since(began); cut != tt.cut || took > settleTimeout {
+			u.end()
+			if took := time.Since(began); cut != tt.cut || took > settleGrace {
 				t.Errorf("a part of %s: cut off %t after %s; want %t", tt.takes, cut, took, tt.cut)
 			}
 		})

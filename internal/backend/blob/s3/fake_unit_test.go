@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 var errBroken = errors.New("connection reset by peer")
 
-// server is a RangeGetter that serves one object from memory.
+// server sends ranges of one object from memory.
 type server struct {
 	content []byte
 	cut     func(request int) int // after how many bytes a response breaks; nil: never
@@ -28,14 +28,14 @@ type server struct {
 }
 
 // serve returns a version of an object with this many random bytes.
-func serve(size int) (Version, *server) {
+func serve(size int) (version, *server) {
 	s := &server{content: make([]byte, size)}
 	_, _ = rand.NewChaCha8([32]byte{}).Read(s.content) // which never fails
 	info := blob.Info{Key: "key", Size: int64(size), ETag: "1"}
-	return Version{Getter: s, Info: info, Backoff: Backoff{Max: time.Millisecond}}, s
+	return version{info: info, backoff: backoff{max: time.Millisecond}, get: s.get}, s
 }
 
-func (s *server) GetRange(ctx context.Context, _ blob.Info, off, end int64) (io.ReadCloser, error) {
+func (s *server) get(ctx context.Context, off, end int64) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := cmp.Or(ctx.Err(), s.err); err != nil {

@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func TestReaderReopensBrokenConnections(t *testing.T) {
 			t.Parallel()
 			v, s := serve(8*mib + 2)
 			s.cut = tt.cut
-			r := v.NewReader(t.Context(), blob.Range{From: 1, To: 8*mib + 1}, nil)
+			r := v.newReader(t.Context(), blob.Range{From: 1, To: 8*mib + 1}, nil)
 			defer r.Close()
 			got, err := io.ReadAll(r)
 			if broken := errors.Is(err, errBroken); broken != tt.broken || (err != nil) != broken {
@@ -49,7 +49,7 @@ func TestReaderNoticesShortResponses(t *testing.T) {
 	t.Parallel()
 	v, s := serve(1000)
 	short := io.NopCloser(bytes.NewReader(s.content[:400]))
-	got, err := io.ReadAll(v.NewReader(t.Context(), blob.Range{To: 1000}, short))
+	got, err := io.ReadAll(v.newReader(t.Context(), blob.Range{To: 1000}, short))
 	if err != nil || !bytes.Equal(got, s.content) {
 		t.Errorf("%d bytes were read, %v; want all", len(got), err)
 	}
@@ -60,13 +60,13 @@ func TestReaderGivesUp(t *testing.T) {
 	t.Parallel()
 	v, s := serve(1000)
 	s.err = blob.ErrChanged
-	if _, err := v.NewReader(t.Context(), blob.Range{To: 10}, nil).Read(make([]byte, 10)); err != blob.ErrChanged {
+	if _, err := v.newReader(t.Context(), blob.Range{To: 10}, nil).Read(make([]byte, 10)); err != blob.ErrChanged {
 		t.Errorf("Read = %v; want the very error of the request", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.err = nil
 	s.cut = func(int) int { cancel(); return 5 }
-	if n, err := io.Copy(io.Discard, v.NewReader(ctx, blob.Range{To: 10}, nil)); n != 5 || !errors.Is(err, context.Canceled) {
+	if n, err := io.Copy(io.Discard, v.newReader(ctx, blob.Range{To: 10}, nil)); n != 5 || !errors.Is(err, context.Canceled) {
 		t.Errorf("Read = %d, %v; want context.Canceled after 5 bytes", n, err)
 	}
 	s.wantNoneOpen(t)
@@ -87,16 +87,16 @@ func TestRangeHeaders(t *testing.T) {
 		{"", 20, 5, 10, 20, false},
 		{"", 19, 0, 20, 20, false},
 	} {
-		if err := CheckRange(tt.contentRange, tt.length, tt.off, tt.end, tt.size); (err == nil) != tt.good {
-			t.Errorf("CheckRange%+v = %v", tt, err)
+		if err := checkRange(tt.contentRange, tt.length, tt.off, tt.end, tt.size); (err == nil) != tt.good {
+			t.Errorf("checkRange%+v = %v", tt, err)
 		}
 	}
-	if got := ByteRange(5, 10); got != "bytes=5-9" {
-		t.Errorf("ByteRange = %q", got)
+	if got := byteRange(5, 10); got != "bytes=5-9" {
+		t.Errorf("byteRange = %q", got)
 	}
 	for contentRange, want := range map[string]int64{"bytes 0-4/17": 17, "": 5, "bytes 0-4/*": -1, "nonsense": -1} {
-		if got, err := TotalSize(contentRange, 5); (err != nil) != (want < 0) || err == nil && got != want {
-			t.Errorf("TotalSize(%q) = %d, %v; want %d", contentRange, got, err, want)
+		if got, err := totalSize(contentRange, 5); (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("totalSize(%q) = %d, %v; want %d", contentRange, got, err, want)
 		}
 	}
 }

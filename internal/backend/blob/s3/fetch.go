@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/panics"
 )
 
 const (
@@ -23,19 +25,19 @@ const (
 	downloadSize = 16 << 20
 )
 
-// Fetch downloads the version to the new file path. body is the response to a
+// fetch downloads the version to the new file path. body is the response to a
 // request for all of it that was sent already, or nil.
-func (v Version) Fetch(ctx context.Context, path string, body io.ReadCloser) error {
-	in := v.NewReader(ctx, blob.Range{To: v.Info.Size}, body)
+func (v version) fetch(ctx context.Context, path string, body io.ReadCloser) error {
+	in := v.newReader(ctx, blob.Range{To: v.info.Size}, body)
 	defer in.Close()
 	return createFile(path, func(f *os.File) error { return in.copyTo(f, make([]byte, copyBuffer)) })
 }
 
-// FetchParts downloads some ranges to the new file path, which gets the size of the
+// fetchParts downloads some ranges to the new file path, which gets the size of the
 // object and has holes elsewhere. What lies beyond its end is left out.
-func (v Version) FetchParts(ctx context.Context, path string, ranges []blob.Range) error {
+func (v version) fetchParts(ctx context.Context, path string, ranges []blob.Range) error {
 	return createFile(path, func(f *os.File) error {
-		if err := f.Truncate(v.Info.Size); err != nil {
+		if err := f.Truncate(v.info.Size); err != nil {
 			return err
 		}
 		return v.writeRanges(ctx, f, ranges)
@@ -44,43 +46,50 @@ func (v Version) FetchParts(ctx context.Context, path string, ranges []blob.Rang
 
 // writeRanges writes ranges of the object to the same places of f, some at a time.
 // The first error ends it.
-func (v Version) writeRanges(ctx context.Context, f io.WriterAt, ranges []blob.Range) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+func (v version) writeRanges(ctx context.Context, f io.WriterAt, ranges []blob.Range) error {
+	group, ctx := errgroup.WithContext(ctx)
 	work := make(chan blob.Range)
-	var wg sync.WaitGroup
 	for range downloads {
-		wg.Go(func() {
+		group.Go(func() error {
 			buffer := make([]byte, copyBuffer)
 			for r := range work {
-				if err := recoverPanic(func() error { return v.writeRange(ctx, f, r, buffer) }); err != nil {
-					stop(err)
+				if err := panics.Catch(func() error { return v.writeRange(ctx, f, r, buffer) }); err != nil {
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	for _, r := range ranges {
-		r.From, r.To = max(r.From, 0), min(r.To, v.Info.Size)
-		for ; r.From < r.To && ctx.Err() == nil; r.From += downloadSize {
-			work <- blob.Range{From: r.From, To: min(r.To, r.From+downloadSize)}
-		}
-	}
-	close(work)
-	wg.Wait()
-	return context.Cause(ctx)
+	group.Go(func() error {
+		defer close(work)
+		return v.share(ctx, ranges, work)
+	})
+	return group.Wait()
 }
 
-func (v Version) writeRange(ctx context.Context, f io.WriterAt, r blob.Range, buffer []byte) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// share sends the ranges, cut into pieces of downloadSize.
+func (v version) share(ctx context.Context, ranges []blob.Range, work chan<- blob.Range) error {
+	for _, r := range ranges {
+		r.From, r.To = max(r.From, 0), min(r.To, v.info.Size)
+		for ; r.From < r.To; r.From += downloadSize {
+			select {
+			case work <- blob.Range{From: r.From, To: min(r.To, r.From+downloadSize)}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
 	}
-	in := v.NewReader(ctx, r, nil)
+	return nil
+}
+
+func (v version) writeRange(ctx context.Context, f io.WriterAt, r blob.Range, buffer []byte) error {
+	in := v.newReader(ctx, r, nil)
 	defer in.Close()
 	return in.copyTo(io.NewOffsetWriter(f, r.From), buffer)
 }
 
 // copyTo writes all that is left of r.
-func (r *Reader) copyTo(w io.Writer, buffer []byte) error {
+func (r *rangeReader) copyTo(w io.Writer, buffer []byte) error {
 	want := r.remaining()
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, r, buffer) // w's ReadFrom would not use the buffer
 	if err == nil && n != want {

@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"errors"
@@ -56,7 +56,7 @@ func TestIdleTimeout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := IdleTimeout{server.Client(), limit}.Do(req)
+			resp, err := idleTimeout{server.Client(), limit}.Do(req)
 			if err == nil {
 				defer resp.Body.Close()
 				if tt.read == nil {
@@ -65,7 +65,7 @@ func TestIdleTimeout(t *testing.T) {
 					err = tt.read(resp.Body)
 				}
 			}
-			if idle, ok := errors.AsType[*IdleError](err); ok != tt.idle || err != nil && !ok || ok && !idle.Timeout() {
+			if idle, ok := errors.AsType[*idleError](err); ok != tt.idle || err != nil && !ok || ok && !idle.Timeout() {
 				t.Errorf("the request ends with %v; want an idle timeout: %t", err, tt.idle)
 			}
 		})
@@ -94,7 +94,7 @@ func TestDateClientSetsTheClock(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := &clock.Clock{Local: func() time.Time { return noon }}
-			DateClient{Clock: c}.setClock(noon.Add(-tt.took), tt.response)
+			dateClient{clock: c}.setClock(noon.Add(-tt.took), tt.response)
 			if got := c.Now().Sub(noon); got != tt.want {
 				t.Errorf("the server is ahead by %s; want %s", got, tt.want)
 			}
@@ -104,10 +104,10 @@ func TestDateClientSetsTheClock(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	t.Parallel()
-	b := Backoff{Max: time.Second}
+	b := backoff{max: time.Second}
 	for attempt, limit := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 4: time.Second, 100: time.Second} {
 		for range 100 {
-			if d := b.Delay(attempt); d < limit/2 || d > limit {
+			if d := b.delay(attempt); d < limit/2 || d > limit {
 				t.Errorf("Delay(%d) = %s; want %s to %s", attempt, d, limit/2, limit)
 			}
 		}

@@ -1,8 +1,10 @@
-package remote
+package s3
 
 import (
 	"net/http"
 	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spool-video/spool/internal/backend/clock"
 )
@@ -16,19 +18,19 @@ const (
 	sameTime = promptResponse + time.Second
 )
 
-// DateClient is an HTTP client that sets Clock by the dates of the responses.
+// dateClient is an HTTP client that sets clock by the dates of the responses.
 // Signed URLs have to go by the server's clock: it refuses a URL that begins in
 // its future, and ends one when its own clock says so, however wrong the clock of
 // this machine is.
-type DateClient struct {
-	Client HTTPClient
-	Clock  *clock.Clock
+type dateClient struct {
+	client sdk.HTTPClient
+	clock  *clock.Clock
 }
 
 // Do sends the request.
-func (c DateClient) Do(req *http.Request) (*http.Response, error) {
-	sent := c.Clock.Ours()
-	resp, err := c.Client.Do(req)
+func (c dateClient) Do(req *http.Request) (*http.Response, error) {
+	sent := c.clock.Ours()
+	resp, err := c.client.Do(req)
 	if err == nil {
 		c.setClock(sent, resp.Header)
 	}
@@ -37,10 +39,10 @@ func (c DateClient) Do(req *http.Request) (*http.Response, error) {
 
 // setClock sets the clock by the response to a request of the time sent. One that
 // took long, or comes from a cache, says nothing.
-func (c DateClient) setClock(sent time.Time, response http.Header) {
-	ours := c.Clock.Ours()
+func (c dateClient) setClock(sent time.Time, response http.Header) {
+	ours := c.clock.Ours()
 	theirs, err := http.ParseTime(response.Get("Date"))
 	if err == nil && ours.Sub(sent) <= promptResponse && response.Get("Age") == "" {
-		c.Clock.Set(theirs, ours, sameTime)
+		c.clock.Set(theirs, ours, sameTime)
 	}
 }

@@ -1,4 +1,4 @@
-package remote
+package s3
 
 import (
 	"context"
@@ -7,44 +7,41 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// HTTPClient sends requests, as *http.Client does.
-type HTTPClient interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
-// IdleTimeout is an HTTP client that gives up a request on which no byte moves for
-// Limit: while connecting, sending, waiting for the response or reading it. A limit
+// idleTimeout is an HTTP client that gives up a request on which no byte moves for
+// limit: while connecting, sending, waiting for the response or reading it. A limit
 // on the whole request would not do, since a good one may take a second or an hour.
 // Without any limit, one half-open connection would block a task for ever.
 //
 // A caller who takes long to read more of a response is not idle in this sense.
-type IdleTimeout struct {
-	Client HTTPClient
-	Limit  time.Duration
+type idleTimeout struct {
+	client sdk.HTTPClient
+	limit  time.Duration
 }
 
-// IdleError means that a request was given up because no byte moved. It is a
-// timeout in the sense of net.Error, so that SDKs try the request again.
-type IdleError struct{ Limit time.Duration }
+// idleError means that a request was given up because no byte moved. It is a
+// timeout in the sense of net.Error, so that the SDK tries the request again.
+type idleError struct{ limit time.Duration }
 
-func (e *IdleError) Error() string { return fmt.Sprintf("no byte moved for %s", e.Limit) }
+func (e *idleError) Error() string { return fmt.Sprintf("no byte moved for %s", e.limit) }
 
 // Timeout reports that this is a timeout.
-func (e *IdleError) Timeout() bool { return true }
+func (e *idleError) Timeout() bool { return true }
 
 // Do sends the request.
-func (c IdleTimeout) Do(req *http.Request) (*http.Response, error) {
+func (c idleTimeout) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	w := &watchdog{ctx: ctx, cancel: cancel, limit: c.Limit}
-	w.timer = time.AfterFunc(c.Limit, func() { cancel(&IdleError{c.Limit}) })
+	w := &watchdog{ctx: ctx, cancel: cancel, limit: c.limit}
+	w.timer = time.AfterFunc(c.limit, func() { cancel(&idleError{c.limit}) })
 
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
 		req.Body = &requestBody{req.Body, w}
 	}
-	resp, err := c.Client.Do(req)
+	resp, err := c.client.Do(req)
 	w.timer.Stop()
 	if err != nil {
 		err = w.cause(err)
@@ -67,7 +64,7 @@ func (w *watchdog) reset() { w.timer.Reset(w.limit) }
 
 // cause returns why the request really failed with err.
 func (w *watchdog) cause(err error) error {
-	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
+	if idle, ok := errors.AsType[*idleError](context.Cause(w.ctx)); ok {
 		return idle
 	}
 	return err
