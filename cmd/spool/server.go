@@ -12,7 +12,6 @@ import (
 
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/web/delivery"
-	"github.com/spool-video/spool/internal/web/direct"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -27,7 +26,6 @@ type service struct {
 	start     func(context.Context) error     // begins to take tasks
 	stop      func(context.Context) error     // returns running tasks to the queue
 	close     func() error                    // after stop: nothing may be used afterwards
-	local     bool                            // files are on this machine
 	sandbox   string                          // how ffmpeg is confined
 	firstKey  string                          // the API key that this start made, or ""
 }
@@ -37,8 +35,7 @@ type server struct {
 	service *service
 	health  *health
 	http    *http.Server
-	files   *direct.Listener // answers most requests for local files; after run began, nil where there are none
-	probes  *http.ServeMux   // also served to operators
+	probes  *http.ServeMux // also served to operators
 	log     *slog.Logger
 	stopTimeouts
 }
@@ -115,11 +112,6 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 		s.http.RegisterOnShutdown(s.service.interrupt)
 	}
 	unfollow := s.follow(ctx)
-	if s.service.local {
-		ln = s.answerFiles(ctx, ln)
-	} else {
-		ln = problem.Listen(ln)
-	}
 	broken := make(chan error, 1)
 	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
 
@@ -133,16 +125,6 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 	s.shutDown(ctx)
 	unfollow()
 	return errors.Join(failure, s.service.close())
-}
-
-// answerFiles has requests for files answered without net/http, to which the returned listener leads the others.
-func (s *server) answerFiles(ctx context.Context, ln net.Listener) net.Listener {
-	s.files = direct.Listen(ctx, ln, direct.Config{
-		Handler: s.http.Handler, Prefix: playbackPrefix, HeaderTimeout: s.http.ReadHeaderTimeout, IdleTimeout: s.http.IdleTimeout,
-		Refusal: problem.Refusal, Log: s.log,
-	})
-	s.http.Handler, s.http.ConnContext = s.files.TakeBack(s.http.Handler), direct.ConnContext
-	return s.files
 }
 
 // follow feeds event streams. They would not end by themselves, so they end as soon as
@@ -176,12 +158,6 @@ func (s *server) shutDown(ctx context.Context) {
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.log.Warn("cutting off requests that did not end in time", "err", err)
 			_ = s.http.Close() // it fails only for connections that are closed already
-		}
-	})
-	both.Go(func() {
-		time.Sleep(s.drain)
-		if s.files != nil && s.files.Shutdown(ctx) != nil {
-			s.files.Abort()
 		}
 	})
 	both.Go(func() {

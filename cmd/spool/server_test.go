@@ -141,26 +141,14 @@ func wantProblem(t *testing.T, r *running, code, detail string) {
 	}
 }
 
-// withAndWithoutFiles runs a test of a server that answers requests for files itself, and of one that does not.
-func withAndWithoutFiles(t *testing.T, run func(t *testing.T, local bool)) {
+func TestAStopLetsRequestsEnd(t *testing.T) {
 	t.Parallel()
-	for name, local := range map[string]bool{"by net/http": false, "for files": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, local)
-		})
-	}
-}
-
-func TestAStopLetsRequestsEnd(t *testing.T) { withAndWithoutFiles(t, stopLetsRequestsEnd) }
-
-func stopLetsRequestsEnd(t *testing.T, local bool) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		close(entered)
 		<-release
 		io.WriteString(w, "whole")
-	}), local: local}, stopTimeouts{grace: 10 * time.Second})
+	})}, stopTimeouts{grace: 10 * time.Second})
 	answer := make(chan string, 1)
 	go func() {
 		_, body := r.get(t, playbackPrefix+"slow")
@@ -183,14 +171,12 @@ func stopLetsRequestsEnd(t *testing.T, local bool) {
 
 // TestAStopIsAnnouncedFirst is about load balancers: they learn from /readyz that they are to send requests
 // elsewhere, and the connections that they open until then are still answered.
-func TestAStopIsAnnouncedFirst(t *testing.T) { withAndWithoutFiles(t, stopIsAnnouncedFirst) }
-
-func stopIsAnnouncedFirst(t *testing.T, local bool) {
+func TestAStopIsAnnouncedFirst(t *testing.T) {
+	t.Parallel()
 	stopping := make(chan struct{})
 	r := runServer(t, &service{
 		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") }),
 		stop:    func(context.Context) error { close(stopping); return nil },
-		local:   local,
 	}, stopTimeouts{grace: 20 * time.Second, drain: 5 * time.Second})
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // each request is a new connection
 	status := func(path string) int {

@@ -70,7 +70,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close, local: p.blobs.Capabilities().Local}
+	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
 	if c.servesRequests() {
 		if err := c.buildHandlers(ctx, svc, p, log, m); err != nil {
 			return nil, err
