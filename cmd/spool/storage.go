@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -84,7 +85,8 @@ func (p *parts) openS3(ctx context.Context, c *Config, log *slog.Logger) error {
 	at := bucket.Access()
 	p.openResumable = func() (tus.Storage, error) {
 		return tus.Bucket(tus.BucketConfig{
-			Client: at.Client, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+			Client: at.TusClient, Open: func(ctx context.Context, key string) (io.ReadCloser, error) { return bucket.Open(ctx, key) },
+			Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 			MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),
 		})
 	}

@@ -117,6 +117,9 @@ var rules = []rule{
 		"what may be read or changed is decided in service"},
 	{[]string{"web", "worker", "service"}, implementations("backend/blob", "backend/queue"),
 		"only the contracts blob and queue may be used here; which implementation runs is decided in cmd/spool"},
+	{[]string{"web", "worker", "service", "engine"}, func(imported string) bool {
+		return within(imported, "github.com/aws/aws-sdk-go-v2") || within(imported, "github.com/aws/smithy-go")
+	}, "all that is specific to S3 lies in backend/blob/s3"},
 }
 
 // engineOrder says which packages of internal/engine each of them may import. Each
@@ -285,6 +288,7 @@ func TestTheRulesFindBreaches(t *testing.T) {
 		{"internal/web/api", module + "/internal/worker", "the arrows are"},
 		{"internal/web/tus", module + "/internal/backend/blob/s3", "asks the services"},
 		{"internal/web/tus", module + "/internal/service/uploads", ""},
+		{"internal/web/tus", "github.com/aws/aws-sdk-go-v2/service/s3", "specific to S3"},
 		{"internal/web/console", module + "/internal/service/catalog", "a client of the API"},
 		{"internal/web/console", module + "/internal/web/problem", ""},
 		{"internal/web/delivery", module + "/internal/backend/blob", ""},

@@ -36,7 +36,7 @@
 //     objects on a disk are served by this process. Only a disk knows its free space,
 //     and only on a disk fetching a source needs none.
 //
-// The client of a bucket that the tus library needs is neither: it is specific to S3.
+// The client that the tus library needs of a bucket is neither: it is specific to S3.
 // cmd/spool takes it from the *s3.Store that it opens.
 //
 // # Adding a back end

@@ -125,16 +125,17 @@ func onBucket(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	at := files.Access()
-	b := &bench{t: t, blobs: files, timing: quick, faults: &faults{Client: at.Client, bucket: name}}
+	b := &bench{t: t, blobs: files, timing: quick, faults: &faults{S3API: at.Client, bucket: name}}
+	at.Client = b.faults
 	storage, err := tus.Bucket(tus.BucketConfig{
-		Client: b.faults, LongTimeout: at.Slow, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+		Client: at.TusClient, Open: func(ctx context.Context, key string) (io.ReadCloser, error) { return files.Open(ctx, key) }, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
 		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.parts = func() int {
-		out, err := at.Client.ListMultipartUploads(context.WithoutCancel(t.Context()), &sdk.ListMultipartUploadsInput{Bucket: &name})
+		out, err := b.faults.client().ListMultipartUploads(context.WithoutCancel(t.Context()), &sdk.ListMultipartUploadsInput{Bucket: &name})
 		if err != nil {
 			t.Fatal(err)
 		}

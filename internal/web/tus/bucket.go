@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 	"github.com/tus/tusd/v2/pkg/handler"
 	"github.com/tus/tusd/v2/pkg/s3store"
 
@@ -17,14 +17,17 @@ import (
 
 // BucketConfig says which bucket to use, and how.
 type BucketConfig struct {
-	Client      s3store.S3API
-	LongTimeout func(*s3.Options) // for requests that the server may take minutes to answer
-	Bucket      string
-	Prefix      string // of all keys; empty, or ends with a slash
-	PartSize    int64  // minimum of all parts but the last
-	MaxParts    int64
-	MaxBytes    int64  // of the largest file
-	Scratch     string // directory for parts in transit; it is emptied at the start
+	// Client returns the client for one request, which writes only while leaseValid returns true.
+	Client func(leaseValid func() bool) s3store.S3API
+	// Open opens an object. A missing one is fs.ErrNotExist.
+	Open func(ctx context.Context, key string) (io.ReadCloser, error)
+
+	Bucket   string
+	Prefix   string // of all keys; empty, or ends with a slash
+	PartSize int64  // minimum of all parts but the last
+	MaxParts int64
+	MaxBytes int64  // of the largest file
+	Scratch  string // directory for parts in transit; it is emptied at the start
 }
 
 type bucket struct {
@@ -54,7 +57,7 @@ func Bucket(c BucketConfig) (Storage, error) {
 // parts that the bucket has: if parts were sent in parallel, one could be stored
 // without the one before it, and the file would have a gap.
 func (b *bucket) store(ctx context.Context) s3store.S3Store {
-	s := s3store.New(b.Bucket, &serialUploader{S3API: b.Client, longTimeout: b.LongTimeout, leaseValid: requestOf(ctx).lease.Valid})
+	s := s3store.New(b.Bucket, b.Client(requestOf(ctx).lease.Valid))
 	s.ObjectPrefix = b.Prefix
 	s.MinPartSize, s.PreferredPartSize, s.MaxMultipartParts = b.partSize, b.partSize, b.MaxParts
 	s.MaxBufferedParts, s.TemporaryDirectory = 1, b.Scratch
@@ -67,17 +70,16 @@ func (b *bucket) create(ctx context.Context, info handler.FileInfo) (handler.Upl
 }
 
 func (b *bucket) open(ctx context.Context, key string) (handler.Upload, error) {
-	record := b.Prefix + key + ".info"
-	out, err := b.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Bucket, Key: &record})
-	if hasCode(err, "NoSuchKey") {
+	record, err := b.Open(ctx, key+".info")
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, handler.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer out.Body.Close()
+	defer record.Close()
 	var info handler.FileInfo
-	if err := json.NewDecoder(out.Body).Decode(&info); err != nil {
+	if err := json.NewDecoder(record).Decode(&info); err != nil {
 		return nil, fmt.Errorf("read the record of an upload: %w", err)
 	}
 	return b.store(ctx).GetUpload(ctx, info.ID) // the ID contains that of the multipart upload
@@ -94,9 +96,10 @@ func (b *bucket) checkSpace(s Services, _ int64) error {
 
 func (b *bucket) file(handler.FileInfo) string { return "" }
 
-func (b *bucket) isMissing(err error) bool { return hasCode(err, "NoSuchUpload") }
-
-func hasCode(err error, code string) bool {
-	e, ok := errors.AsType[smithy.APIError](err)
-	return ok && e.ErrorCode() == code
+func (b *bucket) isMissing(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err)
+	return ok && e.ErrorCode() == "NoSuchUpload"
 }

@@ -61,9 +61,9 @@ func TestAPartThatArrivesLate(t *testing.T) {
 	b := onBucket(t)
 	u := b.begin(content(12 * mib))
 	u.patch(0, mib)
-	open, err := b.faults.ListMultipartUploads(t.Context(), &sdk.ListMultipartUploadsInput{Bucket: &b.faults.bucket})
+	open, err := b.faults.client().ListMultipartUploads(t.Context(), &sdk.ListMultipartUploadsInput{Bucket: &b.faults.bucket})
 	b.must(err)
-	_, err = b.faults.Client.UploadPart(t.Context(), &sdk.UploadPartInput{
+	_, err = b.faults.client().UploadPart(t.Context(), &sdk.UploadPartInput{
 		Bucket: &b.faults.bucket, Key: open.Uploads[0].Key, UploadId: open.Uploads[0].UploadId, PartNumber: aws.Int32(1), Body: bytes.NewReader(u.whole[:5*mib]),
 	})
 	b.must(err)

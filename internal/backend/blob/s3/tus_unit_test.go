@@ -1,4 +1,4 @@
-package tus
+package s3
 
 import (
 	"context"

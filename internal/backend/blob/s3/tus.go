@@ -1,4 +1,4 @@
-package tus
+package s3
 
 import (
 	"bytes"
@@ -11,12 +11,34 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/tus/tusd/v2/pkg/s3store"
 
 	"github.com/spool-video/spool/internal/panics"
 )
+
+// Access is what the tus library needs, which talks to the bucket itself.
+type Access struct {
+	Client   s3store.S3API
+	Slow     func(*sdk.Options) // for requests that a server may take minutes to answer
+	Bucket   string
+	Prefix   string // of all keys; empty, or ends with a slash
+	PartSize int64  // the minimum, except for the last part
+	MaxParts int64
+}
+
+// Access returns the access that this Store has.
+func (s *Store) Access() Access {
+	r := s.raw
+	return Access{Client: r.client, Slow: r.slow, Bucket: r.bucket, Prefix: r.prefix, PartSize: r.partSize, MaxParts: maxParts}
+}
+
+// TusClient returns the client with which tusd handles one request. It writes only while
+// leaseValid returns true.
+func (a Access) TusClient(leaseValid func() bool) s3store.S3API {
+	return &serialUploader{S3API: a.Client, slow: a.Slow, leaseValid: leaseValid}
+}
 
 // errLeaseLost means that another process may be writing to the upload by now.
 var errLeaseLost = errors.New("the upload lease was lost")
@@ -38,12 +60,12 @@ const leaseCheckInterval = 500 * time.Millisecond
 // abandoned by its sender, arrived nevertheless, and has the same bytes.
 type serialUploader struct {
 	s3store.S3API
-	longTimeout func(*s3.Options)
-	leaseValid  func() bool
+	slow       func(*sdk.Options)
+	leaseValid func() bool
 
 	failed   error
-	obsolete *s3.DeleteObjectInput // the deferred deletion of the incomplete part
-	parts    int32                 // that the upload has
+	obsolete *sdk.DeleteObjectInput // the deferred deletion of the incomplete part
+	parts    int32                  // that the upload has
 }
 
 // partsBefore is the metadata key under which an incomplete part says how many parts
@@ -77,7 +99,7 @@ func (s *serialUploader) watchLease(ctx context.Context) error {
 	}
 }
 
-func (s *serialUploader) UploadPart(ctx context.Context, in *s3.UploadPartInput, opts ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
+func (s *serialUploader) UploadPart(ctx context.Context, in *sdk.UploadPartInput, opts ...func(*sdk.Options)) (*sdk.UploadPartOutput, error) {
 	ctx, end, err := s.beginWrite(ctx)
 	defer end()
 	if err != nil {
@@ -97,13 +119,13 @@ func (s *serialUploader) UploadPart(ctx context.Context, in *s3.UploadPartInput,
 }
 
 // ListParts omits parts that arrived late.
-func (s *serialUploader) ListParts(ctx context.Context, in *s3.ListPartsInput, opts ...func(*s3.Options)) (*s3.ListPartsOutput, error) {
+func (s *serialUploader) ListParts(ctx context.Context, in *sdk.ListPartsInput, opts ...func(*sdk.Options)) (*sdk.ListPartsOutput, error) {
 	out, err := s.S3API.ListParts(ctx, in, opts...)
 	if err != nil {
 		return nil, err
 	}
-	incomplete, err := s.S3API.HeadObject(ctx, &s3.HeadObjectInput{Bucket: in.Bucket, Key: aws.String(*in.Key + incompleteSuffix)})
-	if err != nil && !hasCode(err, "NotFound") {
+	incomplete, err := s.S3API.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: in.Bucket, Key: aws.String(*in.Key + incompleteSuffix)})
+	if err != nil && codeOf(err) != "NotFound" {
 		return nil, err
 	}
 	if err == nil {
@@ -117,15 +139,15 @@ func (s *serialUploader) ListParts(ctx context.Context, in *s3.ListPartsInput, o
 	return out, nil
 }
 
-func (s *serialUploader) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput, opts ...func(*s3.Options)) (*s3.DeleteObjectOutput, error) {
+func (s *serialUploader) DeleteObject(ctx context.Context, in *sdk.DeleteObjectInput, opts ...func(*sdk.Options)) (*sdk.DeleteObjectOutput, error) {
 	if !isIncompletePart(in.Key) {
 		return s.S3API.DeleteObject(ctx, in, opts...)
 	}
 	s.obsolete = in
-	return &s3.DeleteObjectOutput{}, nil
+	return &sdk.DeleteObjectOutput{}, nil
 }
 
-func (s *serialUploader) PutObject(ctx context.Context, in *s3.PutObjectInput, opts ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
+func (s *serialUploader) PutObject(ctx context.Context, in *sdk.PutObjectInput, opts ...func(*sdk.Options)) (*sdk.PutObjectOutput, error) {
 	ctx, end, err := s.beginWrite(ctx)
 	defer end()
 	if err != nil {
@@ -146,7 +168,7 @@ func (s *serialUploader) PutObject(ctx context.Context, in *s3.PutObjectInput, o
 const maxRecord = 64 << 10
 
 // GetObject reads records completely, because tusd does not close them.
-func (s *serialUploader) GetObject(ctx context.Context, in *s3.GetObjectInput, opts ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
+func (s *serialUploader) GetObject(ctx context.Context, in *sdk.GetObjectInput, opts ...func(*sdk.Options)) (*sdk.GetObjectOutput, error) {
 	out, err := s.S3API.GetObject(ctx, in, opts...)
 	if err != nil || isIncompletePart(in.Key) {
 		return out, err
@@ -165,6 +187,6 @@ func isIncompletePart(key *string) bool {
 	return key != nil && strings.HasSuffix(*key, incompleteSuffix)
 }
 
-func (s *serialUploader) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
-	return s.S3API.CompleteMultipartUpload(ctx, in, append(opts, s.longTimeout)...)
+func (s *serialUploader) CompleteMultipartUpload(ctx context.Context, in *sdk.CompleteMultipartUploadInput, opts ...func(*sdk.Options)) (*sdk.CompleteMultipartUploadOutput, error) {
+	return s.S3API.CompleteMultipartUpload(ctx, in, append(opts, s.slow)...)
 }
