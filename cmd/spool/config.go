@@ -84,7 +84,6 @@ type Config struct {
 	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
 	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
-	ProbeAhead         bool          `default:"true" negatable:"" help:"Start one ffprobe ahead that waits for the next video for up to 20 s: short ones are ready 80 ms earlier."`
 	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
 	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
 	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`

@@ -332,7 +332,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	want := &Config{
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: requestRate{500, true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
-		AbandonedAfter: 24 * time.Hour, KeepFailedUploads: 168 * time.Hour, KeepSource: true, Pictures: true, ProbeAhead: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
+		AbandonedAfter: 24 * time.Hour, KeepFailedUploads: 168 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
 		Quality: "balanced", Codec: "h264", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, WebhookRetryFactor: 1, Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}

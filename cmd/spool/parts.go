@@ -28,7 +28,6 @@ const (
 	objectsFolder  = "objects"
 	scratchFolder  = "scratch"
 	incomingFolder = "incoming" // parts of uploads on their way to a bucket
-	aheadFolder    = "ahead"    // of the ffprobe that waits for the next video
 )
 
 // parts is what the service stands on: SQLite, the local disk and a queue in

@@ -18,7 +18,6 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
-	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -84,25 +83,10 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 			return nil, err
 		}
 		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
-		if c.ProbeAhead {
-			work.maintain = func(ctx context.Context) {
-				var both panics.Group
-				both.Go(func() { c.probeAhead(ctx, engine, log) })
-				both.Go(func() { p.maintain(ctx) })
-				both.Wait()
-			}
-		}
 		svc.sandbox = engine.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop
 	return svc, nil
-}
-
-// probeAhead has an ffprobe started ahead of the next video until ctx ends. Without it videos are ready a little later.
-func (c *Config) probeAhead(ctx context.Context, engine *taskEngine, log *slog.Logger) {
-	panics.Log(ctx, log, "starting an ffprobe ahead panicked", func() {
-		engine.RunAhead(ctx, filepath.Join(c.DataDir, aheadFolder), log)
-	})
 }
 
 // codecChoice says which codecs clients get. A process that runs no tasks leaves it to the workers

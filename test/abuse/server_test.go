@@ -46,7 +46,7 @@ func start(t *testing.T, env ...string) *server {
 func startIn(t *testing.T, dataDir string, env ...string) *server {
 	t.Helper()
 	s := &server{t: t, dataDir: dataDir, log: new(rig.Transcript), env: append([]string{
-		"SPOOL_LISTEN=127.0.0.1:0", "SPOOL_API_KEY=" + apiKey, "SPOOL_MEASURE_QUALITY=false", "SPOOL_PICTURES=false", "SPOOL_PROBE_AHEAD=false", "SPOOL_FFMPEG_NICE=0",
+		"SPOOL_LISTEN=127.0.0.1:0", "SPOOL_API_KEY=" + apiKey, "SPOOL_MEASURE_QUALITY=false", "SPOOL_PICTURES=false", "SPOOL_FFMPEG_NICE=0",
 	}, env...)}
 	s.launch()
 	t.Cleanup(func() {

@@ -159,7 +159,6 @@ func (f *fleet) node(role string, number int, options []option) *node {
 	if !f.extras() {
 		n.env["SPOOL_MEASURE_QUALITY"] = "false" // a third of the work, and of no interest to most faults
 		n.env["SPOOL_PICTURES"] = "false"
-		n.env["SPOOL_PROBE_AHEAD"] = "false"
 	}
 	for _, variable := range f.s3.Environment() {
 		name, value, _ := strings.Cut(variable, "=")

@@ -17,7 +17,7 @@ var benchReport = flag.String("report", "", "file to append the short clip's fig
 // ffmpeg command that makes the same file. The two take turns. ffmpeg has the priorities that it has
 // by default.
 func BenchmarkShortClip(b *testing.B) {
-	s := start(b, measured(), withEnv("SPOOL_FFMPEG_NICE", ""), withEnv("SPOOL_PROBE_AHEAD", ""))
+	s := start(b, measured(), withEnv("SPOOL_FFMPEG_NICE", ""))
 	source := clip(b, tinyClip)
 	made := filepath.Join(b.TempDir(), "bare.mp4")
 	var service, bare []time.Duration

@@ -44,7 +44,6 @@ type process struct {
 func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer r.busy.begin()()
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -62,7 +61,18 @@ func (r *Runner) run(ctx context.Context, p process) (stderr string, err error) 
 	if err != nil {
 		return "", err
 	}
-	err = p.finish(ctx, stop, child, began, stdout, lastStderr)
+	readErr := p.read(child, stdout, stop)
+	err = child.Wait()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil:
+		err = &exitError{err: err, stderr: lastStderr.String(), kind: p.classify(err, lastStderr.String())}
+	}
+	p.record(child.Cmd.ProcessState, began, err)
+	if err == nil {
+		err = readErr
+	}
 	return lastStderr.String(), err
 }
 
@@ -83,8 +93,8 @@ func (p process) start(ctx context.Context, child *sandbox.Child) (stdout io.Rea
 	return stdout, nil
 }
 
-// finish reads what a child prints until its end, and judges that. stop is what ends ctx.
-func (p process) finish(ctx context.Context, stop context.CancelCauseFunc, child *sandbox.Child, began time.Time, stdout io.Reader, stderr *tail) error {
+// read passes what a child prints to the reader, and stops the child if the reader refuses it.
+func (p process) read(child *sandbox.Child, stdout io.Reader, stop context.CancelCauseFunc) error {
 	panicked := true
 	defer func() {
 		if panicked {
@@ -92,23 +102,12 @@ func (p process) finish(ctx context.Context, stop context.CancelCauseFunc, child
 			_ = child.Wait()
 		}
 	}()
-	readErr := p.stdout(stdout)
+	err := p.stdout(stdout)
 	panicked = false
-	if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
-		stop(readErr) // the reader refused the output; an early end is explained by the exit status
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		stop(err) // an early end is explained by the exit status
 	}
-	err := child.Wait()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case err != nil:
-		err = &exitError{err: err, stderr: stderr.String(), kind: p.classify(err, stderr.String())}
-	}
-	p.record(child.Cmd.ProcessState, began, err)
-	if err != nil {
-		return err
-	}
-	return readErr
+	return err
 }
 
 // exitError is a child that failed by itself.

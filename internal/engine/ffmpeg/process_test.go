@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,4 +123,46 @@ func TestRunKeepsTheEndOfWhatWasSaid(t *testing.T) {
 	if strings.Contains(stderr, "GOPATH=") || strings.Contains(stderr, "USER=") || !strings.Contains(stderr, "HOME=/nonexistent") {
 		t.Error("the child saw our environment")
 	}
+}
+
+func TestAReaderThatPanicsLeavesNoProgram(t *testing.T) {
+	t.Parallel()
+	// One frame of YUV4MPEG is a whole video.
+	job := Job{Source: filepath.Join(t.TempDir(), "source"), OutDir: t.TempDir()}
+	if err := os.WriteFile(job.Source, []byte("YUV4MPEG2 W2 H2 F1:1 C420jpeg\nFRAME\n......"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of the reader got lost")
+			}
+		}()
+		_, _ = sandboxed(t).Probe(t.Context(), job, sandbox.Policy{Read: []string{job.Source}, Threads: MaxThreads(0, 0)},
+			[]string{"-v", "error", "-show_entries", "stream=width", "-i", FileURL(job.Source)}, func(io.Reader) error { panic("a fault of ours") })
+	}()
+	// Other tests run beside this one, and their children may be zombies for a moment.
+	for began := time.Now(); len(zombies(t)) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("no one waited for these children: %q", zombies(t))
+		}
+	}
+}
+
+// zombies returns the children of this process that have ended without being waited for.
+func zombies(t *testing.T) (found []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // it may be gone
+		// "1234 (ffprobe) Z 1200 …": the state, and the id of the parent.
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			found = append(found, string(stat[:min(len(stat), 40)]))
+		}
+	}
+	return found
 }

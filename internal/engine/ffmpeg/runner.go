@@ -55,7 +55,6 @@ type Runner struct {
 	memory          Memory
 	stall           time.Duration
 	nice            int
-	busy            children
 }
 
 // New finds the programs and checks that ffmpeg has the encoders that are always

@@ -17,7 +17,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -50,11 +49,6 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 		chunking: cmp.Or(cfg.Chunking, DefaultChunking), reading: cmp.Or(cfg.Reading, DefaultReading),
 		sizes: cmp.Or(cfg.Sizes, DefaultSizes),
 	}
-}
-
-// RunAhead has the probe of the next short video started ahead until ctx ends. dir is for this alone.
-func (i *Inspector) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
-	i.prober.RunAhead(ctx, dir, log)
 }
 
 // Inspect probes the file and makes the plan. A file that can never be

@@ -16,12 +16,6 @@ func probePolicy(job ffmpeg.Job, wall time.Duration) sandbox.Policy {
 	return sandbox.Policy{Read: []string{job.Source}, Memory: probeMemory, CPU: wall, Threads: ffmpeg.MaxThreads(0, 0)}
 }
 
-// aheadPolicy is for an ffprobe that is started before there is a file. maxAhead is from which size on a
-// file is not given to it: probing takes so long that a start does not matter.
-var aheadPolicy = sandbox.Policy{Memory: probeMemory, CPU: 10 * time.Second, Threads: ffmpeg.MaxThreads(0, 0)}
-
-const maxAhead = 64 << 20
-
 // dispositions are what a file may say of the purpose of a stream, as far as it
 // is noted.
 var dispositions = []string{

@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -37,21 +36,13 @@ type Config struct {
 
 // Prober looks into files with ffprobe. It is safe for concurrent use.
 type Prober struct {
-	run   *ffmpeg.Runner
-	ahead *ffmpeg.Ahead // is asked about short videos first
-	cfg   Config
+	run *ffmpeg.Runner
+	cfg Config
 }
 
 // New returns a prober whose child processes are run by run.
 func New(run *ffmpeg.Runner, cfg Config) *Prober {
-	ahead := ffmpeg.NewAhead(run, aheadPolicy, func(source string) []string { return probeArgs(source, nil) })
-	return &Prober{run: run, ahead: ahead, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
-}
-
-// RunAhead has one ffprobe started ahead of the next short video until ctx ends. dir is for this alone;
-// files of the same file system gain by it.
-func (p *Prober) RunAhead(ctx context.Context, dir string, log *slog.Logger) {
-	p.ahead.Run(ctx, dir, log)
+	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
 
 // maxProbes is how often a file is probed: each run but the last may name
@@ -78,9 +69,9 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 
 	var refused []string
 	for range maxProbes {
-		var found *Result
+		found := p.newResult(refused)
 		var stderr string
-		found, stderr, err = p.probeOnce(ctx, job, size, limit, refused)
+		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
 		if err == nil && found.misreadOverflow() {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
@@ -105,23 +96,6 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
 	end := found.readEnd(ctx, job.Source, size)
 	return errors.Join(end, p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
-}
-
-// probeOnce runs ffprobe, or lets the one go on that was started ahead.
-func (p *Prober) probeOnce(ctx context.Context, job ffmpeg.Job, size int64, limit time.Duration, refused []string) (found *Result, stderr string, err error) {
-	ahead := ffmpeg.ErrNoneAhead
-	if len(refused) == 0 && size < maxAhead {
-		found = p.newResult(nil)
-		if ahead = p.ahead.Probe(ctx, job, found.Read); ahead == nil {
-			return found, "", nil
-		}
-	}
-	found = p.newResult(refused)
-	stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
-	if err == nil && !errors.Is(ahead, ffmpeg.ErrNoneAhead) {
-		p.ahead.Useless()
-	}
-	return found, stderr, err
 }
 
 // probeAgain runs ffprobe once more on a file, with more options of the input. If that finds out nothing, it
