@@ -244,5 +244,5 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.perSecond == 0}); err != nil {
 		return nil, err
 	}
-	return edge.InFrontOf(delivery.InFrontOf(problem.Mux(mux), p.player, files)), nil
+	return edge.InFrontOf(problem.Mux(mux)), nil
 }

@@ -3,7 +3,6 @@ package stream
 import (
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Kind is what a file of a stream is for.
@@ -68,9 +67,6 @@ func Parse(name string) (File, bool) {
 	if name == ManifestFile {
 		return File{Kind: Manifest}, true
 	}
-	if f, done, ok := parseSegment(name); done {
-		return f, ok
-	}
 	if m := frameFile.FindStringSubmatch(name); m != nil {
 		if m[2] != "" {
 			return File{Kind: FramesPlaylist, Track: m[1]}, true
@@ -96,30 +92,6 @@ func Parse(name string) (File, bool) {
 		return File{Kind: Init, Track: m[1]}, true
 	}
 	return numbered(Segment, m[1], m[4])
-}
-
-// parseSegment is Parse for the names that are asked for most: files that are not those of a stream,
-// and segments of a track. The others it leaves to the regular expressions.
-func parseSegment(name string) (f File, done, ok bool) {
-	if strings.HasSuffix(name, ".jpg") || strings.HasSuffix(name, ".mp4") && !strings.HasSuffix(name, initSuffix) {
-		return File{}, true, false
-	}
-	rest, isSegment := strings.CutSuffix(name, ".m4s")
-	track, number, found := strings.Cut(rest, "-")
-	if !isSegment || !found || len(number) == 0 || len(number) > 6 || strings.Trim(number, "0123456789") != "" || !isTrack(track) {
-		return File{}, false, false
-	}
-	f, ok = numbered(Segment, track, number)
-	return f, true, ok
-}
-
-// isTrack reports whether a name is that of audio or looks like that of a resolution.
-func isTrack(name string) bool {
-	if name == AudioTrack {
-		return true
-	}
-	last := len(name) - 1
-	return last > 0 && (name[last] == 'p' || name[last] == 'k') && strings.Trim(name[:last], "0123456789") == ""
 }
 
 // numbered is a file with a number. "00" would be a second name of the same file.

@@ -6,7 +6,6 @@ package delivery
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/playback"
@@ -66,17 +65,6 @@ type delivery struct {
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
 func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config) {
-	d := newDelivery(uploads, player, config)
-	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
-	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
-
-	mux.HandleFunc(publicRoute, d.playPublic)
-	mux.HandleFunc(signedRoute, d.playSigned)
-	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
-	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
-}
-
-func newDelivery(uploads Uploads, player Player, config Config) *delivery {
 	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now,
 		cdn: config.CDN, purged: config.Purged, vary: config.Vary, sendfile: config.Sendfile}
 	if d.idleTimeout <= 0 {
@@ -85,43 +73,13 @@ func newDelivery(uploads Uploads, player Player, config Config) *delivery {
 	if d.now == nil {
 		d.now = time.Now
 	}
-	return d
-}
+	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
+	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
 
-const (
-	publicRoute = "GET /v/{id}/{file}"
-	signedRoute = "GET /v/{token}/{id}/{file}"
-)
-
-// InFrontOf serves GET and HEAD of plain playback URLs and passes the rest to next, which has the
-// routes of Register. A mux takes as long to find a route as the rest of the work takes until the
-// first byte.
-func InFrontOf(next http.Handler, player Player, config Config) http.Handler {
-	d := newDelivery(nil, player, config)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, ok := strings.CutPrefix(r.URL.Path, "/v/")
-		if !ok || r.URL.RawPath != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
-			next.ServeHTTP(w, r)
-			return
-		}
-		first, rest, _ := strings.Cut(rest, "/")
-		second, third, signed := strings.Cut(rest, "/")
-		switch {
-		case !isName(first) || !isName(second) || signed && !isName(third):
-			next.ServeHTTP(w, r)
-		case signed:
-			r.Pattern = signedRoute
-			d.serveSigned(w, r, first, signedID(second), third)
-		default:
-			r.Pattern = publicRoute
-			d.servePublic(w, r, first, second)
-		}
-	})
-}
-
-// isName reports whether one element of a path is a name, and stands for no other.
-func isName(element string) bool {
-	return element != "" && element != "." && element != ".." && !strings.Contains(element, "/")
+	mux.HandleFunc("GET /v/{id}/{file}", d.playPublic)
+	mux.HandleFunc("GET /v/{token}/{id}/{file}", d.playSigned)
+	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
+	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
 }
 
 // playbackHeaders are the request headers that a player in a browser may send.
@@ -142,9 +100,8 @@ func preflight(methods, headers string) http.HandlerFunc {
 
 // SignedID returns the video ID of a signed URL. A malformed ID is passed on as it
 // is: no signature matches it, so the service rejects the URL.
-func SignedID(r *http.Request) video.ID { return signedID(r.PathValue("id")) }
-
-func signedID(raw string) video.ID {
+func SignedID(r *http.Request) video.ID {
+	raw := r.PathValue("id")
 	if id, err := video.ParseID("id", raw); err == nil {
 		return id
 	}

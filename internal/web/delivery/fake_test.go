@@ -132,7 +132,7 @@ type service interface {
 func newHandler(s service, c Config) http.Handler {
 	mux := http.NewServeMux()
 	Register(mux, s, s, c)
-	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(InFrontOf(problem.Mux(mux), s, c)))
+	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
 	return Guard(edge, Timeouts{Idle: c.IdleTimeout, Drain: testDrain})
 }
 

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -33,27 +32,20 @@ const earlyCache = time.Minute
 
 // playPublic answers GET and HEAD of /v/{id}/{file}.
 func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
-	d.servePublic(w, r, r.PathValue("id"), r.PathValue("file"))
-}
-
-func (d *delivery) servePublic(w http.ResponseWriter, r *http.Request, rawID, file string) {
 	allowPlayers(w.Header())
-	id, err := video.ParseID("id", rawID)
+	id, err := video.ParseID("id", r.PathValue("id"))
 	if err != nil {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	d.serveFile(w, r, access{d.player, id, ""}, file, caching{who: "public", validFor: maxCache, purged: d.purged})
+	d.serveFile(w, r, access{d.player, id, ""}, caching{who: "public", validFor: maxCache, purged: d.purged})
 }
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
-	d.serveSigned(w, r, r.PathValue("token"), SignedID(r), r.PathValue("file"))
-}
-
-func (d *delivery) serveSigned(w http.ResponseWriter, r *http.Request, token string, id video.ID, file string) {
 	allowPlayers(w.Header())
-	d.serveFile(w, r, access{d.player, id, token}, file, caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())})
+	token := r.PathValue("token")
+	d.serveFile(w, r, access{d.player, SignedID(r), token}, caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())})
 }
 
 // access is what a playback URL gives access to: the files of one video.
@@ -104,7 +96,8 @@ func (a access) replaced(r *http.Request, file string) (bool, error) {
 }
 
 // serveFile sends a file or, of a picture, one in a format that the client prefers.
-func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, file string, c caching) {
+func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, c caching) {
+	file := r.PathValue("file")
 	alternate := file
 	if accepted := negotiate(w, r, file); accepted != nil {
 		alternate = a.picture(r.Context(), file, accepted)
@@ -141,7 +134,7 @@ func redirect(w http.ResponseWriter, r *http.Request, address, cache string) {
 
 // wantsDownload reports whether a browser shall save the file instead of showing it.
 func wantsDownload(r *http.Request) bool {
-	return r.URL.RawQuery != "" && r.URL.Query().Get("download") == "1"
+	return r.URL.Query().Get("download") == "1"
 }
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
@@ -151,7 +144,7 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, a access, file s
 		return err
 	}
 	defer object.Close()
-	w.Header()["Content-Disposition"] = inline
+	w.Header().Set("Content-Disposition", "inline")
 	if wantsDownload(r) {
 		disposition, err := d.player.Disposition(r.Context(), a.video, file)
 		if err != nil {
@@ -180,19 +173,9 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, a access, file s
 
 // allowPlayers lets pages of any origin read the response, errors included.
 func allowPlayers(h http.Header) {
-	h["Access-Control-Allow-Origin"] = anyOrigin
-	h["Access-Control-Expose-Headers"] = exposedHeaders
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
 }
-
-// Values of headers that never change.
-var (
-	anyOrigin      = []string{"*"}
-	exposedHeaders = []string{"Content-Length, Content-Range, ETag, Accept-Ranges"}
-	noSniff        = []string{"nosniff"}
-	inline         = []string{"inline"}
-	sandboxed      = []string{"sandbox"}
-	sandboxedVideo = []string{"sandbox allow-scripts"}
-)
 
 // caching says who may cache a response. Nobody may do so for longer than its URL
 // is valid.
@@ -224,38 +207,21 @@ func (c caching) maxAge(longest time.Duration) string {
 
 // describe sets the headers that a file has, whatever part of it is sent.
 func describe(h http.Header, info blob.Info, file, cache string) {
-	values := [...]string{blob.ContentType(file), cache, quote(info.ETag)}
-	h["Content-Type"], h["Cache-Control"], h["Etag"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	h.Set("Content-Type", blob.ContentType(file))
+	h.Set("Cache-Control", cache)
+	h.Set("ETag", quote(info.ETag))
 	// A file must never run as a page of this origin, whatever type a browser detects.
-	h["X-Content-Type-Options"] = noSniff
-	h["Content-Security-Policy"] = sandboxOf(file)
-}
-
-// serve sends an object, or the requested range of it.
-func serve(w http.ResponseWriter, r *http.Request, object playback.Content) {
-	info, h := object.Info(), w.Header()
-	if sendPlain(w, r, object) {
-		return
-	}
-	r, kind := withRange(r, info.Size)
-	filter := &refusalFilter{ResponseWriter: w}
-	http.ServeContent(filter, r, "", info.Modified, object)
-	switch filter.refused {
-	case http.StatusRequestedRangeNotSatisfiable:
-		h.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
-		problem.Write(w, r, kind.refusal(info.Size))
-	case http.StatusPreconditionFailed:
-		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
-	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", sandboxOf(file))
 }
 
 // sandboxOf returns the policy of a file that is opened in a tab. It has an origin of its own in any
 // case. Browsers start to play a video only where scripts are allowed.
-func sandboxOf(file string) []string {
+func sandboxOf(file string) string {
 	if blob.ContentType(file) == "video/mp4" {
-		return sandboxedVideo
+		return "sandbox allow-scripts"
 	}
-	return sandboxed
+	return "sandbox"
 }
 
 func quote(etag string) string { return `"` + etag + `"` }

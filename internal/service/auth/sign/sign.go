@@ -20,8 +20,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/spool-video/spool/internal/cache"
 )
 
 // Purpose is part of what is signed, so that a token for one use is not valid for
@@ -55,30 +53,7 @@ type Key struct {
 // Keyring signs with its newest key and accepts signatures of all its keys. It is
 // safe for concurrent use. An empty ring accepts nothing; signing with it is a
 // programming error.
-type Keyring struct{ keys atomic.Pointer[keySet] }
-
-// keySet is the keys of a ring at one time, and the tokens that they were found to have signed. Both go
-// together: no token is remembered for a key that is gone.
-type keySet struct {
-	keys  []Key
-	valid *cache.Cache[use, int64] // expiries, in milliseconds
-}
-
-// maxValid is how many tokens are remembered, of about 300 bytes each. A player uses the same token for
-// every range and segment of a video.
-const maxValid = 8192
-
-// use is a token, and what it is to be valid for. Tokens are found by a hash that nobody outside can
-// compute, so the time that takes says nothing about them. Forged ones are not kept: anybody can make them.
-type use struct {
-	purpose        Purpose
-	subject, token string
-}
-
-// clone keeps no reference to the request that its strings are parts of.
-func (u use) clone() use {
-	return use{u.purpose, strings.Clone(u.subject), strings.Clone(u.token)}
-}
+type Keyring struct{ keys atomic.Pointer[[]Key] }
 
 // NewKeyring returns a ring of keys, newest first.
 func NewKeyring(keys ...Key) *Keyring {
@@ -89,65 +64,44 @@ func NewKeyring(keys ...Key) *Keyring {
 
 // Set replaces the keys, newest first.
 func (r *Keyring) Set(keys []Key) {
-	if now := r.keys.Load(); now != nil && slices.EqualFunc(now.keys, keys, Key.equal) {
-		return // as nearly always: keys are read again every few seconds
-	}
-	r.keys.Store(&keySet{slices.Clone(keys), cache.New[use, int64](maxValid)})
-}
-
-func (k Key) equal(other Key) bool {
-	return k.ID == other.ID && hmac.Equal(k.Secret, other.Secret)
+	keys = slices.Clone(keys)
+	r.keys.Store(&keys)
 }
 
 // Has reports whether the ring contains the key with this ID.
 func (r *Keyring) Has(id string) bool {
-	return slices.ContainsFunc(r.keys.Load().keys, func(k Key) bool { return k.ID == id })
+	return slices.ContainsFunc(*r.keys.Load(), func(k Key) bool { return k.ID == id })
 }
 
 // Sign returns a token for subject that is valid until expires. The token is one
 // path element. The expiry has milliseconds: rounded to seconds, a URL for one
 // second could have expired on arrival.
 func (r *Keyring) Sign(p Purpose, subject string, expires time.Time) string {
-	k := r.keys.Load().keys[0]
+	k := (*r.keys.Load())[0]
 	exp := strconv.FormatInt(expires.UnixMilli(), 10)
 	return exp + "." + k.ID + "." + signature(k, p, exp, subject)
 }
 
 // Verify checks a token that Sign made for the same purpose and subject.
 func (r *Keyring) Verify(p Purpose, subject, token string, now time.Time) error {
-	set, u := r.keys.Load(), use{p, subject, token}
-	expires, known := set.valid.Get(u)
-	if !known {
-		var err error
-		if expires, err = set.verify(u); err != nil {
-			return err
-		}
-		set.valid.Add(u.clone(), expires, 1)
+	exp, id, sig, ok := split(token)
+	if !ok {
+		return ErrInvalid
+	}
+	keys := *r.keys.Load()
+	i := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
+	if i < 0 || !hmac.Equal([]byte(sig), []byte(signature(keys[i], p, exp, subject))) {
+		return ErrInvalid
+	}
+	// The expiry is parsed only after the signature was verified.
+	expires, err := strconv.ParseInt(exp, 10, 64)
+	if err != nil {
+		return ErrInvalid
 	}
 	if !now.Before(time.UnixMilli(expires)) {
 		return ErrExpired
 	}
 	return nil
-}
-
-// verify checks the signature of a token and returns when it expires, in milliseconds.
-func (s *keySet) verify(u use) (expires int64, err error) {
-	exp, id, sig, ok := split(u.token)
-	if !ok {
-		return 0, ErrInvalid
-	}
-	i := slices.IndexFunc(s.keys, func(k Key) bool { return k.ID == id })
-	if i < 0 {
-		return 0, ErrInvalid
-	}
-	if !hmac.Equal([]byte(sig), []byte(signature(s.keys[i], u.purpose, exp, u.subject))) {
-		return 0, ErrInvalid
-	}
-	// The expiry is parsed only after the signature was verified.
-	if expires, err = strconv.ParseInt(exp, 10, 64); err != nil {
-		return 0, ErrInvalid
-	}
-	return expires, nil
 }
 
 // Expiry returns when a verified token expires.
