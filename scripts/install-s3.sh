@@ -26,7 +26,7 @@ mkdir -p "$bin"
 export CGO_ENABLED=0 GOFLAGS=-trimpath
 case $name in
 # What it shares with Spool, the standard library and the AWS SDK, is compiled with the flags of the Makefile, and so
-# only once; the rest without inlining, which takes a fifth less time. The compiler collects hardly any garbage, as in test/run.
+# only once; the rest without inlining, which takes a fifth less time. The compiler collects hardly any garbage.
 versitygw)
 	(cd test/s3server && "${GO:-go}" build -gcflags=all=-dwarf=false -gcflags='github.com/...=-dwarf=false -l' -gcflags='github.com/aws/...=-dwarf=false' \
 		-ldflags='-s -w' -toolexec="env GOGC=off GOMEMLIMIT=1GiB" -o "$bin/versitygw" .)

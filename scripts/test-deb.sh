@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian package of bin/release and looks at it: its fields, its files, and
 # with root a real installation by dpkg, in a copy of this machine's root in memory.
-#   make test-deb
+#   make test-long SUITE=deb
 set -eu
 cd "$(dirname "$0")/.."
 package=$(ls bin/release/spool_*_"$(dpkg --print-architecture)".deb)

@@ -3,7 +3,7 @@
 # systemd, ffmpeg, curl, and bin/spool; changes nothing on this machine: systemd is
 # the first process of namespaces of its own, and its root is a copy of this machine's
 # in memory (an overlay).
-#   make test-systemd
+#   make test-long SUITE=systemd
 set -eu
 cd "$(dirname "$0")/.."
 repository=$(pwd)

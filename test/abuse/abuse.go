@@ -1,5 +1,5 @@
 // Package abuse attacks the built program as a hostile client would, and measures
-// what the server and its other clients notice of it. It has tests only. make abuse
+// what the server and its other clients notice of it. It has tests only. make test-long SUITE=abuse
 // runs them and writes docs/abuse.md.
 //
 // Attackers, and the client whose response times are measured, are processes of

@@ -67,7 +67,7 @@ var attacks = []struct {
 //	SPOOL_ABUSE=1 go test -count=1 -timeout 30m -v ./test/abuse
 func TestAbuse(t *testing.T) {
 	if os.Getenv(runVariable) == "" {
-		t.Skipf("set %s=1, or run make abuse: it takes minutes", runVariable)
+		t.Skipf("set %s=1, or run make test-long SUITE=abuse: it takes minutes", runVariable)
 	}
 	r := &report{began: time.Now(), load: loadAverage()}
 	for _, a := range attacks {
@@ -126,7 +126,7 @@ func (r *report) add(attack, promise, measured, verdict string, good bool) {
 func (r *report) write(t *testing.T) {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Abuse\n\nWritten by `make abuse`; do not edit. %d cores, %s, %.0f minutes.\n\n",
+	fmt.Fprintf(&b, "# Abuse\n\nWritten by `make test-long SUITE=abuse`; do not edit. %d cores, %s, %.0f minutes.\n\n",
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), time.Since(r.began).Minutes())
 	fmt.Fprintf(&b, "Load average of the machine before the attacks: %s; after them: %s.\n\n", r.load, loadAverage())
 	b.WriteString(introduction)

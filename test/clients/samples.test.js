@@ -17,7 +17,7 @@ import { Stage } from "./stage.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = ["docs/uploading.md", "docs/api.md", "docs/webhooks.md", "clients/typescript/README.md"];
-const mark = "<!-- sample: skip: npm packages are run by make test-clients -->\n```js\n";
+const mark = "<!-- sample: skip: npm packages are run by make test-long SUITE=clients -->\n```js\n";
 const secret = "whsec_" + Buffer.from("a secret of twenty-four b").toString("base64");
 
 let stage;

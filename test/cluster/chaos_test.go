@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -23,7 +24,7 @@ import (
 // how many videos are always in work, and SPOOL_TEST_SEED repeats the choices of
 // an earlier run.
 func TestChaos(t *testing.T) {
-	leaveOut(t, "chance chooses what it finds")
+	need.TimeFor(t, "chance chooses what it finds")
 	t.Parallel()
 	rounds := rig.Setting(t, "SPOOL_TEST_ROUNDS", 6)
 	seed := rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())

@@ -4,12 +4,13 @@
 // every video that was accepted must come out whole, no answer may lie about it,
 // and nothing may be left behind.
 //
-// With -short, as every change is tested, a few of them stand for all: a killed
+// Usually, as every change is tested, a few faults stand for all: a killed
 // worker, a frozen one, a rolling restart, a database that comes and goes, one
 // whose clock is wrong, a storage with errors, and tasks that are delivered twice.
+// SPOOL_TEST_LONG=1 runs all of them (make test-long SUITE=cluster).
 //
 // SPOOL_TEST_ROUNDS and SPOOL_TEST_VIDEOS make TestChaos longer, SPOOL_TEST_SEED
-// repeats its choices, SPOOL_TEST_LONG=1 runs what takes minutes.
+// repeats its choices.
 package cluster
 
 import (
@@ -54,20 +55,9 @@ func byLength[T any](usual, longer T) T {
 	return usual
 }
 
-// leaveOut skips a test in a short run, where others stand for it.
-func leaveOut(t testing.TB, why string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skipf("left out with -short, because %s; make test-cluster runs it", why)
-	}
-}
-
-// oneIfShort returns the first of the videos in a short run, and all otherwise.
-func oneIfShort(videos ...sourceVideo) []sourceVideo {
-	if testing.Short() {
-		return videos[:1]
-	}
-	return videos
+// oneUsually returns the first of the videos, or all when there is time.
+func oneUsually(videos ...sourceVideo) []sourceVideo {
+	return byLength(videos[:1], videos)
 }
 
 // until waits for a condition that nothing signals.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/test/need"
 	"github.com/spool-video/spool/test/rig"
 )
 
@@ -13,7 +14,7 @@ import (
 // another worker takes them, or there is room again. A worker that can do
 // nothing is always free for the next task: it must not take them all.
 func TestDiskOfAWorkerIsFull(t *testing.T) {
-	leaveOut(t, "it needs a file system of its own")
+	need.TimeFor(t, "it needs a file system of its own")
 	t.Parallel()
 	dir := rig.SmallDisk(t)
 	f := newFleet(t)

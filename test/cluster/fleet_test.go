@@ -13,6 +13,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/test/need"
 )
 
 // apiKey is the bootstrap key of every fleet.
@@ -81,8 +82,8 @@ func withLine(t testing.TB, f *fleet) option {
 }
 
 // extras reports whether finished videos are compared with their sources, and get a storyboard and a
-// preview. In a short run only those tests have them that ask for it.
-func (f *fleet) extras() bool { return !testing.Short() || f.measured }
+// preview. Usually only those tests have them that ask for it.
+func (f *fleet) extras() bool { return need.Long() || f.measured }
 
 // api starts a process that answers requests. All of them are started before the
 // first customer comes.

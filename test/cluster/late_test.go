@@ -4,6 +4,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestFrozenWorkerComesBack stops a worker while it hands in a result, for longer
@@ -45,7 +47,7 @@ func TestFrozenWorkerComesBack(t *testing.T) {
 // customers may ask meanwhile is answered, and the video is there when the worker
 // goes on.
 func TestFrozenWorkerHoldsALock(t *testing.T) {
-	leaveOut(t, "another test freezes a worker")
+	need.TimeFor(t, "another test freezes a worker")
 	t.Parallel()
 	f := newFleet(t)
 	f.api()

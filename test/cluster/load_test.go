@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // load is a stream of requests: each client makes a video, and reads it and one
@@ -107,7 +109,7 @@ func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // TestRequestsWhilePostgresRestarts sends requests to one process while its
 // database goes and comes. Each is answered soon, and what was confirmed stays.
 func TestRequestsWhilePostgresRestarts(t *testing.T) {
-	leaveOut(t, "it sends requests for half a minute, and TestPostgresGoesAway kills it, too")
+	need.TimeFor(t, "it sends requests for half a minute, and TestPostgresGoesAway kills it, too")
 	t.Parallel()
 	f := newFleetWithPostgres(t)
 	api := f.api()
@@ -149,7 +151,7 @@ func TestRollingRestart(t *testing.T) {
 	f.worker()
 	f.note()
 	f.wantKnown(f.apis...)
-	films := f.begin(f.withTimeout(waitLimit), append(oneIfShort(short, feature), short)...)
+	films := f.begin(f.withTimeout(waitLimit), append(oneUsually(short, feature), short)...)
 	until(t, "the work to begin", waitLimit, func() bool { return f.steps("encode") > 0 })
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -3,13 +3,15 @@ package cluster
 import (
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestLostTasksAreFound takes tasks out of the queue, before anybody works on the
 // video and in the middle of it, as a hand in the database might. The video is made
 // all the same.
 func TestLostTasksAreFound(t *testing.T) {
-	leaveOut(t, "TestLostTasksAreQueuedAgain of package pipeline stands for it")
+	need.TimeFor(t, "TestLostTasksAreQueuedAgain of package pipeline stands for it")
 	t.Parallel()
 	f := newFleet(t)
 	f.api()

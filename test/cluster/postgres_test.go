@@ -3,6 +3,8 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestPostgresGoesAway stops the database server in the middle of the work. What
@@ -16,14 +18,14 @@ func TestPostgresGoesAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "killed" {
-				leaveOut(t, "to be killed is the worst that can happen once")
+				need.TimeFor(t, "to be killed is the worst that can happen once")
 			}
 			t.Parallel()
 			f := newFleetWithPostgres(t)
 			f.api()
 			f.worker()
 			f.worker()
-			films := f.begin(f.withTimeout(waitLimit), oneIfShort(short, feature)...)
+			films := f.begin(f.withTimeout(waitLimit), oneUsually(short, feature)...)
 			until(t, "some of the work to be done", waitLimit, func() bool { return f.steps("encode") > 0 })
 			goAway(f)
 			time.Sleep(3 * time.Second)

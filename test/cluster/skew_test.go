@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // wrong is by how much the clocks of the API processes differ from the right
@@ -23,7 +25,7 @@ const near = 3*time.Second + busyness
 // have the right time and nobody else has. Whatever one API process promises is
 // kept by the other.
 func TestMachinesWithWrongClocks(t *testing.T) {
-	leaveOut(t, "the database whose clock is wrong stands for it, and all packages have to be built")
+	need.TimeFor(t, "the database whose clock is wrong stands for it, and all packages have to be built")
 	t.Parallel()
 	f := newFleet(t)
 	lives := []option{withEnv("SPOOL_UPLOAD_URL_TTL", "5m"), withEnv("SPOOL_ABANDONED_AFTER", "5m")}

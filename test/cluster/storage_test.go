@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/test/need"
 )
 
 // TestStorageInTrouble spoils the storage for everybody in the middle of the
@@ -21,14 +23,14 @@ func TestStorageInTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if trouble.lasts > 0 || name == "slow" {
-				leaveOut(t, "a storage with errors is slow and silent now and then")
+				need.TimeFor(t, "a storage with errors is slow and silent now and then")
 			}
 			t.Parallel()
 			f := newFleet(t)
 			f.api()
 			f.worker()
 			f.worker()
-			films := f.begin(f.withTimeout(waitLimit), oneIfShort(short, feature)...)
+			films := f.begin(f.withTimeout(waitLimit), oneUsually(short, feature)...)
 			until(t, "some of the work to be done", waitLimit, func() bool { return f.steps("encode") > 0 })
 			trouble.begin(f)
 			if trouble.lasts > 0 {
@@ -63,7 +65,7 @@ func (f *fleet) wantReadsRefused() {
 // storage while it writes, again and again. Nobody ever sees half an object, and
 // the other worker is not disturbed.
 func TestWriteIsCutInTheMiddle(t *testing.T) {
-	leaveOut(t, "a storage with errors disturbs every write, and TestWriteThatFailsLeavesTheOldObject of package s3 breaks connections in the middle")
+	need.TimeFor(t, "a storage with errors disturbs every write, and TestWriteThatFailsLeavesTheOldObject of package s3 breaks connections in the middle")
 	t.Parallel()
 	f := newFleet(t)
 	f.api()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/test/need"
 )
 
 // kinds are the kinds of tasks that the films of these tests have. The others are for films with large
@@ -55,7 +56,7 @@ func TestTwoWorkersFinishEachTask(t *testing.T) {
 		END $$;
 		CREATE TRIGGER test_twice AFTER INSERT ON river_job FOR EACH ROW
 			WHEN (NOT NEW.metadata ? 'again') EXECUTE FUNCTION test_again()`)
-	films := f.begin(f.withTimeout(waitLimit), oneIfShort(shortInAV1, feature)...)
+	films := f.begin(f.withTimeout(waitLimit), oneUsually(shortInAV1, feature)...)
 	f.finish(films)
 	for _, name := range kinds {
 		kind := string(name)
@@ -106,7 +107,7 @@ func (m *meeting) arrive(path string) <-chan struct{} {
 // TestTasksThatEndedAreDeliveredAgain puts every task of finished videos back
 // into the queue. That changes nothing that anybody can see.
 func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
-	leaveOut(t, "another test delivers every task twice")
+	need.TimeFor(t, "another test delivers every task twice")
 	t.Parallel()
 	f := newFleet(t)
 	f.api()

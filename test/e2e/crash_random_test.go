@@ -29,7 +29,7 @@ const roundsVariable = "SPOOL_TEST_ROUNDS"
 func TestRandomKills(t *testing.T) {
 	usuallyOneBackend(t, "test/cluster kills workers there, and the failpoints the whole server")
 	if os.Getenv(roundsVariable) == "" {
-		need.TimeFor(t, "chance chooses what it finds; TestACrashAtAnyPointLosesNothing dies at each point that is known (make crash runs it, too)")
+		need.TimeFor(t, "chance chooses what it finds; TestACrashAtAnyPointLosesNothing dies at each point that is known (make test-long SUITE=crash runs it, too)")
 	}
 	t.Parallel()
 	rounds, seed := rig.Setting(t, roundsVariable, 3), rig.Setting(t, "SPOOL_TEST_SEED", time.Now().UnixNano())

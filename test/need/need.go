@@ -17,14 +17,7 @@ import (
 const (
 	requireAll = "SPOOL_TEST_REQUIRE_ALL"
 	longRun    = "SPOOL_TEST_LONG"
-	// SharedVariable names a folder in which the test binaries of one run keep what is made once
-	// for all of them. test/run makes and removes it.
-	SharedVariable = "SPOOL_TEST_SHARED"
 )
-
-// SharedFolder returns the folder for what all test binaries of a run share, or nothing: then each
-// makes its own.
-func SharedFolder() string { return os.Getenv(SharedVariable) }
 
 // Missing ends a test because the machine lacks a tool. It skips the test, or
 // fails it where everything is required.

@@ -22,7 +22,7 @@ const waitLimit = 2 * time.Minute
 // all their limits. It sends a film through and looks at what the processes may do.
 func TestFleetInContainers(t *testing.T) {
 	if os.Getenv("SPOOL_TEST_CONTAINER") != "1" {
-		t.Skip("long: builds images and runs containers (make test-container runs it)")
+		t.Skip("long: builds images and runs containers (make test-long SUITE=container runs it)")
 	}
 	for _, program := range []string{"podman", "buildah", "mmdebstrap", "nsenter", "curl", "ffmpeg"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -5,16 +5,15 @@ package rig
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
-	"github.com/spool-video/spool/test/need"
 )
 
 // Run builds the program, with these flags, and runs the tests of a package two
@@ -47,48 +46,42 @@ func Build(t testing.TB) string {
 	return binary
 }
 
-// build builds the program with these flags. A run in which several packages need it links it once.
-func build(dir string, flags []string) (string, error) {
-	shared := need.SharedFolder()
-	if shared == "" {
-		return link(filepath.Join(dir, "spool"), flags)
-	}
-	binary := filepath.Join(shared, "spool"+strings.Join(flags, ""))
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	part, err := os.MkdirTemp(shared, "part-")
-	if err != nil {
+// build builds the program with these flags.
+func build(dir string, flags []string) (binary string, err error) {
+	binary = filepath.Join(dir, "spool")
+	if err := readSources(); err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(part)
-	made, err := link(filepath.Join(part, "spool"), flags)
-	if err != nil {
-		return "", err
+	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build spool: %w\n%s", err, out)
 	}
-	return binary, os.Rename(made, binary) // another package may have been faster, with the same
+	return binary, nil
+}
+
+// root is the folder of the module, seen from a package that calls Run or Build.
+var root = filepath.Join("..", "..")
+
+// readSources reads the folders that the program is built from. The go command sees which folders a test reads,
+// and takes no earlier result of the test when one of them has changed.
+func readSources() error {
+	for _, dir := range []string{"cmd", "client", "internal"} {
+		if err := filepath.WalkDir(filepath.Join(root, dir), func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Memory returns the folder in which the servers of a run keep what the first of them found out about
-// ffmpeg (see startMemory in cmd/spool), below dir unless all packages of the run share one.
+// ffmpeg (see startMemory in cmd/spool), below dir.
 func Memory(dir string) string {
-	if shared := need.SharedFolder(); shared != "" {
-		dir = shared
-	}
 	dir = filepath.Join(dir, "memory")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		panic(fmt.Sprintf("make a folder for the tests: %v", err))
 	}
 	return dir
-}
-
-func link(binary string, flags []string) (string, error) {
-	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...), "./cmd/spool")...)
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build spool: %w\n%s", err, out)
-	}
-	return binary, nil
 }
 
 // runner runs the tests and finishes while the shared database still runs.

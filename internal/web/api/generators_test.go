@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What generators of clients need of a description. make test-clients runs three of them.
+// What generators of clients need of a description. make test-long SUITE=clients runs three of them.
 
 func TestEveryTypeOfTheDescriptionHasOneName(t *testing.T) {
 	t.Parallel()
