@@ -102,7 +102,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildWebhooks(c, emergency, log, o); err != nil {
 		return err
 	}
-	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, p.deletionSpace(emergency))
+	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
 		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,
 		Hold: emergency.Hold, Log: log,

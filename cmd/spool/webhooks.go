@@ -27,7 +27,7 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	}
 	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests()}
 	if c.DatabaseURL == "" {
-		config.Space, config.Short, config.Release = p.createSpace(c), p.eventsShort(c, emergency), p.release(emergency)
+		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
 	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, o)
 	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)

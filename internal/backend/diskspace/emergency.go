@@ -76,17 +76,6 @@ func (e *Emergency) allocate() error {
 	return f.Sync()
 }
 
-// Held returns how many bytes are held.
-func (e *Emergency) Held() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	info, err := os.Stat(e.path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
 // Release gives the space back. It reports false if there was none.
 func (e *Emergency) Release() bool {
 	e.mu.Lock()

@@ -171,9 +171,6 @@ func withoutDetails(p *video.Plan) *video.Plan {
 	return &short
 }
 
-// deliveryBytes is what a delivery takes of the disk without its event: a row, and its entries of the indexes.
-const deliveryBytes = 1000
-
 // insertEvent stores an event, and its delivery to each of the webhooks.
 func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	text, err := json.Marshal(e.Snapshot)
@@ -190,11 +187,11 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	var args []any
 	for _, h := range hooks {
 		n := len(args)
-		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8, n+9))
-		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), millis(e.CreatedAt), deliveryBytes+len(text)/len(hooks))
+		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8))
+		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), millis(e.CreatedAt))
 	}
 	_, err = t.affected(ctx, "record deliveries", `
-		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at, bytes)
+		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at)
 		VALUES `+strings.Join(rows, ", "), args...)
 	return err
 }

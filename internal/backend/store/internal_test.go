@@ -236,10 +236,8 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 	_, _ = tx.endDeliveries(ctx, 10)
 	_ = tx.releaseLeases(ctx, now)
 	_, _ = tx.removeOld(ctx, now, 10)
-	_, _, _ = tx.freeSpace(ctx, true, 10)
 	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
 	_ = s.recordEvents(ctx, tx)
-	_, _, _ = tx.freeSpace(ctx, true, 10) // what is open
 	_, _ = tx.affected(ctx, "", `INSERT INTO webhook_removed (id, removed_at) VALUES ('h', 0)`)
 	_, _ = tx.removeLogs(ctx, 10)
 }

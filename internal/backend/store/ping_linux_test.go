@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/spool-video/spool/internal/video"
@@ -10,7 +11,8 @@ import (
 // What is read goes on, so nothing else would tell a load balancer.
 func TestPingOfADiskThatBecameReadOnly(t *testing.T) {
 	t.Parallel()
-	st, dir, _ := onSmallDisk(t)
+	dir := rig.SmallDisk(t)
+	st := open(t, filepath.Join(dir, "spool.db"))
 	ping := func() error { return st.Ping(t.Context()) }
 	if err := ping(); err != nil {
 		t.Fatal(err)

@@ -24,31 +24,16 @@ type Deleter struct {
 	passes  *pipeline.Passes
 	leases  *uploads.Leases
 	purges  *cdn.Recorder
-	space   Space
+	release func() bool
 
 	// Wait is how long a request waits for the storage. After that it fails, and the removal goes on.
 	Wait time.Duration
 }
 
-// Space is where a deletion gets disk space from: it has to be recorded, and must work on a full disk.
-type Space struct {
-	// FreeSpace removes what can be done without if nearly nothing is left; nil: there is no such thing.
-	FreeSpace func(context.Context)
-	// Release gives up space that was held for this, and reports whether there was any; nil: none is held.
-	Release func() bool
-}
-
-// NewDeleter returns a Deleter whose objects the cleaner removes. A CDN is told by way of purges.
-func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, s Space) *Deleter {
-	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, space: s, Wait: storageWait}
-}
-
-// record takes a step of a deletion, on a full disk too.
-func (d *Deleter) record(ctx context.Context, step func() error) error {
-	if d.space.FreeSpace != nil {
-		d.space.FreeSpace(ctx)
-	}
-	return diskspace.WithRelease(d.space.Release, step)
+// NewDeleter returns a Deleter whose objects the cleaner removes. A CDN is told by way of purges. release gives up
+// disk space that is held for deletions, and reports whether there was any; nil: none is held.
+func NewDeleter(c *Cleaner, p *pipeline.Passes, l *uploads.Leases, purges *cdn.Recorder, release func() bool) *Deleter {
+	return &Deleter{cleaner: c, passes: p, leases: l, purges: purges, release: release, Wait: storageWait}
 }
 
 const (
@@ -67,7 +52,7 @@ func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) e
 	done := make(chan error, 1)
 	go func() {
 		defer cancel()
-		done <- panics.Catch(func() error { return d.record(ctx, func() error { return remove(ctx) }) })
+		done <- panics.Catch(func() error { return diskspace.WithRelease(d.release, func() error { return remove(ctx) }) })
 	}()
 	timer := time.NewTimer(d.Wait)
 	defer timer.Stop()
@@ -89,7 +74,7 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 		return err
 	}
 	if v.DeletedAt.IsZero() {
-		if err := d.record(ctx, func() error { return d.markDeleted(ctx, id) }); err != nil {
+		if err := diskspace.WithRelease(d.release, func() error { return d.markDeleted(ctx, id) }); err != nil {
 			return err
 		}
 		d.cleaner.hook.Reach(failpoint.VideoDeleted)
@@ -123,7 +108,7 @@ func (d *Deleter) DeleteResolution(ctx context.Context, by auth.Actor, id video.
 	if err != nil {
 		return err
 	}
-	err = d.record(ctx, func() error { return d.removeResolution(ctx, v.ID, id) })
+	err = diskspace.WithRelease(d.release, func() error { return d.removeResolution(ctx, v.ID, id) })
 	if video.KindOf(err) == video.NotFound {
 		return video.ResolutionNotFound()
 	} else if err != nil {

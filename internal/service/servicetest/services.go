@@ -146,6 +146,6 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, janitor.Space{Release: p.Release})
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }

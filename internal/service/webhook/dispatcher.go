@@ -22,10 +22,9 @@ type Config struct {
 	InFlight int
 	// Timeout is for one try; 0: 15 s.
 	Timeout time.Duration
-	// Space returns an error while the disk has no space for more than what has to be recorded, and Short
-	// says whether even that will fail soon. nil, both of them: the database is on another disk.
+	// Space returns an error while the disk has no space for more than what has to be recorded; nil: the
+	// database is on another disk.
 	Space func(context.Context) error
-	Short func(context.Context) (Shortage, error)
 	// Release gives up disk space that is held for what gets the service out of a full disk, and reports
 	// whether there was any; nil: there is none.
 	Release func() bool
@@ -71,7 +70,6 @@ type Dispatcher struct {
 	log     *slog.Logger
 	count   Observer
 	config  Config
-	space   spaceState
 
 	wake    chan struct{}
 	results chan result
@@ -121,8 +119,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		d.log.WarnContext(ctx, "could not release the leases of deliveries; they end by themselves", "err", err)
 	}
 	running.Go(func() { d.prune(ctx) })
-	running.Go(func() { d.keepSpaceFree(ctx) })
-	running.Go(func() { d.clearUp(ctx) })
+	running.Go(func() { d.cleanUp(ctx) })
 	for ctx.Err() == nil {
 		var pause time.Duration
 		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {

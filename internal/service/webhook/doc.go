@@ -21,12 +21,9 @@
 // well gets one request at a time, and all that fail share a part of the slots: whoever does not
 // answer occupies none that others need. A tenant has a limited number of slots, too.
 //
-// # Disk space
+// # Removal
 //
-// With SQLite, events share the disk with everything else, and each deletion of a video writes some. So
-// that a full disk can be left by deleting, they make way (space.go): first those that have ended, then,
-// if that lasts, open ones of the tenant that takes the most. A webhook that is removed leaves its log,
-// which may be long, to be removed in small steps.
+// A webhook that is removed leaves its log, which may be long, to be removed in small steps (cleanup.go).
 //
 // # Fetching
 //

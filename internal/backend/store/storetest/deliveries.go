@@ -1,9 +1,7 @@
 package storetest
 
 import (
-	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,8 +21,6 @@ func deliveryTests() []test {
 		{"replayed", replayed},
 		{"listed in pages", deliveryPages},
 		{"old ones are removed", oldDeliveries},
-		{"those that have ended go first", endedFreeSpace},
-		{"those of whoever takes the most go", largestFreesSpace},
 	}
 }
 
@@ -260,88 +256,4 @@ func oldDeliveries(t *testing.T, st *store.Store) {
 	if more, err = store.WebhooksOf(st).RemoveOld(t.Context(), noon.Add(2*time.Hour), 10); err != nil || more || len(log(t, st, h)) != 1 {
 		t.Errorf("RemoveOld = %t, %v; left %d", more, err, len(log(t, st, h)))
 	}
-}
-
-func endedFreeSpace(t *testing.T, st *store.Store) {
-	h, w := hook(t, st), store.WebhooksOf(st)
-	other := hook(t, st)
-	var events []string
-	for i := range 3 {
-		deliverAt(t, st, noon.Add(time.Duration(i)*time.Hour))
-		events = append(events, log(t, st, h)[i].Event)
-	}
-	d, _ := claim(t, st, log(t, st, h)[2].ID, noon.Add(2*time.Hour)) // the newest
-	conclude(t, st, store.Conclusion{Delivery: d, State: store.DeliveryDelivered, Tries: 1})
-	free := func(wantEnded, wantOpen int) {
-		t.Helper()
-		if ended, open, err := w.FreeSpace(t.Context(), true, 1); err != nil || ended != wantEnded || open != wantOpen {
-			t.Errorf("FreeSpace = %d, %d, %v; want %d and %d", ended, open, err, wantEnded, wantOpen)
-		}
-	}
-	free(1, 0)
-	if ended, open, err := w.FreeSpace(t.Context(), false, 1); err != nil || ended+open > 0 {
-		t.Errorf("FreeSpace of what has ended = %d, %d, %v; want that nothing is left", ended, open, err)
-	}
-	if left := log(t, st, h); len(left) != 2 || left[0].State != store.DeliveryPending {
-		t.Errorf("left: %+v; want those that are open", left)
-	}
-	wantEvents(t, st, 3, events...) // the other webhook has not got any yet
-	free(0, 1)
-	free(0, 1)
-	wantEvents(t, st, 2, events...)
-	if left := len(log(t, st, h)) + len(log(t, st, other)); left != 3 {
-		t.Errorf("%d are left; want those of the two newest events", left)
-	}
-	for range 3 {
-		free(0, 1)
-	}
-	free(0, 0)
-	wantEvents(t, st, 0, events...)
-}
-
-// One tenant has a few large events that nobody fetches, or that no server takes; another has an older one,
-// or even more of them, which are small. These stay.
-func largestFreesSpace(t *testing.T, st *store.Store) {
-	w := store.WebhooksOf(st)
-	ofTenant := func(tenant video.Tenant, pull bool) store.Webhook {
-		h := store.Webhook{ID: uuid.NewString(), Tenant: tenant, Pull: pull, Enabled: true, CreatedAt: noon}
-		insertHook(t, st, h)
-		return h
-	}
-	alice, fetched, sent := ofTenant("alice", false), ofTenant("mallory", true), ofTenant("mallory", false)
-	record := func(tenant video.Tenant, n, size int) {
-		w.UseClock(func() time.Time { return noon })
-		for range n {
-			v := newVideo()
-			v.Tenant, v.Status, v.Metadata = tenant, video.Processing, []byte(`{"a":"`+strings.Repeat("x", size)+`"}`)
-			change(t, st, func(tx *store.Tx) error {
-				return errors.Join(tx.InsertVideo(t.Context(), v), tx.MoveVideo(t.Context(), v.ID, video.Ready, nil))
-			})
-		}
-	}
-	record("alice", 7, 0) // before the others
-	record("mallory", 5, 16_000)
-	want := func(ofAlice, inFetched, inSent int) {
-		t.Helper()
-		if a, b, c := len(log(t, st, alice)), len(log(t, st, fetched)), len(log(t, st, sent)); a != ofAlice || b != inFetched || c != inSent {
-			t.Fatalf("left: %d of alice, %d and %d of mallory; want %d, %d and %d", a, b, c, ofAlice, inFetched, inSent)
-		}
-	}
-	free := func(limit, want int) {
-		t.Helper()
-		if ended, open, err := w.FreeSpace(t.Context(), true, limit); err != nil || ended != 0 || open != want {
-			t.Fatalf("FreeSpace = %d, %d, %v; want %d open ones", ended, open, err, want)
-		}
-	}
-	free(3, 3)
-	want(7, 2, 5)
-	free(3, 2)
-	want(7, 0, 5)
-	free(3, 3)
-	want(7, 0, 2)
-	for range 9 {
-		free(1, 1)
-	}
-	want(0, 0, 0)
-	free(1, 0)
 }

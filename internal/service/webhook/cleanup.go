@@ -1,0 +1,39 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/panics"
+)
+
+// cleanUpEvery is how often logs of removed webhooks, and deliveries to disabled ones, are looked for.
+const cleanUpEvery = time.Second
+
+// cleanUp finishes changes of webhooks, until ctx ends: it removes the logs of removed ones, and ends what
+// was still to be delivered to disabled ones.
+func (d *Dispatcher) cleanUp(ctx context.Context) {
+	every := time.NewTicker(cleanUpEvery)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		panics.Log(ctx, d.log, "cleaning up after webhooks panicked", func() {
+			d.cleanUpAll(ctx, d.rows.RemoveLogs)
+			d.cleanUpAll(ctx, d.rows.EndDeliveries)
+		})
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// cleanUpAll repeats a step until nothing is left.
+func (d *Dispatcher) cleanUpAll(ctx context.Context, step func(ctx context.Context, limit int) (more bool, err error)) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = step(ctx, prunedAtOnce); err != nil && ctx.Err() == nil {
+			d.log.WarnContext(ctx, "could not clean up after webhooks that were deleted or disabled", "err", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package webhook_test
+
+import (
+	"testing"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// A webhook that was deleted is gone at once, and its log soon, also if the process died in between.
+func TestTheLogOfADeletedWebhookGoes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open func(webhook.Config) *lab) {
+		l := open(quick)
+		w, _ := l.add("")
+		l.ready()
+		delivery := l.log(w)[0].ID
+		l.must(l.Delete(t.Context(), l.by, w.ID))
+		_, err := l.Get(t.Context(), l.by, w.ID)
+		wantCode(t, err, video.NotFound, "webhook_not_found")
+		wantCode(t, l.Replay(t.Context(), l.by, delivery), video.NotFound, "delivery_not_found")
+		rows := store.WebhooksOf(l.store)
+		if _, err := rows.Delivery(t.Context(), l.by.Tenant, delivery); err != nil {
+			t.Fatalf("the log is gone before anybody removed it: %v", err)
+		}
+		l.run()
+		eventually(t, "its log is gone", func() bool {
+			_, err := rows.Delivery(t.Context(), l.by.Tenant, delivery)
+			return video.KindOf(err) == video.NotFound
+		})
+	})
+}
