@@ -166,7 +166,7 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("make the scratch folder: %w", err)
 	}
-	if err := selfTest(ctx, box, ffmpeg, scratch); err != nil && c.diskFull() != nil {
+	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil && c.diskFull() != nil {
 		return nil, err // not the sandbox is to blame
 	} else if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, fmt.Errorf("this process may open too few files: allow more, with LimitNOFILE=65536 in the unit or ulimit -n 65536: %w", err)
@@ -176,23 +176,6 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 		return nil, fmt.Errorf("%w (--sandbox=off starts without it, at your own risk)", err)
 	}
 	return box, nil
-}
-
-// selfTest attacks the sandbox, unless a server of the same run of tests did so and found what it was
-// told to find.
-func selfTest(ctx context.Context, box *sandbox.Sandbox, ffmpeg, scratch string) error {
-	memory, before := startMemory(), box.Report()
-	what := "sandbox of " + ffmpeg + ": " + before.String()
-	if memory != nil {
-		if _, known := memory.Recall(what); known {
-			return nil
-		}
-	}
-	err := box.SelfTest(ctx, ffmpeg, scratch)
-	if memory != nil && err == nil && box.Report() == before {
-		memory.Keep(what, nil)
-	}
-	return err
 }
 
 // isFFmpeg reports whether a program calls itself ffmpeg.
@@ -209,9 +192,6 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 		return worker.Engine{}, err
 	}
 	tools := ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box}
-	if sandbox.Mode(c.Sandbox) == sandbox.On && box != nil { // tests that replace ffmpeg do without it
-		tools.Memory = startMemory()
-	}
 	return worker.OpenEngine(ctx, tools,
 		encode.Config{
 			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),

@@ -36,13 +36,12 @@ const (
 var lab struct {
 	dir    string // removed at the end
 	binary string
-	memory string // what processes know of ffmpeg without asking it
 	clips  rig.ClipCache
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(rig.Run(m, func(dir, binary string) func() {
-		lab.dir, lab.binary, lab.memory = dir, binary, rig.Memory(dir)
+		lab.dir, lab.binary = dir, binary
 		return nil
 	}, "-tags", "crashtest")) // the program of the end-to-end tests; its heartbeats are the usual ones unless it is told otherwise
 }

@@ -143,7 +143,6 @@ func (f *fleet) node(role string, number int, options []option) *node {
 	n.env = map[string]string{
 		"SPOOL_ROLE":         role,
 		"SPOOL_LISTEN":       "127.0.0.1:0",
-		"SPOOL_TEST_MEMORY":  lab.memory,
 		"SPOOL_LOG_LEVEL":    "debug",
 		"SPOOL_LOG_FORMAT":   "json",
 		"SPOOL_QUALITY":      "fast",

@@ -35,13 +35,12 @@ const (
 var lab struct {
 	dir    string // removed at the end
 	binary string
-	memory string // what servers know of ffmpeg without asking it
 	clips  rig.ClipCache
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(rig.Run(m, func(dir, binary string) func() {
-		lab.dir, lab.binary, lab.memory = dir, binary, rig.Memory(dir)
+		lab.dir, lab.binary = dir, binary
 		overlapWaits()
 		return closeShared
 	}, "-tags", "crashtest"))
@@ -113,8 +112,6 @@ func prepare(t testing.TB, options ...option) *server {
 		"SPOOL_QUALITY":         "fast",
 		// All tests run side by side: an ffmpeg that stands back for the others would not get far.
 		"SPOOL_FFMPEG_NICE": "0",
-		// What the first of their starts finds out about ffmpeg and the sandbox, the others know.
-		"SPOOL_TEST_MEMORY": lab.memory,
 	}}
 	for _, o := range options {
 		o(s)

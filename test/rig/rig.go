@@ -74,16 +74,6 @@ func readSources() error {
 	return nil
 }
 
-// Memory returns the folder in which the servers of a run keep what the first of them found out about
-// ffmpeg (see startMemory in cmd/spool), below dir.
-func Memory(dir string) string {
-	dir = filepath.Join(dir, "memory")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		panic(fmt.Sprintf("make a folder for the tests: %v", err))
-	}
-	return dir
-}
-
 // runner runs the tests and finishes while the shared database still runs.
 type runner struct {
 	tests  *testing.M

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/spool-video/spool/internal/backend/pace"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -147,11 +146,7 @@ const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan 
 
 // videos returns the videos that a query finds, without resolutions.
 func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
-	work := pace.List()
-	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) {
-		work.Pause()
-		return scanVideo(rows)
-	}, text, args...)
+	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
 // idSubquery writes a list of ids as a subquery with one argument, $n: there may be

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/pace"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -159,10 +158,6 @@ func newestFirst(a, b video.Cursor) int {
 // whole process: they take turns after each batch, and leave the cores to others.
 var scanning = make(chan struct{}, 1)
 
-// searching returns work that rests as long as it goes on, so that requests which need only a moment are
-// not delayed by searches that keep all cores busy.
-func searching(every time.Duration) *pace.Work { return &pace.Work{Every: every, Rest: every} }
-
 // searchUnindexed reads the metadata of videos that are not in the index. It stops at
 // until, if that is not zero: more does not fit on the page.
 func (q queries) searchUnindexed(ctx context.Context, tenant video.Tenant, f video.Filter, after, until video.Cursor, limit int) (matches, error) {
@@ -234,7 +229,6 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 	case <-ctx.Done():
 		return 0, wrap("search metadata", ctx.Err())
 	}
-	work := searching(time.Millisecond)
 	for more := true; more && (n == 0 || !s.isOver()); more, n = rows.Next(), n+1 {
 		var at video.Cursor
 		var created int64
@@ -245,7 +239,6 @@ func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Curs
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		s.examine(at, status, metadata)
-		work.Pause()
 	}
 	return n, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
 }

@@ -56,9 +56,8 @@ func (q queries) scanNames(ctx context.Context, tenant video.Tenant, f video.Fil
 		return after, false, wrap("search names", err)
 	}
 	defer rows.Close()
-	n, work := 0, searching(5*time.Millisecond)
+	n := 0
 	for ; len(*found) < limit && rows.Next(); n++ {
-		work.Pause()
 		var created int64
 		var filename string
 		var title sql.NullString

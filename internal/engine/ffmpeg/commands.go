@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -51,22 +49,7 @@ func (r *Runner) Probe(ctx context.Context, job Job, may sandbox.Policy, args []
 
 // Output runs ffmpeg outside of any job, which a start of the program does, and returns what it printed.
 func (r *Runner) Output(ctx context.Context, may sandbox.Policy, args []string) (stdout []byte, stderr string, err error) {
-	type printed struct {
-		Stdout []byte
-		Stderr string
-	}
-	what := strings.Join(append([]string{r.ffmpeg}, args...), " ")
-	if r.memory != nil {
-		var p printed
-		if found, known := r.memory.Recall(what); known && json.Unmarshal(found, &p) == nil {
-			return p.Stdout, p.Stderr, nil
-		}
-	}
 	stderr, err = r.run(ctx, process{bin: r.ffmpeg, args: args, policy: may, stdout: Answer(&stdout)})
-	if r.memory != nil && err == nil {
-		found, _ := json.Marshal(printed{stdout, stderr}) // text can always be written
-		r.memory.Keep(what, found)
-	}
 	return stdout, stderr, err
 }
 

@@ -37,13 +37,6 @@ type Config struct {
 	StallTimeout time.Duration    // default one minute
 	Nice         int              // how far children stand back for other processes, from 0 to 19; see Job.Yield
 	Sandbox      *sandbox.Sandbox // around every child; nil means none
-	Memory       Memory           // for tests: answers Output from an earlier start; nil means that every start asks ffmpeg
-}
-
-// Memory keeps what starts of the program find out about the tools.
-type Memory interface {
-	Recall(what string) (found []byte, known bool)
-	Keep(what string, found []byte)
 }
 
 // Runner runs ffprobe and ffmpeg. It is safe for concurrent use.
@@ -52,7 +45,6 @@ type Runner struct {
 	version         string
 	encoders        []byte // as ffmpeg lists them
 	sandbox         *sandbox.Sandbox
-	memory          Memory
 	stall           time.Duration
 	nice            int
 }
@@ -60,7 +52,7 @@ type Runner struct {
 // New finds the programs and checks that ffmpeg has the encoders that are always
 // needed.
 func New(ctx context.Context, cfg Config) (*Runner, error) {
-	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox, memory: cfg.Memory, nice: cfg.Nice}
+	r := &Runner{stall: cfg.StallTimeout, sandbox: cfg.Sandbox, nice: cfg.Nice}
 	if r.sandbox == nil {
 		r.sandbox = new(sandbox.Sandbox)
 	}

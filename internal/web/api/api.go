@@ -197,7 +197,7 @@ func humaConfig() huma.Config {
 	c.DocsPath = ""     // huma's page loads scripts from the internet
 	c.OpenAPIPath = ""  // Register serves it, without authentication and indented
 	c.SchemasPath = ""
-	c.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
+	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
 	c.AllowAdditionalPropertiesByDefault = true // fields are added over time; clients must ignore unknown ones
 	c.Components.Schemas = huma.NewMapRegistry(schemaPrefix, schemaName)
 	c.Info.Description = "Upload videos, have them transcoded to MP4, play them back."
