@@ -8,6 +8,7 @@ import (
 // newVideo is the body of a create request.
 type newVideo struct {
 	Filename       string          `json:"filename"`
+	Title          string          `json:"title,omitempty"`
 	Resolutions    []string        `json:"resolutions"`
 	IsPublic       bool            `json:"isPublic"`
 	Thumbnails     []float64       `json:"thumbnailTimestampsSeconds,omitempty"`
