@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,11 +115,6 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return err
 	}
-	if pipeline.MakesPosterToo(v) && t.Attempt <= 1 {
-		if done, err := w.encodeBoth(ctx, t, v, job); done || err != nil {
-			return err
-		}
-	}
 	run, report, stop := w.heartbeat(ctx, t)
 	var output encode.Output
 	if v.Plan.Early != nil {
@@ -151,30 +145,6 @@ func (w *Worker) noteLostAudio(ctx context.Context, v video.Video, audio encode.
 		return nil
 	}
 	return pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, audio.Lost)
-}
-
-// encodeBoth makes the audio of a clip and its poster. It reports false if it could not: what is wrong with one of
-// them must not cost the other. The poster is published first: after a crash in between, the task runs again.
-func (w *Worker) encodeBoth(ctx context.Context, t queue.Task, v video.Video, job ffmpeg.Job) (done bool, err error) {
-	run, report, stop := w.heartbeat(ctx, t)
-	audio, poster, err := w.engine.AudioAndPoster(run, job, v.Plan, report)
-	stop()
-	switch {
-	case ctx.Err() != nil, errors.Is(err, queue.ErrCancelled):
-		return false, conversion(cmp.Or(err, ctx.Err()))
-	case err != nil:
-		w.log.InfoContext(ctx, "audio and poster are made one after the other", "task", t.String(), "err", err)
-		return false, nil
-	}
-	if err := w.noteLostAudio(ctx, v, audio); err != nil {
-		return false, err
-	}
-	if poster != "" {
-		if err := w.publishPoster(ctx, v, queue.Task{Kind: queue.Poster, Video: v.ID}, poster); err != nil {
-			return false, err
-		}
-	}
-	return true, w.Tasks.FinishAudio(ctx, v.ID, audio.Path)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

@@ -25,11 +25,6 @@ func (w *Worker) makePoster(ctx context.Context, t queue.Task, v video.Video, di
 	if path == "" { // nothing could be decoded
 		return w.Tasks.Skip(ctx, t)
 	}
-	return w.publishPoster(ctx, v, t, path)
-}
-
-// publishPoster finishes the task of a poster.
-func (w *Worker) publishPoster(ctx context.Context, v video.Video, t queue.Task, path string) error {
 	poster := video.File{Name: video.PosterFile, Kind: video.PosterKind, Width: v.Plan.Poster.Width, Height: v.Plan.Poster.Height}
 	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: poster, Path: path}})
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/test/child"
 )
 
 // bench is a worker on real parts.
@@ -84,14 +85,10 @@ func (b *bench) must(err error) {
 }
 
 // process takes a short, silent clip through all tasks and returns the report.
-func (b *bench) process() catalog.Report { return b.processClip() }
-
-// processClip does so with a clip of more inputs.
-func (b *bench) processClip(inputs ...string) catalog.Report {
+func (b *bench) process() catalog.Report {
 	b.t.Helper()
 	ctx, clip := b.t.Context(), filepath.Join(b.t.TempDir(), "clip.mp4")
-	args := append([]string{"-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1"}, inputs...)
-	out, err := exec.CommandContext(ctx, "ffmpeg", append(args, clip)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1", clip).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("make clip: %v\n%s", err, out)
 	}
@@ -118,6 +115,19 @@ func (b *bench) processClip(inputs ...string) catalog.Report {
 	r, err := b.Catalog.Report(ctx, b.by, up.Video.ID)
 	b.must(err)
 	return r
+}
+
+// refusing returns an ffmpeg that fails if its arguments fit a pattern.
+func refusing(t *testing.T, pattern string) string {
+	t.Helper()
+	path, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "ffmpeg")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n%s) exit 1 ;;\nesac\nexec %s \"$@\"\n", pattern, path)
+	child.WriteProgram(t, program, []byte(script))
+	return program
 }
 
 func TestAReadyVideoIsMeasuredAndItsExecutionsAreRecorded(t *testing.T) {

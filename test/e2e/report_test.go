@@ -118,8 +118,8 @@ func TestReportOfAReadyVideo(t *testing.T) {
 		v.IsPublic = public
 		u := s.submit(v, clip(t, tinyClip))
 		s.waitReady(u)
-		atOnce := s.report(u.ID).tasks() // all runs are there when the video is; that of the audio makes the poster of a clip, too
-		if atOnce["inspect"] != 1 || atOnce["encode"] != 1 || atOnce["audio"] != 1 || atOnce["thumbnails"] == 0 || atOnce["poster"] != 0 {
+		atOnce := s.report(u.ID).tasks() // all runs are there when the video is
+		if atOnce["inspect"] != 1 || atOnce["encode"] != 1 || atOnce["audio"] != 1 || atOnce["thumbnails"] == 0 || atOnce["poster"] != 1 {
 			t.Errorf("the runs of a video that has just become ready are %v", atOnce)
 		}
 		r := s.waitMeasured(u.ID)

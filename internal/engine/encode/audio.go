@@ -30,12 +30,7 @@ func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, threads int) []stri
 	if samples > 0 {
 		graph = strings.TrimSuffix(graph, "[a]") + fmt.Sprintf(",atrim=end_sample=%d[a]", samples)
 	}
-	return append(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), audioOutput(job, p, graph)...)
-}
-
-// audioOutput are the options after the input.
-func audioOutput(job ffmpeg.Job, p *video.Plan, graph string) []string {
-	return slices.Concat(ffmpeg.RepeatErrors, []string{
+	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), ffmpeg.RepeatErrors, []string{
 		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
 	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
@@ -130,5 +133,30 @@ func TestThePosterOfATinyVideo(t *testing.T) {
 	}
 	if path, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" {
 		t.Errorf("poster is %q: %v", path, err)
+	}
+}
+
+// TestAPosterCostsFewFrames has ffmpeg say how much of a clip it decoded for the poster. The video ends long after it.
+func TestAPosterCostsFewFrames(t *testing.T) {
+	t.Parallel()
+	tools := newEngine(t)
+	job := enginetest.NewJob(t, beepVideo(t, "a.mp4", "-g", "1000"))
+	p, err := tools.Inspect(t.Context(), job, plan.Request{Names: []video.Name{"144p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	still := posterStills(p, p.Poster.Frames[0])
+	cmd := exec.CommandContext(t.Context(), "ffmpeg", append(thumbnailArgs(job, still, plan.Batches(still)[0], posterOptions), "-v", "verbose")...)
+	cmd.Dir = job.OutDir
+	told, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, told)
+	}
+	m := regexp.MustCompile(`Input stream #0:0 \(video\): .* (\d+) frames decoded`).FindSubmatch(told)
+	if m == nil {
+		t.Fatalf("ffmpeg does not tell how many frames it decoded: %s", told)
+	}
+	if decoded, _ := strconv.Atoi(string(m[1])); decoded == 0 || decoded > p.Frames/2 {
+		t.Errorf("%d of %d frames were decoded for the poster; want those until it", decoded, p.Frames)
 	}
 }

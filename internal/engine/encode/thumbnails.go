@@ -197,15 +197,10 @@ func copyFile(to, from string) (size int64, err error) {
 // thumbnailArgs makes the frames of a batch at every rendition. ffmpeg numbers
 // the files in its working directory, the job's folder.
 func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) []string {
-	return append(ffmpeg.CommonArgs(job, p.Input, b.Seek, o.threads), thumbnailOutputs(p, 0, b, o)...)
-}
-
-// thumbnailOutputs are the options after the inputs, of which one has the frames.
-func thumbnailOutputs(p *video.Plan, input int, b plan.Batch, o stillOptions) []string {
 	still := *p
 	still.Deinterlace = false // done before frames are selected: it needs their neighbours
-	source := fmt.Sprintf("[%d:%d]", input, p.Input.VideoStream)
-	args := []string{"-filter_complex", graphFrom(source, &still, shotFilters(p, b), toJPEG)}
+	source := fmt.Sprintf("[0:%d]", p.Input.VideoStream)
+	args := append(ffmpeg.CommonArgs(job, p.Input, b.Seek, o.threads), "-filter_complex", graphFrom(source, &still, shotFilters(p, b), toJPEG))
 	for r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
 			"-c:v", "mjpeg", "-q:v", strconv.Itoa(o.quality), "-flags", "+bitexact") // without the encoder's name in it

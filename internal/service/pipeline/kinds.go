@@ -23,9 +23,6 @@ type Kind struct {
 	Numbers func(video.Video) (from, to int)
 	// Wants reports whether a video needs one of these; nil: it needs all.
 	Wants func(v video.Video, n int) bool
-	// MadeBy is a kind whose tasks make what these would, too, for a plan. These are enqueued if it is done
-	// and has not; "" or nil: there is none.
-	MadeBy func(*video.Plan) queue.Kind
 	// Enabled reports whether the operator wants tasks of this kind; nil: always.
 	Enabled func(Config) bool
 	// Makes reports whether a rendition is made from what tasks of this kind write; nil: every one is.
@@ -110,7 +107,7 @@ var kinds = []Kind{
 		Name: queue.Audio, Priority: audioPriorities,
 		Numbers: func(v video.Video) (int, int) { return 0, v.Plan.AudioPieces() },
 		Weight:  audioWeight,
-		Reads:   wholeSource, Writes: estimated(audioTaskBytes),
+		Reads:   wholeSource, Writes: estimated(audioBytes),
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // makes and publishes the thumbnails, so that a ready video has them
@@ -121,7 +118,7 @@ var kinds = []Kind{
 		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
 	},
 	{ // chooses a telling frame and publishes it, likewise
-		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: []string{video.PosterFile}, MadeBy: posterMadeBy,
+		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: []string{video.PosterFile},
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(wantsPoster(v)) },
 		Weight:  func(*video.Plan, int) float64 { return 0.1 },
 		Reads:   wholeSource, Writes: estimated(func(video.Video, int) int64 { return thumbnailSize }),

@@ -143,7 +143,7 @@ func TestTheOrderOfClips(t *testing.T) {
 	for _, task := range tasks {
 		got = append(got, string(task.Video)+" "+string(task.Kind))
 	}
-	want := []string{"c purge", "a encode", "a audio", "a thumbnails", "b encode", "b audio", "b thumbnails"} // the audio makes the poster
+	want := []string{"c purge", "a encode", "a audio", "a thumbnails", "a poster", "b encode", "b audio", "b thumbnails", "b poster"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the tasks run in the order %q; want %q", got, want)
 	}
@@ -169,7 +169,7 @@ func TestTheOrderOfTheFirstTasks(t *testing.T) {
 		n    int
 		want float64
 	}{
-		{queue.Inspect, 0, 0}, {queue.Encode, 0, 0}, {queue.Audio, 0, 0}, {queue.Encode, 1, 0.4}, {queue.Encode, 2, 0.8}, {queue.Audio, 1, 1}, {queue.Encode, 4, 1}, {queue.Large, 0, 1}, {queue.Poster, 0, 1}, {queue.AV1, 0, 1.5}, {queue.AV1Join, 1, 1.5},
+		{queue.Inspect, 0, 0}, {queue.Encode, 0, 0}, {queue.Audio, 0, 0}, {queue.Encode, 1, 1}, {queue.Audio, 1, 1}, {queue.Encode, 4, 1}, {queue.Large, 0, 1}, {queue.Poster, 0, 1}, {queue.AV1, 0, 1.5}, {queue.AV1Join, 1, 1.5},
 	} {
 		if got := Yield(p, queue.Task{Kind: tt.kind, Number: tt.n}); got != tt.want {
 			t.Errorf("%s %d stands back by %g; want %g", tt.kind, tt.n, got, tt.want)

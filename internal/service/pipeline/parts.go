@@ -106,7 +106,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	}
 	renditions := toAssemble(v.Plan, steps) // also those that wait or run already: the queue skips them
 	if len(renditions) == 0 {
-		return t.passes.queue.Enqueue(ctx, tx, leftByOthers(v, steps)...)
+		return nil
 	}
 	if err := setWarnings(ctx, tx, v, verdict(v, steps)); err != nil {
 		return err

@@ -87,44 +87,17 @@ func expandKinds(v video.Video, wanted func(Kind) bool) (steps []store.Step, tas
 				s.Weight = k.Weight(v.Plan, n)
 			}
 			steps = append(steps, s)
-			if k.Waits || k.madeBy(v.Plan) != "" { // parts of the pass enqueue the assembly, and what others have left
+			if k.Waits {
 				continue
 			}
-			tasks = append(tasks, partTask(v, k.Name, n))
+			t := newTask(k.Name, v.ID, v.Tenant, n)
+			if first, ok := headPriorityOf(v.Plan, t); ok {
+				t.Priority = first
+			}
+			tasks = append(tasks, t)
 		}
 	}
 	return steps, tasks
-}
-
-// partTask returns a task that the plan of a video asks for.
-func partTask(v video.Video, name queue.Kind, n int) queue.Task {
-	t := newTask(name, v.ID, v.Tenant, n)
-	if first, ok := headPriorityOf(v.Plan, t); ok {
-		t.Priority = first
-	}
-	return t
-}
-
-// madeBy is MadeBy, where that is set.
-func (k Kind) madeBy(p *video.Plan) queue.Kind {
-	if k.MadeBy == nil {
-		return ""
-	}
-	return k.MadeBy(p)
-}
-
-// leftByOthers returns the tasks whose work another task should have done, and has not.
-func leftByOthers(v video.Video, steps []store.Step) (tasks []queue.Task) {
-	open := func(name queue.Kind) bool {
-		return slices.ContainsFunc(steps, func(s store.Step) bool { return s.Kind == string(name) && !s.Done })
-	}
-	for _, s := range steps {
-		by := stepKind(s).madeBy(v.Plan)
-		if !s.Done && by != "" && !open(by) {
-			tasks = append(tasks, partTask(v, queue.Kind(s.Kind), s.Number))
-		}
-	}
-	return tasks
 }
 
 // overlap reports whether two plans have a resolution in common.

@@ -89,7 +89,6 @@ func (p *Passes) dueTasks(v video.Video, steps []store.Step) []queue.Task {
 	}
 	_, tasks := expand(p.config, v, false)
 	tasks = slices.DeleteFunc(tasks, func(t queue.Task) bool { return !taskOpen(t, v, steps) })
-	tasks = append(tasks, leftByOthers(v, steps)...)
 	return append(tasks, assembleTasks(v, toAssemble(v.Plan, steps))...)
 }
 

@@ -89,14 +89,7 @@ func chunkBytes(s video.Set) func(video.Video, int) int64 {
 	}
 }
 
-// audioTaskBytes is roughly what an audio task writes.
-func audioTaskBytes(v video.Video, n int) int64 {
-	if MakesPosterToo(v) {
-		return audioBytes(v, n) + thumbnailSize
-	}
-	return audioBytes(v, n)
-}
-
+// audioBytes is roughly how large the audio of a video is.
 func audioBytes(v video.Video, _ int) int64 {
 	return int64(float64(v.Plan.Audio.Bitrate) * v.Plan.Duration.Seconds() / 8)
 }

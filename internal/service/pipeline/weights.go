@@ -55,23 +55,11 @@ const clipLength = 30 * time.Second
 
 func isClip(p *video.Plan) bool { return len(p.Chunks) == 1 && p.Duration <= clipLength }
 
-// posterMadeBy returns which task makes the poster of a clip, if not one of its own: starting an ffmpeg for
-// it would take longer than its work, on cores that the chunk needs.
-func posterMadeBy(p *video.Plan) queue.Kind {
-	if p.Audio != nil && p.Early == nil && isClip(p) {
-		return queue.Audio
-	}
-	return ""
-}
-
 // wantsPoster reports whether a pass has to make the poster: an earlier one may have done so.
 func wantsPoster(v video.Video) bool {
 	_, made := v.File(video.PosterFile)
 	return v.Plan.Poster != nil && !made
 }
-
-// MakesPosterToo reports whether the audio task of a video makes its poster, too.
-func MakesPosterToo(v video.Video) bool { return wantsPoster(v) && posterMadeBy(v.Plan) == queue.Audio }
 
 // headPriorityOf returns the priority of a task that a video needs before it can be played while it is
 // encoded, or just after. It reports false for all others.
@@ -95,26 +83,18 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	return 0, false
 }
 
-// yields are those of the first chunks of a video that is played while it is encoded. Those that follow
-// have started when the first one runs: on a machine with few cores, half of its speed would be lost to
-// them. With two workers, the second starts when the first is nearly done, and a viewer will soon need it.
-var yields = []float64{0, 0.4, 0.8}
-
-// spareYield is that of tasks which nobody waits for: beside others they have what is left.
+// spareYield is how far the processes of spare tasks stand back: beside others they get what is left.
 const spareYield = 1.5
 
-// Yield says how far the processes of a task stand back for others, from 0 (not at all) over 1 (as most do)
-// to spareYield: a task that others wait for is 0, and so is what a video needs before anybody can watch it.
+// Yield says how far the processes of a task stand back for others: 0 if a viewer or the rest of the work
+// waits for this very task, spareYield if no one waits, and 1 otherwise.
 func Yield(p *video.Plan, t queue.Task) float64 {
 	switch {
 	case KindOf(t.Kind).StartsPass:
 		return 0
 	case KindOf(t.Kind).Codec != "":
 		return spareYield
-	case p == nil || p.Early == nil:
-	case t.Kind == queue.Encode && t.Number < len(yields):
-		return yields[t.Number]
-	case t.Kind == queue.Audio && t.Number == 0:
+	case p != nil && p.Early != nil && t.Number == 0 && (t.Kind == queue.Encode || t.Kind == queue.Audio):
 		return 0
 	}
 	return 1
