@@ -37,10 +37,11 @@ var wings = map[string][]string{
 
 	"panics": {},
 	"cache":  {"panics"},
+	"limit":  {"cache"},
 }
 
 // tools are wings that all others may import: small packages that know nothing of a service.
-var tools = []string{"panics", "cache"}
+var tools = []string{"panics", "cache", "limit"}
 
 // wingOf returns the folder of internal/ that a package lies in, or "".
 func wingOf(importPath string) string {

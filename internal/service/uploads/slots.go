@@ -2,23 +2,37 @@ package uploads
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // slots limit how many files arrive at a time in this process for each API key. Each takes a
 // connection and open files, and a client that runs wild would take them all.
 type slots struct {
-	limit int // 0: none
+	most  int
+	byKey *limit.Shares[string]
 
 	mu      sync.Mutex
-	running map[string]map[video.ID]int // requests for each video, by key
+	running map[video.ID]*slot
 }
 
-func newSlots(limit int) *slots {
-	return &slots{limit: limit, running: map[string]map[video.ID]int{}}
+// slot is that of a video whose file arrives.
+type slot struct {
+	requests int
+	release  func()
+}
+
+// newSlots returns so many slots for each key; 0: no limit.
+func newSlots(most int) *slots {
+	each := int64(most)
+	if most == 0 {
+		each = math.MaxInt64
+	}
+	return &slots{most: most, byKey: limit.NewShares[string](each, nil), running: map[video.ID]*slot{}}
 }
 
 // retrySlot is when a client should try again that found no slot.
@@ -33,27 +47,26 @@ func (s *slots) enter(v video.Video) (leave func(), err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mine := s.running[key]
-	if s.limit > 0 && mine[v.ID] == 0 && len(mine) >= s.limit {
-		return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: retrySlot,
-			Msg: fmt.Sprintf("%d files are being uploaded with the same API key, as many as are accepted at a time. Try again when one of them is done.", len(mine))}
+	own := s.running[v.ID]
+	if own == nil {
+		release, err := s.byKey.TryAcquire(key, 1)
+		if err != nil {
+			return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: retrySlot,
+				Msg: fmt.Sprintf("%d files are being uploaded with the same API key, as many as are accepted at a time. Try again when one of them is done.", s.most)}
+		}
+		own = &slot{release: release}
+		s.running[v.ID] = own
 	}
-	if mine == nil {
-		mine = map[video.ID]int{}
-		s.running[key] = mine
-	}
-	mine[v.ID]++
-	return func() { s.leave(key, v.ID) }, nil
+	own.requests++
+	return func() { s.leave(v.ID) }, nil
 }
 
-func (s *slots) leave(key string, id video.ID) {
+func (s *slots) leave(id video.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mine := s.running[key]
-	if mine[id]--; mine[id] <= 0 {
-		delete(mine, id)
-	}
-	if len(mine) == 0 {
-		delete(s.running, key)
+	own := s.running[id]
+	if own.requests--; own.requests == 0 {
+		own.release()
+		delete(s.running, id)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/time/rate"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -120,11 +121,11 @@ type Config struct {
 type API struct {
 	services Services
 	config   Config
-	limit    limiter
+	limit    *limiter
 	bodies   *slots
 	searches *slots
 	lists    *slots
-	failures failures
+	failures *limit.Rates[netip.Prefix]
 	routes   http.Handler           // everything below /api/, for authenticated requests
 	spec     func() ([]byte, error) // openapi.json
 
@@ -138,9 +139,9 @@ func New(services Services, config Config) *API {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		services: services, config: config, limit: limiter{perSecond: config.RateLimit, cheapReads: config.CheapReads, now: time.Now},
+		services: services, config: config, limit: newLimiter(config.RateLimit, config.CheapReads, time.Now),
 		bodies: newBodySlots(), searches: newSearchSlots(), lists: newListSlots(),
-		failures: failures{now: time.Now}, warnings: rate.Sometimes{Interval: time.Minute},
+		failures: limit.NewRates[netip.Prefix](failureRate, failureBurst, time.Now), warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
 	a.subscribers.tokens = services.Tokens

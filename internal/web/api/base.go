@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -46,12 +46,7 @@ func (c *Config) trusts(peer string) bool {
 	if err != nil {
 		return false
 	}
-	return c.trustsAddr(ap.Addr())
-}
-
-func (c *Config) trustsAddr(addr netip.Addr) bool {
-	addr = addr.Unmap().WithZone("")
-	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+	return limit.Contains(c.TrustedProxies, ap.Addr())
 }
 
 // forwarded returns the scheme and the host of the request that the nearest proxy got.

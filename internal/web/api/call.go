@@ -7,7 +7,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/auth"
-	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -103,23 +102,6 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 		return actor, err // nobody guesses a key
 	}
 	return actor, a.countFailure(r, err)
-}
-
-// countFailure counts a credential that was invalid. It returns err, or another error if the client
-// has sent too many of them.
-func (a *API) countFailure(r *http.Request, err error) error {
-	if video.KindOf(err) != video.Unauthenticated {
-		return err
-	}
-	client := a.config.client(r)
-	limited := a.failures.count(client)
-	if limited == nil {
-		return err
-	}
-	a.warnings.Do(func() {
-		a.config.Log.WarnContext(r.Context(), "somebody sends many invalid API keys", "client", client.String())
-	})
-	return limited
 }
 
 // limitOf returns an error if a key has exceeded its limit. The log names the key, since refused requests are not logged.

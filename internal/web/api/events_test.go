@@ -285,7 +285,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 		}
 		s.remove(sub)
 	}
-	if len(s.byKey) != 0 {
-		t.Errorf("keys without streams are kept: %v", s.byKey)
+	if n := s.count(); n != 0 {
+		t.Errorf("%d streams are counted, want none", n)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,57 +59,4 @@ func TestGuessesAreLimited(t *testing.T) {
 			t.Errorf("two guesses a second later: %d and %d; want one of them refused", first, second)
 		}
 	})
-}
-
-func TestClientOfARequest(t *testing.T) {
-	t.Parallel()
-	c := &Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
-	tests := []struct {
-		name, peer string
-		forwarded  []string
-		want       string
-	}{
-		{"no proxy", "192.0.2.1:5", nil, "192.0.2.1/32"},
-		{"a network of IPv6", "[2001:db8:1:2:3::4]:5", nil, "2001:db8:1:2::/64"},
-		{"IPv4 written as IPv6", "[::ffff:192.0.2.1]:5", nil, "192.0.2.1/32"},
-		{"somebody who pretends to be a proxy", "192.0.2.1:5", []string{"198.51.100.1"}, "192.0.2.1/32"},
-		{"a trusted proxy", "10.0.0.1:5", []string{"198.51.100.1"}, "198.51.100.1/32"},
-		{"two trusted proxies", "[fd00::1]:5", []string{"198.51.100.1, 10.0.0.2"}, "198.51.100.1/32"},
-		{"a client that writes the header, too", "10.0.0.1:5", []string{"203.0.113.1", "203.0.113.2, 198.51.100.1"}, "198.51.100.1/32"},
-		{"a proxy that adds the port", "10.0.0.1:5", []string{"[2001:db8::1]:77"}, "2001:db8::/64"},
-		{"a proxy that does not say", "10.0.0.1:5", nil, "10.0.0.1/32"},
-		{"a proxy that writes nonsense", "10.0.0.1:5", []string{"198.51.100.1, unknown"}, "10.0.0.1/32"},
-		{"a zone", "[fe80::1%eth0]:5", nil, "fe80::/64"},
-		{"no address", "@", nil, "invalid Prefix"},
-	}
-	for _, tt := range tests {
-		r := request("GET", "/api/video", "")
-		r.RemoteAddr, r.Header["X-Forwarded-For"] = tt.peer, tt.forwarded
-		if got := c.client(r).String(); got != tt.want {
-			t.Errorf("%s: client %s; want %s", tt.name, got, tt.want)
-		}
-	}
-}
-
-// Many addresses fill no memory, and make nobody forgotten who goes on.
-func TestFailedClientsAreBounded(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1000, 0)
-	f := &failures{now: func() time.Time { return now }}
-	guesser := netip.MustParsePrefix("192.0.2.1/32")
-	refused := 0
-	for i := range 3 * maxFailedClients {
-		if err := f.count(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32)); err != nil {
-			t.Fatal(err)
-		}
-		if i%100 == 0 && f.count(guesser) != nil {
-			refused++
-		}
-	}
-	if len(f.clients) != maxFailedClients || f.order.Len() != maxFailedClients {
-		t.Errorf("%d clients in the map, %d in the list; want %d", len(f.clients), f.order.Len(), maxFailedClients)
-	}
-	if want := 3*maxFailedClients/100 - failureBurst; refused != want {
-		t.Errorf("%d guesses refused among others; want %d", refused, want)
-	}
 }

@@ -11,8 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -23,11 +22,16 @@ type limiter struct {
 	// cheapReads lets a read of one video count as a part of a request.
 	cheapReads bool
 	now        func() time.Time
+	reads      *limit.Rates[string] // by the ID of the key
 
-	mu   sync.Mutex
-	keys map[string]*rate.Limiter
-
+	mu       sync.Mutex
 	rejected map[[sha256.Size]byte]*rejection // by the hash of the key's secret
+}
+
+func newLimiter(perSecond float64, cheapReads bool, now func() time.Time) *limiter {
+	l := &limiter{perSecond: perSecond, cheapReads: cheapReads, now: now}
+	l.reads = limit.NewRates[string](readsPerRequest*perSecond, readsPerRequest*l.burst(), now)
+	return l
 }
 
 // rejection says that a key was over its limit when it was last looked up.
@@ -50,7 +54,7 @@ func (l *limiter) reject(secret, key string) (log bool) {
 	hash, now := sha256.Sum256([]byte(secret)), l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rejected == nil || len(l.rejected) >= maxLimiters {
+	if l.rejected == nil || len(l.rejected) >= maxRejected {
 		l.rejected = map[[sha256.Size]byte]*rejection{}
 	}
 	r := &rejection{key: key, at: now}
@@ -64,7 +68,7 @@ func (l *limiter) reject(secret, key string) (log bool) {
 	return log
 }
 
-// rejection returns that of the key with this secret, if it was over its limit a moment ago, or nil.
+// rejection returns the recent rejection of the key with this secret, or nil.
 func (l *limiter) rejection(secret string) *rejection {
 	if l.perSecond <= 0 {
 		return nil
@@ -93,9 +97,8 @@ func (r *rejection) slowDown(ctx context.Context) {
 	}
 }
 
-// maxLimiters is how many keys are tracked. Beyond that all are forgotten, which at worst
-// gives each key one more burst.
-const maxLimiters = 10_000
+// maxRejected is how many rejections are remembered. Beyond that all are forgotten.
+const maxRejected = 10_000
 
 // readsPerRequest is how many reads of a video may be made instead of another request: they
 // cost the server that much less than a list or a change.
@@ -115,42 +118,23 @@ const (
 	headerLimit  = "RateLimit"
 )
 
-// allow returns an error if the key has exceeded its limit with a request of this cost. If there is one, it says in h what is
-// left: r requests now, and all of them again after t seconds.
+// allow returns an error if the key has exceeded its limit with a request of this cost. If there is a
+// limit, it says in h what is left: r requests now, and all of them again after t seconds.
 func (l *limiter) allow(key string, cost int, h http.Header) error {
 	if l.perSecond <= 0 {
 		return nil
 	}
-	now := l.now()
-	limit := l.limiterOf(key)
-	r := limit.ReserveN(now, cost)
-	wait := r.DelayFrom(now)
-	if wait > 0 {
-		r.CancelAt(now) // a rejected request does not count
-	}
-	left := max(limit.TokensAt(now), 0) / readsPerRequest
-	h.Set(headerPolicy, fmt.Sprintf(`"default";q=%d;w=%.0f`, l.burst(), math.Ceil(float64(l.burst())/l.perSecond)))
-	h.Set(headerLimit, fmt.Sprintf(`"default";r=%.0f;t=%.0f`, math.Floor(left), math.Ceil((float64(l.burst())-left)/l.perSecond)))
-	if wait == 0 {
+	allowed, left := l.reads.Allow(key, cost), l.reads.Left(key)
+	requests, burst := left/readsPerRequest, float64(l.burst())
+	h.Set(headerPolicy, fmt.Sprintf(`"default";q=%.0f;w=%.0f`, burst, math.Ceil(burst/l.perSecond)))
+	h.Set(headerLimit, fmt.Sprintf(`"default";r=%.0f;t=%.0f`, math.Floor(requests), math.Ceil((burst-requests)/l.perSecond)))
+	if allowed {
 		return nil
 	}
+	wait := (float64(cost) - left) / (readsPerRequest * l.perSecond)
 	return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
-		Msg: "This API key makes too many requests.", RetryAfter: time.Duration(math.Ceil(wait.Seconds())) * time.Second}
+		Msg: "This API key makes too many requests.", RetryAfter: time.Duration(max(1, math.Ceil(wait))) * time.Second}
 }
 
 // burst is how many requests may come at once.
 func (l *limiter) burst() int { return max(1, int(2*l.perSecond)) }
-
-func (l *limiter) limiterOf(key string) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if k, ok := l.keys[key]; ok {
-		return k
-	}
-	if l.keys == nil || len(l.keys) >= maxLimiters {
-		l.keys = map[string]*rate.Limiter{}
-	}
-	k := rate.NewLimiter(rate.Limit(readsPerRequest*l.perSecond), readsPerRequest*l.burst())
-	l.keys[key] = k
-	return k
-}

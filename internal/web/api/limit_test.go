@@ -12,7 +12,7 @@ import (
 func TestLimiter(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	l := &limiter{perSecond: 2, now: func() time.Time { return now }}
+	l := newLimiter(2, false, func() time.Time { return now })
 	for i := range 4 {
 		if err := l.allow("a", readsPerRequest, http.Header{}); err != nil {
 			t.Fatalf("request %d of a burst of 4: %v", i+1, err)
@@ -38,7 +38,7 @@ func TestLimiter(t *testing.T) {
 
 func TestNoLimitByDefault(t *testing.T) {
 	t.Parallel()
-	l := new(limiter)
+	l := newLimiter(0, false, time.Now)
 	for range 1000 {
 		if err := l.allow("a", readsPerRequest, http.Header{}); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestLimitIsShown(t *testing.T) {
 		{2, `"default";q=4;w=2`, `"default";r=3;t=1`, `"default";r=0;t=2`},
 		{0.1, `"default";q=1;w=10`, `"default";r=0;t=10`, `"default";r=0;t=10`},
 	} {
-		l := &limiter{perSecond: tt.perSecond, now: func() time.Time { return now }}
+		l := newLimiter(tt.perSecond, false, func() time.Time { return now })
 		for n := 1; ; n++ {
 			h := http.Header{}
 			err := l.allow("a", readsPerRequest, h)
@@ -103,7 +103,7 @@ func TestAReadOfAVideoMayCostLess(t *testing.T) {
 		{true, read, readsPerRequest}, {true, list, 1}, {true, create, 1}, {false, read, 1}, {false, list, 1},
 	} {
 		now := time.Unix(1000, 0)
-		l := &limiter{perSecond: 0.5, cheapReads: tt.cheap, now: func() time.Time { return now }}
+		l := newLimiter(0.5, tt.cheap, func() time.Time { return now })
 		n := 0
 		for l.allow("a", l.cost(tt.r), http.Header{}) == nil {
 			n++

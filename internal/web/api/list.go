@@ -103,8 +103,10 @@ func newSearchSlots() *slots {
 // and encoding them keeps a core busy, so a key may use half of the cores for it.
 const maxLists = 64
 
+func maxListsPerKey() int64 { return int64(max(1, runtime.GOMAXPROCS(0)/2)) }
+
 func newListSlots() *slots {
-	return newSlots(maxLists, max(1, runtime.GOMAXPROCS(0)/2), "This API key reads too many lists at once.",
+	return newSlots(maxLists, maxListsPerKey(), "This API key reads too many lists at once.",
 		"The server reads as many lists as it can. Try again later.")
 }
 

@@ -66,7 +66,7 @@ func TestFloodOfLists(t *testing.T) {
 			r.Header.Set(headerKey, key)
 			h.ServeHTTP(w, r)
 		}
-		perKey, answers := a.lists.perKey, make(chan int, 100)
+		perKey, answers := int(maxListsPerKey()), make(chan int, 100)
 		for range 3 * perKey {
 			go func() {
 				w := httptest.NewRecorder()

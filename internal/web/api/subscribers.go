@@ -3,13 +3,16 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -43,8 +46,9 @@ func (u stateUpdate) equal(other stateUpdate) bool {
 
 // subscriber is one open stream.
 type subscriber struct {
-	key     string // the ID of the API key that opened it, or whose tokens count together
+	key     string // the ID of the API key that opened it, or ""
 	token   string // with which it was opened instead, or ""
+	release func() // of its place
 	id      video.ID
 	last    stateUpdate      // the last one offered; only accessed by polls
 	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
@@ -78,56 +82,67 @@ type subscribers struct {
 	added chan struct{} // holds one
 	ended chan struct{} // closed when polling has ended
 
+	byKey    *limit.Shares[string]       // of the streams that were opened with a key
+	byTenant *limit.Shares[video.Tenant] // of those that were opened with a token
+
 	mu      sync.Mutex
 	byVideo map[video.ID]map[*subscriber]struct{}
-	byKey   map[string]int // how many streams each key has open
 	open    int
 }
 
 func newSubscribers(load statesByID, valid validKeys, log *slog.Logger) *subscribers {
+	all := semaphore.NewWeighted(maxSubscribers)
 	return &subscribers{
 		load: load, valid: valid, log: log,
-		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{}, byKey: map[string]int{},
+		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{},
+		byKey: limit.NewShares[string](maxSubscribersPerKey, all), byTenant: limit.NewShares[video.Tenant](maxTokenSubscribers, all),
 	}
 }
 
 // add adds a stream, opened with a key, whose client knows this state. The caller must remove it.
 func (s *subscribers) add(key string, id video.ID, known stateUpdate) (*subscriber, error) {
-	sub := &subscriber{key: key, id: id, last: known}
-	return sub, s.insert(sub, maxSubscribersPerKey)
+	release, err := s.byKey.TryAcquire(key, 1)
+	if err != nil {
+		return nil, tooManyStreams(err, maxSubscribersPerKey)
+	}
+	return s.insert(&subscriber{key: key, id: id, last: known, release: release}), nil
 }
 
 // addToken is add for a stream that was opened with a token for a video of this tenant.
 func (s *subscribers) addToken(token string, of video.Tenant, id video.ID, known stateUpdate) (*subscriber, error) {
-	sub := &subscriber{key: "tokens of " + string(of), token: token, id: id, last: known}
-	return sub, s.insert(sub, maxTokenSubscribers)
+	release, err := s.byTenant.TryAcquire(of, 1)
+	if err != nil {
+		return nil, tooManyStreams(err, maxTokenSubscribers)
+	}
+	return s.insert(&subscriber{token: token, id: id, last: known, release: release}), nil
 }
 
-// insert adds a stream, unless there are most others with the same key.
-func (s *subscribers) insert(sub *subscriber, most int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byKey[sub.key] >= most {
+// tooManyStreams says why a stream got no place.
+func tooManyStreams(err error, most int) error {
+	if errors.Is(err, limit.ErrShare) {
 		return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
 			Msg:        fmt.Sprintf("This API key has %d event streams open, as many as it may. Close some, or read the states of the videos.", most),
 			RetryAfter: 15 * time.Second}
 	}
-	if s.open >= maxSubscribers {
-		return &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
-			Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
-	}
+	return &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
+		Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
+}
+
+// insert adds a stream that has its place.
+func (s *subscribers) insert(sub *subscriber) *subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	sub.updates, sub.revoked = make(chan stateUpdate, 1), make(chan struct{})
 	if s.byVideo[sub.id] == nil {
 		s.byVideo[sub.id] = map[*subscriber]struct{}{}
 	}
 	s.byVideo[sub.id][sub] = struct{}{}
 	s.open++
-	s.byKey[sub.key]++
 	select {
 	case s.added <- struct{}{}:
 	default:
 	}
-	return nil
+	return sub
 }
 
 func (s *subscribers) remove(sub *subscriber) {
@@ -138,9 +153,7 @@ func (s *subscribers) remove(sub *subscriber) {
 		delete(s.byVideo, sub.id)
 	}
 	s.open--
-	if s.byKey[sub.key]--; s.byKey[sub.key] == 0 {
-		delete(s.byKey, sub.key)
-	}
+	sub.release()
 }
 
 // count returns how many streams are open.

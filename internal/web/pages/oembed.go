@@ -115,7 +115,7 @@ type oembedAnswer struct {
 // oembed answers GET /oembed?url=…&maxwidth=…&maxheight=…&format=json.
 func (p *pages) oembed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
-	err := p.limit.allow(p.Client(r))
+	err := p.allow(r)
 	if err == nil {
 		err = p.answerOEmbed(w, r)
 	}

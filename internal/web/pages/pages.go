@@ -20,7 +20,9 @@ import (
 	"io/fs"
 	"net/http"
 	"net/netip"
+	"time"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/assets"
@@ -51,7 +53,7 @@ type Config struct {
 type pages struct {
 	Config
 	catalog   Catalog
-	limit     *limiter
+	rates     *limit.Rates[netip.Prefix]
 	templates *template.Template
 	player    *assets.Files
 	own       *assets.Files
@@ -60,7 +62,7 @@ type pages struct {
 
 // Register adds the pages, their files and the player's to mux.
 func Register(mux *http.ServeMux, c Catalog, config Config) error {
-	p := &pages{Config: config, catalog: c, limit: newLimiter(config.Unlimited)}
+	p := &pages{Config: config, catalog: c, rates: limit.NewRates[netip.Prefix](perSecond, burst, time.Now)}
 	var err error
 	if p.policy, err = policyFor(config.Origins); err != nil {
 		return err

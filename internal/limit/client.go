@@ -1,0 +1,49 @@
+package limit
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Contains reports whether one of the networks has an address.
+func Contains(networks []netip.Prefix, addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// ClientOf returns the network of the client that made r: its IPv4 address, or the /64 of its IPv6
+// address, which usually is one customer. It is invalid if the address is unknown. Behind trusted
+// proxies, it is the last address in X-Forwarded-For that is not a trusted proxy: the client may
+// have written those before it.
+func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Prefix {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr := peer.Addr().Unmap()
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		before, ok := parseHop(strings.TrimSpace(hop))
+		if !ok || !Contains(proxies, addr) {
+			break
+		}
+		addr = before
+	}
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	network, _ := addr.WithZone("").Prefix(bits) // it fails for an invalid address only
+	return network
+}
+
+// parseHop parses an element of X-Forwarded-For. Some proxies add the port.
+func parseHop(s string) (netip.Addr, bool) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Unmap(), true
+	}
+	ap, err := netip.ParseAddrPort(s)
+	return ap.Addr().Unmap(), err == nil
+}

@@ -1,0 +1,88 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+var (
+	// ErrShare means that a principal uses its whole share.
+	ErrShare = errors.New("the share of the principal is in use")
+	// ErrPool means that all principals together use the whole pool.
+	ErrPool = errors.New("the whole pool is in use")
+)
+
+// Shares limits how much of a pool each principal uses at the same time, so that none takes all of
+// it. Several Shares may have the same pool.
+type Shares[K comparable] struct {
+	each int64
+	pool *semaphore.Weighted // nil: endless
+
+	mu    sync.Mutex
+	users map[K]*share // principals that use or wait for a part of their share
+}
+
+type share struct {
+	*semaphore.Weighted
+	users int
+}
+
+// NewShares returns shares of this size in a pool. Without one, only the principals are limited.
+func NewShares[K comparable](each int64, pool *semaphore.Weighted) *Shares[K] {
+	return &Shares[K]{each: each, pool: pool, users: map[K]*share{}}
+}
+
+// Acquire waits until a principal can use n more of its share, and of the pool. The caller must
+// call release once. The error is ErrShare or ErrPool: what was in use until ctx ended.
+func (s *Shares[K]) Acquire(ctx context.Context, principal K, n int64) (release func(), err error) {
+	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.Acquire(ctx, n) == nil })
+}
+
+// TryAcquire is Acquire for those who do not wait.
+func (s *Shares[K]) TryAcquire(principal K, n int64) (release func(), err error) {
+	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.TryAcquire(n) })
+}
+
+func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted) bool) (release func(), err error) {
+	own := s.join(principal)
+	if !acquire(own.Weighted) {
+		s.leave(principal)
+		return nil, ErrShare
+	}
+	if s.pool != nil && !acquire(s.pool) {
+		own.Release(n)
+		s.leave(principal)
+		return nil, ErrPool
+	}
+	return func() {
+		if s.pool != nil {
+			s.pool.Release(n)
+		}
+		own.Release(n)
+		s.leave(principal)
+	}, nil
+}
+
+func (s *Shares[K]) join(principal K) *share {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.users[principal]
+	if own == nil {
+		own = &share{Weighted: semaphore.NewWeighted(s.each)}
+		s.users[principal] = own
+	}
+	own.users++
+	return own
+}
+
+func (s *Shares[K]) leave(principal K) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.users[principal]
+	if own.users--; own.users == 0 {
+		delete(s.users, principal)
+	}
+}
