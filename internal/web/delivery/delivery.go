@@ -4,7 +4,6 @@
 package delivery
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -12,27 +11,6 @@ import (
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
-
-// Uploads receives files.
-type Uploads interface {
-	Receive(ctx context.Context, in uploads.Incoming) (etag string, err error)
-}
-
-// Player opens files for playback.
-type Player interface {
-	OpenPublic(ctx context.Context, id video.ID, file string) (playback.Content, error)
-	OpenSigned(ctx context.Context, token string, id video.ID, file string) (playback.Content, error)
-	// PublicRedirect and SignedRedirect return where a GET is to be sent instead, or "" if the
-	// file is to be opened and served.
-	PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error)
-	SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error)
-	// PublicPicture and SignedPicture return the file to send for a picture to a client that takes
-	// these formats beside JPEG.
-	PublicPicture(ctx context.Context, id video.ID, file string, takes []video.PictureFormat) string
-	SignedPicture(ctx context.Context, token string, id video.ID, file string, takes []video.PictureFormat) string
-	// Disposition returns the Content-Disposition of an open file that is to be downloaded.
-	Disposition(ctx context.Context, id video.ID, file string) (string, error)
-}
 
 // Config holds the settings. The zero value is right outside of tests.
 type Config struct {
@@ -52,8 +30,8 @@ type Config struct {
 }
 
 type delivery struct {
-	uploads     Uploads
-	player      Player
+	uploads     *uploads.Service
+	player      *playback.Player
 	idleTimeout time.Duration
 	now         func() time.Time
 	cdn, purged bool
@@ -64,7 +42,7 @@ type delivery struct {
 // Register adds the upload and playback routes to mux. The whole server must be
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
-func Register(mux *http.ServeMux, uploads Uploads, player Player, config Config) {
+func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Player, config Config) {
 	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now,
 		cdn: config.CDN, purged: config.Purged, vary: config.Vary, sendfile: config.Sendfile}
 	if d.idleTimeout <= 0 {

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -44,35 +47,43 @@ func TestWhichPictureFormatsAClientTakes(t *testing.T) {
 // A picture is sent in the format that the client takes, and caches are told what that depends on.
 func TestPicturesByAccept(t *testing.T) {
 	t.Parallel()
-	const public, private = "/v/" + testID + "/", "/v/9999999999999.k1.sig/" + testID + "/"
-	const kept, signed = "public, max-age=3600, immutable", "private, max-age=3600"
+	const kept, own = "public, max-age=3600, immutable", "private, max-age=3600"
 	for _, tt := range []struct {
-		path, accept            string
+		file, accept            string
+		signed                  bool
 		has                     video.PictureFormat
 		vary                    bool
-		file, kind, cache, says string
+		sent, kind, cache, says string
 	}{
-		{public + "poster.jpg", "image/avif,image/webp", "webp", false, "poster.webp", "image/webp", signed, "Accept"},
-		{public + "poster.jpg", "image/avif,image/webp", "avif", true, "poster.avif", "image/avif", kept, "Accept"},
-		{public + "720p-0.jpg", "image/avif", "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{public + "720p-0.jpg", "*/*", "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{public + "720p-0.jpg", "", "webp", true, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{private + "720p-0.jpg", "image/webp", "webp", true, "720p-0.webp", "image/webp", signed, "Accept"},
-		{public + "storyboard-0.jpg", "image/webp", "webp", false, "storyboard-0.jpg", "image/jpeg", kept, ""},
-		{public + "720p.mp4", "image/webp", "webp", false, "720p.mp4", "video/mp4", kept, ""},
+		{"poster.jpg", "image/avif,image/webp", false, "webp", false, "poster.webp", "image/webp", own, "Accept"},
+		{"poster.jpg", "image/avif,image/webp", false, "avif", true, "poster.avif", "image/avif", kept, "Accept"},
+		{"720p-0.jpg", "image/avif", false, "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "*/*", false, "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "", false, "webp", true, "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "image/webp", true, "webp", true, "720p-0.webp", "image/webp", own, "Accept"},
+		{"storyboard-0.jpg", "image/webp", false, "webp", false, "storyboard-0.jpg", "image/jpeg", kept, ""},
+		{"720p.mp4", "image/webp", false, "webp", false, "720p.mp4", "video/mp4", kept, ""},
 	} {
-		f := playing(t, []byte(digits))
-		f.has = tt.has
-		h := newHandler(f, Config{Vary: tt.vary})
+		r := newRig(t, []byte("720p.mp4"), Config{Vary: tt.vary})
+		for _, picture := range []string{"poster.jpg", "720p-0.jpg", "storyboard-0.jpg"} {
+			r.addFile(picture, []byte(picture))
+			other := video.AlternateFile(picture, tt.has)
+			r.addFile(other, []byte(other))
+		}
+		path := r.public(tt.file)
+		if tt.signed {
+			path = r.signed(tt.file, 2*time.Hour)
+		}
 		for _, method := range []string{"GET", "HEAD"} {
-			w := do(h, method, tt.path, "Accept", tt.accept)
+			w := r.do(method, path, "Accept", tt.accept)
 			got := w.Header()
-			if w.Code != http.StatusOK || f.file != tt.file || got.Get("Content-Type") != tt.kind || got.Get("Cache-Control") != tt.cache || got.Get("Vary") != tt.says {
-				t.Errorf("%s %s for %q: %s, %d %v", method, tt.path, tt.accept, f.file, w.Code, got)
+			if w.Code != http.StatusOK || method == "GET" && w.Body.String() != tt.sent || got.Get("Content-Type") != tt.kind || got.Get("Cache-Control") != tt.cache || got.Get("Vary") != tt.says {
+				t.Errorf("%s %s for %q: %d %q %v", method, path, tt.accept, w.Code, w.Body, got)
 			}
 		}
-		if w := do(h, "GET", tt.path, "Accept", tt.accept, "If-None-Match", `"e1"`); w.Code != http.StatusNotModified || w.Header().Get("Vary") != tt.says {
-			t.Errorf("%s for %q, which the client has: %d %v", tt.path, tt.accept, w.Code, w.Header())
+		etag := r.do("GET", path, "Accept", tt.accept).Header().Get("ETag")
+		if w := r.do("GET", path, "Accept", tt.accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Header().Get("Vary") != tt.says {
+			t.Errorf("%s for %q, which the client has: %d %v", path, tt.accept, w.Code, w.Header())
 		}
 	}
 }
@@ -80,16 +91,14 @@ func TestPicturesByAccept(t *testing.T) {
 // A picture may have been deleted after it was seen, and made again as JPEG.
 func TestAPictureThatIsGoneIsSentAsJPEG(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	f.has, f.gone = "webp", "720p-0.webp"
-	h := newHandler(f, Config{})
-	w := do(h, "GET", "/v/"+testID+"/720p-0.jpg", "Accept", "image/webp")
-	if got := w.Header(); w.Code != http.StatusOK || f.file != "720p-0.jpg" || got.Get("Content-Type") != "image/jpeg" || got.Get("Cache-Control") != "public, max-age=3600, immutable" || got.Get("Vary") != "Accept" {
-		t.Errorf("%s, %d %v", f.file, w.Code, got)
+	r := newRigOn(t, nil, Config{}, func(s *disk.Store) blob.Store { return withoutWebP{s} })
+	r.addFile("720p-0.jpg", []byte("a JPEG"))
+	r.addFile("720p-0.webp", []byte("a WebP"))
+	w := r.do("GET", r.public("720p-0.jpg"), "Accept", "image/webp")
+	if got := w.Header(); w.Code != http.StatusOK || w.Body.String() != "a JPEG" || got.Get("Content-Type") != "image/jpeg" || got.Get("Cache-Control") != "public, max-age=3600, immutable" || got.Get("Vary") != "Accept" {
+		t.Errorf("%d %q %v", w.Code, w.Body, got)
 	}
-	f.gone = "720p-0.jpg"
-	f.has = ""
-	if w := do(h, "GET", "/v/"+testID+"/720p-0.jpg", "Accept", "image/webp"); w.Code != http.StatusNotFound {
+	if w := r.do("GET", r.public("720p-1.jpg"), "Accept", "image/webp"); w.Code != http.StatusNotFound {
 		t.Errorf("a JPEG that is gone answers %d", w.Code)
 	}
 }
@@ -97,16 +106,16 @@ func TestAPictureThatIsGoneIsSentAsJPEG(t *testing.T) {
 // Where the storage serves files, the redirect leads to the format, and depends on Accept as well.
 func TestPicturesByRedirect(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	f.has, f.address = "webp", "https://bucket.example/"
-	h := newHandler(f, Config{})
+	r := newRigOn(t, nil, Config{}, onRemote)
+	r.addFile("poster.jpg", []byte("a JPEG"))
+	r.addFile("poster.webp", []byte("a WebP"))
 	for accept, want := range map[string]struct{ file, cache string }{
 		"image/webp": {"poster.webp", "private, max-age=3600"},
 		"*/*":        {"poster.jpg", "public, max-age=3600"},
 	} {
-		w := do(h, "GET", "/v/"+testID+"/poster.jpg", "Accept", accept)
-		if w.Code != http.StatusFound || f.redirected != want.file || w.Header().Get("Vary") != "Accept" || w.Header().Get("Cache-Control") != want.cache {
-			t.Errorf("%q is sent to %s: %d %v", accept, f.redirected, w.Code, w.Header())
+		w := r.do("GET", r.public("poster.jpg"), "Accept", accept)
+		if got := w.Header().Get("Location"); w.Code != http.StatusFound || got != "https://bucket.example/public/"+string(r.film)+"/"+want.file+"?" || w.Header().Get("Vary") != "Accept" || w.Header().Get("Cache-Control") != want.cache {
+			t.Errorf("%q is sent to %s: %d %v", accept, got, w.Code, w.Header())
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 
 // access is what a playback URL gives access to: the files of one video.
 type access struct {
-	player Player
+	player *playback.Player
 	video  video.ID
 	token  string // of a signed URL; "" for a public one
 }
@@ -157,14 +157,7 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, a access, file s
 		w.Header().Set("Cache-Tag", string(a.video))
 		w.Header().Set("Surrogate-Key", string(a.video))
 	}
-	cache := c.cacheControl(file)
-	switch {
-	case playback.Grows(object):
-		cache = "no-cache"
-	case playback.Early(object):
-		cache = c.maxAge(earlyCache)
-	}
-	describe(w.Header(), object.Info(), file, cache)
+	describe(w.Header(), object.Info(), file, c.cacheControl(object, file))
 	if !d.sendfile.handOver(w, r, object.Info()) {
 		serve(w, r, object)
 	}
@@ -185,15 +178,18 @@ type caching struct {
 	purged   bool // shared caches are told of deletions
 }
 
-// cacheControl is the Cache-Control of a file.
-func (c caching) cacheControl(file string) string {
-	if playback.MayChange(file) {
+// cacheControl is the Cache-Control of an open file.
+func (c caching) cacheControl(object playback.Content, file string) string {
+	switch {
+	case playback.Grows(object):
+		return "no-cache"
+	case playback.Early(object):
+		return c.maxAge(earlyCache)
+	case playback.MayChange(file):
 		return c.maxAge(manifestCache)
-	}
-	if c.who != "public" || playback.IsPlaylist(file) {
+	case c.who != "public" || playback.IsPlaylist(file):
 		return c.maxAge(maxCache)
-	}
-	if c.purged {
+	case c.purged:
 		return c.maxAge(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
 	}
 	return c.maxAge(maxCache) + ", immutable"

@@ -5,25 +5,27 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
 
-const digits = "0123456789"
-
 func TestPlayPublic(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	w := do(newHandler(f, Config{}), "GET", "/v/"+strings.ToUpper(testID)+"/720p.mp4")
-	if w.Code != 200 || w.Body.String() != digits || f.id != testID || f.file != "720p.mp4" {
-		t.Errorf("answer is %d %q of %s/%s", w.Code, w.Body, f.id, f.file)
+	r := newRig(t, []byte(digits), Config{})
+	w := r.do("GET", "/v/"+strings.ToUpper(string(r.film))+"/720p.mp4")
+	if w.Code != 200 || w.Body.String() != digits {
+		t.Errorf("answer is %d %q", w.Code, w.Body)
 	}
 	for name, want := range map[string]string{
-		"Content-Type": "video/mp4", "Content-Length": "10", "Content-Disposition": "inline", "ETag": `"e1"`,
-		"Last-Modified": "Wed, 02 Jan 2030 12:00:00 GMT", "Accept-Ranges": "bytes", "Cache-Control": "public, max-age=3600, immutable",
+		"Content-Type": "video/mp4", "Content-Length": "10", "Content-Disposition": "inline", "ETag": r.etag(),
+		"Last-Modified": r.info("720p.mp4").Modified.UTC().Format(http.TimeFormat), "Accept-Ranges": "bytes", "Cache-Control": "public, max-age=3600, immutable",
 		"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts", "Access-Control-Allow-Origin": "*",
 		"Access-Control-Expose-Headers": "Content-Length, Content-Range, ETag, Accept-Ranges",
 	} {
@@ -35,101 +37,104 @@ func TestPlayPublic(t *testing.T) {
 
 func TestSignedPlaybackIsCachedNoLongerThanItsURLIsValid(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_000_000, 0)
-	tests := []struct{ name, token, want string }{
-		{"an hour at most", "1090000000.k1.sig", "private, max-age=3600"},
-		{"while the URL is valid", "1000042000.k1.sig", "private, max-age=42"},
-		{"not at all when it just expires", "1000000000.k1.sig", "private, max-age=0"},
-		{"not at all when the expiry is malformed", "soon.k1.sig", "private, max-age=0"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := playing(t, []byte(digits))
-			w := do(newHandler(f, Config{Now: func() time.Time { return now }}), "GET", "/v/"+tt.token+"/"+testID+"/720p-0.jpg")
-			if got := w.Header().Get("Cache-Control"); w.Code != 200 || got != tt.want {
-				t.Errorf("answer is %d with Cache-Control %q, want 200 with %q", w.Code, got, tt.want)
-			}
-			if w.Header().Get("Content-Type") != "image/jpeg" || f.token != tt.token || f.id != testID || f.file != "720p-0.jpg" {
-				t.Errorf("served %s of %s/%s/%s", w.Header().Get("Content-Type"), f.token, f.id, f.file)
-			}
-		})
+	r := newRig(t, []byte(digits), Config{})
+	r.addFile("720p-0.jpg", []byte("picture"))
+	for life, want := range map[time.Duration]string{
+		2 * time.Hour:          "private, max-age=3600",
+		42 * time.Second:       "private, max-age=42",
+		500 * time.Millisecond: "private, max-age=0",
+	} {
+		w := r.do("GET", r.signed("720p-0.jpg", life))
+		if got := w.Header().Get("Cache-Control"); w.Code != 200 || w.Body.String() != "picture" || got != want {
+			t.Errorf("for %v the answer is %d with Cache-Control %q, want 200 with %q", life, w.Code, got, want)
+		}
+		if got := w.Header().Get("Content-Type"); got != "image/jpeg" {
+			t.Errorf("the picture is sent as %s", got)
+		}
 	}
 }
 
 func TestFilesOfHLSAndDASH(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ file, contentType, cache string }{
+	r := newRig(t, makeRendition(t), Config{})
+	for _, tt := range []struct{ file, contentType, cache string }{
 		{"master.m3u8", "application/vnd.apple.mpegurl", "max-age=10"},
 		{"manifest.mpd", "application/dash+xml", "max-age=10"},
 		{"720p.m3u8", "application/vnd.apple.mpegurl", "max-age=3600"},
 		{"audio-init.mp4", "video/mp4", "max-age=3600"},
-		{"720p-17.m4s", "video/iso.segment", "max-age=3600"},
-	}
-	for _, tt := range tests {
-		h := newHandler(playing(t, []byte(digits)), Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
-		for path, who := range map[string]string{"/v/" + testID + "/": "public, ", "/v/1090000000.k1.sig/" + testID + "/": "private, "} {
-			w := do(h, "GET", path+tt.file, "Range", "bytes=2-3")
-			if w.Code != 206 || w.Body.String() != "23" || w.Header().Get("Content-Type") != tt.contentType || strings.TrimSuffix(w.Header().Get("Cache-Control"), ", immutable") != who+tt.cache {
-				t.Errorf("%s: answer is %d %q with %v; want 206 of %s, %s", path+tt.file, w.Code, w.Body, w.Header(), tt.contentType, who+tt.cache)
+		{"720p-1.m4s", "video/iso.segment", "max-age=3600"},
+	} {
+		whole := r.do("GET", r.public(tt.file)).Body.String()
+		for path, who := range map[string]string{r.public(tt.file): "public, ", r.streamed(tt.file, 2*time.Hour): "private, "} {
+			w := r.do("GET", path, "Range", "bytes=2-3")
+			if w.Code != 206 || w.Body.String() != whole[2:4] || w.Header().Get("Content-Type") != tt.contentType || strings.TrimSuffix(w.Header().Get("Cache-Control"), ", immutable") != who+tt.cache {
+				t.Errorf("%s: answer is %d %q with %v; want 206 of %s, %s", path, w.Code, w.Body, w.Header(), tt.contentType, who+tt.cache)
 			}
 		}
 	}
 }
 
+// early is a file of a rendition that is not published yet.
+type early struct{ playback.Content }
+
+func (early) Early() bool { return true }
+
 // A segment of a film that is still being encoded may be another one after a failure.
 func TestEarlySegmentsAreCachedForAMinute(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	f.early = true
-	h := newHandler(f, Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
-	for path, want := range map[string]string{
-		"/v/" + testID + "/720p-0.m4s":                   "public, max-age=60",
-		"/v/1090000000.k1.sig/" + testID + "/720p-0.m4s": "private, max-age=60",
-		"/v/1000042000.k1.sig/" + testID + "/720p-0.m4s": "private, max-age=42",
+	for want, c := range map[string]caching{
+		"public, max-age=60":  {who: "public", validFor: maxCache, purged: true},
+		"private, max-age=60": {who: "private", validFor: 2 * time.Hour},
+		"private, max-age=42": {who: "private", validFor: 42 * time.Second},
 	} {
-		if got := do(h, "GET", path).Header().Get("Cache-Control"); got != want {
-			t.Errorf("%s is cached as %q; want %q", path, got, want)
+		if got := c.cacheControl(early{}, "720p-0.m4s"); got != want {
+			t.Errorf("%+v is cached as %q; want %q", c, got, want)
 		}
 	}
 }
 
+func onRemote(s *disk.Store) blob.Store { return remote{s} }
+
 func TestPlayersAreRedirectedToAStorageThatServesFiles(t *testing.T) {
 	t.Parallel()
-	const bucket = "https://bucket.example/key?X-Amz-Signature=x"
-	f := playing(t, []byte(digits))
-	f.address = bucket
-	h := newHandler(f, Config{Now: func() time.Time { return time.Unix(1_000_000, 0) }})
-	for path, cache := range map[string]string{
-		"/v/" + testID + "/720p.mp4":                   "public, max-age=3600",
-		"/v/1000042000.k1.sig/" + testID + "/720p.mp4": "private, max-age=42",
+	r := newRigOn(t, []byte(digits), Config{}, onRemote)
+	for path, want := range map[string]struct{ key, cache string }{
+		r.path:                               {"public/" + string(r.film), "public, max-age=3600"},
+		r.signed("720p.mp4", 42*time.Second): {"private/" + string(r.secret), "private, max-age=42"},
 	} {
-		w := do(h, "GET", path, "Range", "bytes=2-3")
-		if w.Code != 302 || w.Header().Get("Location") != bucket || w.Header().Get("Cache-Control") != cache || w.Header().Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("GET %s is answered %d with %v; want 302 to the bucket, %s", path, w.Code, w.Header(), cache)
+		w := r.do("GET", path, "Range", "bytes=2-3")
+		if w.Code != 302 || w.Header().Get("Location") != "https://bucket.example/"+want.key+"/720p.mp4?" || w.Header().Get("Cache-Control") != want.cache || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("GET %s is answered %d with %v; want 302 to the bucket, %s", path, w.Code, w.Header(), want.cache)
 		}
-		if w := do(h, "HEAD", path); w.Code != 200 || w.Header().Get("Content-Length") != "10" {
+		if w := r.do("HEAD", path); w.Code != 200 || w.Header().Get("Content-Length") != "10" {
 			t.Errorf("HEAD %s is answered %d with %v; want the file itself", path, w.Code, w.Header())
 		}
+		// The rest of an earlier version is not the rest of this one.
+		if w := r.do("GET", path, "Range", "bytes=2-3", "If-Range", `"earlier"`); w.Code != 200 || w.Body.String() != digits {
+			t.Errorf("GET %s of a version that is gone is answered %d %q; want the whole file", path, w.Code, w.Body)
+		}
+	}
+	w := r.do("GET", r.path+"?download=1")
+	if want := "https://bucket.example/public/" + string(r.film) + "/720p.mp4?" + url.QueryEscape(`attachment; filename="film.mp4"`); w.Header().Get("Location") != want {
+		t.Errorf("a download is sent to %s, want %s", w.Header().Get("Location"), want)
 	}
 }
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	h := newHandler(f, Config{})
+	r := newRig(t, []byte(digits), Config{})
 	for query, want := range map[string]string{
-		"?download=1": "attachment; filename=720p.mp4", "": "inline", "?download=": "inline", "?download=0": "inline", "?download": "inline", "?x=1": "inline",
+		"?download=1": `attachment; filename="film.mp4"`, "": "inline", "?download=": "inline", "?download=0": "inline", "?download": "inline", "?x=1": "inline",
 	} {
-		for _, path := range []string{"/v/" + testID + "/720p.mp4", "/v/1000042000.k1.sig/" + testID + "/720p.mp4"} {
-			w := do(h, "GET", path+query, "Range", "bytes=2-3")
-			if got := w.Header().Get("Content-Disposition"); w.Code != 206 || got != want || f.download != (query == "?download=1") {
+		for _, path := range []string{r.path, r.signed("720p.mp4", time.Hour)} {
+			w := r.do("GET", path+query, "Range", "bytes=2-3")
+			if got := w.Header().Get("Content-Disposition"); w.Code != 206 || got != want {
 				t.Errorf("%s is answered %d as %q, want %q", path+query, w.Code, got, want)
 			}
 		}
 	}
-	f.err = &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet."}
-	w := do(h, "GET", "/v/"+testID+"/720p.mp4?download=1")
+	id := r.Processing(video.Draft{IsPublic: true}).ID
+	w := r.do("GET", "/v/"+string(id)+"/720p.mp4?download=1")
 	wantProblem(t, w.Code, w.Header(), w.Body, 404, "not_ready")
 	if got := w.Header().Get("Content-Disposition"); got != "" {
 		t.Errorf("a problem is sent as %q", got)
@@ -138,85 +143,92 @@ func TestDownload(t *testing.T) {
 
 func TestPlayRefusals(t *testing.T) {
 	t.Parallel()
-	const public, signed = "/v/" + testID + "/720p.mp4", "/v/17.k1.sig/" + testID + "/720p.mp4"
-	tests := []struct {
+	var storage *broken
+	r := newRigOn(t, []byte(digits), Config{}, func(s *disk.Store) blob.Store {
+		storage = &broken{Store: s}
+		return storage
+	})
+	making := r.Processing(video.Draft{IsPublic: true}).ID
+	signed := r.signed("720p.mp4", time.Hour)
+	for _, tt := range []struct {
 		name, path string
-		err        error
+		fault      error
 		status     int
 		code       string
 	}{
 		{"a malformed public ID", "/v/x/720p.mp4", nil, 404, "not_found"},
-		{"a malformed signed ID", "/v/17.k1.sig/x/720p.mp4", &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
-		{"not ready", public, &video.Error{Kind: video.NotFound, Code: "not_ready", Msg: "Not yet.", RetryAfter: time.Second}, 404, "not_ready"},
-		{"gone", public, &video.Error{Kind: video.NotFound, Code: "not_found", Msg: "No."}, 404, "not_found"},
-		{"expired", signed, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "No."}, 403, "url_expired"},
-		{"forged", signed, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "No."}, 403, "url_invalid"},
-		{"storage is unavailable", signed, &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", Msg: "No."}, 503, "storage_unavailable"},
-		{"an internal error", public, errors.New("open /srv: no"), 500, "internal"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := do(newHandler(&fakeService{err: tt.err}, Config{}), "GET", tt.path)
-			p := wantProblem(t, w.Code, w.Header(), w.Body, tt.status, tt.code)
-			if strings.Contains(p.Instance+p.Detail, "17.k1.sig") || strings.Contains(p.Detail, "/srv") {
-				t.Errorf("the problem shows too much: %+v", p)
-			}
-			if wait := w.Header().Get("Retry-After") != ""; wait != (tt.code == "not_ready" || tt.status == 503) {
-				t.Errorf("Retry-After is %q", w.Header().Get("Retry-After"))
-			}
-			if got := w.Header().Get("Cache-Control"); got != "no-store" {
-				t.Errorf("Cache-Control is %q", got)
-			}
-		})
+		{"a malformed signed ID", strings.Replace(signed, string(r.secret), "x", 1), nil, 403, "url_invalid"},
+		{"not ready", "/v/" + string(making) + "/720p.mp4", nil, 404, "not_ready"},
+		{"never made", r.public("1080p.mp4"), nil, 404, "not_found"},
+		{"no file of a video", r.public("720p.mp3"), nil, 404, "not_found"},
+		{"private", strings.Replace(r.path, string(r.film), string(r.secret), 1), nil, 404, "not_found"},
+		{"expired", r.signed("720p.mp4", -time.Second), nil, 403, "url_expired"},
+		{"signed for another file", strings.Replace(signed, "720p", "240p", 1), nil, 403, "url_invalid"},
+		{"forged", "/v/17.k1.sig/" + string(r.secret) + "/720p.mp4", nil, 403, "url_invalid"},
+		{"the storage is unavailable", signed, errors.New("open /srv: no"), 503, "storage_unavailable"},
+	} {
+		storage.err = tt.fault
+		w := r.do("GET", tt.path)
+		p := wantProblem(t, w.Code, w.Header(), w.Body, tt.status, tt.code)
+		token := strings.Split(tt.path, "/")[2]
+		if token != string(making) && token != string(r.film) && strings.Contains(token, ".") && strings.Contains(p.Instance+p.Detail, token) || strings.Contains(p.Detail, "/srv") {
+			t.Errorf("%s: the problem shows too much: %+v", tt.name, p)
+		}
+		if wait := w.Header().Get("Retry-After") != ""; wait != (tt.code == "not_ready" || tt.status == 503) {
+			t.Errorf("%s: Retry-After is %q", tt.name, w.Header().Get("Retry-After"))
+		}
+		if got := w.Header().Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s: Cache-Control is %q", tt.name, got)
+		}
 	}
 }
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	r := newRig(t, []byte(digits), Config{})
+	modified := r.info("720p.mp4").Modified.UTC().Format(http.TimeFormat)
+	for _, tt := range []struct {
 		name    string
 		headers []string
 		status  int
 		body    string
 	}{
-		{"the cached copy is current", []string{"If-None-Match", `"e1"`}, 304, ""},
+		{"the cached copy is current", []string{"If-None-Match", r.etag()}, 304, ""},
 		{"the cached copy is stale", []string{"If-None-Match", `"e0"`}, 200, digits},
-		{"not modified since", []string{"If-Modified-Since", "Wed, 02 Jan 2030 12:00:00 GMT"}, 304, ""},
-		{"a range of the same version", []string{"Range", "bytes=2-3", "If-Range", `"e1"`}, 206, "23"},
+		{"not modified since", []string{"If-Modified-Since", modified}, 304, ""},
+		{"a range of the same version", []string{"Range", "bytes=2-3", "If-Range", r.etag()}, 206, "23"},
 		{"a range of another version", []string{"Range", "bytes=2-3", "If-Range", `"e0"`}, 200, digits},
 		{"several ranges of another version", []string{"Range", "bytes=2-3,5-6", "If-Range", `"e0"`}, 200, digits},
-		{"the condition comes before the range", []string{"Range", "bytes=99-", "If-None-Match", `"e1"`}, 304, ""},
-		{"and before several ranges", []string{"Range", "bytes=0-1,3-4", "If-None-Match", `"e1"`}, 304, ""},
+		{"the condition comes before the range", []string{"Range", "bytes=99-", "If-None-Match", r.etag()}, 304, ""},
+		{"and before several ranges", []string{"Range", "bytes=0-1,3-4", "If-None-Match", r.etag()}, 304, ""},
+	} {
+		w := r.do("GET", r.path, tt.headers...)
+		if w.Code != tt.status || w.Body.String() != tt.body {
+			t.Errorf("%s: answer is %d %q, want %d %q", tt.name, w.Code, w.Body, tt.status, tt.body)
+		}
+		if w.Header().Get("ETag") != r.etag() {
+			t.Errorf("%s: ETag is %q", tt.name, w.Header().Get("ETag"))
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := do(newHandler(playing(t, []byte(digits)), Config{}), "GET", "/v/"+testID+"/720p.mp4", tt.headers...)
-			if w.Code != tt.status || w.Body.String() != tt.body {
-				t.Errorf("answer is %d %q, want %d %q", w.Code, w.Body, tt.status, tt.body)
-			}
-			if w.Header().Get("ETag") != `"e1"` {
-				t.Errorf("ETag is %q", w.Header().Get("ETag"))
-			}
-		})
-	}
+	w := r.do("GET", r.path, "If-Match", `"e0"`)
+	wantProblem(t, w.Code, w.Header(), w.Body, 412, "precondition_failed")
 }
 
 func TestHeadMirrorsGet(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(newHandler(playing(t, []byte(digits)), Config{}))
+	r := newRig(t, []byte(digits), Config{})
+	s := httptest.NewServer(r.handler)
 	defer s.Close()
 	for _, header := range []string{"", "bytes=2-3", "bytes=99-", "bytes=0-1,3-4"} {
 		var answers []*http.Response
 		for _, method := range []string{"GET", "HEAD"} {
-			r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/v/"+testID+"/720p.mp4", nil)
+			q, err := http.NewRequestWithContext(t.Context(), method, s.URL+r.path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header.Set("Range", header)
-			r.Header.Set("X-Request-Id", "same") // it affects the length of a problem
-			res, err := s.Client().Do(r)
+			q.Header.Set("Range", header)
+			q.Header.Set("X-Request-Id", "same") // it affects the length of a problem
+			res, err := s.Client().Do(q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,18 +253,18 @@ func TestHeadMirrorsGet(t *testing.T) {
 
 func TestPreflightAndMethods(t *testing.T) {
 	t.Parallel()
-	h := newHandler(&fakeService{}, Config{})
+	r := newRig(t, nil, Config{})
 	for path, methods := range map[string]string{
-		"/v/" + testID + "/720p.mp4":           "GET, HEAD",
-		"/v/17.k1.sig/" + testID + "/720p.mp4": "GET, HEAD",
-		"/upload/17.k1.sig/" + testID:          "PUT",
+		r.path: "GET, HEAD",
+		"/v/17.k1.sig/" + string(r.film) + "/720p.mp4": "GET, HEAD",
+		"/upload/17.k1.sig/" + string(r.film):          "PUT",
 	} {
-		w := do(h, "OPTIONS", path, "Origin", "https://a.example", "Access-Control-Request-Method", methods[:3])
+		w := r.do("OPTIONS", path, "Origin", "https://a.example", "Access-Control-Request-Method", methods[:3])
 		g := w.Header()
 		if w.Code != 204 || g.Get("Access-Control-Allow-Origin") != "*" || g.Get("Access-Control-Allow-Methods") != methods || g.Get("Access-Control-Allow-Headers") == "" {
 			t.Errorf("OPTIONS %s answers %d %v", path, w.Code, g)
 		}
-		if w := do(h, "PATCH", path); w.Code != 405 || w.Header().Get("Allow") == "" {
+		if w := r.do("PATCH", path); w.Code != 405 || w.Header().Get("Allow") == "" {
 			t.Errorf("PATCH %s answers %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
 		}
 	}
@@ -260,43 +272,52 @@ func TestPreflightAndMethods(t *testing.T) {
 
 func TestUncleanPlaybackPaths(t *testing.T) {
 	t.Parallel()
-	f := playing(t, []byte(digits))
-	h := newHandler(f, Config{})
+	r := newRig(t, []byte(digits), Config{})
+	id := string(r.film)
 	for _, path := range []string{
-		"/v/", "/v/" + testID, "/v/" + testID + "/", "/v//" + testID + "/720p.mp4", "/v/" + testID + "/../720p.mp4", "/v/" + testID + "/./720p.mp4",
-		"/v/a/" + testID + "/b/720p.mp4", "/v/" + testID + "//720p.mp4", "/v/../v/" + testID + "/720p.mp4", "/v/a/" + testID + "/",
+		"/v/", "/v/" + id, "/v/" + id + "/", "/v//" + id + "/720p.mp4", "/v/" + id + "/../720p.mp4", "/v/" + id + "/./720p.mp4",
+		"/v/a/" + id + "/b/720p.mp4", "/v/" + id + "//720p.mp4", "/v/../v/" + id + "/720p.mp4", "/v/a/" + id + "/",
 	} {
-		if w := do(h, "GET", path); w.Code != http.StatusNotFound {
+		if w := r.do("GET", path); w.Code != http.StatusNotFound {
 			t.Errorf("GET %s: answer is %d, want 404", path, w.Code)
 		}
 	}
-	if w := do(h, "GET", "/v/"+testID+"/720p%2Emp4"); w.Code != http.StatusOK || f.file != "720p.mp4" {
-		t.Errorf("an escaped name: answer is %d for %q", w.Code, f.file)
+	if w := r.do("GET", "/v/"+id+"/720p%2Emp4"); w.Code != http.StatusOK || w.Body.String() != digits {
+		t.Errorf("an escaped name: answer is %d %q", w.Code, w.Body)
 	}
 }
 
 func TestHeadersForACDN(t *testing.T) {
 	t.Parallel()
-	const film, signed = "/v/" + testID + "/720p.mp4", "/v/9999999999999.k1.sig/" + testID + "/720p.mp4"
+	film := makeRendition(t)
 	for _, tt := range []struct {
-		config            Config
-		path, cache, tags string
+		config      Config
+		file, cache string
+		signed      bool
 	}{
-		{Config{}, film, "public, max-age=3600, immutable", ""},
-		{Config{CDN: true}, film, "public, max-age=3600, immutable", testID},
-		{Config{CDN: true, Purged: true}, film, "public, max-age=3600, s-maxage=86400, immutable", testID},
-		{Config{CDN: true, Purged: true}, strings.Replace(film, ".mp4", "-1.m4s", 1), "public, max-age=3600, s-maxage=86400, immutable", testID},
-		{Config{CDN: true, Purged: true}, strings.Replace(film, ".mp4", ".m3u8", 1), "public, max-age=3600", testID},
-		{Config{CDN: true, Purged: true}, "/v/" + testID + "/master.m3u8", "public, max-age=10", testID},
-		{Config{CDN: true, Purged: true}, signed, "private, max-age=3600", testID},
+		{Config{}, "720p.mp4", "public, max-age=3600, immutable", false},
+		{Config{CDN: true}, "720p.mp4", "public, max-age=3600, immutable", false},
+		{Config{CDN: true, Purged: true}, "720p.mp4", "public, max-age=3600, s-maxage=86400, immutable", false},
+		{Config{CDN: true, Purged: true}, "720p-1.m4s", "public, max-age=3600, s-maxage=86400, immutable", false},
+		{Config{CDN: true, Purged: true}, "720p.m3u8", "public, max-age=3600", false},
+		{Config{CDN: true, Purged: true}, "master.m3u8", "public, max-age=10", false},
+		{Config{CDN: true, Purged: true}, "720p.mp4", "private, max-age=3600", true},
 	} {
-		h := do(newHandler(playing(t, []byte(digits)), tt.config), "GET", tt.path).Header()
-		if h.Get("Cache-Control") != tt.cache || h.Get("Cache-Tag") != tt.tags || h.Get("Surrogate-Key") != tt.tags || h.Get("Vary") != "" {
-			t.Errorf("%+v, %s: %v", tt.config, tt.path, h)
+		r := newRig(t, film, tt.config)
+		path, id := r.public(tt.file), string(r.film)
+		if tt.signed {
+			path, id = r.signed(tt.file, 2*time.Hour), string(r.secret)
 		}
-	}
-	w := do(newHandler(&fakeService{err: http.ErrNoLocation}, Config{CDN: true, Purged: true}), "GET", film)
-	if got := w.Header().Get("Cache-Control"); got != "no-store" || w.Header().Get("Cache-Tag") != "" {
-		t.Errorf("an error is cached: %v", w.Header())
+		if !tt.config.CDN {
+			id = ""
+		}
+		w := r.do("GET", path)
+		h := w.Header()
+		if w.Code != 200 || h.Get("Cache-Control") != tt.cache || h.Get("Cache-Tag") != id || h.Get("Surrogate-Key") != id || h.Get("Vary") != "" {
+			t.Errorf("%+v, %s: %d %v", tt.config, tt.file, w.Code, h)
+		}
+		if h := r.do("GET", r.public("1080p.mp4")).Header(); h.Get("Cache-Control") != "no-store" || h.Get("Cache-Tag") != "" {
+			t.Errorf("an error is cached: %v", h)
+		}
 	}
 }

@@ -9,15 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/spool-video/spool/internal/video"
 )
-
-// playPath is the path of the file that playing plays.
-const playPath = "/v/" + testID + "/720p.mp4"
 
 // guarded serves h behind Guard, opens a raw connection to it and signals when
 // requests have ended.
@@ -78,8 +74,10 @@ func TestABodyThatNeverArrivesBlocksNothing(t *testing.T) {
 func TestAClientThatSendsFirstGetsTheRefusal(t *testing.T) {
 	t.Parallel()
 	const size = 24 << 20 // more than the socket buffers of both sides hold
-	conn, answers := serveUploads(t, refusing(video.TooLarge, "file_too_large"), Config{})
-	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", uploadPath, size)
+	r := newRig(t, nil, Config{})
+	_, path := r.newUpload()
+	conn, answers := r.serveUploads(t)
+	put(conn, path, fmt.Sprintf("Content-Length: %d\r\n", size), "")
 	if _, err := conn.Write(make([]byte, size)); err != nil {
 		t.Fatalf("the connection broke before everything was sent: %v", err)
 	}
@@ -101,21 +99,19 @@ func TestAStalledBodyTimesOut(t *testing.T) {
 	}
 }
 
-// sparse returns a service that plays a sparse file of this size.
-func sparse(t *testing.T, size int64) *fakeService {
+// newSparseRig is newRig with a sparse file of this size.
+func newSparseRig(t *testing.T, size int64, c Config) *rig {
 	t.Helper()
-	s := playing(t, nil)
-	if err := os.Truncate(s.path, size); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	r := newRig(t, nil, c)
+	r.Must(os.Truncate(filepath.Join(r.Dir, "public", string(r.film), "720p.mp4"), size))
+	return r
 }
 
 func TestAStalledReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	play := newHandler(sparse(t, 64<<20), Config{IdleTimeout: 300 * time.Millisecond})
-	conn, ended := guarded(t, play.ServeHTTP, Timeouts{Idle: 300 * time.Millisecond})
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", playPath)
+	r := newSparseRig(t, 64<<20, Config{IdleTimeout: 300 * time.Millisecond})
+	conn, ended := guarded(t, r.handler.ServeHTTP, Timeouts{Idle: 300 * time.Millisecond})
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", r.path)
 	waitFor(t, ended)
 }
 
@@ -123,9 +119,9 @@ func TestAStalledReaderIsDisconnected(t *testing.T) {
 // than what it allowed at the beginning.
 func TestAStalledReaderOfHTTP2IsDisconnected(t *testing.T) {
 	t.Parallel()
-	play := newHandler(sparse(t, 64<<20), Config{IdleTimeout: 300 * time.Millisecond})
+	play := newSparseRig(t, 64<<20, Config{IdleTimeout: 300 * time.Millisecond})
 	done := make(chan struct{}, 1)
-	guard := Guard(play, Timeouts{Idle: 300 * time.Millisecond})
+	guard := Guard(play.handler, Timeouts{Idle: 300 * time.Millisecond})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { done <- struct{}{} }()
 		guard.ServeHTTP(w, r)
@@ -136,7 +132,7 @@ func TestAStalledReaderOfHTTP2IsDisconnected(t *testing.T) {
 	t.Cleanup(server.Close)
 	transport := &http.Transport{Protocols: server.Config.Protocols}
 	t.Cleanup(transport.CloseIdleConnections)
-	res, err := (&http.Client{Transport: transport}).Get(server.URL + playPath)
+	res, err := (&http.Client{Transport: transport}).Get(server.URL + play.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +146,9 @@ func TestAStalledReaderOfHTTP2IsDisconnected(t *testing.T) {
 func TestASlowButSteadyReaderGetsTheWholeFile(t *testing.T) {
 	t.Parallel()
 	const size, idle = 64 << 20, time.Second
-	play := newHandler(sparse(t, size), Config{IdleTimeout: idle})
-	conn, ended := guarded(t, play.ServeHTTP, Timeouts{Idle: idle})
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", playPath)
+	r := newSparseRig(t, size, Config{IdleTimeout: idle})
+	conn, ended := guarded(t, r.handler.ServeHTTP, Timeouts{Idle: idle})
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", r.path)
 	tick := time.NewTicker(idle / 25)
 	defer tick.Stop()
 	var got int64
@@ -175,10 +171,11 @@ func TestASlowButSteadyReaderGetsTheWholeFile(t *testing.T) {
 func TestAConnectionCanBeReusedAfterAPause(t *testing.T) {
 	t.Parallel()
 	const idle = 100 * time.Millisecond
-	server := httptest.NewServer(newHandler(playing(t, []byte(digits)), Config{IdleTimeout: idle}))
+	r := newRig(t, []byte(digits), Config{IdleTimeout: idle})
+	server := httptest.NewServer(r.handler)
 	defer server.Close()
 	for range 2 {
-		res, err := server.Client().Get(server.URL + playPath)
+		res, err := server.Client().Get(server.URL + r.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +202,8 @@ func TestFilesAreSentWithSendfile(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte(digits), writeBlock/4) // two blocks and a half
 	w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
-	newHandler(playing(t, content), Config{}).ServeHTTP(w, httptest.NewRequest("GET", playPath, nil))
+	r := newRig(t, content, Config{})
+	r.handler.ServeHTTP(w, httptest.NewRequest("GET", r.path, nil))
 	if len(w.took) != 3 || !bytes.Equal(w.Body.Bytes(), content) {
 		t.Errorf("%d blocks with %d bytes were sent, want 3 with %d", len(w.took), w.Body.Len(), len(content))
 	}
