@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spool-video/spool/internal/panics"
@@ -26,28 +25,16 @@ func (c *Config) cdnFaults() []string {
 			faults = append(faults, "cdn_purge_url is set, but cdn_url is not: what should be purged there?")
 		}
 	}
-	if c.CDNPurgeToken != "" && c.CDNPurgeTokenFile != "" {
-		return append(faults, "cdn_purge_token and cdn_purge_token_file are both set: keep one of them.")
+	if c.servesRequests() { // a worker sends no purges, and may not be able to read the file
+		faults = append(faults, readSecret("cdn_purge_token", &c.CDNPurgeToken, &c.CDNPurgeTokenFile)...)
 	}
-	token, err := c.cdnPurgeToken()
 	switch {
-	case err != nil:
-		faults = append(faults, fmt.Sprintf("cdn_purge_token_file cannot be read: %v.", err))
-	case token != "" && c.CDNPurgeURL == "":
+	case c.CDNPurgeToken != "" && c.CDNPurgeURL == "":
 		faults = append(faults, "cdn_purge_token is set, but cdn_purge_url is not.")
-	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case strings.ContainsFunc(c.CDNPurgeToken, func(r rune) bool { return r <= ' ' || r > '~' }):
 		faults = append(faults, "cdn_purge_token must be printable ASCII without spaces: it travels in an HTTP header.")
 	}
 	return faults
-}
-
-// cdnPurgeToken returns what purge requests carry, or "". A worker sends none.
-func (c *Config) cdnPurgeToken() (string, error) {
-	if c.CDNPurgeTokenFile == "" || !c.servesRequests() {
-		return c.CDNPurgeToken, nil
-	}
-	b, err := os.ReadFile(c.CDNPurgeTokenFile)
-	return strings.TrimSpace(string(b)), err
 }
 
 // isBase reports whether other URLs can start with a URL.
@@ -65,12 +52,8 @@ func (p *parts) buildPurges(c *Config, log *slog.Logger, o observer) error {
 	if c.CDNPurgeURL == "" || !c.servesRequests() {
 		return nil
 	}
-	token, err := c.cdnPurgeToken()
-	if err != nil {
-		return fmt.Errorf("read cdn_purge_token_file: %w", err)
-	}
 	p.purges = cdn.NewRecorder(p.clock.Now)
-	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: token}, p.store, p.blobs, p.purges, log, o)
+	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, o)
 	return nil
 }
 

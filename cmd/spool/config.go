@@ -41,58 +41,54 @@ type Location struct {
 type Config struct {
 	Location
 
-	Listen             string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	AdminListen        string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
-	OTLPEndpoint       string        `name:"otlp-endpoint" placeholder:"URL" help:"OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318. Empty: OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
-	BaseURL            string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
-	CDNURL             string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
-	CDNVary            bool          `name:"cdn-vary" help:"The CDN keeps responses apart by their Vary header, so it may keep pictures in all formats. Without it, a CDN keeps pictures as JPEG only."`
-	CDNPurgeURL        string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
-	CDNPurgeToken      string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
-	CDNPurgeTokenFile  string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
-	TrustedProxies     []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	SendfileHeader     string        `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
-	SendfileProxies    []network     `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
-	OutboundAllow      []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
-	WebhookRetryFactor float64       `default:"1" placeholder:"N" help:"Multiplies the pauses between the tries to deliver an event to a webhook. Less than 1 is for trying things out."`
-	RateLimit          requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
-	UploadConcurrency  int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
-	MaxImports         int           `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
-	APIKey             string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
-	APIKeyFile         string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
-	StorageURL         string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
-	Playback           string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
-	Role               string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
-	UploadURLTTL       time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
-	MaxUploadBytes     byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
-	ResumableURLTTL    time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
-	MaxResumableBytes  byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree            byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
-	MaxSignedLife      time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
-	AbandonedAfter     time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned and its data removed."`
-	KeepFailedUploads  time.Duration `default:"168h" placeholder:"DURATION" help:"How long after abandoned_after a video without an accepted upload stays readable as failed. Then it is removed. 24h to 87600h."`
-	KeepSource         bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale            bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
-	MaxResolution      string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
-	MaxUpscale         float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
-	Quality            string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	AdaptQuality       bool          `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
-	Codec              string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
-	Codecs             []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
-	Encoder            string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
-	Pictures           bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
-	MeasureQuality     bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
-	Workers            int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
-	Threads            int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
-	StallTimeout       time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	FFmpegNice         int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
-	Sandbox            string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
-	FFmpeg             string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
-	FFprobe            string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace              time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain              time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
-	LogFormat          string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
-	LogLevel           slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	AdminListen       string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
+	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	CDNURL            string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
+	CDNPurgeURL       string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
+	CDNPurgeToken     string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNPurgeTokenFile string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
+	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
+	SendfileHeader    string        `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileProxies   []network     `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
+	OutboundAllow     []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
+	RateLimit         requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
+	UploadConcurrency int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	MaxImports        int           `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
+	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
+	Role              string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
+	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
+	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
+	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
+	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
+	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
+	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. It can be read seven times as long, at least a day, and is removed then."`
+	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	MaxResolution     string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
+	MaxUpscale        float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
+	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
+	AdaptQuality      bool          `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
+	Codec             string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
+	Codecs            []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
+	Encoder           string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	Pictures          bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
+	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
+	Workers           int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
+	Threads           int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
+	StallTimeout      time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	FFmpegNice        int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
+	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
+	FFmpeg            string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe           string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
+	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
+	LogFormat         string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel          slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // faults returns what is wrong with the location, one sentence each.
@@ -101,11 +97,8 @@ func (l *Location) faults() []string {
 	if l.DataDir == "" {
 		faults = append(faults, "data_dir is empty: name a folder.")
 	}
-	if l.DatabaseURL != "" && l.DatabaseURLFile != "" {
-		return append(faults, "database_url and database_url_file are both set: keep one of them.")
-	}
-	if err := l.readDatabaseURL(); err != nil {
-		return append(faults, fmt.Sprintf("database_url_file cannot be read: %v.", err))
+	if unread := readSecret("database_url", &l.DatabaseURL, &l.DatabaseURLFile); len(unread) > 0 {
+		return append(faults, unread...)
 	}
 	if l.DatabaseURL != "" {
 		if err := store.CheckURL(l.DatabaseURL); err != nil {
@@ -115,25 +108,29 @@ func (l *Location) faults() []string {
 	return faults
 }
 
-// readDatabaseURL reads the URL from its file, if one is set.
-func (l *Location) readDatabaseURL() error {
-	if l.DatabaseURLFile == "" {
+// readSecret sets a setting to the content of a file, if one is named, and forgets the file. It returns what is wrong,
+// one sentence each.
+func readSecret(name string, value, file *string) []string {
+	if *file == "" {
 		return nil
 	}
-	b, err := os.ReadFile(l.DatabaseURLFile)
+	if *value != "" {
+		return []string{fmt.Sprintf("%[1]s and %[1]s_file are both set: keep one of them.", name)}
+	}
+	b, err := os.ReadFile(*file)
 	if err != nil {
-		return err
+		return []string{fmt.Sprintf("%s_file cannot be read: %v.", name, err)}
 	}
-	if l.DatabaseURL = strings.TrimSpace(string(b)); l.DatabaseURL == "" {
-		return fmt.Errorf("%s is empty", l.DatabaseURLFile)
+	if *value = strings.TrimSpace(string(b)); *value == "" {
+		return []string{fmt.Sprintf("%s_file: %s is empty.", name, *file)}
 	}
-	l.DatabaseURLFile = ""
+	*file = ""
 	return nil
 }
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.tracingFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
 }
 
 func (c *Config) addressFaults() []string {
@@ -245,9 +242,6 @@ func signedLifeFaults(d time.Duration) []string {
 	return durationFaults("max_signed_life", d, time.Minute, auth.MaxSignedLife)
 }
 
-// minKeepFailed is longer than a completion of the upload may still be running (uploads.CompletionLimit).
-const minKeepFailed = 24 * time.Hour
-
 func (c *Config) rangeFaults() []string {
 	var faults []string
 	duration := func(name string, d, low, high time.Duration) {
@@ -262,7 +256,6 @@ func (c *Config) rangeFaults() []string {
 	duration("resumable_url_ttl", c.ResumableURLTTL, time.Minute, 7*24*time.Hour)
 	faults = append(faults, signedLifeFaults(c.MaxSignedLife)...)
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
-	duration("keep_failed_uploads", c.KeepFailedUploads, minKeepFailed, 10*365*24*time.Hour)
 	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)
 	duration("drain", c.Drain, 0, c.Grace/2)
@@ -273,9 +266,6 @@ func (c *Config) rangeFaults() []string {
 	number("max_imports", c.MaxImports, 1000)
 	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
-	}
-	if !(c.WebhookRetryFactor >= 1e-9) || c.WebhookRetryFactor > 10 {
-		faults = append(faults, fmt.Sprintf("webhook_retry_factor is %g: it must be more than 0, and at most 10.", c.WebhookRetryFactor))
 	}
 	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
 		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))
@@ -309,15 +299,11 @@ func (c *Config) keyFaults() []string {
 	if !c.servesRequests() {
 		return nil
 	}
-	if c.APIKey != "" && c.APIKeyFile != "" {
-		return []string{"api_key and api_key_file are both set: keep one of them."}
+	if unread := readSecret("api_key", &c.APIKey, &c.APIKeyFile); len(unread) > 0 {
+		return unread
 	}
-	key, err := c.apiKey()
+	key := c.APIKey
 	switch {
-	case err != nil:
-		return []string{fmt.Sprintf("api_key_file cannot be read: %v.", err)}
-	case key == "" && c.APIKeyFile != "":
-		return []string{fmt.Sprintf("api_key_file: %s is empty.", c.APIKeyFile)}
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return []string{"api_key must be printable ASCII without spaces: it travels in an HTTP header."}
 	case key == "":
@@ -328,15 +314,6 @@ func (c *Config) keyFaults() []string {
 		return []string{fmt.Sprintf("api_key is a placeholder that everybody knows: %s.", howToMakeAKey)}
 	}
 	return nil
-}
-
-// apiKey returns the key that the operator chose, or "" when there is none.
-func (c *Config) apiKey() (string, error) {
-	if c.APIKeyFile == "" {
-		return c.APIKey, nil
-	}
-	b, err := os.ReadFile(c.APIKeyFile)
-	return strings.TrimSpace(string(b)), err
 }
 
 // workers returns how many tasks run at once.

@@ -266,8 +266,27 @@ func TestAKeyIsReadFromItsFile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if key, err := c.apiKey(); err != nil || key != "0123456789abcdef" {
-			t.Errorf("%s: key %q, %v; want the file's without the line end", name, key, err)
+		if c.APIKey != "0123456789abcdef" {
+			t.Errorf("%s: key %q; want the file's without the line end", name, c.APIKey)
+		}
+	}
+}
+
+func TestSecretsAreReadFromFiles(t *testing.T) {
+	t.Parallel()
+	full, empty := write(t, filepath.Join(t.TempDir(), "secret"), " secret\n"), write(t, filepath.Join(t.TempDir(), "empty"), "\n")
+	for _, tt := range []struct{ value, file, want, fault string }{
+		{"", "", "", ""},
+		{"given", "", "given", ""},
+		{"", full, "secret", ""},
+		{"given", full, "given", "name and name_file are both set"},
+		{"", empty, "", "name_file: " + empty + " is empty"},
+		{"", full + "-missing", "", "name_file cannot be read"},
+	} {
+		value, file := tt.value, tt.file
+		fault := strings.Join(readSecret("name", &value, &file), "")
+		if value != tt.want || (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
+			t.Errorf("%q and the file %q give %q and %q; want %q and %q", tt.value, tt.file, value, fault, tt.want, tt.fault)
 		}
 	}
 }
@@ -332,8 +351,8 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	want := &Config{
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: requestRate{500, true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
-		AbandonedAfter: 24 * time.Hour, KeepFailedUploads: 168 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
-		Quality: "balanced", Codec: "h264", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, WebhookRetryFactor: 1, Playback: "redirect",
+		AbandonedAfter: 24 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
+		Quality: "balanced", Codec: "h264", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -28,4 +29,11 @@ func crashPoint() failpoint.Hook {
 func heartbeat() time.Duration {
 	d, _ := time.ParseDuration(os.Getenv("SPOOL_TEST_HEARTBEAT"))
 	return d
+}
+
+// webhookRetryFactor is what SPOOL_TEST_WEBHOOK_RETRY_FACTOR multiplies the pauses before further deliveries of an event
+// by, so that a test need not wait for hours.
+func webhookRetryFactor() float64 {
+	f, _ := strconv.ParseFloat(os.Getenv("SPOOL_TEST_WEBHOOK_RETRY_FACTOR"), 64)
+	return f
 }

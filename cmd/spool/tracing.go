@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -17,26 +16,16 @@ const (
 	otlpHeaders  = "OTEL_EXPORTER_OTLP_HEADERS"
 )
 
-func (c *Config) tracingFaults() []string {
-	if c.OTLPEndpoint != "" && !isCollector(c.OTLPEndpoint) {
-		return []string{fmt.Sprintf(`otlp_endpoint is %q: it must be a URL such as "http://127.0.0.1:4318", without a query.`, c.OTLPEndpoint)}
-	}
-	return nil
-}
-
 func isCollector(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// openTracing opens the traces; nil: there are none. The standard variables count if the setting is empty.
-func (c *Config) openTracing(ctx context.Context, environ func(string) (string, bool), log *slog.Logger, m *metrics.Metrics) (*tracing.Tracing, error) {
-	endpoint := c.OTLPEndpoint
-	if given, _ := environ(otlpEndpoint); endpoint == "" && given != "" {
-		if !isCollector(given) {
-			return nil, &configError{[]string{otlpEndpoint + " is not a URL of OTLP over HTTP."}}
-		}
-		endpoint = given
+// openTracing opens the traces; nil: the environment names no collector.
+func openTracing(ctx context.Context, environ func(string) (string, bool), log *slog.Logger, m *metrics.Metrics) (*tracing.Tracing, error) {
+	endpoint, _ := environ(otlpEndpoint)
+	if endpoint != "" && !isCollector(endpoint) {
+		return nil, &configError{[]string{otlpEndpoint + " is not a URL of OTLP over HTTP."}}
 	}
 	headers, _ := environ(otlpHeaders)
 	return tracing.Open(ctx, tracing.Config{Endpoint: endpoint, Headers: parseHeaders(headers), Version: buildVersion(), Dropped: m.SpansDropped, Log: log})

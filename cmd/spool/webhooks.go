@@ -25,7 +25,7 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if err != nil {
 		return err
 	}
-	config := webhook.Config{RetryFactor: c.WebhookRetryFactor, InFlight: webhookRequests()}
+	config := webhook.Config{RetryFactor: webhookRetryFactor(), InFlight: webhookRequests()}
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}

@@ -33,7 +33,7 @@ import (
 
 // wireTraced is wire, with traces if they are configured.
 func wireTraced(ctx context.Context, c *Config, environ func(string) (string, bool), log *slog.Logger, m *metrics.Metrics) (*service, error) {
-	traces, err := c.openTracing(ctx, environ, log, m)
+	traces, err := openTracing(ctx, environ, log, m)
 	if err != nil {
 		return nil, err
 	}
@@ -132,15 +132,11 @@ func (c *Config) openTaskEngine(ctx context.Context, log *slog.Logger, m *metric
 
 // buildHandlers gives svc what answers requests, and the API key that this start
 // created, if it did.
-func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log *slog.Logger, m *metrics.Metrics) error {
-	key, err := c.apiKey()
-	if err != nil {
-		return err
+func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log *slog.Logger, m *metrics.Metrics) (err error) {
+	if c.APIKey != "" && len(c.APIKey) < 16 {
+		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(c.APIKey))
 	}
-	if key != "" && len(key) < 16 {
-		log.Warn("the API key is short enough to be guessed; choose a long random one", "characters", len(key))
-	}
-	if svc.firstKey, err = p.keys.Bootstrap(ctx, key); err != nil {
+	if svc.firstKey, err = p.keys.Bootstrap(ctx, c.APIKey); err != nil {
 		return err
 	}
 	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
@@ -205,7 +201,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Vary: c.CDNVary, Sendfile: delivery.Sendfile{
+	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, objectsFolder)}}
 	delivery.Register(mux, p.uploads, p.player, files)
 	partial, err := p.openResumable()

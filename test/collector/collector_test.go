@@ -218,7 +218,7 @@ func startSpool(t *testing.T, endpoint string) *spool {
 	s.cmd = exec.Command(s.binary, "serve")
 	s.cmd.Dir = dir // so that no spool.toml is found by chance
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SPOOL_DATA_DIR=" + filepath.Join(dir, "data"), "SPOOL_LISTEN=127.0.0.1:0",
-		"SPOOL_API_KEY=" + apiKey, "SPOOL_QUALITY=fast", "SPOOL_PICTURES=false", "SPOOL_MEASURE_QUALITY=false", "SPOOL_OTLP_ENDPOINT=" + endpoint, "OTEL_BSP_SCHEDULE_DELAY=200"}
+		"SPOOL_API_KEY=" + apiKey, "SPOOL_QUALITY=fast", "SPOOL_PICTURES=false", "SPOOL_MEASURE_QUALITY=false", "OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_BSP_SCHEDULE_DELAY=200"}
 	s.cmd.Stdout, s.cmd.Stderr = s, s
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestCDN(t *testing.T) {
 	told := &purger{}
 	api := httptest.NewServer(told)
 	t.Cleanup(api.Close)
-	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"), withEnv("SPOOL_CDN_VARY", "true"), pictured())
+	s := start(t, withEnv("SPOOL_CDN_URL", cdnOrigin+"/"), withEnv("SPOOL_CDN_PURGE_URL", api.URL), withEnv("SPOOL_CDN_PURGE_TOKEN", "purge-secret"), pictured())
 	client, cache := startCDN(t, s)
 	told.mu.Lock()
 	told.apply = forget(t, cache)
@@ -188,13 +188,14 @@ func playViaCDN(t *testing.T, client *http.Client, files []string) {
 	}
 }
 
-// picturesViaCDN asks for a poster in several formats, which the cache keeps apart.
+// picturesViaCDN asks for a poster in several formats. The cache keeps the JPEG only.
 func picturesViaCDN(t *testing.T, client *http.Client, address string) {
 	t.Helper()
 	for round := range 2 {
 		for accept, kind := range map[string]string{"image/webp,*/*": "image/webp", "image/*": "image/jpeg"} {
 			r := viaCDN(t, client, address, "Accept", accept)
-			if r.header.Get("Content-Type") != kind || r.header.Get("Vary") != "Accept" || round > 0 && r.header.Get("X-Cache") != "HIT" {
+			kept := r.header.Get("X-Cache") == "HIT"
+			if r.header.Get("Content-Type") != kind || r.header.Get("Vary") != "Accept" || kept && kind != "image/jpeg" || !kept && kind == "image/jpeg" && round > 0 {
 				t.Errorf("round %d for %q: %v", round, accept, r.header)
 			}
 		}

@@ -32,7 +32,7 @@ func TestNginxSendsFiles(t *testing.T) {
 	oneBackend(t, "it is for files on a disk")
 	t.Parallel()
 	s := start(t, withEnv("SPOOL_SENDFILE_HEADER", "X-Accel-Redirect"), withEnv("SPOOL_SENDFILE_PROXIES", "127.0.0.1/32"),
-		withEnv("SPOOL_CDN_URL", "http://cdn.example"), withEnv("SPOOL_CDN_VARY", "true"))
+		withEnv("SPOOL_CDN_URL", "http://cdn.example"))
 	front := startSendfile(t, s)
 	public := s.waitReady(s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip)))
 	private := s.waitReady(s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}}, clip(t, miniClip)))

@@ -21,7 +21,7 @@ import (
 func TestOneTraceFromUploadToFFmpeg(t *testing.T) {
 	t.Parallel()
 	c := newSpanCollector(t)
-	s := start(t, withEnv("SPOOL_OTLP_ENDPOINT", c.url), withEnv("OTEL_BSP_SCHEDULE_DELAY", "200"))
+	s := start(t, withEnv("OTEL_EXPORTER_OTLP_ENDPOINT", c.url), withEnv("OTEL_BSP_SCHEDULE_DELAY", "200"))
 	u := s.submit(newVideo{Filename: "secret-name.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, miniClip))
 	s.waitReady(u)
 	missing := ""

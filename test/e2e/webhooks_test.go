@@ -120,7 +120,7 @@ func (s *server) register(r *hookReceiver) hook {
 
 // allowLoopback lets webhooks reach the receivers of this test, and retries follow soon.
 func allowLoopback(s *server) {
-	s.env["SPOOL_OUTBOUND_ALLOW"], s.env["SPOOL_WEBHOOK_RETRY_FACTOR"] = "127.0.0.1", "0.001"
+	s.env["SPOOL_OUTBOUND_ALLOW"], s.env["SPOOL_TEST_WEBHOOK_RETRY_FACTOR"] = "127.0.0.1", "0.001"
 }
 
 // TestWebhooks follows a video from its upload to its deletion.

@@ -200,7 +200,7 @@ func (c *Cleaner) RemoveFailedUploads(ctx context.Context) (int, error) {
 	count := 0
 	for range failedBatches {
 		now := c.now()
-		ids, err := c.store.MarkFailedUploads(ctx, now.Add(-c.config.AbandonedAfter-c.config.KeepFailed), now, failedBatch)
+		ids, err := c.store.MarkFailedUploads(ctx, now.Add(-c.config.AbandonedAfter-c.config.keepFailed()), now, failedBatch)
 		if err != nil || len(ids) == 0 {
 			return count, err
 		}

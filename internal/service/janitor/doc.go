@@ -15,7 +15,7 @@
 // the video's lock.
 //
 // A video that never got its upload, or whose upload was refused, fails when the upload is abandoned.
-// Some time later (Config.KeepFailed) it is removed as if a client had deleted it.
+// Some time later (Config.keepFailed) it is removed as if a client had deleted it.
 //
 // # One storage, one database
 //

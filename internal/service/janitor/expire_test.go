@@ -65,7 +65,7 @@ func TestVideosWithoutAnUploadAreRemovedInTheEnd(t *testing.T) {
 		_, err := tx.RefuseUpload(t.Context(), refused, video.Failf(video.NotAVideo, "This is a picture."))
 		return err
 	})
-	waiting := r.waiting(expires.Add(24 * time.Hour))
+	waiting := r.waiting(expires.Add(abandonedAfter + keepFailed))
 	for _, step := range []struct {
 		after  time.Duration // the URLs expired
 		status video.Status  // of the one that never got a file; "": gone

@@ -29,7 +29,7 @@ const (
 	// abandonedAfter is how long the uploads of a cleanerRig may be late.
 	abandonedAfter = time.Hour
 	// keepFailed is how long its videos whose upload failed can be read after that.
-	keepFailed = 2 * time.Hour
+	keepFailed = 24 * time.Hour
 )
 
 // cleanerRig is a Cleaner on SQLite and a disk, whose clock stands still.
@@ -66,7 +66,7 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r),
 		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Observer: r, Hook: r.reach,
 	})
-	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter, KeepFailed: keepFailed}, r.store, tasks, blobs, r.uploads,
+	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, tasks, blobs, r.uploads,
 		janitor.NewMarker(r.store, blobs), clock, r, nil)
 	return r
 }

@@ -15,9 +15,14 @@ import (
 // Config is what an operator may choose.
 type Config struct {
 	AbandonedAfter time.Duration // after the address expired, until an upload is given up
-	KeepFailed     time.Duration // after that, until a video that failed because of its upload is removed
 	KeepSource     bool          // keep the source when all resolutions are done
 }
+
+// minKeepFailed is longer than a completion of an upload may still be running (uploads.CompletionLimit).
+const minKeepFailed = 24 * time.Hour
+
+// keepFailed returns how long a video can be read after its upload was abandoned: by default, seven days.
+func (c Config) keepFailed() time.Duration { return max(minKeepFailed, 7*c.AbandonedAfter) }
 
 // owner is what the database says about a video that objects belong to.
 type owner struct {

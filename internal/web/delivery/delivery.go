@@ -24,9 +24,6 @@ type Config struct {
 	Purged bool
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
-	// Vary says that the CDN keeps responses apart as their Vary header wants, so that it may keep
-	// pictures in all formats.
-	Vary bool
 }
 
 type delivery struct {
@@ -36,7 +33,6 @@ type delivery struct {
 	now         func() time.Time
 	cdn, purged bool
 	sendfile    Sendfile
-	vary        bool
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
@@ -44,7 +40,7 @@ type delivery struct {
 // than the longest transfer.
 func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Player, config Config) {
 	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now,
-		cdn: config.CDN, purged: config.Purged, vary: config.Vary, sendfile: config.Sendfile}
+		cdn: config.CDN, purged: config.Purged, sendfile: config.Sendfile}
 	if d.idleTimeout <= 0 {
 		d.idleTimeout = time.Minute
 	}

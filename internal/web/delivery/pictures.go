@@ -26,7 +26,7 @@ func (d *delivery) sendAlternate(file, alternate string, c caching, send func(fi
 	if alternate == file {
 		return send(file, c)
 	}
-	err := send(alternate, d.alternateCaching(c))
+	err := send(alternate, alternateCaching(c))
 	if video.KindOf(err) == video.NotFound {
 		err = send(file, c)
 	}
@@ -34,12 +34,9 @@ func (d *delivery) sendAlternate(file, alternate string, c caching, send func(fi
 }
 
 // alternateCaching says who may cache a picture that is not sent to every client. Some CDNs ignore Vary, and
-// would send to everybody what they got for the first client. So JPEG is all that shared caches may keep,
-// unless the operator says that they follow Vary.
-func (d *delivery) alternateCaching(c caching) caching {
-	if !d.vary {
-		c.who, c.purged = "private", false
-	}
+// would send to everybody what they got for the first client. So JPEG is all that shared caches may keep.
+func alternateCaching(c caching) caching {
+	c.who, c.purged = "private", false
 	return c
 }
 

@@ -52,19 +52,18 @@ func TestPicturesByAccept(t *testing.T) {
 		file, accept            string
 		signed                  bool
 		has                     video.PictureFormat
-		vary                    bool
 		sent, kind, cache, says string
 	}{
-		{"poster.jpg", "image/avif,image/webp", false, "webp", false, "poster.webp", "image/webp", own, "Accept"},
-		{"poster.jpg", "image/avif,image/webp", false, "avif", true, "poster.avif", "image/avif", kept, "Accept"},
-		{"720p-0.jpg", "image/avif", false, "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{"720p-0.jpg", "*/*", false, "webp", false, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{"720p-0.jpg", "", false, "webp", true, "720p-0.jpg", "image/jpeg", kept, "Accept"},
-		{"720p-0.jpg", "image/webp", true, "webp", true, "720p-0.webp", "image/webp", own, "Accept"},
-		{"storyboard-0.jpg", "image/webp", false, "webp", false, "storyboard-0.jpg", "image/jpeg", kept, ""},
-		{"720p.mp4", "image/webp", false, "webp", false, "720p.mp4", "video/mp4", kept, ""},
+		{"poster.jpg", "image/avif,image/webp", false, "webp", "poster.webp", "image/webp", own, "Accept"},
+		{"poster.jpg", "image/avif,image/webp", false, "avif", "poster.avif", "image/avif", own, "Accept"},
+		{"720p-0.jpg", "image/avif", false, "webp", "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "*/*", false, "webp", "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "", false, "webp", "720p-0.jpg", "image/jpeg", kept, "Accept"},
+		{"720p-0.jpg", "image/webp", true, "webp", "720p-0.webp", "image/webp", own, "Accept"},
+		{"storyboard-0.jpg", "image/webp", false, "webp", "storyboard-0.jpg", "image/jpeg", kept, ""},
+		{"720p.mp4", "image/webp", false, "webp", "720p.mp4", "video/mp4", kept, ""},
 	} {
-		r := newRig(t, []byte("720p.mp4"), Config{Vary: tt.vary})
+		r := newRig(t, []byte("720p.mp4"), Config{})
 		for _, picture := range []string{"poster.jpg", "720p-0.jpg", "storyboard-0.jpg"} {
 			r.addFile(picture, []byte(picture))
 			other := video.AlternateFile(picture, tt.has)

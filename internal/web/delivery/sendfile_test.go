@@ -56,7 +56,7 @@ func TestOnlyAProxyThatAsksSendsTheFile(t *testing.T) {
 // A picture that is handed over still depends on Accept.
 func TestAPictureIsHandedOverWithItsVary(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, Config{Vary: true, CDN: true, Sendfile: Sendfile{Header: XAccelRedirect, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}})
+	r := newRig(t, nil, Config{CDN: true, Sendfile: Sendfile{Header: XAccelRedirect, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}})
 	r.addFile("poster.jpg", []byte("a JPEG"))
 	r.addFile("poster.webp", []byte("a WebP"))
 	w := r.do("GET", r.public("poster.jpg"), "Accept", "image/webp", "X-Sendfile-Type", XAccelRedirect)
