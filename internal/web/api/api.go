@@ -8,97 +8,38 @@
 package api
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/time/rate"
 
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
-	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// Services are the parts of package service that the API calls.
+// Services are what the API calls.
 type Services struct {
-	Keys     Keys
-	Catalog  Catalog
-	Uploads  Uploads
-	Deleter  Deleter
-	Tenants  Tenants
-	Webhooks Webhooks
-	Tokens   Tokens
-	Captions Captions
-	System   System
-}
-
-// Keys authenticates requests, and manages the keys of a tenant.
-type Keys interface {
-	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
-	// Valid reports which of the keys with these IDs are valid.
-	Valid(ctx context.Context, ids []string) (map[string]bool, error)
-	CreateOwn(ctx context.Context, by auth.Actor, d auth.KeyDraft) (secret string, created auth.Key, err error)
-	ListOwn(ctx context.Context, by auth.Actor, after video.Cursor, limit int) (auth.KeyPage, error)
-	RevokeOwn(ctx context.Context, by auth.Actor, id string) error
-}
-
-// Catalog creates and reads videos.
-type Catalog interface {
-	Create(ctx context.Context, by auth.Actor, d video.Draft, base string) (catalog.Upload, error)
-	Public(ctx context.Context, by auth.Actor, id video.ID, base string) (catalog.PlaybackInfo, error)
-	Private(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (catalog.PlaybackInfo, error)
-	State(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
-	States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error)
-	List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (catalog.Page, error)
-	FileURLs(v video.Video, base string) []playback.FileURL
-	Report(ctx context.Context, by auth.Actor, id video.ID) (catalog.Report, error)
-	Edit(ctx context.Context, by auth.Actor, id video.ID, e video.Edit) (catalog.State, error)
-	RetryImport(ctx context.Context, by auth.Actor, id video.ID) (catalog.State, error)
-	AddResolution(ctx context.Context, by auth.Actor, id video.ID, name video.Name) (catalog.State, error)
-	RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (catalog.State, error)
-}
-
-// Uploads completes uploads.
-type Uploads interface {
-	Complete(ctx context.Context, by auth.Actor, id video.ID) (video.Video, error)
-}
-
-// Deleter deletes videos and resolutions.
-type Deleter interface {
-	DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) error
-	DeleteResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) error
-}
-
-// Captions adds and removes timed text.
-type Captions interface {
-	Put(ctx context.Context, by auth.Actor, id video.ID, u captions.Upload) (v video.Video, f video.File, created bool, err error)
-	Delete(ctx context.Context, by auth.Actor, id video.ID, language string) error
-}
-
-// Tenants says what tenants use.
-type Tenants interface {
-	Usage(ctx context.Context, by auth.Actor) (video.Usage, error)
-	Page(ctx context.Context, by auth.Actor, after video.Tenant, limit int) (tenants.Page, error)
-}
-
-// Tokens makes and checks credentials for the state of one video.
-type Tokens interface {
-	Create(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration) (token string, expires time.Time, err error)
-	Authenticate(ctx context.Context, id video.ID, token string) (auth.Actor, error)
+	Keys     *auth.Keys
+	Catalog  *catalog.Catalog
+	Uploads  *uploads.Service
+	Deleter  *janitor.Deleter
+	Tenants  *tenants.Service
+	Webhooks *webhook.Service
+	Tokens   *auth.Tokens
+	Captions *captions.Service
+	System   *system.Service
 }
 
 // Config holds the settings.
@@ -145,26 +86,32 @@ func New(services Services, config Config) *API {
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
 	a.subscribers.tokens = services.Tokens
-	mux := http.NewServeMux()
-	h := humago.New(mux, humaConfig())
-	a.registerOperations(h)
-	a.routes = problem.Mux(mux)
-
-	// huma describes its own error type even if no operation uses it.
-	for _, unused := range []string{"ErrorModel", "ErrorDetail"} {
-		delete(h.OpenAPI().Components.Schemas.Map(), unused)
+	t := &table{mux: http.NewServeMux(), doc: newDescription()}
+	for _, r := range a.rooms() {
+		r.register(t)
 	}
-	nameEnums(h.OpenAPI())
-	a.spec = sync.OnceValues(func() ([]byte, error) { return writeSpec(h.OpenAPI()) }) // when somebody asks: few do
+	a.routes = problem.Mux(t.mux)
+	nameEnums(t.doc)
+	a.spec = sync.OnceValues(func() ([]byte, error) { return writeSpec(t.doc) }) // when somebody asks: few do
 	return a
 }
 
-func writeSpec(described *huma.OpenAPI) ([]byte, error) {
-	spec, err := json.MarshalIndent(described, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write the OpenAPI description: %w", err)
+// rooms are the operations of the API. Each room has a file, which registers its routes and describes them.
+func (a *API) rooms() []interface{ register(*table) } {
+	s := &a.services
+	return []interface{ register(*table) }{
+		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
+		listRoutes{s.Catalog},
+		eventRoutes{s.Catalog, a.subscribers},
+		tokenRoutes{s.Tokens},
+		reportRoutes{s.Catalog},
+		resolutionRoutes{s.Catalog, s.Deleter},
+		captionRoutes{s.Captions, s.Catalog},
+		tenantRoutes{s.Tenants},
+		systemRoutes{s.System},
+		webhookRoutes{s.Webhooks},
+		keyRoutes{s.Keys},
 	}
-	return append(spec, '\n'), nil
 }
 
 // InFrontOf serves everything below /api and passes the rest to next. It must not be
@@ -185,28 +132,4 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi.json", a.serveSpec)
 	mux.HandleFunc("GET /docs", serveDocsPage)
 	mux.HandleFunc("GET /docs/{file}", serveDocsFile)
-}
-
-// schemaName returns the name of a type in the description: videoView is "Video".
-func schemaName(t reflect.Type, hint string) string {
-	return strings.TrimSuffix(huma.DefaultSchemaNamer(t, hint), "View")
-}
-
-func humaConfig() huma.Config {
-	c := huma.DefaultConfig("Spool", "1.0")
-	c.CreateHooks = nil // they would add "$schema" to every body, and a Link header
-	c.DocsPath = ""     // huma's page loads scripts from the internet
-	c.OpenAPIPath = ""  // Register serves it, without authentication and indented
-	c.SchemasPath = ""
-	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
-	c.AllowAdditionalPropertiesByDefault = true // fields are added over time; clients must ignore unknown ones
-	c.Components.Schemas = huma.NewMapRegistry(schemaPrefix, schemaName)
-	c.Info.Description = "Upload videos, have them transcoded to MP4, play them back."
-	c.Servers = []*huma.Server{{URL: "/"}}
-	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"apiKey":     {Type: "apiKey", In: "header", Name: headerKey},
-		"videoToken": {Type: "apiKey", In: "query", Name: tokenParameter},
-	}
-	c.Security = []map[string][]string{{"apiKey": {}}}
-	return c
 }

@@ -59,11 +59,11 @@ func TestBase(t *testing.T) {
 
 func TestInvalidHostIsRejected(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{}
-	r := request("POST", "/api/video", validDraft)
-	r.Host = "a b"
-	wantProblem(t, do(newHandler(t, f, Config{}), r), 400, "invalid_request")
-	if f.calls != 0 {
-		t.Errorf("the service was called %d times", f.calls)
+	r := newRig(t, Config{})
+	q := request("POST", "/api/video", validDraft)
+	q.Host = "a b"
+	wantProblem(t, r.send(q), 400, "invalid_request")
+	if u, err := r.Tenants.Usage(t.Context(), r.By); err != nil || u.Videos != 0 {
+		t.Errorf("there are %d videos, %v", u.Videos, err)
 	}
 }

@@ -76,28 +76,27 @@ func (b *slowBody) Read(p []byte) (int, error) {
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHandler(t, &fakeService{}, Config{})
+		r := newRig(t, Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		for range maxLargeBodiesPerKey {
-			r := request("POST", "/api/video", "")
-			r.Body = io.NopCloser(newSlowBody(ctx))
-			go do(h, r)
+			q := request("POST", "/api/video", "")
+			q.Body = io.NopCloser(newSlowBody(ctx))
+			go r.send(q)
 		}
 		synctest.Wait()
 		began := time.Now()
-		if w := do(h, request("POST", "/api/video", validDraft)); w.Code != http.StatusCreated || time.Since(began) != 0 {
+		if w := r.ask("POST", "/api/video", validDraft); w.Code != http.StatusCreated || time.Since(began) != 0 {
 			t.Errorf("a create answers %d after %s", w.Code, time.Since(began))
 		}
 		large := httptest.NewRequest("POST", "/api/video", newSlowBody(ctx))
-		large.Header.Set(headerKey, testKey)
-		w := do(h, large)
+		w := r.send(large)
 		wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
 		if w.Header().Get("Retry-After") == "" {
 			t.Error("Retry-After is missing")
 		}
 		cancel()
 		synctest.Wait()
-		r := request("POST", "/api/video", full(`{"filename":"a","resolutions":[],"isPublic":true`, " ", "}"))
-		wantProblem(t, do(h, r), http.StatusBadRequest, "invalid_request")
+		body := full(`{"filename":"a","resolutions":[],"isPublic":true`, " ", "}")
+		wantProblem(t, r.ask("POST", "/api/video", body), http.StatusBadRequest, "invalid_request")
 	})
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"reflect"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -18,16 +18,42 @@ import (
 // captionsTypes are the media types that captions are sent with.
 var captionsTypes = []string{"text/vtt", "application/x-subrip", "text/plain"}
 
-type (
-	captionsPath struct {
-		ID       string `path:"id" format:"uuid" doc:"The id of the video."`
-		Language string `path:"language" maxLength:"35" doc:"The language (BCP 47), such as en, de-AT or zh-Hant. It is normalised: eng is en." example:"en"`
+// captionRoutes are the operations on the captions of a video.
+type captionRoutes struct {
+	captions *captions.Service
+	catalog  *catalog.Catalog
+}
+
+func (r captionRoutes) register(t *table) {
+	write := []auth.Scope{auth.Write}
+	language := pathParameter("language", "The language (BCP 47), such as en, de-AT or zh-Hant. It is normalised: eng is en.",
+		&huma.Schema{Type: huma.TypeString, MaxLength: new(35), Examples: []any{"en"}})
+	add(t, operation{
+		id: "putCaptions", route: "PUT /api/video/{id}/captions/{language}", summary: "Add or replace the captions of a language", tag: "video",
+		scopes: write, status: 200, errors: []int{404, 409, 413, 415, 507},
+		parameters: []*huma.Param{
+			{Name: "label", In: "query", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(100)}, Description: "What people see in a menu. Default: the name of the language."},
+			{Name: "kind", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"subtitles", "captions"}}, Description: "subtitles (default), or captions for people who do not hear the sound."},
+			videoID(), language,
+		},
+		describe: describePut,
+	}, r.put)
+	add(t, operation{
+		id: "deleteCaptions", route: "DELETE /api/video/{id}/captions/{language}", summary: "Delete the captions of a language", tag: "video",
+		scopes: write, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID(), language},
+	}, r.delete)
+}
+
+// describePut describes the body, which is not JSON, and that there are two answers.
+func describePut(op *huma.Operation, _ huma.Registry) {
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "WebVTT or SubRip, UTF-8, at most 2 MiB.", Content: map[string]*huma.MediaType{}}
+	for _, t := range captionsTypes {
+		op.RequestBody.Content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
-	putCaptionsAnswer struct {
-		Status int
-		Body   captionsView
-	}
-)
+	replaced := op.Responses["200"]
+	op.Responses["201"] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: replaced.Content}
+	replaced.Description = "The captions were replaced."
+}
 
 // captionsView is the captions of a video in one language.
 type captionsView struct {
@@ -53,59 +79,39 @@ func viewAllCaptions(files []playback.FileURL) []captionsView {
 	return out
 }
 
-func putCaptionsOperation(r huma.Registry) huma.Operation {
-	body := &huma.RequestBody{Required: true, Description: "WebVTT or SubRip, UTF-8, at most 2 MiB.", Content: map[string]*huma.MediaType{}}
-	for _, t := range captionsTypes {
-		body.Content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	op := operation(r, "putCaptions", "PUT /api/video/{id}/captions/{language}", 201, "Add or replace the captions of a language", body, 404, 409, 413, 415, 507)
-	op.Responses["200"] = &huma.Response{Description: "The captions were replaced.", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: r.Schema(reflect.TypeFor[captionsView](), true, "")},
-	}}
-	op.Parameters = []*huma.Param{
-		{Name: "label", In: "query", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(100)}, Description: "What people see in a menu. Default: the name of the language."},
-		{Name: "kind", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"subtitles", "captions"}}, Description: "subtitles (default), or captions for people who do not hear the sound."},
-	}
-	return op
-}
-
-func (a *API) putCaptions(ctx context.Context, c *call, in *captionsPath) (*putCaptionsAnswer, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (r captionRoutes) put(ctx context.Context, c *call) (*captionsView, error) {
 	if !isCaptionsType(c.request.Header.Get("Content-Type")) {
 		return nil, &video.Error{Kind: video.UnsupportedMedia, Code: "unsupported_media_type",
 			Msg: "Captions must be sent with Content-Type: text/vtt, application/x-subrip or text/plain."}
 	}
-	base, err := a.config.base(c.request)
+	base, err := c.base()
 	if err != nil {
 		return nil, err
 	}
-	text, release, err := a.readUpTo(c, captions.MaxSize)
+	text, release, err := c.readUpTo(captions.MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	query := c.request.URL.Query()
-	v, f, created, err := a.services.Captions.Put(ctx, c.actor, id, captions.Upload{
-		Language: in.Language, Label: query.Get("label"), Kind: video.FileKind(query.Get("kind")), Text: text,
+	v, f, created, err := r.captions.Put(ctx, c.actor, c.id, captions.Upload{
+		Language: c.request.PathValue("language"), Label: query.Get("label"), Kind: video.FileKind(query.Get("kind")), Text: text,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &putCaptionsAnswer{Status: http.StatusOK, Body: viewCaptions(f, "")}
 	if created {
-		out.Status = http.StatusCreated
+		c.status = http.StatusCreated
 	}
+	var url string
 	if c.actor.Require(auth.Read) == nil { // others may write, but not see what they wrote
-		for _, file := range a.services.Catalog.FileURLs(v, base) {
+		for _, file := range r.catalog.FileURLs(v, base) {
 			if file.Name == f.Name {
-				out.Body.URL = file.URL
+				url = file.URL
 			}
 		}
 	}
-	return out, nil
+	return new(viewCaptions(f, url)), nil
 }
 
 // isCaptionsType reports whether a Content-Type is one of captionsTypes, or absent.
@@ -117,10 +123,6 @@ func isCaptionsType(contentType string) bool {
 	return err == nil && slices.Contains(captionsTypes, t)
 }
 
-func (a *API) deleteCaptions(ctx context.Context, c *call, in *captionsPath) (*nothing, error) {
-	id, err := video.ParseID("id", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.services.Captions.Delete(ctx, c.actor, id, in.Language)
+func (r captionRoutes) delete(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.captions.Delete(ctx, c.actor, c.id, c.request.PathValue("language"))
 }

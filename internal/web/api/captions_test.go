@@ -4,70 +4,68 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
-	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/service/servicetest"
 )
 
-const captionsURL = "/api/video/" + testID + "/captions/en-us"
+const someCaptions = "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"
 
 func TestPutCaptions(t *testing.T) {
 	t.Parallel()
+	r := newRig(t, Config{})
+	id := string(r.Ready(servicetest.Plan("720p", "240p")).ID)
+	readWrite, write := r.newKey(auth.Read, auth.Write), r.newKey(auth.Write)
 	for _, tt := range []struct {
-		key      string
-		replaced bool
-		status   int
-		want     string
+		key, language string
+		status        int
+		want          string
 	}{
-		{testKey, false, 201, `{"language":"en","label":"English","kind":"subtitles","source":"uploaded","url":"http://example.com/captions-en-1.vtt"}`},
-		{testKey, true, 200, `{"language":"en","label":"English","kind":"subtitles","source":"uploaded","url":"http://example.com/captions-en-1.vtt"}`},
-		{writeKey, false, 201, `{"language":"en","label":"English","kind":"subtitles","source":"uploaded"}`},
+		{readWrite, "en-us", 201, `{"language":"en-US","label":"a b","kind":"captions","source":"uploaded","url":"http://example.com/v/` + id + `/captions-`},
+		{readWrite, "en-us", 200, `{"language":"en-US","label":"a b","kind":"captions","source":"uploaded","url":"http://example.com/v/` + id + `/captions-`},
+		{write, "de", 201, `{"language":"de","label":"a b","kind":"captions","source":"uploaded"}`},
 	} {
-		f := &fakeService{replaced: tt.replaced}
-		r := request("PUT", captionsURL+"?label=a%20b&kind=captions", "WEBVTT\n")
-		r.Header.Set("Content-Type", "text/vtt; charset=utf-8")
-		r.Header.Set("X-API-KEY", tt.key)
-		w := do(newHandler(t, f, Config{}), r)
-		if w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.want {
+		q := request("PUT", "/api/video/"+id+"/captions/"+tt.language+"?label=a%20b&kind=captions", someCaptions)
+		q.Header.Set("Content-Type", "text/vtt; charset=utf-8")
+		q.Header.Set("X-API-KEY", tt.key)
+		if w := r.send(q); w.Code != tt.status || !strings.HasPrefix(w.Body.String(), tt.want) {
 			t.Errorf("the answer is %d %s, want %d %s", w.Code, w.Body, tt.status, tt.want)
-		}
-		want := captions.Upload{Language: "en-us", Label: "a b", Kind: video.CaptionsKind, Text: []byte("WEBVTT\n")}
-		if diff := cmp.Diff(want, f.captions); diff != "" || f.id != testID {
-			t.Errorf("captions of %s (-want +got):\n%s", f.id, diff)
 		}
 	}
 }
 
 func TestCaptionsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{}
-	h := newHandler(t, f, Config{})
+	r := newRig(t, Config{})
+	v := r.Ready(servicetest.Plan("720p", "240p"))
+	read := r.newKey(auth.Read)
 	send := func(contentType, body, key string) int {
-		r := request("PUT", captionsURL, body)
-		r.Header.Set("Content-Type", contentType)
-		r.Header.Set("X-API-KEY", key)
-		return do(h, r).Code
+		q := request("PUT", "/api/video/"+string(v.ID)+"/captions/en", body)
+		q.Header.Set("Content-Type", contentType)
+		q.Header.Set("X-API-KEY", key)
+		return r.send(q).Code
 	}
 	for _, tt := range []struct {
 		contentType, body, key string
 		want                   int
 	}{
-		{"application/json", "{}", testKey, 415},
-		{"text/html", "WEBVTT", testKey, 415},
-		{"text/plain", strings.Repeat("x", captions.MaxSize+1), testKey, 413},
-		{"text/plain", "WEBVTT", readKey, 403},
+		{"application/json", "{}", r.key, 415},
+		{"text/html", someCaptions, r.key, 415},
+		{"text/plain", strings.Repeat("x", captions.MaxSize+1), r.key, 413},
+		{"text/plain", someCaptions, read, 403},
 	} {
 		if got := send(tt.contentType, tt.body, tt.key); got != tt.want {
 			t.Errorf("%s of %d bytes is answered %d, want %d", tt.contentType, len(tt.body), got, tt.want)
 		}
 	}
-	if f.calls > 0 {
-		t.Error("the service was asked")
+	if n := len(r.Video(v.ID).Files); n != len(v.Files) {
+		t.Errorf("the video has %d files, want %d", n, len(v.Files))
 	}
-	for _, contentType := range []string{"application/x-subrip", "text/plain", "text/vtt"} {
-		if got := send(contentType, strings.Repeat("x", captions.MaxSize), testKey); got != 201 {
-			t.Errorf("%s is answered %d", contentType, got)
-		}
+	largest := someCaptions + strings.Repeat("\n", captions.MaxSize-len(someCaptions))
+	if got := send("text/vtt", largest, r.key); got != 201 {
+		t.Errorf("the largest captions are answered %d", got)
+	}
+	if got := send("application/x-subrip", "1\n00:00:00,000 --> 00:00:01,000\nHello\n", r.key); got != 200 {
+		t.Errorf("SubRip is answered %d", got)
 	}
 }

@@ -3,45 +3,80 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
+	"reflect"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
+	"unicode/utf8"
 
-	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// decodeDraft decodes the body of a create request. It reports all faults at once.
-// Unknown fields are ignored.
-func decodeDraft(body []byte, key string) (video.Draft, error) {
-	f, err := parseFields(body, "filename", "title", "resolutions", "isPublic", "thumbnailTimestampsSeconds", "customMetadata", "upscale", "sourceUrl", "codecs")
-	if err != nil {
-		return video.Draft{}, err
-	}
-	d := video.Draft{Key: key}
-	faults := slices.Concat(
-		decodeFilename(f, &d),
-		decodeTitle(f, &d.Title),
-		decodeResolutions(f, &d),
-		decodeField(f, "isPublic", true, "must be true or false", asBool, &d.IsPublic),
-		decodeThumbnails(f, &d),
-		decodeMetadata(f, &d.Metadata),
-		decodeField(f, "upscale", false, "must be true or false", asOptionalBool, &d.Upscale),
-		decodeField(f, "sourceUrl", false, "must be a string", asOptionalString, &d.SourceURL),
-		decodeCodecs(f, &d),
-		video.CheckKey(key),
-	)
-	if len(faults) > 0 {
-		return video.Draft{}, invalidFields(faults)
-	}
-	return d, nil
+// maxFaults is how many faults a response lists. Nobody reads more of them.
+const maxFaults = 20
+
+// A request body is a struct. Its tags say what is decoded, and how it is described:
+//
+//	json      the name of the field; without omitempty or omitzero it is required
+//	minimum   of a whole number, as maximum
+//	maxItems  of an array
+//	null      "zero": null sets a pointer to the zero value, rather than counting as absent
+//
+// Everything else that the domain requires is checked by the method of checker, if there is one.
+
+// checker is a body that knows what is wrong with its values.
+type checker interface {
+	check() []video.Fault
 }
 
-// invalidFields is the error for a request with faults. It lists at most maxFaults of them.
+// fieldDecoder is a type of field that decodes itself.
+type fieldDecoder interface {
+	decodeField(raw json.RawMessage) (ok bool)
+	// must says what the field must be.
+	must() string
+}
+
+// decode decodes the body of a request into the struct that in points to. It reports all faults at once, those
+// of the path included.
+func (c *call) decode(in any, op *operation) error {
+	body, release, err := c.readBody(!op.optionalBody)
+	if err != nil {
+		return err
+	}
+	defer release()
+	faults := c.pathFaults(op)
+	if len(body) > 0 || !op.optionalBody {
+		ofBody, err := decodeBody(body, in)
+		if err != nil {
+			return err
+		}
+		faults = append(faults, ofBody...)
+	}
+	return invalidFields(append(faults, op.faults(c.request)...))
+}
+
+// decodeBody decodes a JSON object into the struct that in points to, and returns what is wrong with its fields.
+// Unknown fields are ignored. in does not refer to the body afterwards.
+func decodeBody(body []byte, in any) ([]video.Fault, error) {
+	if err := checkObject(body); err != nil {
+		return nil, err
+	}
+	v := reflect.ValueOf(in).Elem()
+	faults := decodeStruct(body, v, "")
+	if in, ok := in.(checker); ok {
+		faults = mergeFaults(faults, in.check(), jsonFields(v.Type()))
+	}
+	return faults, nil
+}
+
+// invalidFields is the error for a request with faults, or nil. It lists at most maxFaults of them.
 func invalidFields(faults []video.Fault) error {
-	if n := len(faults); n > maxFaults {
+	switch n := len(faults); {
+	case n == 0:
+		return nil
+	case n > maxFaults:
 		e := video.InvalidFields(faults[:maxFaults]...)
 		e.Msg = fmt.Sprintf("The request has %d invalid fields; errors lists the first %d.", n, maxFaults)
 		return e
@@ -49,130 +84,142 @@ func invalidFields(faults []video.Fault) error {
 	return video.InvalidFields(faults...)
 }
 
-func decodeFilename(f fields, d *video.Draft) []video.Fault {
-	if faults := decodeField(f, "filename", true, "must be a string", asString, &d.Filename); faults != nil {
-		return faults
-	}
-	return video.CheckFilename(d.Filename)
-}
-
-func decodeResolutions(f fields, d *video.Draft) []video.Fault {
-	const name = "resolutions"
-	var array json.RawMessage
-	if faults := decodeField(f, name, true, "must be an array of strings", asArray, &array); faults != nil {
-		return faults
-	}
-	names, faults := decodeItems(array, name, video.MaxResolutions, "must be a string", asString)
-	for _, n := range names {
-		d.Resolutions = append(d.Resolutions, video.Name(n))
-	}
-	return mergeFaults(faults, video.CheckResolutions(d.Resolutions))
-}
-
-func decodeCodecs(f fields, d *video.Draft) []video.Fault {
-	const name = "codecs"
-	var array json.RawMessage
-	if faults := decodeField(f, name, false, "must be an array of strings", asArray, &array); faults != nil || array == nil {
-		return faults
-	}
-	names, faults := decodeItems(array, name, video.MaxCodecs, "must be a string", asString)
-	d.Codecs = []video.Codec{}
-	for _, n := range names {
-		d.Codecs = append(d.Codecs, video.Codec(n))
-	}
-	return mergeFaults(faults, video.CheckCodecs(d.Codecs))
-}
-
-func decodeThumbnails(f fields, d *video.Draft) []video.Fault {
-	const name = "thumbnailTimestampsSeconds"
-	var array json.RawMessage
-	if faults := decodeField(f, name, false, "must be an array of numbers", asArray, &array); faults != nil || array == nil {
-		return faults
-	}
-	seconds, faults := decodeItems(array, name, video.MaxThumbnails, "must be a number", asNumber)
-	d.Thumbnails = seconds
-	return mergeFaults(faults, video.CheckThumbnails(seconds))
-}
-
-func decodeTitle(f fields, title *string) []video.Fault {
-	if faults := decodeField(f, "title", false, "must be a string", asString, title); faults != nil {
-		return faults
-	}
-	return video.CheckTitle(*title)
-}
-
-func decodeMetadata(f fields, object *json.RawMessage) []video.Fault {
-	faults := decodeField(f, "customMetadata", false, "must be an object", asObject, object)
-	if faults != nil || *object == nil {
-		return faults
-	}
-	return video.CheckMetadata(*object)
-}
-
-// mergeFaults adds those of more that concern other fields: an element of the wrong type
-// is one fault, not also a value out of range.
-func mergeFaults(faults, more []video.Fault) []video.Fault {
-	seen := map[string]bool{}
+// mergeFaults adds those of more that concern other fields: an element of the wrong type is one fault, not also a
+// value out of range. Faults are in the order of the fields.
+func mergeFaults(faults, more []video.Fault, fields []jsonField) []video.Fault {
+	wrong := map[string]bool{}
 	for _, f := range faults {
-		seen[f.Field] = true
+		wrong[f.Field] = true
 	}
 	for _, f := range more {
-		if !seen[f.Field] {
+		if !wrong[f.Field] {
 			faults = append(faults, f)
+		}
+	}
+	position := func(f video.Fault) int {
+		name, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
+		if i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == name }); i >= 0 {
+			return i
+		}
+		return len(fields)
+	}
+	slices.SortStableFunc(faults, func(a, b video.Fault) int { return position(a) - position(b) })
+	return faults
+}
+
+// jsonField is a field of a struct that has a name in JSON.
+type jsonField struct {
+	reflect.StructField
+	name     string
+	required bool
+}
+
+func jsonFields(t reflect.Type) (all []jsonField) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			all = append(all, jsonField{f, name, !strings.Contains(options, "omit")})
+		}
+	}
+	return all
+}
+
+// decodeStruct decodes an object. at is what the names of its fields begin with in faults. If a name occurs several
+// times, the last one counts.
+func decodeStruct(object json.RawMessage, v reflect.Value, at string) (faults []video.Fault) {
+	fields := jsonFields(v.Type())
+	members := make([]json.RawMessage, len(fields))
+	for quoted, value := range video.Members(object) {
+		if i := slices.IndexFunc(fields, func(f jsonField) bool { return isName(quoted, f.name) }); i >= 0 {
+			members[i] = value
+		}
+	}
+	for i, f := range fields {
+		raw, to := members[i], v.FieldByIndex(f.Index)
+		switch {
+		case raw == nil && f.required:
+			faults = append(faults, video.Fault{Field: at + f.name, Code: "required", Message: "is required and " + must(to)})
+		case raw == nil:
+		case string(raw) == "null" && !f.required:
+			if f.Tag.Get("null") == "zero" {
+				to.Set(reflect.New(f.Type.Elem()))
+			}
+		default:
+			faults = append(faults, decodeValue(raw, to, at+f.name, f.Tag)...)
 		}
 	}
 	return faults
 }
 
-// checkCompletion checks the body of a complete request. Its only field is reserved: it
-// must have the right type and is otherwise ignored.
-func checkCompletion(body []byte) (nothing, error) {
-	if len(body) == 0 {
-		return nothing{}, nil
+// isName reports whether a JSON string is this name.
+func isName(quoted []byte, name string) bool {
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text) == name
 	}
-	f, err := parseFields(body, "checksum")
-	if err != nil {
-		return nothing{}, err
+	var s string
+	return json.Unmarshal(quoted, &s) == nil && s == name
+}
+
+// decodeValue decodes one value. A value of the wrong type leaves v as it is.
+func decodeValue(raw json.RawMessage, v reflect.Value, at string, tag reflect.StructTag) []video.Fault {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
 	}
-	var checksum string
-	if faults := decodeField(f, "checksum", false, "must be a string", asString, &checksum); faults != nil {
-		return nothing{}, video.InvalidFields(faults...)
+	ok := false
+	if d, itself := v.Addr().Interface().(fieldDecoder); itself {
+		ok = d.decodeField(raw)
+	} else {
+		switch v.Kind() {
+		case reflect.String:
+			ok = raw[0] == '"' && json.Unmarshal(raw, v.Addr().Interface()) == nil
+		case reflect.Bool:
+			v.SetBool(string(raw) == "true")
+			ok = v.Bool() || string(raw) == "false"
+		case reflect.Float64:
+			var n float64
+			n, ok = asNumber(raw)
+			v.SetFloat(n)
+		case reflect.Int, reflect.Int64:
+			if strings.Trim(string(raw), "-0123456789") == "" {
+				return decodeWhole(raw, v, at, tag)
+			}
+		case reflect.Slice:
+			if raw[0] == '[' {
+				return decodeList(raw, v, at, tag)
+			}
+		case reflect.Struct:
+			if raw[0] == '{' {
+				return decodeStruct(raw, v, at+".")
+			}
+		}
 	}
-	return nothing{}, nil
-}
-
-const maxExpirationSeconds = int(auth.MaxSignedLife / time.Second)
-
-var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
-
-// parseExpiration parses how long signed URLs shall be valid.
-func parseExpiration(s string) (time.Duration, []video.Fault) {
-	n, err := strconv.Atoi(s)
-	if err != nil || !expirationShape.MatchString(s) || n > maxExpirationSeconds {
-		return 0, []video.Fault{{Field: "expirationSeconds", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", maxExpirationSeconds)}}
+	if !ok {
+		return []video.Fault{{Field: at, Code: "wrong_type", Message: must(v)}}
 	}
-	return time.Duration(n) * time.Second, nil
+	return nil
 }
 
-func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
-
-func asString(raw json.RawMessage) (s string, ok bool) {
-	ok = raw[0] == '"' && json.Unmarshal(raw, &s) == nil
-	return s, ok
+// must says what a value of a type must be.
+func must(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		v = reflect.New(v.Type().Elem()).Elem()
+	}
+	if d, itself := v.Addr().Interface().(fieldDecoder); itself {
+		return d.must()
+	}
+	kinds := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Struct: "an object",
+	}
+	if v.Kind() == reflect.Slice {
+		_, element, _ := strings.Cut(kinds[v.Type().Elem().Kind()], " ")
+		return "must be an array of " + element + "s"
+	}
+	return "must be " + kinds[v.Kind()]
 }
 
-func asBool(raw json.RawMessage) (b, ok bool) {
-	return string(raw) == "true", string(raw) == "true" || string(raw) == "false"
-}
-
-// asOptionalBool is asBool for a field whose absence does not mean false.
-func asOptionalBool(raw json.RawMessage) (*bool, bool) {
-	b, ok := asBool(raw)
-	return &b, ok
-}
-
-// asNumber returns infinity for a number that overflows, which is then out of range
-// rather than of the wrong type.
+// asNumber returns infinity for a number that overflows, which is then out of range rather than of the wrong type.
 func asNumber(raw json.RawMessage) (float64, bool) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return 0, false
@@ -181,14 +228,76 @@ func asNumber(raw json.RawMessage) (float64, bool) {
 	return n, true
 }
 
-func asArray(raw json.RawMessage) (json.RawMessage, bool) { return raw, raw[0] == '[' }
-
-// asObject removes the white space between tokens, which neither counts towards the size
-// limit nor is stored.
-func asObject(raw json.RawMessage) (json.RawMessage, bool) {
-	var compact bytes.Buffer
-	if raw[0] != '{' || json.Compact(&compact, raw) != nil {
-		return nil, false
+// decodeWhole decodes a whole number between the minimum and the maximum of its tag.
+func decodeWhole(raw json.RawMessage, v reflect.Value, at string, tag reflect.StructTag) []video.Fault {
+	least, most := tag.Get("minimum"), tag.Get("maximum")
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n < bound(least) || n > bound(most) {
+		return []video.Fault{{Field: at, Code: "out_of_range", Message: fmt.Sprintf("%s from %s to %s", must(v), least, most)}}
 	}
-	return compact.Bytes(), true
+	v.SetInt(n)
+	return nil
+}
+
+// bound returns the number in a tag.
+func bound(tag string) int64 {
+	n, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil {
+		panic(fmt.Errorf("a whole number in a body needs a minimum and a maximum: %w", err))
+	}
+	return n
+}
+
+// decodeList decodes the elements of an array. One of the wrong type becomes the zero value, so that later faults
+// have the right index. If there are too many, that is one fault, and they are not decoded.
+func decodeList(array json.RawMessage, v reflect.Value, at string, tag reflect.StructTag) (faults []video.Fault) {
+	most, n := bound(tag.Get("maxItems")), int64(0)
+	list := reflect.MakeSlice(v.Type(), 0, 0)
+	for raw := range video.Elements(array) {
+		if n++; n > most {
+			continue // only counted
+		}
+		element := reflect.New(v.Type().Elem()).Elem()
+		faults = append(faults, decodeValue(raw, element, fmt.Sprintf("%s[%d]", at, n-1), tag)...)
+		list = reflect.Append(list, element)
+	}
+	if n > most {
+		return []video.Fault{{Field: at, Code: "out_of_range", Message: fmt.Sprintf("must have at most %d elements, has %d", most, n)}}
+	}
+	v.Set(list)
+	return faults
+}
+
+// checkObject checks that a body is a JSON object.
+func checkObject(body []byte) error {
+	if len(body) == 0 {
+		return invalidBody("required", "a JSON object is required")
+	}
+	if !utf8.Valid(body) {
+		return invalidBody("malformed_json", "the body is not UTF-8")
+	}
+	if !json.Valid(body) {
+		err := json.Unmarshal(body, new(json.RawMessage)) // finds the same, and says where
+		message := "the body is not JSON"
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			message += fmt.Sprintf(": %s at byte %d", strings.TrimPrefix(syntax.Error(), "json: "), syntax.Offset)
+		}
+		return invalidBody("malformed_json", message)
+	}
+	if body[0] != '{' {
+		return invalidBody("wrong_type", "the body must be a JSON object")
+	}
+	return nil
+}
+
+func invalidBody(code, message string) error {
+	return video.InvalidFields(video.Fault{Code: code, Message: message})
+}
+
+// faultsIn returns the faults of an Invalid error.
+func faultsIn(err error) []video.Fault {
+	if e, ok := errors.AsType[*video.Error](err); ok {
+		return e.Faults
+	}
+	return nil
 }

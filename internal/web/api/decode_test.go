@@ -13,16 +13,10 @@ import (
 // faultsOf returns the faults of a create body as "field code" lines.
 func faultsOf(t *testing.T, body string) []string {
 	t.Helper()
-	_, err := decodeDraft([]byte(body), "")
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*video.Error](err)
-	if !ok || e.Kind != video.Invalid || e.Code != "invalid_request" {
-		t.Fatalf("the error is %v, want an invalid_request", err)
-	}
+	faults, err := decodeBody([]byte(body), new(newVideo))
+	faults = append(faults, faultsIn(err)...)
 	var out []string
-	for _, f := range e.Faults {
+	for _, f := range faults {
 		if f.Message == "" {
 			t.Errorf("fault %+v has no message", f)
 		}
@@ -31,7 +25,7 @@ func faultsOf(t *testing.T, body string) []string {
 	return out
 }
 
-func TestDecodeDraftFaults(t *testing.T) {
+func TestDecodeVideoFaults(t *testing.T) {
 	t.Parallel()
 	with := func(more string) string { return strings.TrimSuffix(validDraft, "}") + "," + more + "}" }
 	tests := []struct {
@@ -85,58 +79,66 @@ func TestDecodeDraftFaults(t *testing.T) {
 	}
 }
 
-func TestDecodeDraftReportsTheFirstFaults(t *testing.T) {
+func TestAnAnswerHasTheFirstFaults(t *testing.T) {
 	t.Parallel()
-	_, err := decodeDraft([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 99)+`1]}`), "")
-	e, ok := errors.AsType[*video.Error](err)
+	faults, err := decodeBody([]byte(`{"filename":"a","isPublic":true,"resolutions":[`+strings.Repeat("1,", 99)+`1]}`), new(newVideo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok := errors.AsType[*video.Error](invalidFields(faults))
 	if !ok || len(e.Faults) != maxFaults || !strings.Contains(e.Msg, "100") {
-		t.Errorf("the error is %.200v", err)
+		t.Errorf("the error is %.200v", e)
 	}
 }
 
-func TestCheckCompletionFaults(t *testing.T) {
+// nested is a body with objects in it.
+type nested struct {
+	Place *struct {
+		Left  int  `json:"left" minimum:"0" maximum:"9"`
+		Fixed bool `json:"fixed,omitempty"`
+	} `json:"place,omitempty"`
+	Parts []struct {
+		Title string  `json:"title"`
+		Start float64 `json:"start"`
+	} `json:"parts" maxItems:"2"`
+}
+
+func TestDecodeObjectsInABody(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]string{
-		`{"checksum":1}`: "checksum wrong_type",
-		`[]`:             " wrong_type",
-		`null`:           " wrong_type",
-		`{`:              " malformed_json",
+	for body, want := range map[string][]string{
+		`{"parts":[]}`: nil,
+		`{"place":{"left":9,"fixed":true,"other":1},"parts":[{"title":"a","start":1},{"start":0,"title":""}]}`: nil,
+		`{"place":{"left":10},"parts":[{"title":1},{"start":null,"title":"x"}]}`: {
+			"place.left out_of_range", "parts[0].title wrong_type", "parts[0].start required", "parts[1].start wrong_type"},
+		`{"place":[],"parts":{}}`:         {"place wrong_type", "parts wrong_type"},
+		`{"place":null,"parts":[1,null]}`: {"parts[0] wrong_type", "parts[1] wrong_type"},
+		`{"parts":[{},{},{}]}`:            {"parts out_of_range"},
 	} {
-		_, err := checkCompletion([]byte(body))
-		e, ok := errors.AsType[*video.Error](err)
-		if !ok || len(e.Faults) != 1 || e.Faults[0].Field+" "+e.Faults[0].Code != want {
-			t.Errorf("checkCompletion(%s) = %+v, want %s", body, e, want)
+		var in nested
+		faults, err := decodeBody([]byte(body), &in)
+		var got []string
+		for _, f := range faults {
+			got = append(got, f.Field+" "+f.Code)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v; faults (-want +got):\n%s", body, err, diff)
+		}
+		if strings.Contains(body, "true") && (in.Place == nil || in.Place.Left != 9 || !in.Place.Fixed || len(in.Parts) != 2 || in.Parts[0].Start != 1) {
+			t.Errorf("%s is decoded as %+v", body, in)
 		}
 	}
 }
 
-func TestDecodeResolutionFaults(t *testing.T) {
-	t.Parallel()
-	for body, want := range map[string]string{
-		`{}`:                      "resolution required",
-		`{"resolution":720}`:      "resolution wrong_type",
-		`{"resolution":"9p"}`:     "resolution not_allowed",
-		`{"resolution":["720p"]}`: "resolution wrong_type",
-	} {
-		_, faults, err := decodeResolution([]byte(body))
-		if err != nil || len(faults) != 1 || faults[0].Field+" "+faults[0].Code != want {
-			t.Errorf("decodeResolution(%s) has the faults %v, %v; want %s", body, faults, err, want)
-		}
-	}
-	if name, faults, err := decodeResolution([]byte(`{"resolution":"4k","other":1}`)); name != "4k" || faults != nil || err != nil {
-		t.Errorf("decodeResolution = %q, %v, %v; want 4k", name, faults, err)
-	}
-}
-
-// FuzzDecodeDraft checks that no body makes the decoder panic, and that accepted drafts
+// FuzzDecodeVideo checks that no body makes the decoder panic, and that accepted drafts
 // are valid.
-func FuzzDecodeDraft(f *testing.F) {
+func FuzzDecodeVideo(f *testing.F) {
 	for _, s := range []string{validDraft, `{}`, `null`, `{"filename":"a","resolutions":[null,1e999,"8k"],"isPublic":1,"customMetadata":{"a":[{}]}}`, `{"thumbnailTimestampsSeconds":[-1,1e400,"x"]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, err := decodeDraft(body, "")
-		if err == nil && len(d.Check()) > 0 {
+		var in newVideo
+		faults, err := decodeBody(body, &in)
+		if d := in.draft(); err == nil && len(faults) == 0 && len(d.Check()) > 0 {
 			t.Errorf("accepted %q with faults %v", body, d.Check())
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{})
+	h := newRig(t, Config{}).handler
 	w := do(h, httptest.NewRequest("GET", "/docs", nil))
 	page := w.Body.String()
 	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
@@ -46,7 +46,7 @@ func TestDocsPageNeedsNoKeyAndNoOtherServer(t *testing.T) {
 
 func TestDocsFilesCompressed(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{})
+	h := newRig(t, Config{}).handler
 	get := func(accept string) (*httptest.ResponseRecorder, []byte) {
 		r := httptest.NewRequest("GET", "/docs/swagger-ui-bundle.js", nil)
 		r.Header.Set("Accept-Encoding", accept)

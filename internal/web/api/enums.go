@@ -87,10 +87,10 @@ func (e *enums) visit(at string, s *huma.Schema) {
 	*s = huma.Schema{Ref: schemaPrefix + name, Description: s.Description, Default: s.Default}
 }
 
-// inside visits what s consists of. Other properties than the described ones are allowed, which is
-// the default; if it is said, generators allow every misspelt property.
+// inside visits what s consists of. Other properties than the described ones are allowed: fields are added over
+// time, and clients must ignore unknown ones. That is the default; if it is said, generators allow every misspelt property.
 func (e *enums) inside(at string, s *huma.Schema) {
-	if s.AdditionalProperties == true && len(s.Properties) > 0 {
+	if len(s.Properties) > 0 {
 		s.AdditionalProperties = nil
 	}
 	for _, property := range slices.Sorted(maps.Keys(s.Properties)) {

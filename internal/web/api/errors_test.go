@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -19,7 +20,7 @@ import (
 
 func TestAuthenticationComesFirst(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{})
+	r := newRig(t, Config{})
 	requests := []struct{ method, path, body string }{
 		{"POST", "/api/video", "{"},
 		{"POST", "/api/video/not-a-uuid/complete-upload", ""},
@@ -35,67 +36,28 @@ func TestAuthenticationComesFirst(t *testing.T) {
 		{"GET", "/api/../healthz", ""},
 	}
 	for _, q := range requests {
-		r := request(q.method, q.path, q.body)
-		r.Header.Del("X-API-KEY")
-		wantProblem(t, do(h, r), 401, "missing_api_key")
-		r = request(q.method, q.path, q.body)
-		r.Header.Set("X-API-KEY", "another")
-		wantProblem(t, do(h, r), 401, "invalid_api_key")
+		wantProblem(t, r.askAs("", q.method, q.path, q.body), 401, "missing_api_key")
+		wantProblem(t, r.askAs("another", q.method, q.path, q.body), 401, "invalid_api_key")
 	}
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{})
+	r := newRig(t, Config{})
 	for _, path := range []string{"/api", "/api/", "/api/unknown", "/api/video/" + testID + "/other", "/api/video/", "/elsewhere", "/docs/other", "/schemas/Video.json"} {
-		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
+		wantProblem(t, r.ask("GET", path, ""), 404, "not_found")
 	}
 	for _, path := range []string{"/api//video", "/api/video//public", "/api/./video", "/api/video/../video", "//api/video", "//elsewhere", "/docs/../docs"} {
-		wantProblem(t, do(h, request("GET", path, "")), 404, "not_found")
+		wantProblem(t, r.ask("GET", path, ""), 404, "not_found")
 	}
-	w := do(h, request("PUT", "/api/video/"+testID, ""))
+	w := r.ask("PUT", "/api/video/"+testID, "")
 	wantProblem(t, w, 405, "method_not_allowed")
 	if got := w.Header().Get("Allow"); got != "DELETE, GET, HEAD, PATCH" {
 		t.Errorf("Allow is %q, want DELETE, GET, HEAD", got)
 	}
 }
 
-// everyOperation has one valid request for each operation.
-var everyOperation = []struct{ name, method, path, body string }{
-	{"create", "POST", "/api/video", validDraft},
-	{"list", "GET", "/api/video", ""},
-	{"state", "GET", "/api/video/" + testID, ""},
-	{"events", "GET", "/api/video/" + testID + "/events", ""},
-	{"complete", "POST", "/api/video/" + testID + "/complete-upload", ""},
-	{"public", "GET", "/api/video/" + testID + "/public", ""},
-	{"private", "GET", "/api/video/" + testID + "/private/60", ""},
-	{"report", "GET", "/api/video/" + testID + "/report", ""},
-	{"delete video", "DELETE", "/api/video/" + testID, ""},
-	{"delete resolution", "DELETE", "/api/video/resolution/" + testID, ""},
-	{"edit", "PATCH", "/api/video/" + testID, `{"title":"A title"}`},
-	{"token", "POST", "/api/video/" + testID + "/token", `{"expiresIn":60}`},
-	{"put captions", "PUT", "/api/video/" + testID + "/captions/en", ""},
-	{"delete captions", "DELETE", "/api/video/" + testID + "/captions/en", ""},
-	{"usage", "GET", "/api/usage", ""},
-	{"tenants", "GET", "/api/tenant", ""},
-	{"system", "GET", "/api/system", ""},
-	{"key", "GET", "/api/key", ""},
-	{"create key", "POST", "/api/key", `{"name":"site","scopes":["read"],"expiresIn":60}`},
-	{"revoke key", "DELETE", "/api/key/" + testID, ""},
-	{"create webhook", "POST", "/api/webhook", `{"url":"https://example.com"}`},
-	{"list webhooks", "GET", "/api/webhook", ""},
-	{"get webhook", "GET", "/api/webhook/" + testID, ""},
-	{"update webhook", "PATCH", "/api/webhook/" + testID, `{"enabled":true}`},
-	{"delete webhook", "DELETE", "/api/webhook/" + testID, ""},
-	{"rotate secret", "POST", "/api/webhook/" + testID + "/rotate-secret", ""},
-	{"test webhook", "POST", "/api/webhook/" + testID + "/test", ""},
-	{"fetch events", "POST", "/api/webhook/" + testID + "/fetch", ""},
-	{"list deliveries", "GET", "/api/webhook/" + testID + "/deliveries", ""},
-	{"replay delivery", "POST", "/api/webhook/delivery/" + testID + "/replay", ""},
-	{"report delivery", "POST", "/api/webhook/delivery/" + testID + "/report", `{"receipt":"r","status":200}`},
-}
-
-func TestErrorsOfTheServiceReachTheClient(t *testing.T) {
+func TestErrorsOfHandlersReachTheClient(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		err    error
@@ -115,22 +77,26 @@ func TestErrorsOfTheServiceReachTheClient(t *testing.T) {
 		{&video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage"}, 507, "insufficient_storage"},
 		{errors.New("no such table: video"), 500, "internal"},
 	}
+	r := newRig(t, Config{})
+	var failure error
+	routes := &table{mux: http.NewServeMux(), doc: newDescription()}
+	add(routes, operation{id: "get", route: "GET /api/video/{id}", status: 200}, func(context.Context, *call) (*nothing, error) { return nil, failure })
+	addWithBody(routes, operation{id: "edit", route: "PATCH /api/video/{id}", status: 200}, func(context.Context, *call, *videoEdit) (*nothing, error) { return nil, failure })
+	r.api.routes = routes.mux
 	for _, tt := range tests {
-		h := newHandler(t, &fakeService{err: fmt.Errorf("doing it: %w", tt.err)}, Config{})
-		for _, op := range everyOperation {
-			t.Run(op.name+" "+tt.code, func(t *testing.T) {
-				w := do(h, request(op.method, op.path, op.body))
-				p := wantProblem(t, w, tt.status, tt.code)
-				if strings.Contains(w.Body.String(), "no such table") {
-					t.Errorf("the answer shows the cause: %s", w.Body)
-				}
-				if p.Instance != op.path {
-					t.Errorf("instance is %q, want %q", p.Instance, op.path)
-				}
-				if wait := w.Header().Get("Retry-After"); (wait != "") != (tt.status == 429 || tt.status == 503 || tt.status == 507) {
-					t.Errorf("Retry-After is %q", wait)
-				}
-			})
+		failure = fmt.Errorf("doing it: %w", tt.err)
+		for _, method := range []string{"GET", "PATCH"} {
+			w := r.ask(method, "/api/video/"+testID, `{"title":"x"}`)
+			p := wantProblem(t, w, tt.status, tt.code)
+			if strings.Contains(w.Body.String(), "no such table") {
+				t.Errorf("the answer shows the cause: %s", w.Body)
+			}
+			if p.Instance != "/api/video/"+testID {
+				t.Errorf("instance is %q", p.Instance)
+			}
+			if wait := w.Header().Get("Retry-After"); (wait != "") != (tt.status == 429 || tt.status == 503 || tt.status == 507) {
+				t.Errorf("Retry-After is %q", wait)
+			}
 		}
 	}
 }
@@ -157,22 +123,19 @@ func TestMalformedPath(t *testing.T) {
 			want         []problem.Fault
 		}{"GET", "/api/video/" + testID + "/private/" + s, []problem.Fault{seconds}})
 	}
-	f := &fakeService{}
-	h := newHandler(t, f, Config{})
+	r := newRig(t, Config{})
 	for _, tt := range tests {
-		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
-			f.calls = 0
-			p := wantProblem(t, do(h, request(tt.method, tt.path, "")), 400, "invalid_request")
-			if diff := cmp.Diff(tt.want, p.Errors); diff != "" || f.calls != 0 {
-				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
-			}
-		})
+		p := wantProblem(t, r.ask(tt.method, tt.path, ""), 400, "invalid_request")
+		if diff := cmp.Diff(tt.want, p.Errors); diff != "" {
+			t.Errorf("%s %s: faults (-want +got):\n%s", tt.method, tt.path, diff)
+		}
 	}
 }
 
 func TestContentType(t *testing.T) {
 	t.Parallel()
-	const complete = "/api/video/" + testID + "/complete-upload"
+	r := newRig(t, Config{})
+	complete := "/api/video/" + string(r.Processing(video.Draft{}).ID) + "/complete-upload"
 	tests := []struct {
 		name, path, body, contentType string
 		status                        int
@@ -191,15 +154,14 @@ func TestContentType(t *testing.T) {
 		{"complete with no JSON and no type", complete, "x=1", "", 400},
 	}
 	codes := map[int]string{400: "invalid_request", 415: "unsupported_media_type"}
-	h := newHandler(t, &fakeService{}, Config{})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := request("POST", tt.path, tt.body)
-			r.Header.Del("Content-Type")
+			q := request("POST", tt.path, tt.body)
+			q.Header.Del("Content-Type")
 			if tt.contentType != "" {
-				r.Header.Set("Content-Type", tt.contentType)
+				q.Header.Set("Content-Type", tt.contentType)
 			}
-			w := do(h, r)
+			w := r.send(q)
 			if code := codes[tt.status]; code != "" {
 				wantProblem(t, w, tt.status, code)
 			} else if w.Code != tt.status {
@@ -211,32 +173,34 @@ func TestContentType(t *testing.T) {
 
 func TestBodyTooLarge(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{})
+	r := newRig(t, Config{})
+	complete := "/api/video/" + string(r.Processing(video.Draft{}).ID) + "/complete-upload"
 	fit := validDraft + strings.Repeat(" ", maxBody-len(validDraft))
-	for _, path := range []string{"/api/video", "/api/video/" + testID + "/complete-upload"} {
-		if w := do(h, request("POST", path, fit)); w.Code != 201 {
+	for _, path := range []string{"/api/video", complete} {
+		if w := r.ask("POST", path, fit); w.Code != 201 {
 			t.Errorf("%s with %d bytes: answer is %d %s", path, len(fit), w.Code, w.Body)
 		}
-		p := wantProblem(t, do(h, request("POST", path, fit+" ")), 413, "body_too_large")
+		p := wantProblem(t, r.ask("POST", path, fit+" "), 413, "body_too_large")
 		if !strings.Contains(p.Detail, "1048576") || !strings.Contains(p.Detail, "1048577") {
 			t.Errorf("detail lacks the limit or the size: %s", p.Detail)
 		}
-		r := request("POST", path, fit+" ")
-		r.ContentLength = -1
-		wantProblem(t, do(h, r), 413, "body_too_large")
+		q := request("POST", path, fit+" ")
+		q.ContentLength = -1
+		wantProblem(t, r.send(q), 413, "body_too_large")
 	}
 }
 
 func TestBodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(newHandler(t, &fakeService{}, Config{}))
+	r := newRig(t, Config{})
+	s := httptest.NewServer(r.handler)
 	defer s.Close()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/video HTTP/1.1\r\nHost: x\r\nX-API-KEY: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", testKey)
+	fmt.Fprintf(conn, "POST /api/video HTTP/1.1\r\nHost: x\r\nX-API-KEY: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", r.key)
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -252,19 +216,21 @@ func TestBodyThatBreaksOff(t *testing.T) {
 // The access log reads the route of a request afterwards.
 func TestTheRouteIsKeptForTheLog(t *testing.T) {
 	t.Parallel()
-	a := New(new(fakeService).services(), Config{})
-	h := a.InFrontOf(http.NotFoundHandler())
+	r := newRig(t, Config{})
+	h := r.api.InFrontOf(http.NotFoundHandler())
 	unauthenticated := request("GET", "/api/video/"+testID+"/public", "")
-	unauthenticated.Header.Del("X-API-KEY")
-	for r, want := range map[*http.Request]string{
+	for q, want := range map[*http.Request]string{
 		unauthenticated:                           "/api/",
 		request("GET", "/api/unknown", ""):        "/api/",
 		request("GET", "/api//unclean", ""):       "/api/",
 		request("DELETE", "/api/video/x", ""):     "DELETE /api/video/{id}",
 		request("GET", "/api/video/x/public", ""): "GET /api/video/{id}/public",
 	} {
-		if do(h, r); r.Pattern != want {
-			t.Errorf("the route of %s %s is %q, want %q", r.Method, r.URL.Path, r.Pattern, want)
+		if q != unauthenticated {
+			q.Header.Set(headerKey, r.key)
+		}
+		if do(h, q); q.Pattern != want {
+			t.Errorf("the route of %s %s is %q, want %q", q.Method, q.URL.Path, q.Pattern, want)
 		}
 	}
 }

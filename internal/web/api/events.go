@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -29,6 +30,37 @@ const (
 	headerLastEvent = "Last-Event-ID"
 )
 
+// eventRoutes are the event streams.
+type eventRoutes struct {
+	catalog     *catalog.Catalog
+	subscribers *subscribers
+}
+
+func (r eventRoutes) register(t *table) {
+	add(t, operation{
+		id: "getVideoEvents", route: "GET /api/video/{id}/events", summary: "Follow a video", tag: "video",
+		notes: "Server-sent events. A `video` event has the whole state as data, as getVideo returns it: one is sent at once, and another " +
+			"whenever something has changed, at most once per second. The stream ends with the state of a video that is ready or has failed for good, " +
+			"or with a `deleted` event. It may end at any time before: reconnect to continue with the current state.",
+		scopes: []auth.Scope{auth.Read}, status: 200, errors: []int{404}, byToken: true, describe: describeEvents,
+		parameters: []*huma.Param{
+			{Name: headerLastEvent, In: "header", Schema: &huma.Schema{Type: huma.TypeString}, Description: "The id of the last event that was received, as EventSource sends it."},
+			videoID(),
+		},
+	}, r.follow)
+}
+
+// describeEvents describes the data of the events, because OpenAPI cannot describe events.
+func describeEvents(op *huma.Operation, r huma.Registry) {
+	op.Responses["200"] = &huma.Response{
+		Description: "The events",
+		Content: map[string]*huma.MediaType{eventStream: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
+			r.Schema(reflect.TypeFor[videoStateView](), true, ""), r.Schema(reflect.TypeFor[deletedVideo](), true, ""),
+		}}}},
+	}
+	op.Responses["204"] = &huma.Response{Description: "No event follows the one that Last-Event-ID names"}
+}
+
 // deletedVideo is the data of the event that says that a video was deleted.
 type deletedVideo struct {
 	ID video.ID `json:"id" format:"uuid"`
@@ -42,7 +74,7 @@ func (a *API) PollStreams(ctx context.Context) { a.subscribers.run(ctx) }
 // OpenStreams returns how many event streams are open.
 func (a *API) OpenStreams() int { return a.subscribers.count() }
 
-// videoEvents answers with an event stream. Errors are reported before it begins, as
+// follow answers with an event stream. Errors are reported before it begins, as
 // for any other request.
 //
 // It loads the state first and subscribes afterwards, so the client never gets a state
@@ -51,44 +83,45 @@ func (a *API) OpenStreams() int { return a.subscribers.count() }
 // A stream ends when its video is settled: ready, or failed with no upload that could
 // still fix it. EventSource reconnects whenever a stream ends, unless the response is
 // 204: that is what it gets if it has already received the final state.
-func (a *API) videoEvents(ctx context.Context, c *call, id video.ID) (*huma.StreamResponse, error) {
-	s, err := a.services.Catalog.State(ctx, c.actor, id)
+func (r eventRoutes) follow(ctx context.Context, c *call) (*streamAnswer, error) {
+	s, err := r.catalog.State(ctx, c.actor, c.id)
 	if err != nil {
 		return nil, err
 	}
 	first, err := newUpdate(s)
 	if err != nil {
-		return nil, fmt.Errorf("encode the state of %s: %w", id, err)
+		return nil, fmt.Errorf("encode the state of %s: %w", c.id, err)
 	}
 	if first.final && c.request.Header.Get(headerLastEvent) == first.id {
-		return &huma.StreamResponse{Body: func(huma.Context) { c.writer.WriteHeader(http.StatusNoContent) }}, nil
+		c.status = http.StatusNoContent
+		return nil, nil
 	}
-	sub, err := a.subscribe(c, s, first)
+	sub, err := r.subscribe(c, s, first)
 	if err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(huma.Context) {
-		defer a.subscribers.remove(sub)
-		c.writer.Header().Set("Content-Type", eventStream)
-		c.writer.Header().Set("X-Accel-Buffering", "no") // tells nginx to forward each event at once
+	return new(streamAnswer(func(w http.ResponseWriter) {
+		defer r.subscribers.remove(sub)
+		w.Header().Set("Content-Type", eventStream)
+		w.Header().Set("X-Accel-Buffering", "no") // tells nginx to forward each event at once
 		if c.request.Method != http.MethodHead {
-			a.stream(ctx, c.writer, sub, first)
+			r.stream(ctx, w, sub, first)
 		}
-	}}, nil
+	})), nil
 }
 
 // subscribe adds the stream of a call to the subscribers.
-func (a *API) subscribe(c *call, s catalog.State, known stateUpdate) (*subscriber, error) {
+func (r eventRoutes) subscribe(c *call, s catalog.State, known stateUpdate) (*subscriber, error) {
 	if c.token == "" {
-		return a.subscribers.add(c.actor.KeyID, s.Video.ID, known)
+		return r.subscribers.add(c.actor.KeyID, s.Video.ID, known)
 	}
-	return a.subscribers.addToken(c.token, s.Video.Tenant, s.Video.ID, known)
+	return r.subscribers.addToken(c.token, s.Video.Tenant, s.Video.ID, known)
 }
 
 // stream sends events until the final one, or until the client is gone. A slow client
 // costs no memory: it skips updates. One that does not read at all is disconnected by
 // the write deadline of delivery.Guard.
-func (a *API) stream(ctx context.Context, w http.ResponseWriter, sub *subscriber, u stateUpdate) {
+func (r eventRoutes) stream(ctx context.Context, w http.ResponseWriter, sub *subscriber, u stateUpdate) {
 	out := &eventWriter{w: w, control: http.NewResponseController(w)}
 	out.write(fmt.Sprintf("retry: %d\n", reconnectDelay.Milliseconds()))
 	out.event(sub.id, u)
@@ -108,7 +141,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, sub *subscriber
 			return
 		case <-sub.revoked:
 			return
-		case <-a.subscribers.ended:
+		case <-r.subscribers.ended:
 			return
 		case <-ctx.Done():
 			return
@@ -146,23 +179,4 @@ func (e *eventWriter) event(id video.ID, u stateUpdate) {
 func eventID(state []byte) string {
 	sum := sha256.Sum256(state)
 	return hex.EncodeToString(sum[:8])
-}
-
-// eventsOperation describes the stream. The schema is that of the data of an event,
-// because OpenAPI cannot describe events.
-func eventsOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "getVideoEvents", "GET /api/video/{id}/events", http.StatusOK, "Follow a video", nil, 404)
-	op.Description = "Server-sent events. A `video` event has the whole state as data, as getVideo returns it: one is sent at once, and another " +
-		"whenever something has changed, at most once per second. The stream ends with the state of a video that is ready or has failed for good, " +
-		"or with a `deleted` event. It may end at any time before: reconnect to continue with the current state."
-	op.Parameters = []*huma.Param{{Name: headerLastEvent, In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "The id of the last event that was received, as EventSource sends it."}}
-	op.Responses["200"] = &huma.Response{
-		Description: "The events",
-		Content: map[string]*huma.MediaType{eventStream: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
-			r.Schema(reflect.TypeFor[videoStateView](), true, ""), r.Schema(reflect.TypeFor[deletedVideo](), true, ""),
-		}}}},
-	}
-	op.Responses["204"] = &huma.Response{Description: "No event follows the one that Last-Event-ID names"}
-	return op
 }

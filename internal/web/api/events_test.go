@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // bubble runs a test on a rig in a synctest bubble.
@@ -206,46 +205,28 @@ func TestAHeadRequestGetsNoStream(t *testing.T) {
 	})
 }
 
-// TestEventsFitTheDescription checks the data of the events of a ready and of a deleted
-// video.
-func TestEventsFitTheDescription(t *testing.T) {
-	t.Parallel()
-	schema := schemaAt(t, strictDescription(t), "paths", "/api/video/{id}/events", "get", "responses", "200", "content", "text/event-stream", "schema")
-	state := readyState()
-	state.Settled = true
-	w := do(newHandler(t, &fakeService{state: state}, Config{}), request("GET", "/api/video/"+testID+"/events", ""))
-	_, data, _ := strings.Cut(strings.TrimSpace(w.Body.String()), "data: ")
-	if data != readyStateJSON {
-		t.Errorf("the event has\n%s\nwant\n%s", data, readyStateJSON)
-	}
-	validate(t, schema, []byte(data))
-	deleted, err := json.Marshal(deletedVideo{testID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	validate(t, schema, deleted)
-}
-
 // openEvents requests the events of a video from an API that may be full.
-func openEvents(t *testing.T, open func(add func(key string))) *httptest.ResponseRecorder {
+func openEvents(t *testing.T, open func(own string, add func(key string))) *httptest.ResponseRecorder {
 	t.Helper()
-	f := &fakeService{state: catalog.State{Video: testVideo(true, video.PendingUpload)}}
-	a := New(f.services(), Config{})
-	open(func(key string) {
+	r := newRig(t, Config{})
+	secret, own, err := r.Keys.Create(t.Context(), auth.Key{})
+	r.Must(err)
+	open(own.ID, func(key string) {
 		t.Helper()
-		if _, err := a.subscribers.add(key, testID, stateUpdate{}); err != nil {
+		if _, err := r.api.subscribers.add(key, testID, stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	r := request("GET", "/api/video/"+testID+"/events", "")
-	ctx, cancel := context.WithCancel(r.Context())
-	cancel() // a stream ends at once
-	return do(problem.RequestID(a.config.Log, a.InFrontOf(http.NotFoundHandler())), r.WithContext(ctx))
+	q := request("GET", "/api/video/"+string(r.Create(video.Draft{}).Video.ID)+"/events", "")
+	q.Header.Set(headerKey, secret)
+	ctx, cancel := context.WithTimeout(q.Context(), time.Second) // an endless stream ends with it
+	defer cancel()
+	return r.send(q.WithContext(ctx))
 }
 
 func TestTooManyStreamsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := openEvents(t, func(add func(string)) {
+	w := openEvents(t, func(_ string, add func(string)) {
 		for n := range maxSubscribers {
 			add(fmt.Sprint("key ", n%100))
 		}
@@ -259,13 +240,13 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 func TestAKeyCannotTakeAllStreams(t *testing.T) {
 	t.Parallel()
 	fill := func(key string) *httptest.ResponseRecorder {
-		return openEvents(t, func(add func(string)) {
+		return openEvents(t, func(own string, add func(string)) {
 			for range maxSubscribersPerKey {
-				add(key)
+				add(cmp.Or(key, own))
 			}
 		})
 	}
-	w := fill("k1") // the key of the request
+	w := fill("") // the key of the request
 	wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
 	if got := w.Header().Get("Retry-After"); got != "15" {
 		t.Errorf("Retry-After is %q", got)

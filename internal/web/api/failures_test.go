@@ -27,7 +27,8 @@ func TestGuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		h := newHandler(t, new(fakeService), Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		r := newRig(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		h := r.handler
 		refused := 0
 		for i := range 2000 {
 			status, retry := guess(h, fmt.Sprint("guess-", i), "192.0.2.1:4000")
@@ -43,7 +44,7 @@ func TestGuessesAreLimited(t *testing.T) {
 		if n := strings.Count(log.String(), "invalid API keys"); n != 1 || !strings.Contains(log.String(), "192.0.2.1") || strings.Contains(log.String(), "guess-") {
 			t.Errorf("the log says\n%s; want one warning with the address", &log)
 		}
-		if status, _ := guess(h, testKey, "192.0.2.1:4001"); status != http.StatusOK {
+		if status, _ := guess(h, r.key, "192.0.2.1:4001"); status != http.StatusOK {
 			t.Errorf("a valid key from the same address: status %d", status)
 		}
 		if status, _ := guess(h, "", "192.0.2.1:4002"); status != http.StatusUnauthorized {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/web/delivery"
 )
 
@@ -26,7 +27,9 @@ func full(begin, item, end string) string {
 
 // TestFloodOfBodies is not parallel: it measures the memory of the process.
 func TestFloodOfBodies(t *testing.T) {
-	server := httptest.NewServer(delivery.Guard(newHandler(t, &fakeService{}, Config{}), delivery.Timeouts{}))
+	r := newRig(t, Config{})
+	read := r.newKey(auth.Read)
+	server := httptest.NewServer(delivery.Guard(r.handler, delivery.Timeouts{}))
 	defer server.Close()
 	const create, begin = "/api/video", `{"filename":"a","isPublic":true,`
 	floods := []struct{ name, path, body string }{
@@ -52,8 +55,8 @@ func TestFloodOfBodies(t *testing.T) {
 		floods = floods[:2]
 	}
 	for _, f := range floods {
-		test(f.name, f.path, f.body, readKey, http.StatusForbidden)
-		test(f.name, f.path, f.body, testKey, http.StatusBadRequest)
+		test(f.name, f.path, f.body, read, http.StatusForbidden)
+		test(f.name, f.path, f.body, r.key, http.StatusBadRequest)
 	}
 	test("no valid key", create, floods[0].body, "unknown", http.StatusUnauthorized)
 }

@@ -76,17 +76,17 @@ func TestLimitIsShown(t *testing.T) {
 
 func TestLimitIsShownInAnswers(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{}, Config{RateLimit: 0.5})
-	w := do(h, request("GET", "/api/video", ""))
+	r := newRig(t, Config{RateLimit: 0.5})
+	w := r.ask("GET", "/api/video", "")
 	if w.Code != 200 || w.Header().Get("RateLimit") != `"default";r=0;t=2` {
 		t.Errorf("the answer is %d with RateLimit %q", w.Code, w.Header().Get("RateLimit"))
 	}
-	w = do(h, request("GET", "/api/video", ""))
+	w = r.ask("GET", "/api/video", "")
 	wantProblem(t, w, 429, "rate_limited")
 	if w.Header().Get("RateLimit") == "" || w.Header().Get("RateLimit-Policy") != `"default";q=1;w=2` || w.Header().Get("Retry-After") != "2" {
 		t.Errorf("the refusal has %v", w.Header())
 	}
-	w = do(newHandler(t, &fakeService{}, Config{}), request("GET", "/api/video", ""))
+	w = newRig(t, Config{}).ask("GET", "/api/video", "")
 	if w.Header().Get("RateLimit") != "" || w.Header().Get("RateLimit-Policy") != "" {
 		t.Errorf("without a limit there is %v", w.Header())
 	}

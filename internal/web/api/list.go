@@ -4,34 +4,29 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// videoStateView is a video without the URLs of its resolutions: an entry of the list.
-type videoStateView struct {
-	ID       video.ID `json:"id" format:"uuid"`
-	Filename string   `json:"filename"`
-	VideoBasics[resolutionStateView]
-	VideoFiles // in lists only: a state, which events have too, is the same for every client
-	VideoDetails
-}
+// listRoutes are the list of videos.
+type listRoutes struct{ catalog *catalog.Catalog }
 
-type resolutionStateView struct {
-	ID     video.ResolutionID `json:"id" format:"uuid"`
-	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
-	ResolutionDetails
+func (r listRoutes) register(t *table) {
+	q := newListQuery()
+	add(t, operation{
+		id: "listVideos", route: "GET /api/video", summary: "List videos", tag: "video",
+		scopes: []auth.Scope{auth.Read}, status: 200, parameters: append(described(q.parameters()), labels()),
+	}, r.list)
 }
 
 // videoList answers a list request.
@@ -40,50 +35,25 @@ type videoList struct {
 	NextCursor string           `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
-func viewState(s catalog.State) videoStateView {
-	v := s.Video
-	out := videoStateView{
-		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoDetails: viewVideoDetails(s),
+func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
+	q := newListQuery()
+	if err := c.query(q.parameters(), q.decodeLabels); err != nil {
+		return nil, err
 	}
-	for _, r := range s.Resolutions {
-		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
-			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r, "", nil),
-		}})
-	}
-	return out
-}
-
-func (a *API) videoState(ctx context.Context, c *call, id video.ID) (*answer[videoStateView], error) {
-	s, err := a.services.Catalog.State(ctx, c.actor, id)
+	base, err := c.base()
 	if err != nil {
 		return nil, err
 	}
-	return &answer[videoStateView]{viewState(s)}, nil
-}
-
-func (a *API) listVideos(ctx context.Context, c *call, _ *nothing) (*answer[videoList], error) {
-	q, err := decodeList(c.request)
+	found, err := r.find(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
-	base, err := a.config.base(c.request)
-	if err != nil {
-		return nil, err
-	}
-	page, err := a.list(ctx, c, q)
-	if err != nil {
-		return nil, err
-	}
-	out := videoList{Videos: make([]videoStateView, len(page.Videos))}
-	for i, s := range page.Videos {
+	out := &videoList{Videos: make([]videoStateView, len(found.Videos)), NextCursor: nextCursor(found.Next)}
+	for i, s := range found.Videos {
 		out.Videos[i] = viewState(s)
-		out.Videos[i].VideoFiles = viewVideoFiles(a.services.Catalog.FileURLs(s.Video, base))
+		out.Videos[i].VideoFiles = viewVideoFiles(r.catalog.FileURLs(s.Video, base))
 	}
-	if page.Next != (video.Cursor{}) {
-		out.NextCursor = page.Next.String()
-	}
-	return &answer[videoList]{out}, nil
+	return out, nil
 }
 
 // maxSearches and maxSearchesPerKey are how many lists with a filter of metadata or words are made at once.
@@ -110,11 +80,11 @@ func newListSlots() *slots {
 		"The server reads as many lists as it can. Try again later.")
 }
 
-// list reads a page. It waits for a slot first, which the call keeps.
-func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
-	slots := a.lists
+// find reads a page. It waits for a slot first, which the call keeps.
+func (r listRoutes) find(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
+	slots := c.api.lists
 	if len(q.filter.Labels) > 0 || len(q.filter.Words) > 0 {
-		slots = a.searches
+		slots = c.api.searches
 	}
 	release, err := slots.acquire(ctx, c.actor.KeyID)
 	if err != nil {
@@ -122,7 +92,7 @@ func (a *API) list(ctx context.Context, c *call, q listQuery) (catalog.Page, err
 	}
 	began := time.Now()
 	c.holdSlot(func() { releaseRested(release, time.Since(began)) })
-	return a.services.Catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
+	return r.catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 }
 
 // releaseRested releases a slot that was in use for a time. After more than a moment the slot rests
@@ -136,12 +106,13 @@ func releaseRested(release func(), worked time.Duration) {
 	time.AfterFunc(min(worked, longest), release)
 }
 
-// listQuery is a decoded list request.
+// listQuery is what a list of videos is asked for.
 type listQuery struct {
+	page
 	filter video.Filter
-	after  video.Cursor
-	limit  int
 }
+
+func newListQuery() listQuery { return listQuery{page: newPage()} }
 
 // The orders of a list.
 const (
@@ -152,71 +123,28 @@ const (
 // labelPrefix is the prefix of parameters that filter by metadata.
 const labelPrefix = "metadata."
 
-// decodeList decodes the query of a list request. It reports all faults at once. Unknown
-// parameters are ignored, unless they look like a filter of metadata.
-func decodeList(r *http.Request) (listQuery, error) {
-	q := listQuery{limit: video.DefaultPage}
-	err := decodeQuery(r, func(values url.Values) []video.Fault {
-		return slices.Concat(
-			decodeParameter(values, "limit", q.decodeLimit),
-			decodeParameter(values, "cursor", q.decodeCursor),
-			decodeParameter(values, "status", q.decodeStatus),
-			decodeParameter(values, "q", q.decodeWords),
-			decodeParameter(values, "sort", q.decodeSort),
-			q.decodeLabels(values),
-		)
-	})
-	if err != nil {
-		return listQuery{}, err
-	}
-	return q, nil
+func (q *listQuery) parameters() []parameter {
+	return append(q.page.parameters("videos", "the newest videos"),
+		oneOf("status", "Only videos with this status.", &q.filter.Status, video.Statuses),
+		parameter{
+			name: "q", decode: q.decodeWords, schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxWanted)},
+			doc: "Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. " +
+				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
+		},
+		parameter{
+			name: "sort", decode: q.decodeSort, schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{sortNewest, sortOldest}), Default: sortNewest},
+			doc: "The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in.",
+		},
+	)
 }
 
-// decodeQuery has the query of a list decoded.
-func decodeQuery(r *http.Request, decode func(url.Values) []video.Fault) error {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return video.InvalidFields(video.Fault{Code: "malformed_query", Message: "the query of the address cannot be read"})
-	}
-	if faults := decode(values); len(faults) > 0 {
-		return video.InvalidFields(faults...)
-	}
-	return nil
-}
-
-// decodeParameter decodes a parameter that may occur at most once.
-func decodeParameter(values url.Values, name string, decode func(string) []video.Fault) []video.Fault {
-	switch all := values[name]; len(all) {
-	case 0:
-		return nil
-	case 1:
-		return decode(all[0])
-	default:
-		return []video.Fault{{Field: name, Code: "not_allowed", Message: "must be given once"}}
-	}
-}
-
-func (q *listQuery) decodeLimit(s string) []video.Fault {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > video.MaxPage || strconv.Itoa(n) != s {
-		return []video.Fault{{Field: "limit", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", video.MaxPage)}}
-	}
-	q.limit = n
-	return nil
-}
-
-func (q *listQuery) decodeCursor(s string) []video.Fault {
-	cursor, err := video.ParseCursor("cursor", s)
-	q.after = cursor
-	return faultsIn(err)
-}
-
-func (q *listQuery) decodeStatus(s string) []video.Fault {
-	q.filter.Status = video.Status(s)
-	if !slices.Contains(video.Statuses, q.filter.Status) {
-		return []video.Fault{{Field: "status", Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", video.Statuses)}}
-	}
-	return nil
+// labels describes the filter by metadata, whose parameters have names that clients choose.
+func labels() *huma.Param {
+	return &huma.Param{Name: "metadata", In: "query", Style: "form", Explode: new(true),
+		Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. " +
+			"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
+		Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString}, Extensions: map[string]any{
+			"propertyNames": map[string]any{"pattern": `^metadata\.`}}}}
 }
 
 func (q *listQuery) decodeWords(s string) []video.Fault {
@@ -264,29 +192,4 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 		return []video.Fault{{Field: "metadata", Code: "out_of_range", Message: fmt.Sprintf("must be asked for at most %d times, is %d times", video.MaxLabels, n)}}
 	}
 	return nil
-}
-
-// listOperation describes the list. Its parameters are described by hand, because clients
-// choose the names of some.
-func listOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "listVideos", "GET /api/video", 200, "List videos", nil)
-	first, last := 1.0, float64(video.MaxPage)
-	text := &huma.Schema{Type: huma.TypeString}
-	op.Parameters = []*huma.Param{
-		{Name: "limit", In: "query", Description: "How many videos at most.",
-			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &first, Maximum: &last, Default: video.DefaultPage}},
-		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest videos.", Schema: text},
-		{Name: "status", In: "query", Description: "Only videos with this status.", Schema: &huma.Schema{Type: huma.TypeString, Enum: enum(video.Statuses)}},
-		{Name: "q", In: "query", Description: "Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. " +
-			"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
-			Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxWanted)}},
-		{Name: "sort", In: "query", Description: "The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in.",
-			Schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{sortNewest, sortOldest}), Default: sortNewest}},
-		{Name: "metadata", In: "query", Style: "form", Explode: new(true),
-			Description: "metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. " +
-				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
-			Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: text, Extensions: map[string]any{
-				"propertyNames": map[string]any{"pattern": `^metadata\.`}}}},
-	}
-	return op
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/internal/web/problem"
 )
 
 var someCursor = video.Cursor{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC), ID: testID}
@@ -36,76 +35,90 @@ const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A fil
 
 func TestVideoState(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{state: readyState()}
-	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+strings.ToUpper(testID), ""))
-	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != readyStateJSON || f.id != testID {
-		t.Errorf("answer about %s is %d\n%s\nwant 200\n%s", f.id, w.Code, got, readyStateJSON)
+	if got := wire(t, viewState(readyState())); got != readyStateJSON {
+		t.Errorf("the state is\n%s\nwant\n%s", got, readyStateJSON)
+	}
+	r := newRig(t, Config{})
+	v := r.Create(video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p"}, IsPublic: true}).Video
+	w := r.ask("GET", "/api/video/"+strings.ToUpper(string(v.ID)), "")
+	want := `{"id":"` + string(v.ID) + `","filename":"a.mp4","title":"a","status":"pending_upload","isPublic":true,"customMetadata":null,` +
+		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"createdAt":"2030-01-02T12:00:00Z","progress":0,"playable":false}`
+	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
+		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, want)
 	}
 	checkHeaders(t, w.Header())
 }
 
-func withPoster(s catalog.State) catalog.State {
-	s.Video.Files = []video.File{{Name: video.PosterFile, Kind: video.PosterKind}}
-	return s
-}
-
 func TestListVideos(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name  string
-		state catalog.State
-		next  video.Cursor
-		want  string
-	}{
-		{"nothing", catalog.State{}, video.Cursor{}, `{"videos":[]}`},
-		{"nothing, but there is more", catalog.State{}, someCursor, `{"videos":[],"nextCursor":"` + someCursor.String() + `"}`},
-		{"the last page", readyState(), video.Cursor{}, `{"videos":[` + readyStateJSON + `]}`},
-		{"a video with a poster", withPoster(catalog.State{Video: testVideo(true, video.Fail)}), video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
-			`"status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"posterUrl":"http://example.com/poster.jpg","createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false}]}`},
-		{"a page before", readyState(), someCursor, `{"videos":[` + readyStateJSON + `],"nextCursor":"` + someCursor.String() + `"}`},
-		{"a new video", catalog.State{Video: testVideo(true, video.PendingUpload)}, video.Cursor{}, `{"videos":[{"id":"` + testID + `","filename":"a.mp4","title":"A film",` +
-			`"status":"pending_upload","isPublic":true,"customMetadata":null,"resolutions":{},"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false}]}`},
+	r := newRig(t, Config{})
+	list := func(query string) (ids []video.ID, next string, body string) {
+		t.Helper()
+		w := r.ask("GET", "/api/video"+query, "")
+		checkHeaders(t, w.Header())
+		var got struct {
+			Videos     []struct{ ID video.ID }
+			NextCursor string
+		}
+		r.decode(w, &got)
+		for _, v := range got.Videos {
+			ids = append(ids, v.ID)
+		}
+		return ids, got.NextCursor, strings.TrimSpace(w.Body.String())
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := do(newHandler(t, &fakeService{state: tt.state, next: tt.next}, Config{}), request("GET", "/api/video", ""))
-			if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != tt.want {
-				t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, tt.want)
-			}
-			checkHeaders(t, w.Header())
-		})
+	if _, _, body := list(""); body != `{"videos":[]}` {
+		t.Errorf("a list of nothing is %s", body)
 	}
+	var all []video.ID // the newest first
+	for range 3 {
+		r.Advance(time.Second)
+		all = append([]video.ID{r.Create(video.Draft{IsPublic: true}).Video.ID}, all...)
+	}
+	ids, next, body := list("?limit=2")
+	if diff := cmp.Diff(all[:2], ids); diff != "" || next == "" || !strings.Contains(body, `"posterUrl":"http://example.com/v/`+string(all[0])+`/poster.jpg"`) {
+		t.Errorf("the first page (-want +got):\n%s\n%s", diff, body)
+	}
+	if ids, next, body := list("?cursor=" + next); len(ids) != 1 || ids[0] != all[2] || next != "" || strings.Contains(body, "nextCursor") {
+		t.Errorf("the last page is %s", body)
+	}
+}
+
+// decodedList returns what a query asks for.
+func decodedList(t *testing.T, query string) (listQuery, error) {
+	t.Helper()
+	q := newListQuery()
+	c := &call{request: request("GET", "/api/video?"+query, "")}
+	return q, c.query(q.parameters(), q.decodeLabels)
 }
 
 func TestDecodeList(t *testing.T) {
 	t.Parallel()
+	query := func(limit int, after video.Cursor, f video.Filter) listQuery { return listQuery{page{limit, after}, f} }
+	none := video.Cursor{}
 	tests := []struct {
 		name, query string
 		want        listQuery
 	}{
-		{"nothing", "", listQuery{limit: 20}},
-		{"a limit", "limit=1", listQuery{limit: 1}},
-		{"the largest limit", "limit=100", listQuery{limit: 100}},
-		{"a cursor", "cursor=" + someCursor.String(), listQuery{limit: 20, after: someCursor}},
-		{"a status", "status=pending_upload", listQuery{limit: 20, filter: video.Filter{Status: video.PendingUpload}}},
-		{"labels", "metadata.b=1&metadata.a.c=x+y%26&metadata.a=&metadata.b=2", listQuery{limit: 20, filter: video.Filter{
-			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}}}},
-		{"words", "q=+Summer++B%C3%84R&sort=newest", listQuery{limit: 20, filter: video.Filter{Words: []string{"summer", "bär"}}}},
-		{"no words", "q=+", listQuery{limit: 20, filter: video.Filter{Words: []string{}}}},
-		{"the oldest first", "sort=oldest&status=fail", listQuery{limit: 20, filter: video.Filter{Status: video.Fail, OldestFirst: true}}},
-		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), listQuery{limit: 7, after: someCursor,
-			filter: video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}}}},
-		{"unknown parameters", "offset=3&Status=x&meta.a=1&order=up&order=down", listQuery{limit: 20}},
+		{"nothing", "", query(20, none, video.Filter{})},
+		{"a limit", "limit=1", query(1, none, video.Filter{})},
+		{"the largest limit", "limit=100", query(100, none, video.Filter{})},
+		{"a cursor", "cursor=" + someCursor.String(), query(20, someCursor, video.Filter{})},
+		{"a status", "status=pending_upload", query(20, none, video.Filter{Status: video.PendingUpload})},
+		{"labels", "metadata.b=1&metadata.a.c=x+y%26&metadata.a=&metadata.b=2", query(20, none, video.Filter{
+			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}})},
+		{"words", "q=+Summer++B%C3%84R&sort=newest", query(20, none, video.Filter{Words: []string{"summer", "bär"}})},
+		{"no words", "q=+", query(20, none, video.Filter{Words: []string{}})},
+		{"the oldest first", "sort=oldest&status=fail", query(20, none, video.Filter{Status: video.Fail, OldestFirst: true})},
+		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), query(7, someCursor,
+			video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}})},
+		{"unknown parameters", "offset=3&Status=x&meta.a=1&order=up&order=down", query(20, none, video.Filter{})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeService{}
-			w := do(newHandler(t, f, Config{}), request("GET", "/api/video?"+tt.query, ""))
-			got := listQuery{filter: f.filter, after: f.after, limit: f.limit}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{})); w.Code != http.StatusOK || diff != "" {
-				t.Errorf("answer is %d %s; query (-want +got):\n%s", w.Code, w.Body, diff)
+			got, err := decodedList(t, tt.query)
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{}, page{})); err != nil || diff != "" {
+				t.Errorf("%v; query (-want +got):\n%s", err, diff)
 			}
 		})
 	}
@@ -134,24 +147,13 @@ func TestListFaults(t *testing.T) {
 		"metadata.=1":                        {"metadata. not_allowed"},
 		"status=%zz":                         {" malformed_query"},
 		"limit=1;cursor=x":                   {" malformed_query"},
-		"status=x&" + strings.Repeat("metadata.a=1&", 10) + "": {status},
+		"status=x&" + strings.Repeat("metadata.a=1&", 10): {status},
 	}
-	f := &fakeService{}
-	h := newHandler(t, f, Config{})
+	r := newRig(t, Config{})
 	for query, want := range tests {
-		t.Run(query, func(t *testing.T) {
-			f.calls = 0
-			p := wantProblem(t, do(h, request("GET", "/api/video?"+query, "")), 400, "invalid_request")
-			if diff := cmp.Diff(want, faultWords(p)); diff != "" || f.calls != 0 {
-				t.Errorf("%d calls; faults (-want +got):\n%s", f.calls, diff)
-			}
-		})
+		p := wantProblem(t, r.ask("GET", "/api/video?"+query, ""), 400, "invalid_request")
+		if diff := cmp.Diff(want, faultWords(p)); diff != "" {
+			t.Errorf("%s: faults (-want +got):\n%s", query, diff)
+		}
 	}
-}
-
-func faultWords(p problem.Problem) (words []string) {
-	for _, f := range p.Errors {
-		words = append(words, f.Field+" "+f.Code)
-	}
-	return words
 }

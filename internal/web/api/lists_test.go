@@ -2,42 +2,73 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/auth"
-	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// slowLists is a service whose lists take a second for one of the keys.
-type slowLists struct {
-	*fakeService
-	mu            sync.Mutex
-	running, most int
-}
-
-func (s *slowLists) count(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running += n
-	s.most = max(s.most, s.running)
-}
-
-func (s *slowLists) List(_ context.Context, by auth.Actor, _ video.Filter, _ video.Cursor, _ int) (catalog.Page, error) {
-	if by.KeyID != "k2" { // of readKey
-		return catalog.Page{}, nil
+// taken takes n slots with the key of an ID, and returns what releases them.
+func taken(t *testing.T, s *slots, n int, key string) (release func()) {
+	t.Helper()
+	var all []func()
+	for range n {
+		r, err := s.acquire(context.WithoutCancel(t.Context()), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
 	}
-	s.count(1)
-	time.Sleep(time.Second)
-	s.count(-1)
-	return catalog.Page{}, nil
+	return func() {
+		for _, r := range all {
+			r()
+		}
+	}
+}
+
+// A page can have megabytes of metadata. A key that asks for many of them waits for its own, and
+// nobody else does. The same holds for searches.
+func TestFloodOfLists(t *testing.T) {
+	t.Parallel()
+	for query, of := range map[string]func(*API) *slots{
+		"":              func(a *API) *slots { return a.lists },
+		"?metadata.a=b": func(a *API) *slots { return a.searches },
+		"?q=a":          func(a *API) *slots { return a.searches },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, Config{})
+			busy, key, err := r.Keys.Create(t.Context(), auth.Key{})
+			r.Must(err)
+			s := of(r.api)
+			perKey := maxSearchesPerKey
+			if query == "" {
+				perKey = int(maxListsPerKey())
+			}
+			release := taken(t, s, perKey, key.ID)
+			began := time.Now()
+			if w := r.ask("GET", "/api/video"+query, ""); w.Code != http.StatusOK || time.Since(began) != 0 {
+				t.Errorf("%q: another key is answered with %d after %v", query, w.Code, time.Since(began))
+			}
+			if query != "" {
+				if w := r.askAs(busy, "GET", "/api/video", ""); w.Code != http.StatusOK || time.Since(began) != 0 {
+					t.Errorf("a list without a filter is answered with %d after %v", w.Code, time.Since(began))
+				}
+			}
+			w := r.askAs(busy, "GET", "/api/video"+query, "")
+			wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
+			if w.Header().Get("Retry-After") == "" || time.Since(began) != slotTimeout {
+				t.Errorf("%q: one too many was refused after %v, with Retry-After %q", query, time.Since(began), w.Header().Get("Retry-After"))
+			}
+			time.AfterFunc(time.Second, release)
+			began = time.Now()
+			if w := r.askAs(busy, "GET", "/api/video"+query, ""); w.Code != http.StatusOK || time.Since(began) != time.Second {
+				t.Errorf("%q: one that waits is answered with %d after %v", query, w.Code, time.Since(began))
+			}
+		})
+	}
 }
 
 // slowReader does not take the response before the channel is closed.
@@ -51,65 +82,43 @@ func (w slowReader) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// A page can have megabytes of metadata. A key that asks for many of them waits for its own, and
-// nobody else does.
-func TestFloodOfLists(t *testing.T) {
+// Clients that do not read their lists keep no others of their key.
+func TestASlotIsFreeBeforeTheAnswerIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeService{}
-		lists, services := &slowLists{fakeService: f}, f.services()
-		services.Catalog = lists
-		a := New(services, Config{})
-		h := problem.RequestID(slog.New(slog.DiscardHandler), a.InFrontOf(http.NotFoundHandler()))
-		list := func(key string, w http.ResponseWriter) {
-			r := request("GET", "/api/video", "")
-			r.Header.Set(headerKey, key)
-			h.ServeHTTP(w, r)
-		}
-		perKey, answers := int(maxListsPerKey()), make(chan int, 100)
-		for range 3 * perKey {
+		r := newRig(t, Config{})
+		reads, done := make(chan struct{}), make(chan struct{})
+		perKey := int(maxListsPerKey())
+		for range perKey {
 			go func() {
-				w := httptest.NewRecorder()
-				list(readKey, w)
-				answers <- w.Code
+				q := request("GET", "/api/video", "")
+				q.Header.Set(headerKey, r.key)
+				r.handler.ServeHTTP(slowReader{httptest.NewRecorder(), reads}, q)
+				done <- struct{}{}
 			}()
 		}
 		synctest.Wait()
-		began, w := time.Now(), httptest.NewRecorder()
-		list(testKey, w)
-		if w.Code != http.StatusOK || time.Since(began) != 0 {
-			t.Errorf("a list of another key is answered with %d after %v", w.Code, time.Since(began))
+		if w := r.ask("GET", "/api/video", ""); w.Code != http.StatusOK {
+			t.Errorf("a list beside clients that do not read theirs is answered with %d", w.Code)
 		}
-		for range 3 * perKey {
-			if status := <-answers; status != http.StatusOK {
-				t.Errorf("a list is answered with %d", status)
-			}
+		close(reads)
+		for range perKey {
+			<-done
 		}
-		if took := time.Since(began); took != 5*time.Second || lists.most != perKey {
-			t.Errorf("%d lists ran at once, and all took %v; want %d and 5 s, with two pauses", lists.most, took, perKey)
-		}
-		wantFreedBeforeSending(t, perKey, list)
 	})
 }
 
-// wantFreedBeforeSending wants that clients that do not read their lists keep no others of their key.
-func wantFreedBeforeSending(t *testing.T, perKey int, list func(string, http.ResponseWriter)) {
-	t.Helper()
-	reads, done := make(chan struct{}), make(chan struct{}, 100)
-	for range perKey {
-		go func() {
-			list(readKey, slowReader{httptest.NewRecorder(), reads})
-			done <- struct{}{}
-		}()
-	}
-	time.Sleep(2 * time.Second)
-	w := httptest.NewRecorder()
-	list(readKey, w)
-	if w.Code != http.StatusOK {
-		t.Errorf("a list beside clients that do not read theirs is answered with %d", w.Code)
-	}
-	close(reads)
-	for range perKey {
-		<-done
-	}
+// A slot that was in use for more than a moment rests for as long.
+func TestASlotRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for worked, want := range map[time.Duration]time.Duration{time.Millisecond: 0, 100 * time.Millisecond: 100 * time.Millisecond, time.Minute: time.Second} {
+			began, released := time.Now(), make(chan struct{})
+			releaseRested(func() { close(released) }, worked)
+			<-released
+			if rest := time.Since(began); rest != want {
+				t.Errorf("after %s a slot rests for %s, want %s", worked, rest, want)
+			}
+		}
+	})
 }

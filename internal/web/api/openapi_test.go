@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -15,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite docs/openapi.json")
 func TestDescriptionIsUpToDate(t *testing.T) {
 	t.Parallel()
 	const golden = "../../../docs/openapi.json"
-	w := do(newHandler(t, &fakeService{}, Config{}), request("GET", "/openapi.json", ""))
+	w := do(newRig(t, Config{}).handler, request("GET", "/openapi.json", ""))
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("answer is %d, %s", w.Code, w.Header())
 	}
@@ -45,8 +46,7 @@ func TestDescriptionIsUpToDate(t *testing.T) {
 // description returns /openapi.json.
 func description(t *testing.T) map[string]any {
 	t.Helper()
-	a := New(new(fakeService).services(), Config{})
-	spec, err := a.spec()
+	spec, err := New(Services{}, Config{}).spec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,71 +98,53 @@ func compileAt(t *testing.T, c *jsonschema.Compiler, place ...string) *jsonschem
 	return s
 }
 
-// operations says where each of everyOperation is in the description.
-var operations = map[string]struct {
-	path   string
-	status int
-}{
-	"create":            {"/api/video", 201},
-	"list":              {"/api/video", 200},
-	"state":             {"/api/video/{id}", 200},
-	"events":            {"/api/video/{id}/events", 200},
-	"complete":          {"/api/video/{id}/complete-upload", 201},
-	"public":            {"/api/video/{id}/public", 200},
-	"private":           {"/api/video/{id}/private/{expirationSeconds}", 200},
-	"report":            {"/api/video/{id}/report", 200},
-	"delete video":      {"/api/video/{id}", 200},
-	"delete resolution": {"/api/video/resolution/{id}", 200},
-	"edit":              {"/api/video/{id}", 200},
-	"token":             {"/api/video/{id}/token", 201},
-	"put captions":      {"/api/video/{id}/captions/{language}", 201},
-	"delete captions":   {"/api/video/{id}/captions/{language}", 200},
-	"usage":             {"/api/usage", 200},
-	"tenants":           {"/api/tenant", 200},
-	"system":            {"/api/system", 200},
-	"key":               {"/api/key", 200},
-	"create key":        {"/api/key", 201},
-	"revoke key":        {"/api/key/{id}", 200},
-	"create webhook":    {"/api/webhook", 201},
-	"list webhooks":     {"/api/webhook", 200},
-	"get webhook":       {"/api/webhook/{id}", 200},
-	"update webhook":    {"/api/webhook/{id}", 200},
-	"delete webhook":    {"/api/webhook/{id}", 200},
-	"rotate secret":     {"/api/webhook/{id}/rotate-secret", 200},
-	"test webhook":      {"/api/webhook/{id}/test", 202},
-	"fetch events":      {"/api/webhook/{id}/fetch", 200},
-	"list deliveries":   {"/api/webhook/{id}/deliveries", 200},
-	"replay delivery":   {"/api/webhook/delivery/{id}/replay", 202},
-	"report delivery":   {"/api/webhook/delivery/{id}/report", 200},
-}
-
 func TestAnswersFitTheDescription(t *testing.T) {
 	t.Parallel()
-	doc := strictDescription(t)
-	bare := catalog.Report{Video: testVideo(true, video.PendingUpload)}
-	handlers := []http.Handler{
-		newHandler(t, &fakeService{playback: readyPlayback(), report: readyReport(), state: readyState(), next: someCursor, repeated: true, system: busySystem()}, Config{}),
-		newHandler(t, &fakeService{playback: catalog.PlaybackInfo{State: catalog.State{Video: bare.Video}}, report: bare, state: catalog.State{Video: bare.Video}}, Config{}),
-	}
+	doc, s := strictDescription(t), newScene(t, Config{})
 	for _, op := range everyOperation {
-		if op.name == "events" {
-			continue // see TestEventsFitTheDescription
+		q := request(op.method, s.fill(op.path), s.fill(op.body))
+		if strings.HasPrefix(op.body, "WEBVTT") {
+			q.Header.Set("Content-Type", "text/vtt")
 		}
-		t.Run(op.name, func(t *testing.T) {
-			for _, h := range handlers {
-				w := do(h, request(op.method, op.path, op.body))
-				at := operations[op.name]
-				if w.Code != at.status {
-					t.Fatalf("answer is %d, want %d", w.Code, at.status)
-				}
-				place := []string{"paths", at.path, strings.ToLower(op.method), "responses", strconv.Itoa(at.status)}
-				if w.Body.Len() == 0 {
-					checkNoContent(t, doc, place)
-					continue
-				}
-				validate(t, schemaAt(t, doc, append(place, "content", "application/json", "schema")...), w.Body.Bytes())
-			}
-		})
+		w := s.send(q)
+		if w.Code != op.status {
+			t.Fatalf("%s: answer is %d %s, want %d", op.name, w.Code, w.Body, op.status)
+		}
+		place := []string{"paths", op.described, strings.ToLower(op.method), "responses", strconv.Itoa(op.status)}
+		switch {
+		case w.Body.Len() == 0:
+			checkNoContent(t, doc, place)
+		case op.name == "events":
+			_, data, _ := strings.Cut(strings.TrimSpace(w.Body.String()), "data: ")
+			validate(t, schemaAt(t, doc, append(place, "content", eventStream, "schema")...), []byte(data))
+		default:
+			validate(t, schemaAt(t, doc, append(place, "content", "application/json", "schema")...), w.Body.Bytes())
+		}
+	}
+}
+
+// What a video has only sometimes fits, too.
+func TestViewsFitTheDescription(t *testing.T) {
+	t.Parallel()
+	doc := strictDescription(t)
+	bare := testVideo(true, video.PendingUpload)
+	delivered := webhook.Delivery{ID: testID, EventID: testID, Type: video.EventReady, State: webhook.Delivered, VideoID: testID, NextAttemptAt: someCursor.CreatedAt,
+		Attempts: []webhook.Attempt{{Error: "No."}, {Status: 204}}}
+	for _, sample := range []struct {
+		schema string
+		view   any
+	}{
+		{"Video", viewPlayback(readyPlayback())},
+		{"Video", viewPlayback(catalog.PlaybackInfo{State: catalog.State{Video: bare}})},
+		{"VideoState", viewState(readyState())},
+		{"VideoState", viewState(catalog.State{Video: bare})},
+		{"DeletedVideo", deletedVideo{testID}},
+		{"Report", viewReport(readyReport())},
+		{"Report", viewReport(catalog.Report{Video: bare})},
+		{"System", viewSystem(busySystem())},
+		{"Delivery", viewDelivery(delivered)},
+	} {
+		validate(t, schemaAt(t, doc, "components", "schemas", sample.schema), []byte(wire(t, sample.view)))
 	}
 }
 
@@ -179,22 +161,27 @@ func checkNoContent(t *testing.T, doc map[string]any, place []string) {
 
 func TestProblemsFitTheDescription(t *testing.T) {
 	t.Parallel()
-	compiler := newCompiler(t, strictDescription(t))
-	f := &fakeService{}
-	h := newHandler(t, f, Config{})
-	faults := []error{
-		video.InvalidFields(video.Fault{Field: "f", Code: "c", Message: "m"}),
-		&video.Error{Kind: video.Unauthenticated, Code: "c", Msg: "m"},
-		&video.Error{Kind: video.Forbidden, Code: "c", Msg: "m"},
-		&video.Error{Kind: video.RateLimited, Code: "c", Msg: "m"},
-		&video.Error{Kind: video.Unavailable, Code: "c", Msg: "m"},
-		errors.New("unclassified"),
-	}
-	for _, op := range everyOperation {
-		for _, f.err = range faults {
-			w := do(h, request(op.method, op.path, op.body))
-			s := compileAt(t, compiler, "paths", operations[op.name].path, strings.ToLower(op.method), "responses", strconv.Itoa(w.Code), "content", "application/problem+json", "schema")
-			validate(t, s, w.Body.Bytes())
+	doc := strictDescription(t)
+	compiler := newCompiler(t, doc)
+	r := newRig(t, Config{})
+	deletes := r.newKey(auth.Delete)
+	for path, item := range doc["paths"].(map[string]any) {
+		for method, described := range item.(map[string]any) {
+			statuses := described.(map[string]any)["responses"].(map[string]any)
+			for _, status := range []string{"400", "401", "403", "429", "500", "503"} {
+				if statuses[status] == nil {
+					t.Errorf("%s %s does not say that it may answer %s", method, path, status)
+				}
+			}
+			asked := strings.NewReplacer("{id}", testID, "{language}", "en", "{expirationSeconds}", "60").Replace(path)
+			for _, key := range []string{"", deletes, r.key} {
+				w := r.askAs(key, strings.ToUpper(method), asked, "")
+				if w.Code < 400 {
+					continue
+				}
+				s := compileAt(t, compiler, "paths", path, method, "responses", strconv.Itoa(w.Code), "content", "application/problem+json", "schema")
+				validate(t, s, w.Body.Bytes())
+			}
 		}
 	}
 }
@@ -210,7 +197,7 @@ func validate(t *testing.T, s *jsonschema.Schema, body []byte) {
 	}
 }
 
-// The decoder is written by hand, so it is compared with the schema of the body.
+// The description of a body says what is accepted, which is more than the tags that the decoder reads.
 func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 	t.Parallel()
 	s := schemaAt(t, description(t), "paths", "/api/video", "post", "requestBody", "content", "application/json", "schema")
@@ -232,9 +219,9 @@ func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		described := s.Validate(v)
-		_, accepted := decodeDraft([]byte(body), "")
-		if (described == nil) != (accepted == nil) {
-			t.Errorf("%.200s\nthe description says %v, the decoder %v", body, described, accepted)
+		faults, err := decodeBody([]byte(body), new(newVideo))
+		if (described == nil) != (err == nil && len(faults) == 0) {
+			t.Errorf("%.200s\nthe description says %v, the decoder %v %v", body, described, err, faults)
 		}
 	}
 }
@@ -261,7 +248,7 @@ func TestDescriptionHasTheLimitsOfTheDomain(t *testing.T) {
 			}
 		}
 	}
-	w := do(newHandler(t, &fakeService{}, Config{}), request(http.MethodGet, "/openapi.json", ""))
+	w := do(newRig(t, Config{}).handler, request(http.MethodGet, "/openapi.json", ""))
 	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}

@@ -11,47 +11,46 @@ import (
 
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
 func TestCreateVideo(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{}
-	w := do(newHandler(t, f, Config{}), request("POST", "/api/video", `{
+	r := newRig(t, Config{})
+	w := r.ask("POST", "/api/video", `{
 		"filename": "Müller & <Söhne>.mp4", "title": "Söhne", "resolutions": ["720p", "144p", "720p"], "isPublic": false,
-		"thumbnailTimestampsSeconds": [0, 1.5], "customMetadata": { "b" : 1e2, "a": null }, "upscale": true, "unknown": {}}`))
-
-	const want = `{"id":"` + testID + `","uploadUrl":"http://example.com/upload/17.k1.sig/` + testID + `","contentType":"video/mp4",` +
-		`"isPublic":false,"resolutions":{"720p":{"status":"pending_upload"},"144p":{"status":"pending_upload"},"720p":{"status":"pending_upload"}},` +
-		`"uploadExpiresAt":"2030-01-02T12:00:00Z","maxUploadBytes":5368709120,` +
-		`"tusUrl":"http://example.com/upload/tus/17.k1.sig/` + testID + `"}`
+		"thumbnailTimestampsSeconds": [0, 1.5], "customMetadata": { "b" : 1e2, "a": null }, "upscale": true, "unknown": {}}`)
+	var made struct{ ID, UploadURL, TusURL string }
+	r.decode(w, &made)
+	const address = "http://example.com/upload/"
+	if !strings.HasPrefix(made.UploadURL, address) || !strings.HasSuffix(made.UploadURL, "/"+made.ID) || !strings.HasPrefix(made.TusURL, address+"tus/") {
+		t.Errorf("the addresses are %+v", made)
+	}
+	want := `{"id":"` + made.ID + `","uploadUrl":"` + made.UploadURL + `","contentType":"video/mp4",` +
+		`"isPublic":false,"resolutions":{"720p":{"status":"pending_upload"},"144p":{"status":"pending_upload"}},` +
+		`"uploadExpiresAt":"2030-01-02T13:00:00Z","maxUploadBytes":1048576,"tusUrl":"` + made.TusURL + `"}`
 	if w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("answer is %d %s\nwant 201 %s", w.Code, w.Body, want)
 	}
 	checkHeaders(t, w.Header())
-	wantDraft := video.Draft{
-		Filename: "Müller & <Söhne>.mp4", Title: "Söhne", Resolutions: []video.Name{"720p", "144p", "720p"},
-		Thumbnails: []float64{0, 1.5}, Metadata: json.RawMessage(`{"b":1e2,"a":null}`), Upscale: new(true),
+	v := r.Video(video.ID(made.ID))
+	if v.Filename != "Müller & <Söhne>.mp4" || v.Title != "Söhne" || string(v.Metadata) != `{"b":1e2,"a":null}` || !v.Upscale || v.Tenant != r.By.Tenant {
+		t.Errorf("the video is %+v", v)
 	}
-	if diff := cmp.Diff(wantDraft, f.draft); diff != "" {
-		t.Errorf("draft (-want +got):\n%s", diff)
-	}
-	if f.actor.KeyID != "k1" {
-		t.Errorf("the actor is %+v", f.actor)
+	if diff := cmp.Diff([]float64{0, 1.5}, v.Thumbnails); diff != "" {
+		t.Errorf("thumbnails (-want +got):\n%s", diff)
 	}
 }
 
 func TestCreateVideoWithKey(t *testing.T) {
 	t.Parallel()
-	const body = `{"filename": "a.mp4", "resolutions": ["720p"], "isPublic": true}`
 	tests := []struct {
 		name, key string
-		repeated  bool
 		want      int
 		says      string // in the answer
 	}{
-		{name: "a key", key: "order-17", want: 201},
-		{name: "a key that was used before", key: "order 17", repeated: true, want: 201},
+		{name: "a key", key: "order 17", want: 201},
 		{name: "the longest key", key: strings.Repeat("k", 255), want: 201},
 		{name: "a key that is too long", key: strings.Repeat("k", 256), want: 400, says: `"field":"Idempotency-Key"`},
 		{name: "a key with odd characters", key: "schlüssel", want: 400, says: "printable ASCII"},
@@ -59,18 +58,26 @@ func TestCreateVideoWithKey(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeService{repeated: tt.repeated}
-			r := request("POST", "/api/video", body)
-			r.Header.Set("Idempotency-Key", tt.key)
-			w := do(newHandler(t, f, Config{}), r)
-			if w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
-				t.Fatalf("answer is %d %s\nwant %d %s", w.Code, w.Body, tt.want, tt.says)
-			}
-			if tt.want == 201 && f.draft.Key != tt.key {
-				t.Errorf("the key arrived as %q", f.draft.Key)
-			}
-			if got := w.Header().Get("Idempotency-Replayed") == "true"; got != tt.repeated {
-				t.Errorf("the header says that the request was repeated: %t, want %t", got, tt.repeated)
+			r := newRig(t, Config{})
+			var first string
+			for _, repeated := range []bool{false, true} {
+				q := request("POST", "/api/video", `{"filename": "a.mp4", "resolutions": ["720p"], "isPublic": true}`)
+				q.Header.Set("Idempotency-Key", tt.key)
+				w := r.send(q)
+				if w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
+					t.Fatalf("answer is %d %s\nwant %d %s", w.Code, w.Body, tt.want, tt.says)
+				}
+				if w.Code != http.StatusCreated {
+					return
+				}
+				if got := w.Header().Get("Idempotency-Replayed") == "true"; got != repeated {
+					t.Errorf("the header says that the request was repeated: %t, want %t", got, repeated)
+				}
+				var made struct{ ID string }
+				if r.decode(w, &made); repeated && made.ID != first {
+					t.Errorf("the repeated request made another video")
+				}
+				first = made.ID
 			}
 		})
 	}
@@ -104,21 +111,17 @@ func TestCompleteUpload(t *testing.T) {
 		{"a null checksum", `{"checksum":null}`, "application/vnd.spool+json"},
 		{"an unknown field", `{"other":[1]}`, "application/json"},
 	}
-	const want = `{"id":"` + testID + `","isPublic":true,"resolutions":{"720p":{"status":"processing"},"144p":{"status":"processing"}}}`
+	r := newRig(t, Config{})
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := &fakeService{}
-			r := request("POST", "/api/video/"+strings.ToUpper(testID)+"/complete-upload", tt.body)
-			r.Header.Set("Content-Type", tt.contentType)
-			w := do(newHandler(t, f, Config{}), r)
-			if w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != want {
-				t.Errorf("answer is %d %s\nwant 201 %s", w.Code, w.Body, want)
-			}
-			if f.id != testID {
-				t.Errorf("completed %q", f.id)
-			}
-		})
+		up := r.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p", "144p"}})
+		r.Put(up, servicetest.LikeVideo)
+		id := string(up.Video.ID)
+		q := request("POST", "/api/video/"+strings.ToUpper(id)+"/complete-upload", tt.body)
+		q.Header.Set("Content-Type", tt.contentType)
+		want := `{"id":"` + id + `","isPublic":true,"resolutions":{"720p":{"status":"processing"},"144p":{"status":"processing"}}}`
+		if w := r.send(q); w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s: answer is %d %s\nwant 201 %s", tt.name, w.Code, w.Body, want)
+		}
 	}
 }
 
@@ -130,65 +133,125 @@ func readyPlayback() catalog.PlaybackInfo {
 	}}}
 }
 
-func TestPrivateVideo(t *testing.T) {
+func TestViewOfAVideo(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{playback: readyPlayback()}
-	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/private/31536000", ""))
-
-	const want = `{"id":"` + testID + `","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
+	const full = `{"id":"` + testID + `","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
 		`"failure":{"code":"limit_time","message":"It took too long."}}},"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg","captions":[],` +
 		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
-	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
-		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)
+	if got := wire(t, viewPlayback(readyPlayback())); got != full {
+		t.Errorf("a ready video is\n%s\nwant\n%s", got, full)
 	}
-	checkHeaders(t, w.Header())
-	if f.ttl != 31536000*time.Second || f.id != testID || f.base != "http://example.com" {
-		t.Errorf("asked for %s, %s, %s", f.id, f.ttl, f.base)
+	v := testVideo(true, video.Fail)
+	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
+	const bare = `{"id":"` + testID + `","title":"A film","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
+		`"captions":[],"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
+	if got := wire(t, viewPlayback(catalog.PlaybackInfo{State: catalog.State{Video: v}})); got != bare {
+		t.Errorf("a failed video is\n%s\nwant\n%s", got, bare)
 	}
 }
 
-func TestPublicVideoWithMinimalFields(t *testing.T) {
+func TestReadVideo(t *testing.T) {
 	t.Parallel()
-	v := testVideo(true, video.Fail)
-	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	f := &fakeService{playback: catalog.PlaybackInfo{State: catalog.State{Video: v}}}
-	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/public", ""))
-
-	const want = `{"id":"` + testID + `","title":"A film","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},` +
-		`"captions":[],"createdAt":"2030-01-02T11:00:00Z","progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
-	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
-		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, w.Body, want)
+	r := newRig(t, Config{})
+	public, private := r.Ready(servicetest.Plan("720p", "240p")), r.Processing(video.Draft{})
+	for path, start := range map[string]string{
+		"/api/video/" + string(public.ID) + "/public":            "http://example.com/v/" + string(public.ID) + "/",
+		"/api/video/" + string(private.ID) + "/private/31536000": "http://example.com/v/" + "1925121600000.", // the end of the year
+	} {
+		w := r.ask("GET", path, "")
+		var got struct{ HLSURL string }
+		if r.decode(w, &got); w.Code != http.StatusOK || !strings.HasPrefix(got.HLSURL, start) {
+			t.Errorf("%s is answered %d %s; want an hlsUrl that begins with %s", path, w.Code, w.Body, start)
+		}
+		checkHeaders(t, w.Header())
 	}
 }
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{}
-	h := newHandler(t, f, Config{})
-	for _, path := range []string{"/api/video/" + testID, "/api/video/resolution/" + resolutionID} {
-		w := do(h, request("DELETE", path, ""))
+	r := newRig(t, Config{})
+	v := r.Ready(servicetest.Plan("720p", "240p"))
+	for _, path := range []string{"/api/video/resolution/" + string(v.Resolutions[0].ID), "/api/video/" + string(v.ID)} {
+		w := r.ask("DELETE", path, "")
 		if w.Code != http.StatusOK || w.Body.Len() != 0 {
 			t.Errorf("DELETE %s answers %d %q, want 200 and no body", path, w.Code, w.Body)
 		}
+		if w := r.ask("DELETE", path, ""); w.Code != http.StatusNotFound {
+			t.Errorf("the second DELETE %s answers %d", path, w.Code)
+		}
 	}
-	if f.id != testID || f.resolution != resolutionID || f.calls != 2 {
-		t.Errorf("deleted video %q and resolution %q in %d calls", f.id, f.resolution, f.calls)
+}
+
+func TestEditVideo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{})
+	v := r.Create(video.Draft{Filename: "a.mp4", Title: "A film", Metadata: json.RawMessage(`{"b":1}`)}).Video
+	for _, tt := range []struct{ body, title, metadata string }{
+		{`{"title":"Söhne"}`, "Söhne", `{"b":1}`},
+		{`{"customMetadata":{ "a" : 1e2 },"other":1}`, "Söhne", `{"a":1e2}`},
+		{`{"title":null}`, "a", `{"a":1e2}`},
+		{`{"title":"","customMetadata":null}`, "a", ``},
+	} {
+		w := r.ask("PATCH", "/api/video/"+string(v.ID), tt.body)
+		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), `{"id":"`+string(v.ID)+`","filename":"a.mp4","title":"`+tt.title+`",`) {
+			t.Errorf("%s: answer is %d %s", tt.body, w.Code, w.Body)
+		}
+		if got := r.Video(v.ID); got.Title != tt.title || string(got.Metadata) != tt.metadata {
+			t.Errorf("%s: the video has the title %q and the metadata %s", tt.body, got.Title, got.Metadata)
+		}
 	}
 }
 
 func TestAcceptHeaderChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &fakeService{playback: readyPlayback()}, Config{})
+	r := newRig(t, Config{})
+	v := r.Create(video.Draft{}).Video
 	for _, accept := range []string{"", "*/*", "text/html", "application/cbor", "application/problem+json", "json", "application/json;q=0"} {
-		r := request("GET", "/api/video/"+testID+"/public", "")
-		r.Header.Set("Accept", accept)
-		w := do(h, r)
+		q := request("GET", "/api/video/"+string(v.ID), "")
+		q.Header.Set("Accept", accept)
+		w := r.send(q)
 		if w.Code != 200 {
 			t.Errorf("Accept %q: answer is %d %s", accept, w.Code, w.Body)
 		}
 		checkHeaders(t, w.Header())
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	u := video.Usage{
+		Videos: 3, Bytes: 1 << 40, LengthToday: 93*time.Minute + 15*time.Second, InWork: 2,
+		Limits: video.Limits{Videos: 10, Bytes: 1 << 41, MinutesPerDay: 100.5, InWork: 4},
+	}
+	const want = `{"videos":3,"bytes":1099511627776,"minutesToday":93.25,"inWork":2,` +
+		`"limits":{"maxVideos":10,"maxBytes":2199023255552,"maxMinutesPerDay":100.5,"maxInWork":4}}`
+	if got := wire(t, usageView{viewUsage(u)}); got != want {
+		t.Errorf("usage is %s, want %s", got, want)
+	}
+	r := newRig(t, Config{})
+	r.Processing(video.Draft{})
+	const asked = `{"videos":1,"bytes":424,"minutesToday":0,"inWork":1,"limits":{"maxVideos":0,"maxBytes":0,"maxMinutesPerDay":0,"maxInWork":0}}`
+	if w := r.ask("GET", "/api/usage", ""); w.Code != 200 || strings.TrimSpace(w.Body.String()) != asked {
+		t.Errorf("answer is %d %s, want %s", w.Code, w.Body, asked)
+	}
+}
+
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{})
+	for _, name := range []video.Tenant{"acme", "beta"} {
+		_, err := r.Tenants.SetLimits(t.Context(), name, func(l *video.Limits) { l.Videos = 10 })
+		r.Must(err)
+	}
+	const want = `{"tenants":[{"name":"beta","videos":0,"bytes":0,"minutesToday":0,"inWork":0,` +
+		`"limits":{"maxVideos":10,"maxBytes":0,"maxMinutesPerDay":0,"maxInWork":0}}],"nextCursor":"YmV0YQ"}`
+	if w := r.ask("GET", "/api/tenant?limit=1&cursor=YWNtZQ", ""); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("answer is %d %s, want %s", w.Code, w.Body, want)
+	}
+	for _, query := range []string{"cursor=YWNtZR", "cursor=_w", "cursor=" + strings.Repeat("YWNt", 34)} {
+		wantProblem(t, r.ask("GET", "/api/tenant?"+query, ""), 400, "invalid_request")
 	}
 }

@@ -13,7 +13,7 @@ func TestPollingGoesOnAfterAPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := newSubscribers(nil, new(fakeService).Valid, slog.New(slog.NewTextHandler(&log, nil))) // every poll panics
+		s := newSubscribers(nil, allValid, slog.New(slog.NewTextHandler(&log, nil))) // every poll panics
 		if _, err := s.add("a key", "a video", stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}

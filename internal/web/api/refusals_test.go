@@ -336,12 +336,6 @@ func (r *rig) undo(operation string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// send sends a request with a valid key.
-func (r *rig) send(q *http.Request) *httptest.ResponseRecorder {
-	q.Header.Set(headerKey, r.key)
-	return do(r.handler, q)
-}
-
 // golden has the answers to requests, and the names of the requests that got each of them.
 type golden struct {
 	answers []string

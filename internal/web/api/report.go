@@ -6,11 +6,24 @@ import (
 	"math"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// reportView answers a report request. Like the types of view.go, it is wire format.
+// reportRoutes are the operations on reports.
+type reportRoutes struct{ catalog *catalog.Catalog }
+
+func (r reportRoutes) register(t *table) {
+	add(t, operation{
+		id: "getReport", route: "GET /api/video/{id}/report", summary: "Get the report on a video", tag: "video",
+		scopes: []auth.Scope{auth.Read}, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID()},
+	}, r.get)
+}
+
+// reportView is the report on a video.
 type reportView struct {
 	ID        video.ID           `json:"id" format:"uuid"`
 	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
@@ -136,17 +149,17 @@ type outputVariantView struct {
 	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
-func (a *API) report(ctx context.Context, c *call, id video.ID) (*answer[reportView], error) {
-	r, err := a.services.Catalog.Report(ctx, c.actor, id)
+func (r reportRoutes) get(ctx context.Context, c *call) (*reportView, error) {
+	report, err := r.catalog.Report(ctx, c.actor, c.id)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[reportView]{viewReport(r)}, nil
+	return viewReport(report), nil
 }
 
-func viewReport(r catalog.Report) reportView {
+func viewReport(r catalog.Report) *reportView {
 	v := r.Video
-	out := reportView{
+	out := &reportView{
 		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure),
 		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Cost),
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -47,14 +46,7 @@ func readyReport() catalog.Report {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{report: readyReport()}
-	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
-	body := strings.TrimSpace(w.Body.String())
-	if w.Code != http.StatusOK || f.id != testID {
-		t.Fatalf("answer about %s is %d %s", f.id, w.Code, body)
-	}
-	checkHeaders(t, w.Header())
-
+	body := wire(t, viewReport(readyReport()))
 	const head = `{"id":"` + testID + `","status":"ready","found":{"container":"mov,mp4","sizeBytes":2000,"durationSeconds":2.5,"frames":75,` +
 		`"video":{"stream":1,"codec":"h264","pixelFormat":"yuv420p","codedWidth":320,"codedHeight":180,"width":180,"height":320,"rotation":90,` +
 		`"timeBase":"1/90000","frameRate":29.97,"bitrate":12345,"matrix":"bt709","transfer":"bt709","primaries":"bt709","fullRange":false},` +
@@ -81,10 +73,9 @@ func TestReportBeforeInspection(t *testing.T) {
 	t.Parallel()
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
-	w := do(newHandler(t, &fakeService{report: catalog.Report{Video: v}}, Config{}), request("GET", "/api/video/"+testID+"/report", ""))
 	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
 		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{}}`
-	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
-		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, want)
+	if got := wire(t, viewReport(catalog.Report{Video: v})); got != want {
+		t.Errorf("the report is\n%s\nwant\n%s", got, want)
 	}
 }

@@ -2,56 +2,55 @@ package api
 
 import (
 	"context"
-	"slices"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// newResolution describes the body of a request that adds a resolution.
+// resolutionRoutes are the operations on the resolutions of a video.
+type resolutionRoutes struct {
+	catalog *catalog.Catalog
+	deleter *janitor.Deleter
+}
+
+func (r resolutionRoutes) register(t *table) {
+	change := []auth.Scope{auth.Write, auth.Read} // the answer shows the state of the video
+	id := pathID("The id of the resolution, not of the video.")
+	addWithBody(t, operation{
+		id: "addResolution", route: "POST /api/video/{id}/resolutions", summary: "Add a resolution to a video", tag: "video",
+		scopes: change, status: 201, errors: []int{404, 409, 413, 415}, parameters: []*huma.Param{videoID()},
+	}, r.add)
+	add(t, operation{
+		id: "retryResolution", route: "POST /api/video/resolution/{id}/retry", summary: "Try a failed resolution again, or the failed variants of a ready one", tag: "video",
+		scopes: change, status: 200, errors: []int{404, 409}, parameters: []*huma.Param{id},
+	}, r.retry)
+	add(t, operation{
+		id: "deleteResolution", route: "DELETE /api/video/resolution/{id}", summary: "Delete a video resolution", tag: "video",
+		scopes: []auth.Scope{auth.Delete}, status: 200, errors: []int{404}, parameters: []*huma.Param{id},
+	}, r.delete)
+}
+
+// newResolution is the body of a request that adds a resolution.
 type newResolution struct {
 	Resolution resolutionName `json:"resolution" doc:"The output to add to the video."`
 }
 
-func (a *API) addResolution(ctx context.Context, c *call, in *videoPath) (*answer[videoStateView], error) {
-	id, badID := video.ParseID("id", in.ID)
-	name, err := decodeBody(a, c, true, func(body []byte) (video.Name, error) {
-		name, faults, err := decodeResolution(body)
-		if faults = slices.Concat(faultsIn(badID), faults); err == nil && len(faults) > 0 {
-			err = video.InvalidFields(faults...)
-		}
-		return name, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.services.Catalog.AddResolution(ctx, c.actor, id, name)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[videoStateView]{viewState(s)}, nil
+func (n *newResolution) check() []video.Fault {
+	return video.CheckResolution("resolution", video.Name(n.Resolution))
 }
 
-func decodeResolution(body []byte) (video.Name, []video.Fault, error) {
-	const field = "resolution"
-	f, err := parseFields(body, field)
-	if err != nil {
-		return "", nil, err
-	}
-	var s string
-	if faults := decodeField(f, field, true, "must be a string", asString, &s); faults != nil {
-		return "", faults, nil
-	}
-	return video.Name(s), video.CheckResolution(field, video.Name(s)), nil
+func (r resolutionRoutes) add(ctx context.Context, c *call, in *newResolution) (*videoStateView, error) {
+	return answerState(r.catalog.AddResolution(ctx, c.actor, c.id, video.Name(in.Resolution)))
 }
 
-func (a *API) retryResolution(ctx context.Context, c *call, id video.ResolutionID) (*answer[videoStateView], error) {
-	s, err := a.services.Catalog.RetryResolution(ctx, c.actor, id)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[videoStateView]{viewState(s)}, nil
+func (r resolutionRoutes) retry(ctx context.Context, c *call) (*videoStateView, error) {
+	return answerState(r.catalog.RetryResolution(ctx, c.actor, video.ResolutionID(c.id)))
 }
 
-func (a *API) deleteResolution(ctx context.Context, c *call, id video.ResolutionID) (*nothing, error) {
-	return nil, a.services.Deleter.DeleteResolution(ctx, c.actor, id)
+func (r resolutionRoutes) delete(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.deleter.DeleteResolution(ctx, c.actor, video.ResolutionID(c.id))
 }

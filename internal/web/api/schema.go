@@ -48,21 +48,12 @@ func (byName[T]) Schema(r huma.Registry) *huma.Schema {
 	}
 }
 
-// resolutionName describes the name of a resolution in a request.
+// resolutionName is the name of a resolution in a request.
 type resolutionName string
 
 // Schema allows the names of package video.
 func (resolutionName) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: enum(video.Names)}
-}
-
-// lifetime is a number of seconds in a path. It is a string here, because the handler says more
-// about a wrong number than huma would.
-type lifetime string
-
-// Schema describes a whole number.
-func (lifetime) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Format: "int32", Minimum: new(1.0), Maximum: new(float64(maxExpirationSeconds))}
 }
 
 // enum returns values as huma wants them.
@@ -77,6 +68,18 @@ func enum[T any](values []T) []any {
 // metadata is the client's own JSON object, or nil.
 type metadata json.RawMessage
 
+// decodeField removes the white space between tokens, which neither counts towards the size limit nor is stored.
+func (m *metadata) decodeField(raw json.RawMessage) bool {
+	var compact bytes.Buffer
+	if raw[0] != '{' || json.Compact(&compact, raw) != nil {
+		return false
+	}
+	*m = compact.Bytes()
+	return true
+}
+
+func (*metadata) must() string { return "must be an object" }
+
 // MarshalJSON writes the object exactly as the client sent it, or null.
 func (m metadata) MarshalJSON() ([]byte, error) {
 	if m == nil {
@@ -88,4 +91,16 @@ func (m metadata) MarshalJSON() ([]byte, error) {
 // Schema describes any object, or null.
 func (metadata) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Nullable: true, AdditionalProperties: true}
+}
+
+// words converts a list of words to a list of another type; nil stays nil.
+func words[To, From ~string](list []From) []To {
+	if list == nil {
+		return nil
+	}
+	out := make([]To, len(list))
+	for i, w := range list {
+		out[i] = To(w)
+	}
+	return out
 }

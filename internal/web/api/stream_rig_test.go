@@ -44,20 +44,6 @@ type streamRig struct {
 	down  atomic.Bool // whether the database fails
 }
 
-// countingCatalog counts polls and can fail them.
-type countingCatalog struct {
-	*catalog.Catalog
-	rig *streamRig
-}
-
-func (c countingCatalog) States(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error) {
-	c.rig.polls.Add(1)
-	if c.rig.down.Load() {
-		return nil, errors.New("the database is down")
-	}
-	return c.Catalog.States(ctx, ids)
-}
-
 func newStreamRig(t *testing.T) *streamRig {
 	t.Helper()
 	r := &streamRig{T: t}
@@ -77,9 +63,19 @@ func newStreamRig(t *testing.T) *streamRig {
 	r.must(err)
 	r.by, err = r.services.Keys.Authenticate(t.Context(), r.key)
 	r.must(err)
-	r.api = New(Services{Keys: r.services.Keys, Catalog: countingCatalog{r.services.Catalog, r}, Uploads: r.services.Uploads, Deleter: r.services, Tokens: r.services.Tokens}, Config{})
+	r.api = New(Services{Keys: r.services.Keys, Catalog: r.services.Catalog, Uploads: r.services.Uploads, Deleter: r.services.Deleter, Tokens: r.services.Tokens}, Config{})
+	r.api.subscribers.load = r.load
 	r.serve()
 	return r
+}
+
+// load counts polls, and can fail them.
+func (r *streamRig) load(ctx context.Context, ids []video.ID) (map[video.ID]catalog.State, error) {
+	r.polls.Add(1)
+	if r.down.Load() {
+		return nil, errors.New("the database is down")
+	}
+	return r.services.Catalog.States(ctx, ids)
 }
 
 // serve answers requests as the program does, and polls for subscribers.

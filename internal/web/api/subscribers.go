@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/spool-video/spool/internal/limit"
@@ -261,7 +260,6 @@ func newUpdate(s catalog.State) (stateUpdate, error) {
 }
 
 func encodeState(view videoStateView) ([]byte, error) {
-	var b bytes.Buffer
-	err := huma.DefaultJSONFormat.Marshal(&b, view)
-	return bytes.TrimSpace(b.Bytes()), err
+	state, err := encode(view)
+	return bytes.TrimSpace(state), err
 }

@@ -4,16 +4,19 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// System says how the whole service is doing.
-type System interface {
-	Status(ctx context.Context, by auth.Actor) (system.Status, error)
+// systemRoutes are the operations on the whole service.
+type systemRoutes struct{ system *system.Service }
+
+func (r systemRoutes) register(t *table) {
+	add(t, operation{
+		id: "getSystem", route: "GET /api/system", summary: "Get workers, queue, disk and stored bytes of the whole service", tag: "system",
+		scopes: []auth.Scope{auth.Admin}, status: 200,
+	}, r.status)
 }
 
 // systemView is how the whole service is doing.
@@ -66,22 +69,16 @@ type areaView struct {
 	CountedAt *time.Time `json:"countedAt,omitempty" doc:"Absent: it was not counted yet."`
 }
 
-func systemOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "getSystem", "GET /api/system", 200, "Get workers, queue, disk and stored bytes of the whole service", nil)
-	op.Tags = []string{"system"}
-	return op
-}
-
-func (a *API) system(ctx context.Context, c *call, _ *nothing) (*answer[systemView], error) {
-	s, err := a.services.System.Status(ctx, c.actor)
+func (r systemRoutes) status(ctx context.Context, c *call) (*systemView, error) {
+	s, err := r.system.Status(ctx, c.actor)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[systemView]{viewSystem(s)}, nil
+	return viewSystem(s), nil
 }
 
-func viewSystem(s system.Status) systemView {
-	out := systemView{
+func viewSystem(s system.Status) *systemView {
+	out := &systemView{
 		Version: s.Version, Disk: diskView{s.Disk.Free, s.Disk.Size},
 		Workers: []workerView{}, Queue: []kindView{}, Storage: []areaView{},
 	}

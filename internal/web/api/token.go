@@ -2,11 +2,8 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +23,18 @@ const (
 	maxTokenSubscribers = 1024
 )
 
-// newToken describes the body of a request for a token.
+// tokenRoutes are the operations on tokens for one video.
+type tokenRoutes struct{ tokens *auth.Tokens }
+
+func (r tokenRoutes) register(t *table) {
+	addWithBody(t, operation{
+		id: "createToken", route: "POST /api/video/{id}/token", summary: "Create a token for one video", tag: "video", optionalBody: true,
+		notes:  "A token opens getVideo and getVideoEvents of this one video, without an API key and from pages of any origin: `?token=…`.",
+		scopes: []auth.Scope{auth.Read}, status: 201, errors: []int{404, 413, 415}, parameters: []*huma.Param{videoID()},
+	}, r.create)
+}
+
+// newToken is the body of a request for a token.
 type newToken struct {
 	ExpiresIn int `json:"expiresIn,omitempty" minimum:"1" maximum:"86400" default:"3600" doc:"How many seconds the token is valid."`
 }
@@ -37,69 +45,16 @@ type videoToken struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-func tokenOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "createToken", "POST /api/video/{id}/token", http.StatusCreated, "Create a token for one video",
-		requestBody[newToken](r, false), 404, 413, 415)
-	op.Description = "A token opens getVideo and getVideoEvents of this one video, without an API key and from pages of any origin: `?token=…`."
-	return op
-}
-
-// withToken describes that an operation accepts a token too.
-func withToken(op huma.Operation) huma.Operation {
-	op.Security = []map[string][]string{{"apiKey": {}}, {"videoToken": {}}}
-	return op
-}
-
-func (a *API) createToken(ctx context.Context, c *call, in *videoPath) (*answer[videoToken], error) {
-	id, badID := video.ParseID("id", in.ID)
-	life, err := decodeBody(a, c, false, func(body []byte) (time.Duration, error) {
-		life, faults, err := decodeTokenLife(body)
-		if faults = slices.Concat(faultsIn(badID), faults); err == nil && len(faults) > 0 {
-			err = video.InvalidFields(faults...)
-		}
-		return life, err
-	})
+func (r tokenRoutes) create(ctx context.Context, c *call, in *newToken) (*videoToken, error) {
+	life := time.Duration(in.ExpiresIn) * time.Second
+	if life == 0 { // the client did not say
+		life = defaultTokenLife
+	}
+	token, expires, err := r.tokens.Create(ctx, c.actor, c.id, life)
 	if err != nil {
 		return nil, err
 	}
-	token, expires, err := a.services.Tokens.Create(ctx, c.actor, id, life)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[videoToken]{videoToken{Token: token, ExpiresAt: expires.UTC()}}, nil
-}
-
-func decodeTokenLife(body []byte) (time.Duration, []video.Fault, error) {
-	const field, must = "expiresIn", "must be a whole number"
-	if len(body) == 0 {
-		return defaultTokenLife, nil, nil
-	}
-	f, err := parseFields(body, field)
-	if err != nil {
-		return 0, nil, err
-	}
-	seconds := int(defaultTokenLife / time.Second)
-	if faults := decodeField(f, field, false, must, asWhole, &seconds); faults != nil {
-		return 0, faults, nil
-	}
-	if most := int(auth.MaxTokenLife / time.Second); seconds < 1 || seconds > most {
-		return 0, []video.Fault{{Field: field, Code: "out_of_range", Message: fmt.Sprintf("%s from 1 to %d", must, most)}}, nil
-	}
-	return time.Duration(seconds) * time.Second, nil, nil
-}
-
-// asWhole returns -1 for a number that overflows, which is then out of range rather than of the
-// wrong type.
-func asWhole(raw json.RawMessage) (int, bool) {
-	text := string(raw)
-	if strings.Trim(text, "-0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return -1, true
-	}
-	return n, true
+	return &videoToken{Token: token, ExpiresAt: expires.UTC()}, nil
 }
 
 // tokenIn returns the token of a request, and the video that it asks for. A token opens two

@@ -10,94 +10,99 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
 func TestCreateToken(t *testing.T) {
 	t.Parallel()
-	const path, want = "/api/video/" + testID + "/token", `{"token":"17.k1.sig","expiresAt":"2030-01-02T11:00:00Z"}`
+	r := newRig(t, Config{})
+	path := "/api/video/" + string(r.Create(video.Draft{}).Video.ID) + "/token"
 	for body, life := range map[string]time.Duration{
 		"": time.Hour, "{}": time.Hour, `{"expiresIn":null}`: time.Hour, `{"expiresIn":1}`: time.Second, `{"expiresIn":86400}`: 24 * time.Hour,
 	} {
-		f := &fakeService{}
-		w := do(newHandler(t, f, Config{}), request("POST", path, body))
-		if w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != want || f.id != testID || f.ttl != life {
-			t.Errorf("%s: answer is %d %s for %s, %s; want %s", body, w.Code, w.Body, f.id, f.ttl, life)
+		w := r.ask("POST", path, body)
+		var made struct {
+			Token     string
+			ExpiresAt time.Time
+		}
+		if r.decode(w, &made); w.Code != http.StatusCreated || made.Token == "" || made.ExpiresAt.Sub(r.Now()) != life {
+			t.Errorf("%s: answer is %d %s; want %s", body, w.Code, w.Body, life)
 		}
 	}
 	for body, want := range map[string]string{
 		`{"expiresIn":0}`: "expiresIn out_of_range", `{"expiresIn":86401}`: "expiresIn out_of_range", `{"expiresIn":-1}`: "expiresIn out_of_range",
 		`{"expiresIn":99999999999999999999}`: "expiresIn out_of_range", `{"expiresIn":"60"}`: "expiresIn wrong_type", `{"expiresIn":1.5}`: "expiresIn wrong_type", `[]`: " wrong_type",
 	} {
-		f := &fakeService{}
-		p := wantProblem(t, do(newHandler(t, f, Config{}), request("POST", path, body)), 400, "invalid_request")
-		if diff := cmp.Diff([]string{want}, faultNames(p)); diff != "" || f.calls != 0 {
-			t.Errorf("%s: %d calls, faults (-want +got):\n%s", body, f.calls, diff)
+		p := wantProblem(t, r.ask("POST", path, body), 400, "invalid_request")
+		if diff := cmp.Diff([]string{want}, faultWords(p)); diff != "" {
+			t.Errorf("%s: faults (-want +got):\n%s", body, diff)
 		}
 	}
 }
 
-// withoutKey is a request of a page that has no API key.
-func withoutKey(method, path string) *http.Request {
-	r := request(method, path, "")
-	r.Header.Del(headerKey)
-	r.Header.Set("Origin", "https://shop.example.com")
-	return r
+// withToken is a request of a page that has a token instead of an API key.
+func withToken(method, path, token string) *http.Request {
+	q := request(method, path+"?token="+token, "")
+	q.Header.Set("Origin", "https://shop.example.com")
+	return q
+}
+
+// token makes a token for a video.
+func (r *rig) token(id video.ID) string {
+	r.T.Helper()
+	token, _, err := r.Tokens.Create(r.T.Context(), r.By, id, time.Hour)
+	r.Must(err)
+	return token
 }
 
 func TestTokenOpensOneVideo(t *testing.T) {
 	t.Parallel()
-	const state, events = "/api/video/" + testID, "/api/video/" + testID + "/events"
-	f := &fakeService{state: readyState()}
-	f.state.Settled = true // so that the stream ends
-	h := newHandler(t, f, Config{RateLimit: 10})
-	for _, path := range []string{state, events, "/api/video/" + strings.ToUpper(testID)} {
-		w := do(h, withoutKey("GET", path+"?token="+testToken))
+	r := newRig(t, Config{RateLimit: 10})
+	id := r.Ready(servicetest.Plan("720p", "240p")).ID
+	token, state := r.token(id), "/api/video/"+string(id)
+	events := state + "/events"
+	for _, path := range []string{state, events, "/api/video/" + strings.ToUpper(string(id))} {
+		w := do(r.handler, withToken("GET", path, token))
 		if w.Code != 200 || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("RateLimit") == "" {
 			t.Errorf("%s is answered %d with %v", path, w.Code, w.Header())
 		}
-		if f.actor.Video != testID || f.actor.Tenant != "" {
-			t.Errorf("%s was asked for by %+v", path, f.actor)
-		}
-		for _, wrong := range []string{"", "x", testToken + "x"} {
-			w := do(h, withoutKey("GET", path+"?token="+wrong))
+		for _, wrong := range []string{"", "x", token + "x"} {
+			w := do(r.handler, withToken("GET", path, wrong))
 			wantProblem(t, w, 401, "invalid_token")
 			if w.Header().Get("Access-Control-Allow-Origin") != "*" {
 				t.Errorf("a page cannot read why %q is refused", wrong)
 			}
 		}
-		if w := do(h, withoutKey("OPTIONS", path+"?token="+testToken)); w.Code != 204 || w.Header().Get("Access-Control-Allow-Headers") != "Last-Event-ID" {
+		if w := do(r.handler, withToken("OPTIONS", path, token)); w.Code != 204 || w.Header().Get("Access-Control-Allow-Headers") != "Last-Event-ID" {
 			t.Errorf("a preflight of %s is answered %d with %v", path, w.Code, w.Header())
 		}
 	}
-	other := strings.Replace(testID, "0198", "0199", 1)
-	wantProblem(t, do(h, withoutKey("GET", "/api/video/"+other+"?token="+testToken)), 401, "invalid_token")
+	other := r.Create(video.Draft{}).Video.ID
+	wantProblem(t, do(r.handler, withToken("GET", "/api/video/"+string(other), token)), 401, "invalid_token")
 }
 
 // A token is no key: whatever else it is sent to is refused as if there were none.
 func TestTokenOpensNothingElse(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{state: readyState(), playback: readyPlayback(), report: readyReport()}
-	h := newHandler(t, f, Config{})
+	s := newScene(t, Config{})
+	id := s.ids["{public}"]
+	token := s.token(video.ID(id))
 	for _, op := range everyOperation {
 		if op.name == "state" || op.name == "events" {
 			continue
 		}
-		w := do(h, withoutKey(op.method, op.path+"?token="+testToken))
+		w := do(s.handler, withToken(op.method, s.fill(op.path), token))
 		wantProblem(t, w, 401, "missing_api_key")
 		if got := w.Header().Get("Access-Control-Allow-Origin"); got != "" {
 			t.Errorf("%s: pages of other origins may read it: %q", op.name, got)
 		}
 	}
-	for _, path := range []string{"/api/video?token=" + testToken, "/api/video/" + testID + "%2Fevents?token=" + testToken, "/api/video/" + testID + "/events/?token=" + testToken} {
-		wantProblem(t, do(h, withoutKey("GET", path)), 401, "missing_api_key")
+	for _, path := range []string{"/api/video", "/api/video/" + id + "%2Fevents", "/api/video/" + id + "/events/"} {
+		wantProblem(t, do(s.handler, withToken("GET", path, token)), 401, "missing_api_key")
 	}
-	wantProblem(t, do(h, withoutKey("OPTIONS", "/api/video/"+testID+"/events")), 401, "missing_api_key")
-	if f.calls != 0 {
-		t.Errorf("the service was called %d times", f.calls)
-	}
-	r := request("GET", "/api/video/"+testID+"?token=wrong", "")
-	if w := do(h, r); w.Code != 200 || w.Header().Get("Access-Control-Allow-Origin") != "" {
+	wantProblem(t, do(s.handler, request("OPTIONS", "/api/video/"+id+"/events", "")), 401, "missing_api_key")
+	if w := s.ask("GET", "/api/video/"+id+"?token=wrong", ""); w.Code != 200 || w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("with a valid key beside a token: %d %v", w.Code, w.Header())
 	}
 }

@@ -6,11 +6,24 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
+
+// tenantRoutes are the operations on tenants and what they use.
+type tenantRoutes struct{ tenants *tenants.Service }
+
+func (r tenantRoutes) register(t *table) {
+	add(t, operation{
+		id: "getUsage", route: "GET /api/usage", summary: "Get what your tenant uses, and its limits", tag: "tenant",
+		scopes: []auth.Scope{auth.Read}, status: 200,
+	}, r.usage)
+	add(t, operation{
+		id: "listTenants", route: "GET /api/tenant", summary: "List the tenants, what they use, and their limits; for keys of the operator's tenant", tag: "tenant",
+		scopes: []auth.Scope{auth.Admin}, status: 200, parameters: described(new(tenantPage).parameters()),
+	}, r.list)
+}
 
 // usageView is what the tenant of a key uses.
 type usageView struct{ TenantUsage }
@@ -32,18 +45,12 @@ type limitsView struct {
 	MaxInWork        int64   `json:"maxInWork" doc:"0: no limit."`
 }
 
-func usageOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "getUsage", "GET /api/usage", 200, "Get what your tenant uses, and its limits", nil)
-	op.Tags = []string{"tenant"}
-	return op
-}
-
-func (a *API) usage(ctx context.Context, c *call, _ *nothing) (*answer[usageView], error) {
-	u, err := a.services.Tenants.Usage(ctx, c.actor)
+func (r tenantRoutes) usage(ctx context.Context, c *call) (*usageView, error) {
+	u, err := r.tenants.Usage(ctx, c.actor)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[usageView]{usageView{viewUsage(u)}}, nil
+	return &usageView{viewUsage(u)}, nil
 }
 
 func viewUsage(u video.Usage) TenantUsage {
@@ -65,34 +72,39 @@ type tenantList struct {
 	NextCursor string       `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
-func tenantsOperation(r huma.Registry) huma.Operation {
-	op := operation(r, "listTenants", "GET /api/tenant", 200, "List the tenants, what they use, and their limits; for keys of the operator's tenant", nil)
-	op.Tags = []string{"tenant"}
-	op.Parameters = pageParameters("tenants", "from the first name on")
-	return op
+// tenantPage is a page of a list of tenants.
+type tenantPage struct {
+	limit int
+	after video.Tenant
 }
 
-func (a *API) tenants(ctx context.Context, c *call, _ *nothing) (*answer[tenantList], error) {
-	var after video.Tenant
-	q, err := decodePage(c.request, func(_ *listQuery, s string) (faults []video.Fault) {
-		after, faults = parseTenantCursor(s)
-		return faults
-	})
+func (p *tenantPage) parameters() []parameter {
+	return []parameter{
+		limitParameter(&p.limit, "tenants"),
+		cursorParameter("from the first name on", func(s string) (faults []video.Fault) {
+			p.after, faults = parseTenantCursor(s)
+			return faults
+		}),
+	}
+}
+
+func (r tenantRoutes) list(ctx context.Context, c *call) (*tenantList, error) {
+	p := tenantPage{limit: video.DefaultPage}
+	if err := c.query(p.parameters()); err != nil {
+		return nil, err
+	}
+	found, err := r.tenants.Page(ctx, c.actor, p.after, p.limit)
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.services.Tenants.Page(ctx, c.actor, after, q.limit)
-	if err != nil {
-		return nil, err
-	}
-	out := tenantList{Tenants: make([]tenantView, len(page.Tenants))}
-	for i, t := range page.Tenants {
+	out := &tenantList{Tenants: make([]tenantView, len(found.Tenants))}
+	for i, t := range found.Tenants {
 		out.Tenants[i] = tenantView{t.Name, viewUsage(t.Usage)}
 	}
-	if page.Next != "" {
-		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(page.Next))
+	if found.Next != "" {
+		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(found.Next))
 	}
-	return &answer[tenantList]{out}, nil
+	return out, nil
 }
 
 // parseTenantCursor decodes the cursor of a list of tenants, which is the last name before the page.

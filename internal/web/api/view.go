@@ -8,51 +8,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// The types in this file are the wire format. Fields may be added, but not removed,
-// renamed or given another meaning.
-
-// newVideo describes the body of a create request. It is used for the description only:
-// decodeDraft decodes the body, because it can say more about faults.
-type newVideo struct {
-	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
-	Title                      *string          `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
-	Resolutions                []resolutionName `json:"resolutions" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
-	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
-	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
-	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
-	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
-	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
-	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
-}
-
-// completion describes the body of a complete request.
-type completion struct {
-	Checksum *string `json:"checksum,omitempty" nullable:"true" doc:"Reserved; leave it out."`
-}
-
-// upload answers a create request.
-type upload struct {
-	ID              video.ID                 `json:"id" format:"uuid"`
-	UploadURL       string                   `json:"uploadUrl,omitempty" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl."`
-	ContentType     string                   `json:"contentType"`
-	IsPublic        bool                     `json:"isPublic"`
-	Resolutions     byName[resolutionStatus] `json:"resolutions"`
-	UploadExpiresAt *time.Time               `json:"uploadExpiresAt,omitempty" doc:"When uploadUrl stops working. Absent for a video with a sourceUrl."`
-	MaxUploadBytes  int64                    `json:"maxUploadBytes,omitempty" doc:"The largest file that is accepted in one PUT. Absent for a video with a sourceUrl."`
-	TusURL          string                   `json:"tusUrl,omitempty" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl."`
-}
-
-// completedUpload answers a complete request.
-type completedUpload struct {
-	ID          video.ID                 `json:"id" format:"uuid"`
-	IsPublic    bool                     `json:"isPublic"`
-	Resolutions byName[resolutionStatus] `json:"resolutions"`
-}
-
-// resolutionStatus is what create and complete return for each resolution.
-type resolutionStatus struct {
-	Status video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
-}
+// The types of this package that have JSON tags are the wire format. Fields may be added, but not
+// removed, renamed or given another meaning.
 
 // videoView answers both get requests.
 type videoView struct {
@@ -168,24 +125,6 @@ type failure struct {
 	Message string            `json:"message" doc:"A sentence for a person."`
 }
 
-func viewUpload(u catalog.Upload) upload {
-	v := u.Video
-	out := upload{ID: v.ID, ContentType: v.ContentType, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}
-	if !v.Imported { // nobody uploads its file
-		expires := v.UploadExpiresAt.UTC()
-		out.UploadURL, out.UploadExpiresAt, out.MaxUploadBytes, out.TusURL = u.URL, &expires, u.MaxBytes, u.TusURL
-	}
-	return out
-}
-
-func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
-	var out byName[resolutionStatus]
-	for _, r := range resolutions {
-		out = append(out, named[resolutionStatus]{r.Name, resolutionStatus{Status: r.Status}})
-	}
-	return out
-}
-
 func viewPlayback(w catalog.PlaybackInfo) videoView {
 	v := w.Video
 	out := videoView{
@@ -237,4 +176,49 @@ func viewWarnings(all []video.Warning) []failure {
 		out[i] = failure{Code: w.Code, Message: w.Message}
 	}
 	return out
+}
+
+// videoStateView is the state of a video: a read without the URLs of its resolutions, and an entry of the list.
+type videoStateView struct {
+	ID       video.ID `json:"id" format:"uuid"`
+	Filename string   `json:"filename"`
+	VideoBasics[resolutionStateView]
+	VideoFiles // in lists only: a state, which events have too, is the same for every client
+	VideoDetails
+}
+
+type resolutionStateView struct {
+	ID     video.ResolutionID `json:"id" format:"uuid"`
+	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	ResolutionDetails
+}
+
+func viewState(s catalog.State) videoStateView {
+	v := s.Video
+	out := videoStateView{
+		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
+		VideoDetails: viewVideoDetails(s),
+	}
+	for _, r := range s.Resolutions {
+		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
+			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r, "", nil),
+		}})
+	}
+	return out
+}
+
+// answerState is the answer of an operation that returns the state of a video.
+func answerState(s catalog.State, err error) (*videoStateView, error) {
+	if err != nil {
+		return nil, err
+	}
+	return new(viewState(s)), nil
+}
+
+// answerPlayback is the answer of an operation that returns the URLs of a video.
+func answerPlayback(p catalog.PlaybackInfo, err error) (*videoView, error) {
+	if err != nil {
+		return nil, err
+	}
+	return new(viewPlayback(p)), nil
 }

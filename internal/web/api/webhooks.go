@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -13,207 +11,130 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Webhooks manages the webhooks of a tenant.
-type Webhooks interface {
-	Create(ctx context.Context, by auth.Actor, d webhook.Draft) (webhook.Webhook, string, error)
-	List(ctx context.Context, by auth.Actor) ([]webhook.Webhook, error)
-	Get(ctx context.Context, by auth.Actor, id string) (webhook.Webhook, error)
-	Update(ctx context.Context, by auth.Actor, id string, c webhook.Changes) (webhook.Webhook, error)
-	Delete(ctx context.Context, by auth.Actor, id string) error
-	RotateSecret(ctx context.Context, by auth.Actor, id string) (string, error)
-	Test(ctx context.Context, by auth.Actor, id string) error
-	Deliveries(ctx context.Context, by auth.Actor, id string, state webhook.State, after video.Cursor, limit int) (webhook.Page, error)
-	Replay(ctx context.Context, by auth.Actor, delivery string) error
-	Fetch(ctx context.Context, by auth.Actor, id string, limit int) ([]webhook.Fetched, error)
-	Report(ctx context.Context, by auth.Actor, delivery, receipt string, a webhook.Attempt) error
+// webhookRoutes are the operations on the webhooks of a tenant, and on their deliveries.
+type webhookRoutes struct{ webhooks *webhook.Service }
+
+func (r webhookRoutes) register(t *table) {
+	id, admin := pathID("The id of the webhook."), []auth.Scope{auth.Admin}
+	op := func(id, route, summary string, status int, parameters []*huma.Param, errors ...int) operation {
+		return operation{id: id, route: route, summary: summary, tag: "webhook", scopes: admin, status: status, parameters: parameters, errors: errors}
+	}
+	one := []*huma.Param{id}
+	addWithBody(t, op("createWebhook", "POST /api/webhook", "Register a webhook", 201, nil, 409, 413, 415), r.create)
+	add(t, op("listWebhooks", "GET /api/webhook", "List webhooks", 200, nil), r.list)
+	add(t, op("getWebhook", "GET /api/webhook/{id}", "Get a webhook", 200, one, 404), r.get)
+	addWithBody(t, op("updateWebhook", "PATCH /api/webhook/{id}", "Change a webhook", 200, one, 404, 413, 415), r.update)
+	add(t, op("deleteWebhook", "DELETE /api/webhook/{id}", "Delete a webhook and its log", 200, one, 404), r.delete)
+	add(t, op("rotateWebhookSecret", "POST /api/webhook/{id}/rotate-secret", "Give a webhook another secret; the former one signs too for 24 hours", 200, one, 404), r.rotateSecret)
+	add(t, op("testWebhook", "POST /api/webhook/{id}/test", "Send an event of the type webhook.test", 202, one, 404, 409, 507), r.test)
+	add(t, op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", "Fetch the events of a webhook without a URL", 200, one, 404, 409), r.fetch)
+	add(t, op("listDeliveries", "GET /api/webhook/{id}/deliveries", "List the deliveries of the last 30 days, newest first", 200,
+		append(described(new(deliveryQuery).parameters()), id), 404), r.deliveries)
+	delivery := []*huma.Param{pathID("The id of the delivery.")}
+	add(t, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", "Deliver an event once more", 202, delivery, 404, 409, 507), r.replay)
+	addWithBody(t, op("reportDelivery", "POST /api/webhook/delivery/{id}/report", "Say what became of an event that was fetched", 200, delivery, 404, 409, 413, 415), r.report)
 }
 
-type (
-	webhookPath struct {
-		ID string `path:"id" format:"uuid" doc:"The id of the webhook."`
-	}
-	deliveryPath struct {
-		ID string `path:"id" format:"uuid" doc:"The id of the delivery."`
-	}
-)
-
-// registerWebhooks is the part of the route table for webhooks.
-func (a *API) registerWebhooks(h huma.API) {
-	r, admin := h.OpenAPI().Components.Schemas, []auth.Scope{auth.Admin}
-	op := func(id, route string, status int, summary string, body *huma.RequestBody, also ...int) huma.Operation {
-		o := operation(r, id, route, status, summary, body, also...)
-		o.Tags = []string{"webhook"}
-		return o
-	}
-	register(h, op("createWebhook", "POST /api/webhook", 201, "Register a webhook", requestBody[newWebhook](r, true), 409, 413, 415), admin, a.createWebhook)
-	register(h, op("listWebhooks", "GET /api/webhook", 200, "List webhooks", nil), admin, a.listWebhooks)
-	register(h, op("getWebhook", "GET /api/webhook/{id}", 200, "Get a webhook", nil, 404), admin, byWebhook(a.getWebhook))
-	register(h, op("updateWebhook", "PATCH /api/webhook/{id}", 200, "Change a webhook", requestBody[webhookChanges](r, true), 404, 413, 415), admin, byWebhook(a.updateWebhook))
-	register(h, op("deleteWebhook", "DELETE /api/webhook/{id}", 200, "Delete a webhook and its log", nil, 404), admin, byWebhook(a.deleteWebhook))
-	register(h, op("rotateWebhookSecret", "POST /api/webhook/{id}/rotate-secret", 200, "Give a webhook another secret; the former one signs too for 24 hours", nil, 404), admin, byWebhook(a.rotateSecret))
-	register(h, op("testWebhook", "POST /api/webhook/{id}/test", 202, "Send an event of the type webhook.test", nil, 404, 409, 507), admin, byWebhook(a.testWebhook))
-	register(h, op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", 200, "Fetch the events of a webhook without a URL", nil, 404, 409), admin, byWebhook(a.fetchEvents))
-	deliveries := op("listDeliveries", "GET /api/webhook/{id}/deliveries", 200, "List the deliveries of the last 30 days, newest first", nil, 404)
-	deliveries.Parameters = deliveryParameters()
-	register(h, deliveries, admin, byWebhook(a.listDeliveries))
-	register(h, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", 202, "Deliver an event once more", nil, 404, 409, 507), admin, byDelivery(a.replayDelivery))
-	register(h, op("reportDelivery", "POST /api/webhook/delivery/{id}/report", 200, "Say what became of an event that was fetched",
-		requestBody[deliveryReport](r, true), 404, 409, 413, 415), admin, byDelivery(a.reportDelivery))
-}
-
-// byWebhook parses the ID of the path for a handler.
-func byWebhook[O any](handle func(context.Context, *call, string) (*O, error)) func(context.Context, *call, *webhookPath) (*O, error) {
-	return func(ctx context.Context, c *call, in *webhookPath) (*O, error) {
-		id, err := video.ParseID("id", in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return handle(ctx, c, string(id))
-	}
-}
-
-// byDelivery is byWebhook for the ID of a delivery.
-func byDelivery[O any](handle func(context.Context, *call, string) (*O, error)) func(context.Context, *call, *deliveryPath) (*O, error) {
-	return func(ctx context.Context, c *call, in *deliveryPath) (*O, error) {
-		id, err := video.ParseID("id", in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return handle(ctx, c, string(id))
-	}
-}
-
-func (a *API) createWebhook(ctx context.Context, c *call, _ *nothing) (*answer[registeredWebhook], error) {
-	draft, err := decodeBody(a, c, true, decodeWebhook)
+func (r webhookRoutes) create(ctx context.Context, c *call, in *newWebhook) (*registeredWebhook, error) {
+	w, secret, err := r.webhooks.Create(ctx, c.actor, webhook.Draft{URL: in.URL, Pull: in.Pull, Events: words[video.EventType](in.Events), Description: in.Description})
 	if err != nil {
 		return nil, err
 	}
-	w, secret, err := a.services.Webhooks.Create(ctx, c.actor, draft)
-	if err != nil {
-		return nil, err
-	}
-	return &answer[registeredWebhook]{registeredWebhook{WebhookBasics: viewWebhook(w).WebhookBasics, Secret: secret}}, nil
+	return &registeredWebhook{WebhookBasics: viewWebhook(w).WebhookBasics, Secret: secret}, nil
 }
 
-func (a *API) listWebhooks(ctx context.Context, c *call, _ *nothing) (*answer[webhookList], error) {
-	all, err := a.services.Webhooks.List(ctx, c.actor)
+func (r webhookRoutes) list(ctx context.Context, c *call) (*webhookList, error) {
+	all, err := r.webhooks.List(ctx, c.actor)
 	if err != nil {
 		return nil, err
 	}
-	out := webhookList{Webhooks: make([]webhookView, len(all))}
+	out := &webhookList{Webhooks: make([]webhookView, len(all))}
 	for i, w := range all {
 		out.Webhooks[i] = viewWebhook(w)
 	}
-	return &answer[webhookList]{out}, nil
+	return out, nil
 }
 
-func (a *API) getWebhook(ctx context.Context, c *call, id string) (*answer[webhookView], error) {
-	w, err := a.services.Webhooks.Get(ctx, c.actor, id)
+func (r webhookRoutes) get(ctx context.Context, c *call) (*webhookView, error) {
+	w, err := r.webhooks.Get(ctx, c.actor, string(c.id))
 	if err != nil {
 		return nil, err
 	}
-	return &answer[webhookView]{viewWebhook(w)}, nil
+	return new(viewWebhook(w)), nil
 }
 
-func (a *API) updateWebhook(ctx context.Context, c *call, id string) (*answer[webhookView], error) {
-	changes, err := decodeBody(a, c, true, decodeWebhookChanges)
+func (r webhookRoutes) update(ctx context.Context, c *call, in *webhookChanges) (*webhookView, error) {
+	changes := webhook.Changes{URL: in.URL, Description: in.Description, Enabled: in.Enabled}
+	if in.Events != nil {
+		changes.Events = new(words[video.EventType](*in.Events))
+	}
+	w, err := r.webhooks.Update(ctx, c.actor, string(c.id), changes)
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.services.Webhooks.Update(ctx, c.actor, id, changes)
+	return new(viewWebhook(w)), nil
+}
+
+func (r webhookRoutes) delete(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.webhooks.Delete(ctx, c.actor, string(c.id))
+}
+
+func (r webhookRoutes) rotateSecret(ctx context.Context, c *call) (*newSecret, error) {
+	secret, err := r.webhooks.RotateSecret(ctx, c.actor, string(c.id))
 	if err != nil {
 		return nil, err
 	}
-	return &answer[webhookView]{viewWebhook(w)}, nil
+	return &newSecret{secret}, nil
 }
 
-func (a *API) deleteWebhook(ctx context.Context, c *call, id string) (*nothing, error) {
-	return nil, a.services.Webhooks.Delete(ctx, c.actor, id)
+func (r webhookRoutes) test(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.webhooks.Test(ctx, c.actor, string(c.id))
 }
 
-func (a *API) rotateSecret(ctx context.Context, c *call, id string) (*answer[newSecret], error) {
-	secret, err := a.services.Webhooks.RotateSecret(ctx, c.actor, id)
+func (r webhookRoutes) replay(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.webhooks.Replay(ctx, c.actor, string(c.id))
+}
+
+// deliveryQuery is what the log is asked for.
+type deliveryQuery struct {
+	page
+	state webhook.State
+}
+
+func (q *deliveryQuery) parameters() []parameter {
+	return append(q.page.parameters("deliveries", "the newest deliveries"), oneOf("status", "Only deliveries in this state.", &q.state, webhook.States))
+}
+
+func (r webhookRoutes) deliveries(ctx context.Context, c *call) (*deliveryList, error) {
+	q := deliveryQuery{page: newPage()}
+	if err := c.query(q.parameters()); err != nil {
+		return nil, err
+	}
+	found, err := r.webhooks.Deliveries(ctx, c.actor, string(c.id), q.state, q.after, q.limit)
 	if err != nil {
 		return nil, err
 	}
-	return &answer[newSecret]{newSecret{secret}}, nil
-}
-
-func (a *API) testWebhook(ctx context.Context, c *call, id string) (*nothing, error) {
-	return nil, a.services.Webhooks.Test(ctx, c.actor, id)
-}
-
-func (a *API) replayDelivery(ctx context.Context, c *call, id string) (*nothing, error) {
-	return nil, a.services.Webhooks.Replay(ctx, c.actor, id)
-}
-
-func (a *API) listDeliveries(ctx context.Context, c *call, id string) (*answer[deliveryList], error) {
-	q, err := decodeDeliveryList(c.request)
-	if err != nil {
-		return nil, err
-	}
-	page, err := a.services.Webhooks.Deliveries(ctx, c.actor, id, q.state, q.after, q.limit)
-	if err != nil {
-		return nil, err
-	}
-	out := deliveryList{Deliveries: make([]deliveryView, len(page.Deliveries))}
-	for i, d := range page.Deliveries {
+	out := &deliveryList{Deliveries: make([]deliveryView, len(found.Deliveries)), NextCursor: nextCursor(found.Next)}
+	for i, d := range found.Deliveries {
 		out.Deliveries[i] = viewDelivery(d)
 	}
-	if page.Next != (video.Cursor{}) {
-		out.NextCursor = page.Next.String()
-	}
-	return &answer[deliveryList]{out}, nil
+	return out, nil
 }
 
-func (a *API) fetchEvents(ctx context.Context, c *call, id string) (*answer[fetchedList], error) {
-	all, err := a.services.Webhooks.Fetch(ctx, c.actor, id, webhook.MaxFetch)
+func (r webhookRoutes) fetch(ctx context.Context, c *call) (*fetchedList, error) {
+	all, err := r.webhooks.Fetch(ctx, c.actor, string(c.id), webhook.MaxFetch)
 	if err != nil {
 		return nil, err
 	}
-	out := fetchedList{Events: make([]fetchedView, len(all))}
+	out := &fetchedList{Events: make([]fetchedView, len(all))}
 	for i, f := range all {
 		out.Events[i] = fetchedView{DeliveryID: f.DeliveryID, Type: string(f.Type), Receipt: f.Receipt, Body: string(f.Body),
 			Headers: fetchedHeaders{ID: f.ID, Timestamp: f.Timestamp, Signature: f.Signature}}
 	}
-	return &answer[fetchedList]{out}, nil
+	return out, nil
 }
 
-func (a *API) reportDelivery(ctx context.Context, c *call, id string) (*nothing, error) {
-	report, err := decodeBody(a, c, true, decodeReport)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.services.Webhooks.Report(ctx, c.actor, id, report.receipt, report.attempt)
-}
-
-// deliveryQuery is a decoded request for the log.
-type deliveryQuery struct {
-	listQuery
-	state webhook.State
-}
-
-func decodeDeliveryList(r *http.Request) (deliveryQuery, error) {
-	q := deliveryQuery{listQuery: listQuery{limit: video.DefaultPage}}
-	err := decodeQuery(r, func(values url.Values) []video.Fault {
-		return slices.Concat(
-			decodeParameter(values, "limit", q.decodeLimit),
-			decodeParameter(values, "cursor", q.decodeCursor),
-			decodeParameter(values, "status", q.decodeState),
-		)
-	})
-	if err != nil {
-		return deliveryQuery{}, err
-	}
-	return q, nil
-}
-
-func deliveryParameters() []*huma.Param {
-	first, last := 1.0, float64(video.MaxPage)
-	return []*huma.Param{
-		{Name: "limit", In: "query", Description: "How many deliveries at most.",
-			Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &first, Maximum: &last, Default: video.DefaultPage}},
-		{Name: "cursor", In: "query", Description: "The nextCursor of the page before; absent: the newest deliveries.", Schema: &huma.Schema{Type: huma.TypeString}},
-		{Name: "status", In: "query", Description: "Only deliveries in this state.", Schema: &huma.Schema{Type: huma.TypeString, Enum: enum(webhook.States)}},
-	}
+func (r webhookRoutes) report(ctx context.Context, c *call, in *deliveryReport) (*nothing, error) {
+	attempt := webhook.Attempt{Status: int(in.Status), Error: in.Error, Duration: time.Duration(in.Milliseconds) * time.Millisecond}
+	return nil, r.webhooks.Report(ctx, c.actor, string(c.id), in.Receipt, attempt)
 }

@@ -1,198 +1,145 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// fakeWebhooks records its arguments.
-type fakeWebhooks struct {
-	service *fakeService // has the error that every method returns, and counts calls
-	full    bool         // everything has a value
-	draft   webhook.Draft
-	changes webhook.Changes
-	state   webhook.State
-	attempt webhook.Attempt
-	receipt string
-}
-
 var webhookTime = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func (f *fakeWebhooks) hook() webhook.Webhook {
-	if !f.service.repeated {
-		return webhook.Webhook{ID: testID, CreatedAt: webhookTime, Pull: true}
-	}
-	return webhook.Webhook{ID: testID, URL: "https://example.com/?a=1&b=2", Events: []video.EventType{video.EventReady}, Description: "<ours>",
+func TestViewsOfWebhooks(t *testing.T) {
+	t.Parallel()
+	full := webhook.Webhook{ID: testID, URL: "https://example.com/?a=1&b=2", Events: []video.EventType{video.EventReady}, Description: "<ours>",
 		Enabled: true, DisabledReason: "Gone.", CreatedAt: webhookTime}
-}
-
-func (f *fakeWebhooks) call(by auth.Actor) error {
-	f.service.calls++
-	f.service.actor = by
-	return f.service.err
-}
-
-func (f *fakeWebhooks) Create(_ context.Context, by auth.Actor, d webhook.Draft) (webhook.Webhook, string, error) {
-	f.draft = d
-	return f.hook(), "whsec_x", f.call(by)
-}
-
-func (f *fakeWebhooks) List(_ context.Context, by auth.Actor) ([]webhook.Webhook, error) {
-	return []webhook.Webhook{f.hook()}, f.call(by)
-}
-
-func (f *fakeWebhooks) Get(_ context.Context, by auth.Actor, _ string) (webhook.Webhook, error) {
-	return f.hook(), f.call(by)
-}
-
-func (f *fakeWebhooks) Update(_ context.Context, by auth.Actor, _ string, c webhook.Changes) (webhook.Webhook, error) {
-	f.changes = c
-	return f.hook(), f.call(by)
-}
-
-func (f *fakeWebhooks) Delete(_ context.Context, by auth.Actor, _ string) error { return f.call(by) }
-func (f *fakeWebhooks) RotateSecret(_ context.Context, by auth.Actor, _ string) (string, error) {
-	return "whsec_y", f.call(by)
-}
-func (f *fakeWebhooks) Test(_ context.Context, by auth.Actor, _ string) error   { return f.call(by) }
-func (f *fakeWebhooks) Replay(_ context.Context, by auth.Actor, _ string) error { return f.call(by) }
-
-func (f *fakeWebhooks) Deliveries(_ context.Context, by auth.Actor, _ string, s webhook.State, _ video.Cursor, _ int) (webhook.Page, error) {
-	f.state = s
-	d := webhook.Delivery{ID: testID, EventID: testID, Type: video.EventTest, State: webhook.Pending, CreatedAt: webhookTime}
-	if f.service.repeated {
-		d.Type, d.VideoID, d.NextAttemptAt = video.EventReady, testID, webhookTime
-		d.Attempts = []webhook.Attempt{{At: webhookTime, Error: "No.", Duration: time.Second}, {At: webhookTime, Status: 204}}
-	}
-	return webhook.Page{Deliveries: []webhook.Delivery{d}, Next: f.service.next}, f.call(by)
-}
-
-func (f *fakeWebhooks) Fetch(_ context.Context, by auth.Actor, _ string, _ int) ([]webhook.Fetched, error) {
-	return []webhook.Fetched{{DeliveryID: testID, Type: video.EventReady, Receipt: "r", Message: webhook.Message{ID: "i", Timestamp: "1", Signature: "v1,s", Body: []byte(`{"a":"<b>"}`)}}}, f.call(by)
-}
-
-func (f *fakeWebhooks) Report(_ context.Context, by auth.Actor, _, receipt string, a webhook.Attempt) error {
-	f.receipt, f.attempt = receipt, a
-	return f.call(by)
-}
-
-// ask sends a request to an API with fake webhooks.
-func ask(t *testing.T, f *fakeWebhooks, method, path, body string) (int, string) {
-	t.Helper()
-	f.service = &fakeService{repeated: f.full}
-	services := f.service.services()
-	services.Webhooks = f
-	a := New(services, Config{})
-	w := do(a.InFrontOf(http.NotFoundHandler()), request(method, path, body))
-	return w.Code, strings.TrimSpace(w.Body.String())
-}
-
-func TestRegisterWebhook(t *testing.T) {
-	t.Parallel()
-	f := &fakeWebhooks{full: true}
-	code, body := ask(t, f, "POST", "/api/webhook", `{"url":"https://example.com","events":["video.ready"],"description":"x","unknown":1}`)
-	const want = `{"id":"` + testID + `","url":"https://example.com/?a=1&b=2","events":["video.ready"],"description":"<ours>","enabled":true,` +
-		`"createdAt":"2030-01-02T12:00:00Z","disabledReason":"Gone.","secret":"whsec_x"}`
-	if code != 201 || body != want {
-		t.Errorf("answer is %d %s\nwant %s", code, body, want)
-	}
-	if diff := cmp.Diff(webhook.Draft{URL: "https://example.com", Events: []video.EventType{"video.ready"}, Description: "x"}, f.draft); diff != "" {
-		t.Errorf("draft (-want +got):\n%s", diff)
-	}
-	if code, body := ask(t, f, "POST", "/api/webhook", `{"url":1,"events":[2],"description":3,"pull":4}`); code != 400 || strings.Count(body, `"wrong_type"`) != 4 {
-		t.Errorf("answer is %d %s; want four faults", code, body)
-	}
-}
-
-func TestReadWebhooks(t *testing.T) {
-	t.Parallel()
-	f := &fakeWebhooks{}
-	const bare = `{"id":"` + testID + `","url":"","events":[],"description":"","enabled":false,"createdAt":"2030-01-02T12:00:00Z","pull":true}`
-	if code, body := ask(t, f, "GET", "/api/webhook", ""); code != 200 || body != `{"webhooks":[`+bare+`]}` {
-		t.Errorf("answer is %d %s", code, body)
-	}
-	if code, body := ask(t, f, "GET", "/api/webhook/"+testID, ""); code != 200 || body != bare {
-		t.Errorf("answer is %d %s", code, body)
-	}
-	if code, body := ask(t, f, "POST", "/api/webhook/"+testID+"/rotate-secret", ""); code != 200 || body != `{"secret":"whsec_y"}` {
-		t.Errorf("answer is %d %s", code, body)
-	}
-	for _, path := range []string{"/api/webhook/" + testID + "/test", "/api/webhook/delivery/" + testID + "/replay"} {
-		if code, body := ask(t, f, "POST", path, ""); code != 202 || body != "" {
-			t.Errorf("POST %s: answer is %d %s", path, code, body)
+	registered := registeredWebhook{WebhookBasics: viewWebhook(full).WebhookBasics, Secret: "whsec_x"}
+	delivery := webhook.Delivery{ID: testID, EventID: testID, Type: video.EventReady, VideoID: testID, State: webhook.Pending, CreatedAt: webhookTime, NextAttemptAt: webhookTime,
+		Attempts: []webhook.Attempt{{At: webhookTime, Error: "No.", Duration: time.Second}, {At: webhookTime, Status: 204}}}
+	for want, view := range map[string]any{
+		`{"id":"` + testID + `","url":"https://example.com/?a=1&b=2","events":["video.ready"],"description":"<ours>","enabled":true,` +
+			`"createdAt":"2030-01-02T12:00:00Z","disabledReason":"Gone.","secret":"whsec_x"}`: registered,
+		`{"id":"` + testID + `","url":"","events":[],"description":"","enabled":false,"createdAt":"2030-01-02T12:00:00Z","pull":true}`: viewWebhook(webhook.Webhook{ID: testID, CreatedAt: webhookTime, Pull: true}),
+		`{"id":"` + testID + `","eventId":"` + testID + `","type":"video.ready","videoId":"` + testID + `","state":"pending","attempts":[` +
+			`{"at":"2030-01-02T12:00:00Z","status":null,"error":"No.","milliseconds":1000},{"at":"2030-01-02T12:00:00Z","status":204,"error":null,"milliseconds":0}],` +
+			`"createdAt":"2030-01-02T12:00:00Z","nextAttemptAt":"2030-01-02T12:00:00Z"}`: viewDelivery(delivery),
+		`{"id":"` + testID + `","eventId":"","type":"webhook.test","videoId":null,"state":"failed","attempts":[],` +
+			`"createdAt":"2030-01-02T12:00:00Z","nextAttemptAt":null}`: viewDelivery(webhook.Delivery{ID: testID, Type: video.EventTest, State: webhook.Failed, CreatedAt: webhookTime}),
+	} {
+		if got := wire(t, view); got != want {
+			t.Errorf("it is\n%s\nwant\n%s", got, want)
 		}
 	}
-	if code, _ := ask(t, f, "GET", "/api/webhook/x", ""); code != 400 {
-		t.Errorf("an id that is no UUID: %d", code)
+}
+
+// newWebhook registers a webhook and returns its path.
+func (r *rig) newWebhook(body string) string {
+	r.T.Helper()
+	w := r.ask("POST", "/api/webhook", body)
+	var made struct{ ID, Secret string }
+	if r.decode(w, &made); w.Code != 201 || !strings.HasPrefix(made.Secret, "whsec_") {
+		r.T.Fatalf("%s is answered %d %s", body, w.Code, w.Body)
 	}
+	return "/api/webhook/" + made.ID
 }
 
 func TestUpdateWebhook(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]webhook.Changes{
-		`{}`: {},
-		`{"url":"https://x","events":[],"description":"","enabled":false}`: {URL: new("https://x"), Events: &[]video.EventType{}, Description: new(""), Enabled: new(false)},
-		`{"url":null,"events":null,"enabled":null}`:                        {},
-		`{"events":["video.ready"],"enabled":true}`:                        {Events: &[]video.EventType{"video.ready"}, Enabled: new(true)},
+	r := newRig(t, Config{})
+	path := r.newWebhook(`{"url":"https://1.1.1.1/a","events":["video.ready"],"description":"x","unknown":1}`)
+	state := func() string {
+		w := r.ask("GET", path, "")
+		var v struct {
+			URL         string
+			Events      []string
+			Description string
+			Enabled     bool
+		}
+		r.decode(w, &v)
+		text, _ := json.Marshal(v)
+		return string(text)
+	}
+	for _, tt := range []struct{ body, want string }{
+		{`{}`, `{"URL":"https://1.1.1.1/a","Events":["video.ready"],"Description":"x","Enabled":true}`},
+		{`{"url":null,"events":null,"description":null,"enabled":null}`, `{"URL":"https://1.1.1.1/a","Events":["video.ready"],"Description":"x","Enabled":true}`},
+		{`{"url":"https://1.1.1.1/b","events":[],"description":"","enabled":false}`, `{"URL":"https://1.1.1.1/b","Events":[],"Description":"","Enabled":false}`},
+		{`{"events":["video.failed"],"enabled":true}`, `{"URL":"https://1.1.1.1/b","Events":["video.failed"],"Description":"","Enabled":true}`},
 	} {
-		f := &fakeWebhooks{}
-		code, answer := ask(t, f, "PATCH", "/api/webhook/"+testID, body)
-		if diff := cmp.Diff(want, f.changes); code != 200 || diff != "" {
-			t.Errorf("%s: answer is %d %s (-want +got):\n%s", body, code, answer, diff)
+		if w := r.ask("PATCH", path, tt.body); w.Code != 200 || state() != tt.want {
+			t.Errorf("%s: answer is %d %s; the webhook is %s, want %s", tt.body, w.Code, w.Body, state(), tt.want)
 		}
 	}
 }
 
 func TestListDeliveries(t *testing.T) {
 	t.Parallel()
-	f := &fakeWebhooks{full: true}
-	code, body := ask(t, f, "GET", "/api/webhook/"+testID+"/deliveries?status=failed&limit=3", "")
-	const want = `{"deliveries":[{"id":"` + testID + `","eventId":"` + testID + `","type":"video.ready","videoId":"` + testID + `","state":"pending","attempts":[` +
-		`{"at":"2030-01-02T12:00:00Z","status":null,"error":"No.","milliseconds":1000},{"at":"2030-01-02T12:00:00Z","status":204,"error":null,"milliseconds":0}],` +
-		`"createdAt":"2030-01-02T12:00:00Z","nextAttemptAt":"2030-01-02T12:00:00Z"}]}`
-	if code != 200 || body != want || f.state != webhook.Failed {
-		t.Errorf("answer is %d %s\nwant %s; state %q", code, body, want, f.state)
+	r := newRig(t, Config{})
+	path := r.newWebhook(`{"pull":true}`)
+	for range 2 {
+		r.Advance(time.Second)
+		if w := r.ask("POST", path+"/test", ""); w.Code != 202 || w.Body.Len() != 0 {
+			t.Fatalf("a test is answered %d %s", w.Code, w.Body)
+		}
 	}
-	if code, body := ask(t, f, "GET", "/api/webhook/"+testID+"/deliveries?status=lost&limit=0&cursor=x", ""); code != 400 || strings.Count(body, `"field"`) != 3 {
-		t.Errorf("answer is %d %s; want three faults", code, body)
+	var page struct {
+		Deliveries []struct{ ID, Type, State string }
+		NextCursor string
+	}
+	w := r.ask("GET", path+"/deliveries?status=pending&limit=1", "")
+	if r.decode(w, &page); len(page.Deliveries) != 1 || page.Deliveries[0].Type != "webhook.test" || page.NextCursor == "" {
+		t.Errorf("answer is %d %s", w.Code, w.Body)
+	}
+	if w := r.ask("GET", path+"/deliveries?status=failed", ""); strings.TrimSpace(w.Body.String()) != `{"deliveries":[]}` {
+		t.Errorf("failed ones are %d %s", w.Code, w.Body)
+	}
+	if w := r.ask("GET", path+"/deliveries?status=lost&limit=0&cursor=x", ""); w.Code != 400 || strings.Count(w.Body.String(), `"field"`) != 3 {
+		t.Errorf("answer is %d %s; want three faults", w.Code, w.Body)
 	}
 }
 
 func TestFetchAndReport(t *testing.T) {
 	t.Parallel()
-	f := &fakeWebhooks{}
-	code, body := ask(t, f, "POST", "/api/webhook/"+testID+"/fetch", "")
-	const want = `{"events":[{"deliveryId":"` + testID + `","type":"video.ready","receipt":"r",` +
-		`"headers":{"webhook-id":"i","webhook-timestamp":"1","webhook-signature":"v1,s"},"body":"{\"a\":\"<b>\"}"}]}`
-	if code != 200 || body != want {
-		t.Errorf("answer is %d %s\nwant %s", code, body, want)
-	}
-	report := "/api/webhook/delivery/" + testID + "/report"
-	code, body = ask(t, f, "POST", report, `{"receipt":"r","status":500,"error":"No.","milliseconds":12}`)
-	if code != 200 || f.receipt != "r" || f.attempt != (webhook.Attempt{Status: 500, Error: "No.", Duration: 12 * time.Millisecond}) {
-		t.Errorf("answer is %d %s; reported %q %+v", code, body, f.receipt, f.attempt)
-	}
-	for _, bad := range []string{`{}`, `{"receipt":"r","status":1000}`, `{"receipt":"r","status":1.5}`, `{"receipt":"r","milliseconds":-1}`, `{"receipt":"r","error":"` + strings.Repeat("ü", 301) + `"}`} {
-		if code, body := ask(t, f, "POST", report, bad); code != 400 {
-			t.Errorf("%.60s: answer is %d %s", bad, code, body)
+	r := newRig(t, Config{})
+	path := r.newWebhook(`{"pull":true}`)
+	r.ask("POST", path+"/test", "")
+	var fetched struct {
+		Events []struct {
+			DeliveryID, Type, Receipt, Body string
+			Headers                         map[string]string
 		}
+	}
+	w := r.ask("POST", path+"/fetch", "")
+	if r.decode(w, &fetched); len(fetched.Events) != 1 {
+		t.Fatalf("answer is %d %s", w.Code, w.Body)
+	}
+	e := fetched.Events[0]
+	want := `{"type":"webhook.test","timestamp":"2030-01-02T12:00:00Z","data":{"webhookId":"` + strings.TrimPrefix(path, "/api/webhook/") + `"}}`
+	if e.Type != "webhook.test" || e.Body != want || e.Headers["webhook-id"] == "" || e.Headers["webhook-timestamp"] == "" || !strings.HasPrefix(e.Headers["webhook-signature"], "v1,") {
+		t.Errorf("the event is %+v", e)
+	}
+	report := "/api/webhook/delivery/" + e.DeliveryID + "/report"
+	for _, bad := range []string{`{}`, `{"receipt":"r","status":1000}`, `{"receipt":"r","status":1.5}`, `{"receipt":"r","milliseconds":-1}`, `{"receipt":"r","error":"` + strings.Repeat("ü", 301) + `"}`} {
+		if w := r.ask("POST", report, bad); w.Code != 400 {
+			t.Errorf("%.60s: answer is %d %s", bad, w.Code, w.Body)
+		}
+	}
+	if w := r.ask("POST", report, `{"receipt":"`+e.Receipt+`","status":500,"error":"No.","milliseconds":12}`); w.Code != 200 || w.Body.Len() != 0 {
+		t.Errorf("answer is %d %s", w.Code, w.Body)
+	}
+	const attempt = `"attempts":[{"at":"2030-01-02T12:00:00Z","status":500,"error":"No.","milliseconds":12}]`
+	if w := r.ask("GET", path+"/deliveries", ""); !strings.Contains(w.Body.String(), attempt) {
+		t.Errorf("the log is %s, want in it %s", w.Body, attempt)
 	}
 }
 
 func TestWebhookBody(t *testing.T) {
 	t.Parallel()
-	s := readyState()
-	body, err := WebhookBody(webhook.Event{Type: video.EventResolutionReady, At: webhookTime, State: s, Resolution: "720p"})
+	body, err := WebhookBody(webhook.Event{Type: video.EventResolutionReady, At: webhookTime, State: readyState(), Resolution: "720p"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +151,8 @@ func TestWebhookBody(t *testing.T) {
 	if err := json.Unmarshal(body, &got); err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeService{state: s}
-	w := do(newHandler(t, f, Config{}), request("GET", "/api/video/"+testID, ""))
 	var state map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &state); err != nil {
+	if err := json.Unmarshal([]byte(readyStateJSON), &state); err != nil {
 		t.Fatal(err)
 	}
 	state["resolution"] = "720p"

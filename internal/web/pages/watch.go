@@ -178,7 +178,7 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	pr := problem.Of(r, err)
-	for name, values := range pr.GetHeaders() {
+	for name, values := range pr.Headers() {
 		w.Header()[name] = values
 	}
 	root, ancestors := "../", nobody

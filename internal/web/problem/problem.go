@@ -79,18 +79,9 @@ type Fault struct {
 	Message string `json:"message" doc:"What the field must be."`
 }
 
-// Error lets a huma operation return a Problem as its error.
-func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
-
-// GetStatus tells huma the HTTP status.
-func (p *Problem) GetStatus() int { return p.Status }
-
-// ContentType tells huma the media type.
-func (p *Problem) ContentType(string) string { return ContentType }
-
-// GetHeaders returns the headers that belong to the problem: Retry-After, in whole
+// Headers returns the headers that belong to the problem: Retry-After, in whole
 // seconds, where retrying later helps.
-func (p *Problem) GetHeaders() http.Header {
+func (p *Problem) Headers() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
@@ -166,7 +157,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Content-Type", ContentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	for name, values := range p.GetHeaders() {
+	for name, values := range p.Headers() {
 		h[name] = values
 	}
 	var body bytes.Buffer

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
+	"math"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,7 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// newWebhook describes the body of a request that registers a webhook.
+// newWebhook is the body of a request that registers a webhook.
 type newWebhook struct {
 	URL         string      `json:"url,omitempty" format:"uri" maxLength:"2048" doc:"Where events are sent: https, or http where the operator allows it. Required unless pull is true."`
 	Events      []eventType `json:"events,omitempty" maxItems:"100" nullable:"true" doc:"The events to send. Absent or empty: all."`
@@ -22,7 +22,7 @@ type newWebhook struct {
 	Pull        bool        `json:"pull,omitempty" nullable:"true" doc:"Events are not sent, but fetched by you; there is no url then."`
 }
 
-// webhookChanges describes the body of a request that changes a webhook.
+// webhookChanges is the body of a request that changes a webhook.
 type webhookChanges struct {
 	URL         *string      `json:"url,omitempty" format:"uri" maxLength:"2048" nullable:"true"`
 	Events      *[]eventType `json:"events,omitempty" maxItems:"100" nullable:"true" doc:"Replaces all. Empty: all events."`
@@ -30,7 +30,7 @@ type webhookChanges struct {
 	Enabled     *bool        `json:"enabled,omitempty" nullable:"true" doc:"Disabling fails what was still to be delivered."`
 }
 
-// eventType describes the type of an event.
+// eventType is the type of an event.
 type eventType string
 
 // Schema allows the types of package video.
@@ -66,10 +66,7 @@ type webhookList struct {
 }
 
 func viewWebhook(w webhook.Webhook) webhookView {
-	events := make([]eventType, len(w.Events))
-	for i, e := range w.Events {
-		events[i] = eventType(e)
-	}
+	events := append([]eventType{}, words[eventType](w.Events)...) // never null
 	return webhookView{WebhookBasics{ID: w.ID, URL: w.URL, Events: events, Description: w.Description, Enabled: w.Enabled,
 		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}}
 }
@@ -135,116 +132,49 @@ type fetchedHeaders struct {
 	Signature string `json:"webhook-signature"`
 }
 
-// deliveryReport describes the body of a report.
+// deliveryReport is the body of a report.
 type deliveryReport struct {
-	Receipt      string `json:"receipt" doc:"That of the event."`
-	Status       int    `json:"status,omitempty" minimum:"0" maximum:"999" doc:"With which your program answered; 0 or absent: it did not."`
-	Error        string `json:"error,omitempty" maxLength:"300" nullable:"true" doc:"Why it did not."`
-	Milliseconds int64  `json:"milliseconds,omitempty" minimum:"0" maximum:"3600000" doc:"How long it took."`
-}
-
-func decodeWebhook(body []byte) (d webhook.Draft, err error) {
-	f, err := parseFields(body, "url", "events", "description", "pull")
-	if err != nil {
-		return d, err
-	}
-	faults := slices.Concat(
-		decodeField(f, "url", false, "must be a string", asString, &d.URL),
-		decodeEvents(f, &d.Events),
-		decodeField(f, "description", false, "must be a string", asString, &d.Description),
-		decodeField(f, "pull", false, "must be true or false", asBool, &d.Pull),
-	)
-	if len(faults) > 0 {
-		return d, invalidFields(faults)
-	}
-	d.URL, d.Description = strings.Clone(d.URL), strings.Clone(d.Description)
-	return d, nil
-}
-
-func decodeEvents(f fields, into *[]video.EventType) []video.Fault {
-	var array json.RawMessage
-	if faults := decodeField(f, "events", false, "must be an array of strings", asArray, &array); faults != nil || array == nil {
-		return faults
-	}
-	names, faults := decodeItems(array, "events", 100, "must be a string", asString)
-	*into = []video.EventType{}
-	for _, n := range names {
-		*into = append(*into, video.EventType(strings.Clone(n)))
-	}
-	return faults
-}
-
-func decodeWebhookChanges(body []byte) (c webhook.Changes, err error) {
-	f, err := parseFields(body, "url", "events", "description", "enabled")
-	if err != nil {
-		return c, err
-	}
-	var events []video.EventType
-	faults := slices.Concat(
-		decodeField(f, "url", false, "must be a string", asOptionalString, &c.URL),
-		decodeEvents(f, &events),
-		decodeField(f, "description", false, "must be a string", asOptionalString, &c.Description),
-		decodeField(f, "enabled", false, "must be true or false", asOptionalBool, &c.Enabled),
-	)
-	if events != nil {
-		c.Events = &events
-	}
-	if len(faults) > 0 {
-		return c, invalidFields(faults)
-	}
-	return c, nil
-}
-
-// asOptionalString is asString for a field whose absence does not mean "".
-func asOptionalString(raw json.RawMessage) (*string, bool) {
-	s, ok := asString(raw)
-	return &s, ok
-}
-
-// decodeState decodes the state that a list of deliveries asks for.
-func (q *deliveryQuery) decodeState(s string) []video.Fault {
-	if q.state = webhook.State(s); !slices.Contains(webhook.States, q.state) {
-		return []video.Fault{{Field: "status", Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", webhook.States)}}
-	}
-	return nil
-}
-
-// report is a decoded report.
-type report struct {
-	receipt string
-	attempt webhook.Attempt
+	Receipt      string       `json:"receipt" doc:"That of the event."`
+	Status       httpStatus   `json:"status,omitempty" minimum:"0" maximum:"999" doc:"With which your program answered; 0 or absent: it did not."`
+	Error        string       `json:"error,omitempty" maxLength:"300" nullable:"true" doc:"Why it did not."`
+	Milliseconds milliseconds `json:"milliseconds,omitempty" minimum:"0" maximum:"3600000" doc:"How long it took."`
 }
 
 const maxReportError = 300
 
-func decodeReport(body []byte) (r report, err error) {
-	f, err := parseFields(body, "receipt", "status", "error", "milliseconds")
-	if err != nil {
-		return r, err
+func (r *deliveryReport) check() []video.Fault {
+	if utf8.RuneCountInString(r.Error) > maxReportError {
+		return []video.Fault{{Field: "error", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", maxReportError)}}
 	}
-	var status, took float64
-	faults := slices.Concat(
-		decodeField(f, "receipt", true, "must be a string", asString, &r.receipt),
-		decodeField(f, "status", false, "must be a whole number from 0 to 999", asWholeUpTo(999), &status),
-		decodeField(f, "error", false, "must be a string", asString, &r.attempt.Error),
-		decodeField(f, "milliseconds", false, "must be a whole number from 0 to 3600000", asWholeUpTo(3_600_000), &took),
-	)
-	if len([]rune(r.attempt.Error)) > maxReportError {
-		faults = append(faults, video.Fault{Field: "error", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", maxReportError)})
-	}
-	r.attempt.Status, r.attempt.Duration = int(status), time.Duration(took)*time.Millisecond
-	if len(faults) > 0 {
-		return r, invalidFields(faults)
-	}
-	return r, nil
+	return nil
 }
 
-// asWholeUpTo is asNumber for whole numbers from 0 to most.
-func asWholeUpTo(most float64) func(json.RawMessage) (float64, bool) {
-	return func(raw json.RawMessage) (float64, bool) {
-		n, ok := asNumber(raw)
-		return n, ok && n >= 0 && n <= most && n == float64(int64(n))
-	}
+// httpStatus and milliseconds are whole numbers however they are written, such as 2e2. One that is out of range has
+// the wrong type.
+type (
+	httpStatus   int
+	milliseconds int64
+)
+
+func (s *httpStatus) decodeField(raw json.RawMessage) bool {
+	n, ok := wholeUpTo(999, raw)
+	*s = httpStatus(n)
+	return ok
+}
+
+func (*httpStatus) must() string { return "must be a whole number from 0 to 999" }
+
+func (m *milliseconds) decodeField(raw json.RawMessage) bool {
+	n, ok := wholeUpTo(3_600_000, raw)
+	*m = milliseconds(n)
+	return ok
+}
+
+func (*milliseconds) must() string { return "must be a whole number from 0 to 3600000" }
+
+func wholeUpTo(most float64, raw json.RawMessage) (float64, bool) {
+	n, ok := asNumber(raw)
+	return n, ok && n >= 0 && n <= most && n == math.Trunc(n)
 }
 
 // eventView is the body of a message.
@@ -268,11 +198,6 @@ func WebhookBody(e webhook.Event) ([]byte, error) {
 	} else {
 		view.Data = videoEventData{viewState(e.State), e.Resolution}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(view); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	body, err := encode(view)
+	return bytes.TrimSpace(body), err
 }

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// keyRoutes are the operations on the keys of a tenant.
+type keyRoutes struct{ keys *auth.Keys }
+
+func (r keyRoutes) register(t *table) {
+	admin := []auth.Scope{auth.Admin}
+	add(t, operation{
+		id: "getKey", route: "GET /api/key", summary: "Get what your API key may do, and the keys of your tenant", tag: "tenant",
+		status: 200, parameters: described(new(page).parameters("keys", "the newest keys")),
+	}, r.get)
+	addWithBody(t, operation{
+		id: "createKey", route: "POST /api/key", summary: "Make an API key for your tenant", tag: "tenant",
+		scopes: admin, status: 201, errors: []int{409, 413, 415},
+	}, r.create)
+	add(t, operation{
+		id: "revokeKey", route: "DELETE /api/key/{id}", summary: "Revoke an API key of your tenant", tag: "tenant",
+		scopes: admin, status: 200, errors: []int{404}, parameters: []*huma.Param{pathID("The id of the key.")},
+	}, r.revoke)
+}
+
+// keyView is the key that makes the request. A page asks for it to offer only what the key may do.
+type keyView struct {
+	ID     string       `json:"id" doc:"As spool keys list shows it."`
+	Tenant video.Tenant `json:"tenant"`
+	Scopes []auth.Scope `json:"scopes" nullable:"false" doc:"What the key may do." example:"[\"read\",\"write\"]"`
+	// The rest is for keys that may manage others.
+	Keys       []tenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
+	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
+}
+
+// TenantKeyBasics is common to all views of a key of the tenant.
+type TenantKeyBasics struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Scopes    []auth.Scope `json:"scopes" nullable:"false"`
+	CreatedAt time.Time    `json:"createdAt"`
+	ExpiresAt *time.Time   `json:"expiresAt,omitempty" doc:"When it ends, or has ended. Absent: never."`
+	Current   bool         `json:"current" doc:"It is the key that makes this request."`
+	MadeBy    string       `json:"madeBy,omitempty" doc:"The id of the key that made it. Absent: the operator made it."`
+}
+
+type tenantKeyView struct{ TenantKeyBasics }
+
+type madeKey struct {
+	TenantKeyBasics
+	Secret string `json:"secret" doc:"The API key itself. It is told this once."`
+}
+
+// newKey is the body of a request that makes a key.
+type newKey struct {
+	Name      string       `json:"name" minLength:"1" maxLength:"100" doc:"What people call the key."`
+	Scopes    []auth.Scope `json:"scopes,omitempty" minItems:"1" maxItems:"8" enum:"read,write,delete,admin" nullable:"true" doc:"What the key may do: only what yours may. Absent: all of that."`
+	ExpiresIn int64        `json:"expiresIn,omitempty" minimum:"1" maximum:"315360000" nullable:"true" doc:"After how many seconds the key ends, at the latest with the key that makes it. Absent: then, or never."`
+}
+
+func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
+	out := &keyView{ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...)}
+	if !slices.Contains(c.actor.Scopes, auth.Admin) {
+		return out, nil
+	}
+	p := newPage()
+	if err := c.query(p.parameters("keys", "the newest keys")); err != nil {
+		return nil, err
+	}
+	found, err := r.keys.ListOwn(ctx, c.actor, p.after, p.limit)
+	if err != nil {
+		return nil, err
+	}
+	out.Keys, out.NextCursor = make([]tenantKeyView, len(found.Keys)), nextCursor(found.Next)
+	for i, k := range found.Keys {
+		out.Keys[i] = tenantKeyView{viewKey(k, c.actor)}
+	}
+	return out, nil
+}
+
+func viewKey(k auth.Key, by auth.Actor) TenantKeyBasics {
+	v := TenantKeyBasics{ID: k.ID, Name: k.Name, Scopes: append([]auth.Scope{}, k.Scopes...), CreatedAt: k.CreatedAt.UTC(), Current: k.ID == by.KeyID, MadeBy: k.MadeBy}
+	if !k.ExpiresAt.IsZero() {
+		v.ExpiresAt = new(k.ExpiresAt.UTC())
+	}
+	return v
+}
+
+func (r keyRoutes) create(ctx context.Context, c *call, in *newKey) (*madeKey, error) {
+	draft := auth.KeyDraft{Name: in.Name, Scopes: in.Scopes, Life: time.Duration(in.ExpiresIn) * time.Second}
+	secret, key, err := r.keys.CreateOwn(ctx, c.actor, draft)
+	if err != nil {
+		return nil, err
+	}
+	return &madeKey{viewKey(key, c.actor), secret}, nil
+}
+
+func (r keyRoutes) revoke(ctx context.Context, c *call) (*nothing, error) {
+	return nil, r.keys.RevokeOwn(ctx, c.actor, string(c.id))
+}

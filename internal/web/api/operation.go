@@ -1,0 +1,146 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/problem"
+)
+
+// operation is one method of one path: who may use it, and how it is described.
+type operation struct {
+	id      string // generators of clients make a method of it
+	route   string // such as "GET /api/video/{id}"; an {id} is always a UUID
+	summary string
+	notes   string // a longer description; may be empty
+	tag     string // the group that it belongs to
+	scopes  []auth.Scope
+	status  int   // of the answer, unless the handler sets another
+	errors  []int // the error statuses beside those that every operation can have
+
+	parameters   []*huma.Param
+	optionalBody bool
+	byToken      bool // a token for the video opens it, too
+	// check returns what is wrong with the request beside its id and its body; may be nil.
+	check func(*http.Request) []video.Fault
+	// describe adds to the description what the other fields cannot say; may be nil.
+	describe func(*huma.Operation, huma.Registry)
+}
+
+// table is the route table, and the description of its operations.
+type table struct {
+	mux *http.ServeMux
+	doc *huma.OpenAPI
+}
+
+// nothing is the answer of an operation that answers with a status alone.
+type nothing struct{}
+
+// add adds an operation that takes no JSON body. An answer of nil is a status alone.
+func add[O any](t *table, op operation, handle func(context.Context, *call) (*O, error)) {
+	t.add(&op, nil, reflect.TypeFor[O](), func(ctx context.Context, c *call) (any, error) {
+		if err := invalidFields(slices.Concat(c.pathFaults(&op), op.faults(c.request))); err != nil {
+			return nil, err
+		}
+		return answer(handle(ctx, c))
+	})
+}
+
+// addWithBody adds an operation whose JSON body is decoded into a B.
+func addWithBody[B, O any](t *table, op operation, handle func(context.Context, *call, *B) (*O, error)) {
+	t.add(&op, reflect.TypeFor[B](), reflect.TypeFor[O](), func(ctx context.Context, c *call) (any, error) {
+		in := new(B)
+		if err := c.decode(in, &op); err != nil {
+			return nil, err
+		}
+		return answer(handle(ctx, c, in))
+	})
+}
+
+// answer is nil for a nil pointer.
+func answer[O any](out *O, err error) (any, error) {
+	if out == nil {
+		return nil, err
+	}
+	return out, err
+}
+
+// add adds an operation to the routes and to the description.
+func (t *table) add(op *operation, body, answer reflect.Type, handle func(context.Context, *call) (any, error)) {
+	t.describe(op, body, answer)
+	t.mux.HandleFunc(op.route, func(_ http.ResponseWriter, r *http.Request) {
+		c := r.Context().Value(callKey{}).(*call) // every route is behind authenticated
+		c.request, c.status = r, op.status
+		// Scopes are checked first, so a key that lacks one costs the server nothing more.
+		err := c.actor.Require(op.scopes...)
+		if err == nil {
+			var out any
+			if out, err = handle(r.Context(), c); err == nil {
+				err = c.send(out)
+			}
+		}
+		if err != nil {
+			problem.Write(c.writer, r, err)
+		}
+	})
+}
+
+// pathFaults returns what is wrong with the path and the headers of a request. It parses the {id} of the path.
+func (c *call) pathFaults(op *operation) (faults []video.Fault) {
+	if strings.Contains(op.route, "{id}") {
+		var err error
+		c.id, err = video.ParseID("id", c.request.PathValue("id"))
+		faults = faultsIn(err)
+	}
+	return faults
+}
+
+// faults returns what is wrong with a request beside its id and its body.
+func (op *operation) faults(r *http.Request) []video.Fault {
+	if op.check == nil {
+		return nil
+	}
+	return op.check(r)
+}
+
+// streamAnswer is an answer that writes itself.
+type streamAnswer func(http.ResponseWriter)
+
+// send sends the answer of an operation.
+func (c *call) send(out any) error {
+	if s, ok := out.(*streamAnswer); ok {
+		(*s)(c.writer)
+		return nil
+	}
+	if out == nil {
+		c.writer.WriteHeader(c.status)
+		return nil
+	}
+	body, err := encode(out)
+	c.releaseSlot() // a client that reads slowly does not keep it
+	if err != nil {
+		return err
+	}
+	c.writer.Header().Set("Content-Type", "application/json")
+	c.writer.WriteHeader(c.status)
+	_, _ = c.writer.Write(body) // fails if the client has disconnected
+	return nil
+}
+
+// encode returns v in JSON, with a newline at its end. It does not escape HTML characters.
+func encode(v any) ([]byte, error) {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return body.Bytes(), err
+}

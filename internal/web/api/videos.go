@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// videoRoutes are the operations on a whole video.
+type videoRoutes struct {
+	catalog *catalog.Catalog
+	uploads *uploads.Service
+	deleter *janitor.Deleter
+}
+
+func (v videoRoutes) register(t *table) {
+	read, write, change := []auth.Scope{auth.Read}, []auth.Scope{auth.Write}, []auth.Scope{auth.Write, auth.Read}
+	addWithBody(t, operation{
+		id: "createVideo", route: "POST /api/video", summary: "Create a video upload", tag: "video",
+		scopes: write, status: 201, errors: []int{409, 413, 415, 507}, parameters: []*huma.Param{idempotencyKey()}, check: checkIdempotencyKey,
+	}, v.create)
+	add(t, operation{
+		id: "getVideo", route: "GET /api/video/{id}", summary: "Get the state of a video", tag: "video",
+		scopes: read, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID()}, byToken: true,
+	}, v.state)
+	addWithBody(t, operation{
+		id: "completeUpload", route: "POST /api/video/{id}/complete-upload", summary: "Complete a video upload", tag: "video", optionalBody: true,
+		scopes: write, status: 201, errors: []int{404, 413, 415, 422, 507}, parameters: []*huma.Param{videoID()},
+	}, v.complete)
+	add(t, operation{
+		id: "retryImport", route: "POST /api/video/{id}/import", summary: "Fetch the file of a video again", tag: "video",
+		scopes: change, status: 200, errors: []int{404, 409}, parameters: []*huma.Param{videoID()},
+	}, v.retryImport)
+	add(t, operation{
+		id: "getPublicVideo", route: "GET /api/video/{id}/public", summary: "Get a public video", tag: "video",
+		scopes: read, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID()},
+	}, v.public)
+	add(t, operation{
+		id: "getPrivateVideo", route: "GET /api/video/{id}/private/{expirationSeconds}", summary: "Get a private video", tag: "video",
+		scopes: read, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID(), expiration()}, check: checkExpiration,
+	}, v.private)
+	addWithBody(t, operation{
+		id: "editVideo", route: "PATCH /api/video/{id}", summary: "Change the title or the metadata of a video", tag: "video",
+		scopes: change, status: 200, errors: []int{404, 413, 415, 507}, parameters: []*huma.Param{videoID()},
+	}, v.edit)
+	add(t, operation{
+		id: "deleteVideo", route: "DELETE /api/video/{id}", summary: "Delete a video", tag: "video",
+		scopes: []auth.Scope{auth.Delete}, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID()},
+	}, v.delete)
+}
+
+// newVideo is the body of a create request.
+type newVideo struct {
+	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
+	Title                      string           `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
+	Resolutions                []resolutionName `json:"resolutions" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
+	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
+	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
+	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
+	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
+	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
+	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
+}
+
+func (n *newVideo) draft() video.Draft {
+	return video.Draft{
+		Filename: n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
+		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
+	}
+}
+
+func (n *newVideo) check() []video.Fault {
+	d := n.draft()
+	return d.Check()
+}
+
+func idempotencyKey() *huma.Param {
+	return &huma.Param{Name: video.KeyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxKey)},
+		Description: "A key of your choice for this request. The same request with the same key within 24 hours returns the same video."}
+}
+
+func checkIdempotencyKey(r *http.Request) []video.Fault {
+	return video.CheckKey(r.Header.Get(video.KeyHeader))
+}
+
+// upload answers a create request.
+type upload struct {
+	ID              video.ID                 `json:"id" format:"uuid"`
+	UploadURL       string                   `json:"uploadUrl,omitempty" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl."`
+	ContentType     string                   `json:"contentType"`
+	IsPublic        bool                     `json:"isPublic"`
+	Resolutions     byName[resolutionStatus] `json:"resolutions"`
+	UploadExpiresAt *time.Time               `json:"uploadExpiresAt,omitempty" doc:"When uploadUrl stops working. Absent for a video with a sourceUrl."`
+	MaxUploadBytes  int64                    `json:"maxUploadBytes,omitempty" doc:"The largest file that is accepted in one PUT. Absent for a video with a sourceUrl."`
+	TusURL          string                   `json:"tusUrl,omitempty" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl."`
+}
+
+// headerRepeated says that an earlier request created the video.
+const headerRepeated = "Idempotency-Replayed"
+
+func (v videoRoutes) create(ctx context.Context, c *call, in *newVideo) (*upload, error) {
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	draft := in.draft()
+	draft.Key = c.request.Header.Get(video.KeyHeader)
+	u, err := v.catalog.Create(ctx, c.actor, draft, base)
+	if err != nil {
+		return nil, err
+	}
+	if u.Repeated {
+		c.writer.Header().Set(headerRepeated, "true")
+	}
+	return viewUpload(u), nil
+}
+
+func viewUpload(u catalog.Upload) *upload {
+	v := u.Video
+	out := &upload{ID: v.ID, ContentType: v.ContentType, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}
+	if !v.Imported { // nobody uploads its file
+		expires := v.UploadExpiresAt.UTC()
+		out.UploadURL, out.UploadExpiresAt, out.MaxUploadBytes, out.TusURL = u.URL, &expires, u.MaxBytes, u.TusURL
+	}
+	return out
+}
+
+// resolutionStatus is what create and complete return for each resolution.
+type resolutionStatus struct {
+	Status video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
+}
+
+func viewStatuses(resolutions []video.Resolution) byName[resolutionStatus] {
+	var out byName[resolutionStatus]
+	for _, r := range resolutions {
+		out = append(out, named[resolutionStatus]{r.Name, resolutionStatus{Status: r.Status}})
+	}
+	return out
+}
+
+// completion is the body of a complete request. Its only field is reserved: it must have the right type and is
+// otherwise ignored.
+type completion struct {
+	Checksum *string `json:"checksum,omitempty" nullable:"true" doc:"Reserved; leave it out."`
+}
+
+// completedUpload answers a complete request.
+type completedUpload struct {
+	ID          video.ID                 `json:"id" format:"uuid"`
+	IsPublic    bool                     `json:"isPublic"`
+	Resolutions byName[resolutionStatus] `json:"resolutions"`
+}
+
+func (v videoRoutes) complete(ctx context.Context, c *call, _ *completion) (*completedUpload, error) {
+	done, err := v.uploads.Complete(ctx, c.actor, c.id)
+	if err != nil {
+		return nil, err
+	}
+	return &completedUpload{ID: done.ID, IsPublic: done.IsPublic, Resolutions: viewStatuses(done.Resolutions)}, nil
+}
+
+func (v videoRoutes) retryImport(ctx context.Context, c *call) (*videoStateView, error) {
+	return answerState(v.catalog.RetryImport(ctx, c.actor, c.id))
+}
+
+func (v videoRoutes) state(ctx context.Context, c *call) (*videoStateView, error) {
+	return answerState(v.catalog.State(ctx, c.actor, c.id))
+}
+
+func (v videoRoutes) public(ctx context.Context, c *call) (*videoView, error) {
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	return answerPlayback(v.catalog.Public(ctx, c.actor, c.id, base))
+}
+
+func (v videoRoutes) private(ctx context.Context, c *call) (*videoView, error) {
+	ttl, err := parseExpiration(c.request.PathValue("expirationSeconds"))
+	if err != nil {
+		return nil, err
+	}
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	return answerPlayback(v.catalog.Private(ctx, c.actor, c.id, ttl, base))
+}
+
+const maxExpirationSeconds = int(auth.MaxSignedLife / time.Second)
+
+func expiration() *huma.Param {
+	return pathParameter("expirationSeconds", "How long the signed URLs stay valid: 1 to 31536000 seconds.", &huma.Schema{
+		Type: huma.TypeInteger, Format: "int32", Minimum: new(1.0), Maximum: new(float64(maxExpirationSeconds)), Examples: []any{3600},
+	})
+}
+
+func checkExpiration(r *http.Request) []video.Fault {
+	_, err := parseExpiration(r.PathValue("expirationSeconds"))
+	return faultsIn(err)
+}
+
+var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
+
+// parseExpiration parses how long signed URLs shall be valid.
+func parseExpiration(s string) (time.Duration, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || !expirationShape.MatchString(s) || n > maxExpirationSeconds {
+		return 0, video.InvalidFields(video.Fault{Field: "expirationSeconds", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", maxExpirationSeconds)})
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// videoEdit is the body of a request that changes a video. In it, null is a value: it takes back what was given.
+type videoEdit struct {
+	Title          *string   `json:"title,omitempty" maxLength:"200" nullable:"true" null:"zero" doc:"The new title. null or empty: the filename without its extension."`
+	CustomMetadata *metadata `json:"customMetadata,omitempty" nullable:"true" null:"zero" doc:"Replaces all metadata. null removes it."`
+}
+
+func (e *videoEdit) edit() video.Edit {
+	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata)}
+}
+
+func (e *videoEdit) check() []video.Fault { return e.edit().Check() }
+
+func (v videoRoutes) edit(ctx context.Context, c *call, in *videoEdit) (*videoStateView, error) {
+	return answerState(v.catalog.Edit(ctx, c.actor, c.id, in.edit()))
+}
+
+func (v videoRoutes) delete(ctx context.Context, c *call) (*nothing, error) {
+	return nil, v.deleter.DeleteVideo(ctx, c.actor, c.id)
+}
