@@ -173,8 +173,5 @@ func (p *parts) maintain(ctx context.Context) {
 	all.Go(func() { p.purge(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
-	all.Go(func() {
-		panics.Log(ctx, p.log, "indexing metadata panicked", func() { p.maintenance.IndexMetadata(ctx) })
-	})
 	all.Wait()
 }

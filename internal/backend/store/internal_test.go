@@ -43,7 +43,7 @@ func TestCheckFindsMissingSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			db.SetMaxOpenConns(1)
-			s := &Store{queries: queries{db}, write: db, read: db, searches: db}
+			s := &Store{queries: queries{db}, write: db, read: db}
 			t.Cleanup(func() { s.Close() })
 			err = s.check(t.Context(), migrations)
 			if name == "" && err != nil {
@@ -85,8 +85,8 @@ func (e explain) examine(ctx context.Context, query string, args []any) {
 		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 			e.t.Fatal(err)
 		}
-		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT")                                                                                    // reads all for the first few
-		argument := strings.Contains(detail, " VIRTUAL TABLE ") || detail == "SCAN sample" || detail == "SCAN lane" || detail == "SCAN CONSTANT ROW" || detail == "SCAN chosen" // a list of ids, or a few rows, not a table
+		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT")                                                                                   // reads all for the first few
+		argument := strings.Contains(detail, " VIRTUAL TABLE ") || detail == "SCAN entry" || detail == "SCAN lane" || detail == "SCAN CONSTANT ROW" || detail == "SCAN chosen" // a list of ids, or a few rows, not a table
 		if strings.HasPrefix(detail, "SCAN ") && !argument || sorts {
 			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -15,11 +16,8 @@ import (
 // being deleted, and the plans of videos that are not processing.
 //
 // A page that filters by labels or words may have fewer videos than limit, or none,
-// and still not be the last; see searchVideos and searchNames.
+// and still not be the last; see searchLabels and searchWords.
 func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	if len(f.Labels) > 0 || len(f.Words) > 0 {
-		return s.searchVideos(ctx, tenant, f, after, limit)
-	}
 	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, video.Cursor{}, err
@@ -69,15 +67,14 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 }
 
 // list is Videos in a snapshot: otherwise a video that was found could be gone when
-// it is read. It runs two or three statements, however many videos there are; a search
-// runs up to ten.
+// it is read. It runs two to four statements, however many videos there are.
 func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	switch {
 	case len(f.Labels) > 0:
-		find = q.search
+		find = q.searchLabels
 	case len(f.Words) > 0:
-		find = q.searchNames
+		find = q.searchWords
 	}
 	videos, next, err := find(ctx, tenant, f, after, limit)
 	if err != nil || len(videos) == 0 {
@@ -122,6 +119,23 @@ func pageQuery(tenant video.Tenant, f video.Filter, after video.Cursor, limit in
 	s.add(`SELECT ` + listColumns + ` FROM video`)
 	stretch(&s, tenant, f, after, limit)
 	return s.String(), s.args
+}
+
+// statement is put together from parts. Arguments are numbered in the order of the text.
+type statement struct {
+	strings.Builder
+	args []any
+}
+
+// add appends text in which each ? stands for the next argument.
+func (s *statement) add(text string, args ...any) {
+	for _, arg := range args {
+		before, after, _ := strings.Cut(text, "?")
+		s.args = append(s.args, arg)
+		s.WriteString(before + "$" + strconv.Itoa(len(s.args)))
+		text = after
+	}
+	s.WriteString(text)
 }
 
 // stretch adds to a statement which part of the list it reads: limit videos after a cursor.

@@ -84,54 +84,11 @@ func openPostgresWith(ctx context.Context, address string, t timeouts, files fs.
 	}
 	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool), t.connect})
 	db.SetMaxIdleConns(0) // the pool keeps idle connections
-	searches, err := openSearchPool(ctx, config, t)
-	if err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	s := &Store{queries: queries{db}, write: db, read: db, searches: searches, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
+	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
 	if err := s.checkPostgres(ctx, files); err != nil {
 		return nil, errors.Join(diagnose(config.ConnConfig, err), s.Close())
 	}
 	return s, nil
-}
-
-// openSearchPool opens a pool that has a quarter as many connections as the other one.
-// They are made when they are needed, and live for a minute: nothing would notice that
-// their server has become a standby, because they never write.
-//
-// Every statement of a search finds its rows in an index, in the right order. Without
-// up-to-date statistics, such as after an upgrade, the planner may think of sorting all
-// of them instead, which the settings keep it from doing.
-func openSearchPool(ctx context.Context, main *pgxpool.Config, t timeouts) (*sql.DB, error) {
-	config := main.Copy()
-	config.MaxConns, config.MinConns, config.MinIdleConns = max(1, min(main.MaxConns/4, searchConnections)), 0, 0
-	config.MaxConnLifetime, config.MaxConnIdleTime = time.Minute, time.Minute
-	settings := t.sessionSettings()
-	settings["statement_timeout"] = milliseconds(min(t.statement, searchTimeout))
-	settings["default_transaction_read_only"] = "on"
-	settings["enable_seqscan"], settings["enable_bitmapscan"] = "off", "off"
-	config.AfterConnect = withSettings(settings)
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(closingConnector{limitedConnector{stdlib.GetPoolConnector(pool), t.connect}, pool})
-	db.SetMaxIdleConns(0) // the pool keeps idle connections
-	db.SetMaxOpenConns(int(config.MaxConns))
-	return db, nil
-}
-
-// closingConnector closes its pool with the database.
-type closingConnector struct {
-	driver.Connector
-	pool *pgxpool.Pool
-}
-
-// Close is called by sql.DB.Close.
-func (c closingConnector) Close() error {
-	c.pool.Close()
-	return nil
 }
 
 // CheckURL reports what is wrong with the URL of a database, without contacting any

@@ -4,93 +4,107 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
-	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
 )
 
 const (
-	// searchConnections is how many searches run at once. They have connections of their
-	// own, so that nothing else waits for them.
-	searchConnections = 4
-	// searchWait is how long a search waits for a connection.
-	searchWait = 2 * time.Second
-	// searchTimeout ends a search that takes too long.
-	searchTimeout = 5 * time.Second
-
-	// A page of a search examines this much of the metadata that is not indexed, and then
-	// ends with what it has found.
-	maxScanned      = 2_000           // videos
-	maxScannedBytes = 4 << 20         // of metadata
-	maxScanTime     = time.Second / 2 // whatever else the machine does
-	scanBatch       = 100             // videos in one statement
+	// maxCandidates is how many entries of the index a page of a search by metadata examines.
+	maxCandidates = 1_000
+	// maxNames is how many names a page of a search by words examines.
+	maxNames = 5_000
 )
 
-// Searcher returns the pool of searches. While all of its connections are in use, further
-// searches wait, and nothing else does.
-func (s *Store) Searcher() *sql.DB { return s.searches }
-
-// searchVideos is Videos with a filter of labels or words.
-//
-// Labels are found by an index, see searchIndex. The metadata of videos that are not in
-// the index, because they are older than it or have too many labels, is read; see
-// searchUnindexed. A page may have fewer videos than limit, or none, and still not be
-// the last: it stops after examining a certain number of videos.
-func (s *Store) searchVideos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	limited, cancel := context.WithTimeout(ctx, searchTimeout)
-	defer cancel()
-	conn, tx, err := beginOn(limited, s.searchConn, limited, snapshotOptions)
-	if err != nil {
-		return nil, video.Cursor{}, err
-	}
-	defer conn.Close()
-	defer tx.Rollback() // there is nothing to commit
-	videos, next, err := queries{tx}.list(limited, tenant, f, after, limit)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, video.Cursor{}, overloaded("The search took too long.", err)
-	}
-	return videos, next, err
+// searchPage collects the videos of a page of a search. Examining most videos ends it.
+type searchPage struct {
+	limit, most int
+	found       []video.Cursor // one more than limit: there is another page
+	examined    int
+	last        video.Cursor // that was examined
 }
 
-// searchConn waits for one of the connections of searches.
-func (s *Store) searchConn(ctx context.Context) (*sql.Conn, error) {
-	waiting, cancel := context.WithTimeout(ctx, searchWait)
-	defer cancel()
-	conn, err := s.searches.Conn(waiting)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		if stats := s.searches.Stats(); stats.InUse >= stats.MaxOpenConnections {
-			return nil, overloaded("The server runs as many searches as it can.", err)
+func (p *searchPage) isFull() bool { return len(p.found) > p.limit }
+
+func (p *searchPage) examine(at video.Cursor, matches bool) {
+	p.examined, p.last = p.examined+1, at
+	if matches {
+		p.found = append(p.found, at)
+	}
+}
+
+// end returns the videos of the page and the cursor of the next one; zero: there is none.
+func (p *searchPage) end() (ids []video.ID, next video.Cursor) {
+	if p.isFull() {
+		p.found = p.found[:p.limit]
+		next = p.found[p.limit-1]
+	} else if p.examined == p.most {
+		next = p.last
+	}
+	for _, at := range p.found {
+		ids = append(ids, at.ID)
+	}
+	return ids, next
+}
+
+// criterion is what a search asks for: a label, or a status. An index lists the videos that meet it, newest first.
+type criterion struct {
+	hash   int64 // of the label
+	tenant video.Tenant
+	status video.Status // "": it is a label
+}
+
+// criteria returns what a filter asks for, each once.
+func criteria(tenant video.Tenant, f video.Filter) []criterion {
+	var all []criterion
+	for _, l := range f.Labels {
+		if c := (criterion{hash: labelHash(tenant, l)}); !slices.Contains(all, c) {
+			all = append(all, c)
 		}
 	}
-	return conn, err
-}
-
-func overloaded(reason string, err error) error {
-	return &video.Error{Kind: video.Unavailable, Code: "overloaded", Msg: reason + " Try again later.", RetryAfter: searchWait, Err: err}
-}
-
-// search reads one page of the videos whose metadata matches.
-func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	if contradictory(f.Labels) {
-		return nil, video.Cursor{}, nil
+	if f.Status != "" {
+		all = append(all, criterion{tenant: tenant, status: f.Status})
 	}
+	return all
+}
+
+// id is the column with the id of the video in the table of writeFrom.
+func (c criterion) id() string {
+	if c.status != "" {
+		return "d.id"
+	}
+	return "d.video_id"
+}
+
+// writeFrom adds the videos that meet the criterion to a statement, as the table d. The limit is part of the text:
+// PostgreSQL plans differently for a few rows than for an unknown number.
+func (c criterion) writeFrom(to *statement, after video.Cursor, limit int) {
+	if c.status != "" {
+		to.add(` FROM video AS d WHERE d.tenant = ? AND d.deleted_at IS NULL AND d.status = ?`, c.tenant, c.status)
+	} else {
+		to.add(` FROM label AS d WHERE d.hash = ?`, c.hash)
+	}
+	to.add(` AND (d.created_at, `+c.id()+`) < (?, ?) ORDER BY d.created_at DESC, `+c.id()+` DESC LIMIT `+strconv.Itoa(limit),
+		after.CreatedAt.UnixMilli(), after.ID)
+}
+
+// searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
+// that meet the rarest criterion. A page that has examined maxCandidates of them ends with what it has found.
+func (q queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	if after == (video.Cursor{}) {
 		after = newest
 	}
-	indexed, err := q.searchIndex(ctx, sourcesOf(tenant, f), after, limit)
+	all := criteria(tenant, f)
+	first, err := q.rarest(ctx, all, after)
 	if err != nil {
 		return nil, video.Cursor{}, err
 	}
-	others, err := q.searchUnindexed(ctx, tenant, f, after, indexed.end, limit)
-	if err != nil {
-		return nil, video.Cursor{}, err
-	}
-	ids, next := merge(limit, indexed, others)
-	if len(ids) == 0 {
-		return nil, next, nil
+	others := slices.Concat(all[:first], all[first+1:])
+	ids, next, err := q.candidates(ctx, all[first], others, after, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, next, err
 	}
 	in, arg := idSubquery(1, ids)
 	videos, err := q.videos(ctx, `
@@ -103,142 +117,116 @@ func (q queries) search(ctx context.Context, tenant video.Tenant, f video.Filter
 	}), next, err
 }
 
-// contradictory reports whether nothing can match: a key has one value.
-func contradictory(all []video.Label) bool {
-	values := map[string]string{}
-	for _, l := range all {
-		if value, ok := values[l.Key]; ok && value != l.Value {
-			return true
-		}
-		values[l.Key] = l.Value
-	}
-	return false
-}
-
 // newest is the cursor before all videos.
-var newest = video.Cursor{CreatedAt: time.UnixMilli(math.MaxInt64)}
+var newest = video.Cursor{CreatedAt: time.UnixMilli(1<<63 - 1)}
 
-// matches is a part of the answer to a search: the videos that match, newest first, down
-// to end. The zero end means that there are no more.
-type matches struct {
-	at  []video.Cursor
-	end video.Cursor
-}
-
-// merge puts the parts of a search together, and returns one page of it with the cursor
-// of the next. What lies beyond the end of one part was not searched by all of them.
-func merge(limit int, parts ...matches) ([]video.ID, video.Cursor) {
-	var all []video.Cursor
-	var end video.Cursor
-	for _, p := range parts {
-		all = append(all, p.at...)
-		if p.end != (video.Cursor{}) && (end == (video.Cursor{}) || newestFirst(p.end, end) < 0) {
-			end = p.end
-		}
+// rarest returns which criterion the fewest videos after a cursor meet. It counts to maxCandidates.
+func (q queries) rarest(ctx context.Context, all []criterion, after video.Cursor) (int, error) {
+	if len(all) == 1 {
+		return 0, nil
 	}
-	slices.SortFunc(all, newestFirst)
-	if end != (video.Cursor{}) {
-		all = slices.DeleteFunc(all, func(c video.Cursor) bool { return newestFirst(c, end) > 0 })
-	}
-	if len(all) > limit {
-		all, end = all[:limit], all[limit-1]
-	}
-	ids := make([]video.ID, len(all))
+	var s statement
 	for i, c := range all {
-		ids[i] = c.ID
-	}
-	return ids, end
-}
-
-func newestFirst(a, b video.Cursor) int {
-	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
-}
-
-// scanning has an element while a search reads metadata. One at a time does in the
-// whole process: they take turns after each batch, and leave the cores to others.
-var scanning = make(chan struct{}, 1)
-
-// searchUnindexed reads the metadata of videos that are not in the index. It stops at
-// until, if that is not zero: more does not fit on the page.
-func (q queries) searchUnindexed(ctx context.Context, tenant video.Tenant, f video.Filter, after, until video.Cursor, limit int) (matches, error) {
-	s := scan{filter: f, until: until, limit: limit, began: time.Now()}
-	for {
-		n, err := q.scan(ctx, tenant, after, &s)
-		if err != nil {
-			return matches{}, err
+		if i > 0 {
+			s.add(` UNION ALL `)
 		}
-		if s.isOver() {
-			return matches{s.at, s.last}, nil
-		}
-		if n < scanBatch {
-			return matches{at: s.at}, nil
-		}
-		after = s.last
+		s.add(`SELECT ` + strconv.Itoa(i) + `, count(*) FROM (SELECT 1`)
+		c.writeFrom(&s, after, maxCandidates)
+		s.add(`) AS entry`)
 	}
-}
-
-// scan is the state of searchUnindexed.
-type scan struct {
-	filter video.Filter
-	until  video.Cursor
-	limit  int
-	began  time.Time
-
-	at     []video.Cursor // that match
-	last   video.Cursor   // that was examined
-	videos int            // that were examined
-	bytes  int
-}
-
-// isOver reports whether the page can or may have no more.
-func (s *scan) isOver() bool {
-	return len(s.at) > s.limit || s.videos >= maxScanned || s.bytes >= maxScannedBytes || time.Since(s.began) >= maxScanTime ||
-		s.until != (video.Cursor{}) && newestFirst(s.last, s.until) >= 0
-}
-
-// examine looks at the next video.
-func (s *scan) examine(at video.Cursor, status video.Status, metadata []byte) {
-	s.last = at
-	s.videos++
-	s.bytes += len(metadata)
-	if (s.filter.Status == "" || s.filter.Status == status) && s.filter.Fits(metadata) {
-		s.at = append(s.at, at)
-	}
-}
-
-// scan examines up to scanBatch videos after a cursor, and returns how many.
-//
-// The status is compared here rather than in the statement: that would skip any number
-// of videos unnoticed.
-func (q queries) scan(ctx context.Context, tenant video.Tenant, after video.Cursor, s *scan) (n int, err error) {
-	rows, err := q.db.QueryContext(ctx, `
-		SELECT created_at, id, status, metadata FROM video
-		 WHERE tenant = $1 AND labelled IS NOT TRUE AND metadata IS NOT NULL AND deleted_at IS NULL
-		   AND (created_at, id) < ($2, $3)
-		 ORDER BY created_at DESC, id DESC LIMIT $4`, tenant, after.CreatedAt.UnixMilli(), after.ID, scanBatch)
+	type count struct{ criterion, videos int }
+	counts, err := collect(ctx, q, "search metadata", func(row *sql.Rows) (c count, err error) {
+		err = row.Scan(&c.criterion, &c.videos)
+		return c, err
+	}, s.String(), s.args...)
 	if err != nil {
-		return 0, wrap("search metadata", err)
+		return 0, err
+	}
+	return slices.MinFunc(counts, func(a, b count) int {
+		return cmp.Or(cmp.Compare(a.videos, b.videos), cmp.Compare(a.criterion, b.criterion))
+	}).criterion, nil
+}
+
+// candidates goes through the videos that meet the first criterion and returns those that meet the others, too, with
+// the cursor at which it stopped; zero: there are no more.
+func (q queries) candidates(ctx context.Context, first criterion, others []criterion, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+	s := countMet(first, others)
+	first.writeFrom(s, after, maxCandidates)
+	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
+	if err != nil {
+		return nil, after, wrap("search metadata", err)
 	}
 	defer rows.Close()
-	if !rows.Next() { // as usual: there is nothing to wait for
-		return 0, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
-	}
-	select {
-	case scanning <- struct{}{}:
-		defer func() { <-scanning }()
-	case <-ctx.Done():
-		return 0, wrap("search metadata", ctx.Err())
-	}
-	for more := true; more && (n == 0 || !s.isOver()); more, n = rows.Next(), n+1 {
+	page := searchPage{limit: limit, most: maxCandidates}
+	for !page.isFull() && rows.Next() {
 		var at video.Cursor
 		var created int64
-		var status video.Status
-		var metadata sql.RawBytes
-		if err := rows.Scan(&created, &at.ID, &status, &metadata); err != nil {
-			return 0, wrap("search metadata", err)
+		var met int
+		if err := rows.Scan(&created, &at.ID, &met); err != nil {
+			return nil, after, wrap("search metadata", err)
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
-		s.examine(at, status, metadata)
+		page.examine(at, met == len(others))
 	}
-	return n, wrap("search metadata", errors.Join(rows.Err(), ctx.Err()))
+	ids, next := page.end()
+	return ids, next, wrap("search metadata", rows.Err())
+}
+
+// countMet begins a statement that counts, for each video that meets a criterion, how many of the others it meets.
+// Counting keeps PostgreSQL from turning this into a join, which might read all videos that meet one of them.
+func countMet(first criterion, others []criterion) *statement {
+	s, id := new(statement), first.id()
+	s.add(`SELECT d.created_at, ` + id + `, 0`)
+	for _, c := range others {
+		if c.status != "" {
+			s.add(` + (SELECT count(*) FROM video AS v WHERE v.id = `+id+` AND v.status = ?)`, c.status)
+		} else {
+			s.add(` + (SELECT count(*) FROM label AS l WHERE l.hash = ? AND l.created_at = d.created_at AND l.video_id = `+id+`)`, c.hash)
+		}
+	}
+	return s
+}
+
+// searchWords reads one page of the videos whose names have all words of a filter in them. It reads names from an
+// index that has nothing else in it. A page that has examined maxNames ends with what it has found.
+func (q queries) searchWords(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+	ids, next, err := q.named(ctx, tenant, f, after, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, next, err
+	}
+	in, arg := idSubquery(1, ids)
+	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in, arg)
+	place := make(map[video.ID]int, len(ids))
+	for i, id := range ids {
+		place[id] = i
+	}
+	slices.SortFunc(videos, func(a, b video.Video) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	return videos, next, err
+}
+
+// named examines the names of the next videos after a cursor and returns the videos that a filter mentions, with the
+// cursor at which it stopped; zero: there are no more.
+func (q queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+	var s statement
+	s.add(`SELECT created_at, id, filename, title FROM video`)
+	stretch(&s, tenant, f, after, maxNames)
+	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
+	if err != nil {
+		return nil, after, wrap("search names", err)
+	}
+	defer rows.Close()
+	page := searchPage{limit: limit, most: maxNames}
+	for !page.isFull() && rows.Next() {
+		var at video.Cursor
+		var created int64
+		var filename string
+		var title sql.NullString
+		if err := rows.Scan(&created, &at.ID, &filename, &title); err != nil {
+			return nil, after, wrap("search names", err)
+		}
+		at.CreatedAt = time.UnixMilli(created).UTC()
+		page.examine(at, f.Mentions(filename, title.String))
+	}
+	ids, next := page.end()
+	return ids, next, wrap("search names", rows.Err())
 }

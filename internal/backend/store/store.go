@@ -60,12 +60,11 @@ var migrations embed.FS
 // transaction that InTx opens.
 type Store struct {
 	queries
-	file     string // of SQLite
-	write    *sql.DB
-	read     *sql.DB
-	searches *sql.DB       // reads for searches alone, so that nothing else waits for them
-	pool     *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
-	newer    []string      // migrations that this binary does not know
+	file  string // of SQLite
+	write *sql.DB
+	read  *sql.DB
+	pool  *pgxpool.Pool // of PostgreSQL, under write and read; nil on SQLite
+	newer []string      // migrations that this binary does not know
 
 	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
@@ -138,11 +137,7 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	searches, err := openReaders(path, searchConnections)
-	if err != nil {
-		return nil, errors.Join(err, read.Close(), write.Close())
-	}
-	s := &Store{queries: queries{read}, file: path, write: write, read: read, searches: searches}
+	s := &Store{queries: queries{read}, file: path, write: write, read: read}
 	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
@@ -289,7 +284,7 @@ func (s *Store) pingPostgres(ctx context.Context) (err error) {
 
 // Close closes the database.
 func (s *Store) Close() error {
-	err := errors.Join(s.searches.Close(), s.read.Close(), s.write.Close())
+	err := errors.Join(s.read.Close(), s.write.Close())
 	if s.pool != nil {
 		s.pool.Close()
 	}
@@ -366,7 +361,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	return t.committed, nil
 }
 
-// begin opens a transaction.
+// begin opens a transaction. If a connection has died unnoticed in the pool, it tries another one.
 //
 // On PostgreSQL the transaction gets a detached context: the end of ctx ends its
 // statements but does not interrupt the commit. A handler that gives up its own
@@ -376,18 +371,12 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	if s.pool != nil {
 		txCtx = context.WithoutCancel(ctx)
 	}
-	return beginOn(ctx, s.write.Conn, txCtx, nil)
-}
-
-// beginOn opens a transaction. If a connection has died unnoticed in the pool, it
-// tries another one.
-func beginOn(ctx context.Context, connect func(context.Context) (*sql.Conn, error), txCtx context.Context, options *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
 	for try := 1; ; try++ {
-		conn, err := connect(ctx)
+		conn, err := s.write.Conn(ctx)
 		if err != nil {
 			return nil, nil, wrap("begin", err)
 		}
-		tx, err := conn.BeginTx(txCtx, options)
+		tx, err := conn.BeginTx(txCtx, nil)
 		if err == nil {
 			return conn, tx, nil
 		}

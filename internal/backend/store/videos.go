@@ -26,17 +26,14 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	}
 	const q = `
 		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, labelled, key_id, title, import_progress, codecs)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
-	labels, indexed := labelsOf(v)
+		                   status, created_at, upload_expires_at, key_id, title, import_progress, codecs)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), indexed, v.KeyID, textOrNull(v.Title), importProgress(v), codecs); err != nil {
+		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), v.KeyID, textOrNull(v.Title), importProgress(v), codecs); err != nil {
 		return err
 	}
-	if len(labels) > 0 {
-		if err := t.insertLabels(ctx, map[video.ID]storedLabels{v.ID: labels}); err != nil {
-			return err
-		}
+	if err := t.insertLabels(ctx, v); err != nil {
+		return err
 	}
 	for i, r := range v.Resolutions {
 		const q = `INSERT INTO resolution (id, video_id, name, position, status) VALUES ($1, $2, $3, $4, $5)`

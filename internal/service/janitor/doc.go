@@ -24,11 +24,6 @@
 // services were given one bucket, that would be every video. So each database leaves an ownership
 // marker in the storage (Marker), and nothing is swept where there is more than one.
 //
-// # The index of metadata
-//
-// Videos that were stored by an older version are added to the index that searches use, a few at a
-// time (Maintenance.IndexMetadata).
-//
 // # Crashes
 //
 // A process may be killed between any two writes. What is left is one of these, and each has somebody

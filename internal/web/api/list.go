@@ -57,8 +57,7 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 }
 
 // maxSearches and maxSearchesPerKey are how many lists with a filter of metadata or words are made at once.
-// Usually an index answers them, within milliseconds. Metadata that is not indexed is read and
-// parsed, which keeps a core busy.
+// A page examines some thousand entries of an index at most, which keeps a core busy for milliseconds.
 const (
 	maxSearches       = 4
 	maxSearchesPerKey = 2

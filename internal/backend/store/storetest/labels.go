@@ -16,44 +16,18 @@ import (
 func labelTests() []test {
 	return []test{
 		{"the index answers as reading all metadata does", indexAgreesWithMetadata},
-		{"videos from before the index are found, while it is built and after", backfillGoesOn},
-		{"videos with too many labels are found", tooManyLabels},
+		{"videos with many labels are found", manyLabels},
 		{"labels of any size and with any character are found", oddLabels},
 		{"labels follow the metadata when it changes", labelsFollow},
 		{"a deleted video leaves no labels", deletionRemovesLabels},
 		{"a rare label is found among frequent ones by one page", rareAmongFrequent},
-		{"labels without a common video are told apart by one page", nothingInCommon},
 	}
-}
-
-// forget makes the index forget some videos, as if an older process had stored them.
-func forget(t *testing.T, st *store.Store, ids ...video.ID) {
-	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
-		for _, id := range ids {
-			for _, text := range []string{`DELETE FROM label WHERE video_id = $1`, `UPDATE video SET labelled = NULL WHERE id = $1`} {
-				if _, err := tx.ExecContext(t.Context(), text, id); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
 }
 
 // indexed returns how many rows the index has for videos.
 func indexed(t *testing.T, st *store.Store) (n int) {
 	t.Helper()
 	if err := st.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM label`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func backfill(t *testing.T, st *store.Store, limit int) int {
-	t.Helper()
-	n, err := st.Labels().Backfill(t.Context(), limit)
-	if err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -71,7 +45,7 @@ func randomMetadata(r *rand.Rand) json.RawMessage {
 	switch r.IntN(10) {
 	case 0:
 		return nil
-	case 1: // more than are indexed
+	case 1: // many
 		for i := range 70 {
 			members = append(members, fmt.Sprintf(`"k%d":%d`, i, i))
 		}
@@ -92,14 +66,13 @@ func randomFilter(r *rand.Rand) (f video.Filter) {
 	return f
 }
 
-// indexAgreesWithMetadata stores random videos, some of which are indexed, and compares random
-// searches with what the metadata of all of them says.
+// indexAgreesWithMetadata stores random videos, and compares random searches with what the metadata of all of
+// them says.
 func indexAgreesWithMetadata(t *testing.T, st *store.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	var all []video.Video
-	var unindexed []video.ID
 	change(t, st, func(tx *store.Tx) error {
 		for range 300 {
 			v := newVideo()
@@ -111,37 +84,28 @@ func indexAgreesWithMetadata(t *testing.T, st *store.Store) {
 			if err := tx.InsertVideo(t.Context(), v); err != nil {
 				return err
 			}
-			switch {
-			case r.IntN(10) == 0:
+			if r.IntN(10) == 0 {
 				if err := tx.MarkDeleted(t.Context(), v.ID, noon); err != nil {
 					return err
 				}
 				continue
-			case r.IntN(4) == 0:
-				unindexed = append(unindexed, v.ID)
 			}
 			all = append(all, v)
 		}
 		return nil
 	})
-	forget(t, st, unindexed...)
 	slices.SortFunc(all, func(a, b video.Video) int {
 		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
 			return c
 		}
 		return strings.Compare(string(b.ID), string(a.ID))
 	})
-	for len(unindexed) > 0 {
-		for range 30 {
-			f := randomFilter(r)
-			got, _ := whole(t, st, f, 1+r.IntN(40))
-			wantIDs(t, got, nil, fitting(all, f)...)
-			if t.Failed() {
-				t.Fatalf("for %+v", f)
-			}
-		}
-		if n := backfill(t, st, 60); n < 60 {
-			break
+	for range 150 {
+		f := randomFilter(r)
+		got, _ := whole(t, st, f, 1+r.IntN(40))
+		wantIDs(t, got, nil, fitting(all, f)...)
+		if t.Failed() {
+			t.Fatalf("for %+v", f)
 		}
 	}
 }
@@ -156,53 +120,18 @@ func fitting(all []video.Video, f video.Filter) (ids []video.ID) {
 	return ids
 }
 
-func backfillGoesOn(t *testing.T, st *store.Store) {
-	var want, old []video.ID // newest first
-	for i := range 10 {
-		id := aged(t, st, -time.Duration(i)*time.Second, labelled(fmt.Sprintf(`{"a":"x","n":%d}`, i)))
-		if want = append(want, id); i%3 > 0 {
-			old = append(old, id)
-		}
-	}
-	gone := aged(t, st, 0, labelled(`{"a":"x"}`))
-	empty := aged(t, st, 0, nil)
-	broken := aged(t, st, 0, labelled(`{"a":"x"`)) // somebody has edited the database
-	forget(t, st, append(old, gone, empty, broken)...)
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), gone, noon) })
-	f := video.Filter{Labels: []video.Label{{Key: "a", Value: "x"}}}
-	for _, wantDone := range []int{4, 3, 0, 0} { // six of want, and the broken one
-		for _, limit := range []int{1, 3, 100} {
-			got, _ := whole(t, st, f, limit)
-			wantIDs(t, got, nil, want...)
-		}
-		if n := backfill(t, st, 4); n != wantDone {
-			t.Errorf("%d videos were indexed, want %d", n, wantDone)
-		}
-	}
-	if n := indexed(t, st); n != 20 {
-		t.Errorf("the index has %d rows, want 20", n)
-	}
-}
-
-func tooManyLabels(t *testing.T, st *store.Store) {
+func manyLabels(t *testing.T, st *store.Store) {
 	var members []string
 	for i := range 1_000 {
 		members = append(members, fmt.Sprintf(`"k%d":%d`, i, i))
 	}
 	many := labelled(`{` + strings.Join(members, ",") + `}`)
 	first, few, second := aged(t, st, time.Hour, many), aged(t, st, time.Minute, labelled(`{"k999":"999"}`)), aged(t, st, 0, many)
-	forget(t, st, second)
-	for range 2 {
-		for _, limit := range []int{1, 2, 3} {
-			got, _ := whole(t, st, video.Filter{Labels: []video.Label{{Key: "k999", Value: "999"}}}, limit)
-			wantIDs(t, got, nil, first, few, second)
-			got, _ = whole(t, st, video.Filter{Labels: []video.Label{{Key: "k999", Value: "999"}, {Key: "k0", Value: "0"}}}, limit)
-			wantIDs(t, got, nil, first, second)
-		}
-		backfill(t, st, 10)
-	}
-	if n, left := indexed(t, st), backfill(t, st, 10); n != 1 || left != 0 {
-		t.Errorf("the index has %d rows, and %d videos wait for it; want 1 and none", n, left)
+	for _, limit := range []int{1, 2, 3} {
+		got, _ := whole(t, st, video.Filter{Labels: []video.Label{{Key: "k999", Value: "999"}}}, limit)
+		wantIDs(t, got, nil, first, few, second)
+		got, _ = whole(t, st, video.Filter{Labels: []video.Label{{Key: "k999", Value: "999"}, {Key: "k0", Value: "0"}}}, limit)
+		wantIDs(t, got, nil, first, second)
 	}
 }
 
@@ -242,29 +171,29 @@ func deletionRemovesLabels(t *testing.T, st *store.Store) {
 	wantIDs(t, got, nil, kept)
 }
 
-// insertMany stores n videos, one each millisecond before noon, that are not indexed. The metadata
-// is an expression in SQL of the number i and the argument.
-func insertMany(t *testing.T, st *store.Store, n int, metadata, arg string) []video.ID {
+// insertMany stores n videos, one each millisecond before noon, newest first, with what metadata says of each.
+func insertMany(t *testing.T, st *store.Store, n int, metadata func(i int) string) []video.ID {
 	t.Helper()
-	var ids []video.ID
-	for i := range n {
-		ids = append(ids, video.ID(fmt.Sprint("00000000-0000-7000-8000-", 100000000000+i)))
-	}
+	ids := make([]video.ID, n)
 	change(t, st, func(tx *store.Tx) error {
-		_, err := tx.ExecContext(t.Context(), `
-			INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails, status, created_at, upload_expires_at)
-			WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < CAST($1 AS BIGINT) - 1)
-			SELECT '00000000-0000-7000-8000-' || (100000000000 + i), $2, 'film.mp4', 'video/mp4', TRUE, FALSE, `+metadata+`,
-			       '[]', 'pending_upload', CAST($4 AS BIGINT) - i, 0
-			  FROM numbers`, n, video.DefaultTenant, arg, noon.UnixMilli())
-		return err
+		for i := range n {
+			v := newVideo()
+			v.ID = video.ID(fmt.Sprint("00000000-0000-7000-8000-", 100000000000+i))
+			v.CreatedAt, v.Metadata = noon.Add(-time.Duration(i)*time.Millisecond), json.RawMessage(metadata(i))
+			if err := tx.InsertVideo(t.Context(), v); err != nil {
+				return err
+			}
+			ids[i] = v.ID
+		}
+		return nil
 	})
 	return ids
 }
 
 func rareAmongFrequent(t *testing.T, st *store.Store) {
-	ids := insertMany(t, st, 2_500, `'{"all":"' || $3 || '","half":' || (i % 2) || ',"rare":' || (i / 2400 - i / 2401) || '}'`, "x")
-	backfill(t, st, len(ids))
+	ids := insertMany(t, st, 2_500, func(i int) string {
+		return fmt.Sprintf(`{"all":"x","half":%d,"rare":%d}`, i%2, i/2400-i/2401)
+	})
 	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), ids[2_450], video.Fail, nil) })
 	all, half, rare := video.Label{Key: "all", Value: "x"}, video.Label{Key: "half", Value: "0"}, video.Label{Key: "rare", Value: "1"}
 	for name, tt := range map[string]struct {
@@ -285,37 +214,14 @@ func rareAmongFrequent(t *testing.T, st *store.Store) {
 	}
 }
 
-// nothingInCommon has two labels that many videos have, but at different times.
-func nothingInCommon(t *testing.T, st *store.Store) {
-	insertMany(t, st, 2_500, `'{"new":' || (i / 1250) || ',"old":"' || (i / 1250) || $3 || '"}'`, "!")
-	backfill(t, st, 2_500)
-	got, pages := whole(t, st, video.Filter{Labels: []video.Label{{Key: "new", Value: "0"}, {Key: "old", Value: "1!"}}}, 10)
-	if len(got) > 0 || pages != 1 {
-		t.Errorf("%d videos in %d pages, want none in one", len(got), pages)
-	}
-}
-
 // searchEndsEarly has two labels that many videos have, but only the oldest has both.
 func searchEndsEarly(t *testing.T, st *store.Store) {
 	const n = 5_000
-	ids := insertMany(t, st, n, `'{"a":' || (i % 2) || ',"b":"' || ((i + i / 4999) % 2) || $3 || '"}'`, "!")
-	backfill(t, st, n)
-	f := video.Filter{Labels: []video.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "0!"}}}
+	ids := insertMany(t, st, n, func(i int) string { return fmt.Sprintf(`{"a":%d,"b":%d}`, i%2, (i+i/4999)%2) })
+	f := video.Filter{Labels: []video.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "0"}}}
 	if got, next := listed(t, st, f, video.Cursor{}, 1); len(got) != 0 || next == (video.Cursor{}) {
 		t.Errorf("the first page has %v and goes on at %v; want it to end early", got, next)
 	}
 	got, _ := whole(t, st, f, 1)
 	wantIDs(t, got, nil, ids[n-1])
-}
-
-// scanEndsEarly has a video that is not found by the first page, because so much metadata is
-// read before.
-func scanEndsEarly(t *testing.T, st *store.Store) {
-	ids := insertMany(t, st, 400, `'{"n":' || i || ',"filler":"' || $3 || '"}'`, strings.Repeat("x", 15<<10))
-	f := video.Filter{Labels: []video.Label{{Key: "n", Value: "399"}}}
-	if got, next := listed(t, st, f, video.Cursor{}, 1); len(got) != 0 || next == (video.Cursor{}) {
-		t.Errorf("the first page has %v and goes on at %v; want it to end early", got, next)
-	}
-	got, _ := whole(t, st, f, 1)
-	wantIDs(t, got, nil, ids[399])
 }

@@ -24,7 +24,6 @@ func listTests() []test {
 		{"a list may have the oldest first", oldestFirst},
 		{"a list is of the videos whose names have words in them", listOfNames},
 		{"a search by words ends early, and goes on from there", nameSearchEndsEarly},
-		{"a search in metadata that is not indexed ends early, and goes on from there", scanEndsEarly},
 		{"a search by frequent labels ends early, and goes on from there", searchEndsEarly},
 		{"a list goes on while videos come and go", listGoesOn},
 		{"what is being deleted is not listed", deletedIsNotListed},
