@@ -13,7 +13,6 @@
 package pages
 
 import (
-	"context"
 	"embed"
 	"fmt"
 	"html/template"
@@ -24,19 +23,12 @@ import (
 
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/assets"
 	"github.com/spool-video/spool/internal/web/player"
 )
 
 //go:embed page template
 var embedded embed.FS
-
-// Catalog finds videos for anybody.
-type Catalog interface {
-	Watch(ctx context.Context, id video.ID, base string) (catalog.PlaybackInfo, error)
-	Embed(ctx context.Context, token string, id video.ID, base string) (catalog.PlaybackInfo, error)
-}
 
 // Config holds the settings.
 type Config struct {
@@ -52,7 +44,7 @@ type Config struct {
 
 type pages struct {
 	Config
-	catalog   Catalog
+	catalog   *catalog.Catalog
 	rates     *limit.Rates[netip.Prefix]
 	templates *template.Template
 	player    *assets.Files
@@ -61,7 +53,7 @@ type pages struct {
 }
 
 // Register adds the pages, their files and the player's to mux.
-func Register(mux *http.ServeMux, c Catalog, config Config) error {
+func Register(mux *http.ServeMux, c *catalog.Catalog, config Config) error {
 	p := &pages{Config: config, catalog: c, rates: limit.NewRates[netip.Prefix](perSecond, burst, time.Now)}
 	var err error
 	if p.policy, err = policyFor(config.Origins); err != nil {

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -13,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -25,30 +27,11 @@ const (
 	nasty    = `<script>alert(1)</script>"'&`
 )
 
-// oneVideo is a catalog of one public video.
-type oneVideo struct{ v catalog.PlaybackInfo }
-
-func (s oneVideo) Watch(_ context.Context, id video.ID, base string) (catalog.PlaybackInfo, error) {
-	if id != publicID {
-		return catalog.PlaybackInfo{}, video.VideoNotFound()
-	}
-	info := s.v
-	info.URLs = playback.PublicURLs(info.Video, playback.NewBase(base, ""))
-	return info, nil
-}
-
-func (s oneVideo) Embed(_ context.Context, token string, _ video.ID, _ string) (catalog.PlaybackInfo, error) {
-	switch token {
-	case "late":
-		return catalog.PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "late"}
-	default:
-		return catalog.PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "url_invalid", Msg: "forged"}
-	}
-}
-
-func ready() catalog.PlaybackInfo {
-	v := video.Video{
-		ID: publicID, Title: nasty, IsPublic: true, Status: video.Ready, Duration: 83 * time.Second, CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+// ready returns a public video that can be played.
+func ready() video.Video {
+	return video.Video{
+		ID: publicID, Title: nasty, Filename: "film.mp4", IsPublic: true, Status: video.Ready, Duration: 83 * time.Second,
+		CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), UploadExpiresAt: time.Date(2026, 5, 4, 4, 2, 1, 0, time.UTC),
 		Files: []video.File{{Name: video.PosterFile}},
 		Resolutions: []video.Resolution{
 			{Name: "1080p", Status: video.Ready, Width: 1920, Height: 1080},
@@ -56,25 +39,53 @@ func ready() catalog.PlaybackInfo {
 			{Name: "240p", Status: video.Processing},
 		},
 	}
-	s := catalog.State{Video: v, Progress: 1, Settled: true}
+}
+
+// infoOf returns what pages know of a video.
+func infoOf(v video.Video) catalog.PlaybackInfo {
+	s := catalog.State{Video: v}
 	for _, r := range v.Resolutions {
 		s.Resolutions = append(s.Resolutions, catalog.ResolutionState{Resolution: r})
 	}
-	return catalog.PlaybackInfo{State: s}
+	return catalog.PlaybackInfo{State: s, URLs: playback.PublicURLs(v, playback.NewBase(base, ""))}
 }
 
-func serve(t *testing.T, info catalog.PlaybackInfo) http.Handler {
+// site is the pages on real services.
+type site struct {
+	*servicetest.Rig
+	*http.ServeMux
+}
+
+// serve returns the pages of a server with this video.
+func serve(t *testing.T, v video.Video) site {
 	t.Helper()
-	mux := http.NewServeMux()
-	err := Register(mux, oneVideo{info}, Config{
+	s := site{servicetest.New(t), http.NewServeMux()}
+	s.Must(Register(s.ServeMux, s.Catalog, Config{
 		Origins: []string{base, "https://bucket.example.com"},
 		Base:    func(*http.Request) (string, error) { return base, nil },
 		Client:  func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },
-	})
-	if err != nil {
-		t.Fatal(err)
+	}))
+	v.Tenant = s.By.Tenant
+	for i := range v.Resolutions {
+		v.Resolutions[i].ID = video.ResolutionID(v.Resolutions[i].Name)
 	}
-	return mux
+	s.Must(s.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		s.Must(tx.InsertVideo(t.Context(), v))
+		for _, r := range v.Resolutions {
+			s.Must(tx.SetOutput(t.Context(), r))
+		}
+		if v.Failure != nil {
+			_, err := tx.RefuseUpload(t.Context(), v.ID, v.Failure)
+			s.Must(err)
+		}
+		return tx.SetFindings(t.Context(), v.ID, store.Findings{Plan: &video.Plan{Duration: v.Duration}, Files: v.Files})
+	}))
+	return s
+}
+
+// embed returns the path of the embed page for the holder of a token.
+func (s site) embed(life time.Duration) string {
+	return "/embed/" + s.Signing.Sign(sign.Embed, publicID, s.Now().Add(life)) + "/" + publicID
 }
 
 func get(t *testing.T, h http.Handler, path string) (*http.Response, string) {
@@ -127,7 +138,8 @@ func TestOnlyEmbedPagesMayBeFramed(t *testing.T) {
 		"/watch/" + publicID:                      "frame-ancestors 'none'",
 		"/watch/x":                                "frame-ancestors 'none'",
 		"/embed/" + publicID:                      "frame-ancestors *",
-		"/embed/late/" + publicID:                 "frame-ancestors *",
+		h.embed(time.Minute):                      "frame-ancestors *",
+		h.embed(-time.Minute):                     "frame-ancestors *",
 		"/embed/" + publicID + "?start=1&muted=1": "frame-ancestors *",
 	} {
 		res, _ := get(t, h, path)
@@ -152,7 +164,7 @@ func TestRefusalsArePages(t *testing.T) {
 		{"/watch/0198c5b6-7d5e-7c3a-9b1e-000000000000", 404, "There is no such video"},
 		{"/watch/not-an-id", 404, "There is no such video"},
 		{"/embed/not-an-id", 404, "There is no such video"},
-		{"/embed/late/" + publicID, 403, "This link has expired"},
+		{h.embed(-time.Minute), 403, "This link has expired"},
 		{"/embed/forged/" + publicID, 403, "This link does not work"},
 	} {
 		res, body := get(t, h, tt.path)
@@ -163,7 +175,7 @@ func TestRefusalsArePages(t *testing.T) {
 			t.Errorf("%s is cached as %q", tt.path, res.Header.Get("Cache-Control"))
 		}
 	}
-	res, body := get(t, h, "/embed/late/"+publicID+"?state")
+	res, body := get(t, h, h.embed(-time.Minute)+"?state")
 	if res.StatusCode != 403 || !strings.Contains(body, `"code":"url_expired"`) {
 		t.Errorf("the state is %d %s, want a problem", res.StatusCode, body)
 	}
@@ -176,16 +188,17 @@ func TestPagesOfVideosThatCannotBePlayed(t *testing.T) {
 		video.Processing:    "Getting ready",
 		video.Fail:          "The file is not a film &amp; not a picture.",
 	} {
-		info := ready()
-		info.Video.Status, info.Video.Resolutions, info.Resolutions, info.Settled = status, nil, nil, status == video.Fail
+		v := ready()
+		v.Status, v.Resolutions = status, nil
 		if status == video.Fail {
-			info.Video.Failure = &video.Failure{Code: "not_a_video", Message: "The file is not a film & not a picture."}
+			v.Status, v.Failure = video.PendingUpload, &video.Failure{Code: "not_a_video", Message: "The file is not a film & not a picture."}
 		}
-		res, body := get(t, serve(t, info), "/watch/"+publicID)
+		h := serve(t, v)
+		res, body := get(t, h, "/watch/"+publicID)
 		if res.StatusCode != 200 || !strings.Contains(body, want) || strings.Contains(body, "<spool-player") {
 			t.Errorf("the page of a video that is %s is %d %s", status, res.StatusCode, body)
 		}
-		_, text := get(t, serve(t, info), "/watch/"+publicID+"?state")
+		_, text := get(t, h, "/watch/"+publicID+"?state")
 		var s state
 		if err := json.Unmarshal([]byte(text), &s); err != nil || s.Playable || s.Failed != (status == video.Fail) {
 			t.Errorf("the state of a video that is %s is %s %v", status, text, err)
@@ -241,12 +254,12 @@ func TestOEmbed(t *testing.T) {
 func TestThePictureIsToldWithItsOwnSize(t *testing.T) {
 	t.Parallel()
 	small := ready()
-	small.Video.Files = []video.File{{Name: video.PosterFile, Width: 1080, Height: 1920}}
-	small.Resolutions = []catalog.ResolutionState{{Resolution: video.Resolution{Name: "144p", Status: video.Ready, Width: 144, Height: 256}}}
+	small.Files = []video.File{{Name: video.PosterFile, Width: 1080, Height: 1920}}
+	small.Resolutions = []video.Resolution{{Name: "144p", Status: video.Ready, Width: 144, Height: 256}}
 	awaited := ready()
-	awaited.Video.Status, awaited.Video.Files = video.Processing, nil
+	awaited.Status, awaited.Files = video.Processing, nil
 	for _, tt := range []struct {
-		info  catalog.PlaybackInfo
+		video video.Video
 		query string
 		want  size
 	}{
@@ -256,7 +269,7 @@ func TestThePictureIsToldWithItsOwnSize(t *testing.T) {
 		{small, "&maxheight=1280", size{}},
 		{awaited, "", size{}}, // there is none yet
 	} {
-		_, body := get(t, serve(t, tt.info), "/oembed?url="+url.QueryEscape(base+"/watch/"+publicID)+tt.query)
+		_, body := get(t, serve(t, tt.video), "/oembed?url="+url.QueryEscape(base+"/watch/"+publicID)+tt.query)
 		var a oembedAnswer
 		if err := json.Unmarshal([]byte(body), &a); err != nil || tt.want != (size{a.ThumbnailWidth, a.ThumbnailHeight}) || (a.ThumbnailURL != "") != (tt.want.width > 0) {
 			t.Errorf("with %q it is %s %v, want a picture of %v", tt.query, body, err, tt.want)
@@ -338,7 +351,7 @@ func TestTheFileForOldBrowsers(t *testing.T) {
 // The storyboard is made last. Before, the page does not let the player ask for it.
 func TestStoryboardOfAVideoThatIsBeingMade(t *testing.T) {
 	t.Parallel()
-	info := ready()
+	info := infoOf(ready())
 	info.URLs.Files = []playback.FileURL{{File: video.File{Name: video.StoryboardFile}, URL: base + "/v/storyboard.vtt"}}
 	for status, want := range map[video.Status]string{video.Processing: "", video.Ready: base + "/v/storyboard.vtt"} {
 		info.Video.Status = status
