@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,8 +28,6 @@ type Metrics struct {
 	requestDuration *prometheus.HistogramVec
 	firstByte       *prometheus.HistogramVec
 	inFlight        prometheus.Gauge
-	answers         sync.Map // of answerKey to answerSeries: series that were used already
-	contents        map[Content]contentSeries
 
 	taskDuration *prometheus.HistogramVec
 	retries      *prometheus.CounterVec
@@ -125,9 +122,9 @@ func (m *Metrics) describeVideos() {
 	m.served = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_served_bytes_total", Help: "Bytes sent in responses, by what was sent. What a bucket or a CDN sends is not counted.",
 	}, []string{"kind"})
-	m.contents = map[Content]contentSeries{}
 	for _, k := range Contents { // shown also while there are none
-		m.contents[k] = contentSeries{m.served.WithLabelValues(string(k)), m.firstByte.WithLabelValues(string(k))}
+		m.served.WithLabelValues(string(k))
+		m.firstByte.WithLabelValues(string(k))
 	}
 	m.videos = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "spool_videos_finished_total", Help: "Videos that became ready or failed, by status and failure code.",
@@ -168,38 +165,8 @@ func (m *Metrics) RequestEnded(route, method string, status int, took time.Durat
 		method = "other"
 	}
 	m.inFlight.Dec()
-	series := m.seriesOf(answerKey{route, method, status})
-	series.count.Inc()
-	series.duration.Observe(took.Seconds())
-}
-
-// answerKey is the labels of an answer.
-type answerKey struct {
-	route, method string
-	status        int
-}
-
-// answerSeries are the metrics of answers with the same labels.
-type answerSeries struct {
-	count    prometheus.Counter
-	duration prometheus.Observer
-}
-
-// seriesOf finds series by their labels. A vector takes several times as long for it, which would be
-// felt in what is answered thousands of times a second.
-func (m *Metrics) seriesOf(k answerKey) answerSeries {
-	if s, ok := m.answers.Load(k); ok {
-		return s.(answerSeries)
-	}
-	s := answerSeries{m.requests.WithLabelValues(k.route, k.method, strconv.Itoa(k.status)), m.requestDuration.WithLabelValues(k.route, k.method)}
-	m.answers.Store(k, s)
-	return s
-}
-
-// contentSeries are the metrics of one kind of content.
-type contentSeries struct {
-	bytes     prometheus.Counter
-	firstByte prometheus.Observer
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.requestDuration.WithLabelValues(route, method).Observe(took.Seconds())
 }
 
 // TaskDone counts one attempt at a task.
@@ -226,10 +193,9 @@ func (m *Metrics) Uploaded(bytes int64) { m.uploaded.Add(float64(bytes)) }
 // Served counts a response: its bytes, and if it was successful and had any, the time
 // until the first of them.
 func (m *Metrics) Served(kind Content, bytes int64, firstByte time.Duration) {
-	series := m.contents[kind]
-	series.bytes.Add(float64(bytes))
+	m.served.WithLabelValues(string(kind)).Add(float64(bytes))
 	if firstByte > 0 {
-		series.firstByte.Observe(firstByte.Seconds())
+		m.firstByte.WithLabelValues(string(kind)).Observe(firstByte.Seconds())
 	}
 }
 

@@ -15,36 +15,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// busy is a service at work.
-type busy struct{}
+// busy is a queue at work.
+type busy struct{ queue.Queue }
 
-func (busy) Queue(context.Context) ([]system.KindStat, error) {
-	return []system.KindStat{{Kind: queue.Encode, Stat: queue.Stat{Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, {Kind: queue.Purge}}, nil
+func (busy) Stats(context.Context) (map[queue.Kind]queue.Stat, error) {
+	return map[queue.Kind]queue.Stat{queue.Encode: {Waiting: 4, Running: 2, Oldest: 90 * time.Second}}, nil
 }
 
 func (busy) Workers(context.Context) ([]queue.Worker, error) {
 	return []queue.Worker{{Slots: 4, Running: make([]queue.RunningTask, 3)}, {Slots: 2}}, nil
 }
 
-func (busy) Stored(context.Context) ([]system.Stored, error) {
-	return []system.Stored{{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}, {Area: "work"}}, nil
-}
-
-func (busy) LastBackup(context.Context) (time.Time, error) { return time.Unix(1600000000, 0), nil }
-
-func (busy) Disk() (system.Disk, error) { return system.Disk{Free: 5, Size: 10}, nil }
-
-// broken is a service whose database is gone.
+// broken is a queue whose tasks cannot be counted.
 type broken struct{ busy }
 
-func (broken) Queue(context.Context) ([]system.KindStat, error) {
+func (broken) Stats(context.Context) (map[queue.Kind]queue.Stat, error) {
 	return nil, errors.New("database is gone")
+}
+
+// systemWith returns a service with this queue.
+func systemWith(t *testing.T, q queue.Queue) *system.Service {
+	t.Helper()
+	b := servicetest.New(t)
+	b.Must(store.StoredOf(b.Store).Record(t.Context(), store.Stored{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}))
+	b.Must(store.RecordBackup(t.Context(), b.Store, time.Unix(1600000000, 0)))
+	return system.New("1.2.3", b.Store, q, func() (system.Disk, error) { return system.Disk{Free: 5, Size: 10}, nil })
 }
 
 // used returns a set in which every metric has a value.
@@ -67,7 +70,7 @@ func used(t *testing.T) *Metrics {
 	m.WebhookTried(webhook.OutcomeFailed, -1)
 	m.CDNPurged(cdn.OutcomeRetry)
 	m.WatchWebhooks(t.Context(), func(context.Context) (time.Duration, error) { return time.Minute, nil })
-	m.WatchSystem(t.Context(), busy{})
+	m.WatchSystem(t.Context(), systemWith(t, busy{}))
 	return m
 }
 
@@ -160,7 +163,7 @@ func TestAClientCannotMakeNewSeries(t *testing.T) {
 func TestABrokenQueueHidesOnlyItsOwnMetrics(t *testing.T) {
 	t.Parallel()
 	m := New("test")
-	m.WatchSystem(t.Context(), broken{})
+	m.WatchSystem(t.Context(), systemWith(t, broken{}))
 	var logged bytes.Buffer
 	w := scrape(t, m, slog.New(slog.NewTextHandler(&logged, nil)))
 

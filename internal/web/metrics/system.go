@@ -7,23 +7,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/system"
 )
 
-// System knows the whole service: what all machines do together. Counters in memory
-// would drift from the rows of the queue, and would not know the tasks of others.
-type System interface {
-	Queue(context.Context) ([]system.KindStat, error)
-	Workers(context.Context) ([]queue.Worker, error)
-	Stored(context.Context) ([]system.Stored, error)
-	LastBackup(context.Context) (time.Time, error)
-	Disk() (system.Disk, error)
-}
-
 // WatchSystem shows what waits in the queue, the workers, what the storage holds, the
-// last backup and the space of the disk. ctx ends when the process does.
-func (m *Metrics) WatchSystem(ctx context.Context, s System) {
+// last backup and the space of the disk, of the whole service: counters in memory would
+// drift from the rows of the queue, and would not know the tasks of other machines. ctx
+// ends when the process does.
+func (m *Metrics) WatchSystem(ctx context.Context, s *system.Service) {
 	m.registry.MustRegister(queueGauges(ctx, s), fleetGauges(ctx, s), storageGauges(ctx, s), backupGauge(ctx, s), diskGauges(s))
 }
 
@@ -55,7 +46,7 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-func queueGauges(ctx context.Context, s System) *queryCollector {
+func queueGauges(ctx context.Context, s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_queue_tasks", "Tasks in the queue, by kind and state.", "kind", "state"),
 		gauge("spool_queue_oldest_task_age_seconds", "How long the oldest due task has waited, by kind.", "kind"),
@@ -75,7 +66,7 @@ func queueGauges(ctx context.Context, s System) *queryCollector {
 
 // fleetGauges adds up the live workers of all machines. "spool workers" shows what
 // each of them does: names that come and go do not belong in labels.
-func fleetGauges(ctx context.Context, s System) *queryCollector {
+func fleetGauges(ctx context.Context, s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_fleet_workers", "Live workers of all machines."),
 		gauge("spool_fleet_slots", "Tasks that all workers together can run at once."),
@@ -97,7 +88,7 @@ func fleetGauges(ctx context.Context, s System) *queryCollector {
 	}}
 }
 
-func storageGauges(ctx context.Context, s System) *queryCollector {
+func storageGauges(ctx context.Context, s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_stored_bytes", "Bytes in the storage, by area, when the last sweep counted them.", "area"),
 		gauge("spool_stored_objects", "Objects in the storage, by area, when the last sweep counted them.", "area"),
@@ -116,7 +107,7 @@ func storageGauges(ctx context.Context, s System) *queryCollector {
 	}}
 }
 
-func backupGauge(ctx context.Context, s System) *queryCollector {
+func backupGauge(ctx context.Context, s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_backup_last_success_timestamp_seconds", "When the newest complete backup began; 0: there is none."),
 	}, func(set func(int, float64, ...string)) error {
@@ -137,7 +128,7 @@ func timestamp(t time.Time) float64 {
 	return float64(t.UnixMilli()) / 1000
 }
 
-func diskGauges(s System) *queryCollector {
+func diskGauges(s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
 		gauge("spool_disk_free_bytes", "Free space of the disk with the data directory."),
 		gauge("spool_disk_size_bytes", "Size of the disk with the data directory."),
