@@ -2,7 +2,6 @@ package tus_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -18,12 +17,12 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/tus/tusd/v2/pkg/s3store"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
-	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -45,18 +44,17 @@ const (
 // bench is a server for resumable uploads with a real service and storage.
 type bench struct {
 	*servicetest.Services
-	t        *testing.T
-	blobs    blob.Store
-	by       auth.Actor
-	url      string
-	faults   *faults       // of the bucket
-	parts    func() int    // unfinished multipart uploads of the bucket
-	acquired func()        // called when a request has acquired the lease; may be nil
-	full     error         // while it is not nil, there is no disk space
-	left     func() uint64 // free disk space; nil: the real one
-	timing   imports.Timing
-	now      func() time.Time // nil: the clock of the database
-	dir      string           // of the objects, on a disk
+	t       *testing.T
+	blobs   blob.Store
+	by      auth.Actor
+	url     string
+	faults  *faults       // of the bucket
+	parts   func() int    // unfinished multipart uploads of the bucket
+	left    func() uint64 // free disk space; nil: the real one
+	scratch string        // where parts for the bucket are kept
+	timing  imports.Timing
+	now     func() time.Time // nil: the clock of the database
+	dir     string           // of the objects, on a disk
 
 	lost    atomic.Bool // requests lose their lease
 	fetched imports.Storage
@@ -127,9 +125,12 @@ func onBucket(t *testing.T) *bench {
 	at := files.Access()
 	b := &bench{t: t, blobs: files, timing: quick, faults: &faults{S3API: at.Client, bucket: name}}
 	at.Client = b.faults
+	b.scratch = filepath.Join(t.TempDir(), "incoming")
 	storage, err := tus.Bucket(tus.BucketConfig{
-		Client: at.TusClient, Open: func(ctx context.Context, key string) (io.ReadCloser, error) { return files.Open(ctx, key) }, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
-		MaxBytes: limit, Scratch: filepath.Join(t.TempDir(), "incoming"),
+		Client: func(valid func() bool) s3store.S3API {
+			return at.TusClient(func() bool { return valid() && !b.lost.Load() })
+		}, Open: func(ctx context.Context, key string) (io.ReadCloser, error) { return files.Open(ctx, key) }, Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
+		MaxBytes: limit, Scratch: b.scratch,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -143,33 +144,6 @@ func onBucket(t *testing.T) *bench {
 	}
 	b.serve(storage)
 	return b
-}
-
-// watchedLeases tells the bench when an upload lease is acquired, and can lose it.
-type watchedLeases struct {
-	*uploads.Leases
-	bench *bench
-}
-
-func (w watchedLeases) Acquire(ctx context.Context, id video.ID, stop func()) (uploads.Lease, error) {
-	l, err := w.Leases.Acquire(ctx, id, stop)
-	if err == nil && w.bench.acquired != nil {
-		w.bench.acquired()
-	}
-	l.Valid = func() bool { return !w.bench.lost.Load() }
-	return l, err
-}
-
-// limitedSpace pretends that the disk is full.
-type limitedSpace struct {
-	*diskspace.Reserve
-	bench *bench
-}
-
-func (l limitedSpace) Check(need int64) error { return cmp.Or(l.bench.full, l.Reserve.Check(need)) }
-
-func (l limitedSpace) CheckDisk(need int64, free uint64) error {
-	return cmp.Or(l.bench.full, l.Reserve.CheckDisk(need, free))
 }
 
 // serve starts the server.
@@ -190,7 +164,7 @@ func (b *bench) serve(storage tus.Storage) {
 	b.by, err = b.Keys.Authenticate(b.t.Context(), secret)
 	b.must(err)
 	mux := http.NewServeMux()
-	services := tus.Services{Uploads: b.Uploads, Leases: watchedLeases{b.Leases, b}, Space: limitedSpace{b.Reserve, b}}
+	services := tus.Services{Uploads: b.Uploads, Leases: b.Leases, Space: b.Reserve}
 	b.fetched = tus.Imports(services, storage)
 	b.must(tus.Register(mux, services, storage, tus.Config{
 		MaxBytes: limit, IdleTimeout: idleTimeout, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
@@ -276,7 +250,7 @@ func (u *upload) trySend(method string, body io.Reader, headers ...string) (repl
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := patient.Do(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -284,6 +258,9 @@ func (u *upload) trySend(method string, body io.Reader, headers ...string) (repl
 	text, err := io.ReadAll(res.Body)
 	return reply{res.Header, res.StatusCode, text}, err
 }
+
+// patient is a client that sends no body before the server wants it, where a request says so.
+var patient = &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 
 // patchHeaders returns the headers of a PATCH at an offset.
 func patchHeaders(from int) []string {

@@ -6,13 +6,12 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/tus/tusd/v2/pkg/handler"
-
-	"github.com/spool-video/spool/internal/video"
 )
 
 // deferred starts an upload of unknown length and sends these bytes.
@@ -33,9 +32,15 @@ func TestTheLengthMayBeDeclaredWithoutABody(t *testing.T) {
 	tests := map[string]func(u *upload){
 		"and all is well": func(u *upload) { u.declare(http.StatusNoContent) },
 		"and the disk is full": func(u *upload) {
-			u.full = &video.Error{Kind: video.InsufficientStorage, Code: "insufficient_storage", Msg: "Full."}
+			if u.scratch != "" { // beside a bucket, nothing can be kept
+				u.must(os.RemoveAll(u.scratch))
+				u.declare(http.StatusServiceUnavailable)
+				u.must(os.Mkdir(u.scratch, 0o700))
+				return
+			}
+			u.left = func() uint64 { return 0 }
 			u.declare(http.StatusInsufficientStorage)
-			u.full = nil
+			u.left = nil
 		},
 		"and the process is killed": func(u *upload) { u.record(len(u.whole)) },
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/tus/tusd/v2/pkg/handler"
 	"golang.org/x/exp/slog" // tusd is older than log/slog
 
+	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
@@ -44,35 +45,9 @@ import (
 
 // Services are the parts of the service that tus calls.
 type Services struct {
-	Uploads Uploads
-	Leases  Leases
-	Space   Space
-}
-
-// Uploads decides about resumable uploads.
-type Uploads interface {
-	OpenResumable(ctx context.Context, token string, id video.ID) (uploads.Resumable, error)
-	BeginResumable(ctx context.Context, r uploads.Resumable, length int64) error
-	ContinueResumable(ctx context.Context, r uploads.Resumable) error
-	StoredBytes(ctx context.Context, id video.ID) (int64, error)
-	FinishResumable(ctx context.Context, id video.ID, file string) error
-	DiscardIfClosed(ctx context.Context, id video.ID) error
-	Discard(ctx context.Context, id video.ID) error
-}
-
-// Leases lets one request at a time write to an upload.
-type Leases interface {
-	Acquire(ctx context.Context, id video.ID, stop func()) (uploads.Lease, error)
-}
-
-// Space checks that there is enough disk space.
-type Space interface {
-	// Check returns an error while the storage has no space for so many bytes.
-	Check(need int64) error
-	// CheckDisk returns an error while a disk with so many free bytes has no space for need more.
-	CheckDisk(need int64, free uint64) error
-	// Reader reads from src as long as there is space.
-	Reader(src io.Reader) io.Reader
+	Uploads *uploads.Service
+	Leases  *uploads.Leases
+	Space   *diskspace.Reserve
 }
 
 // Config holds the settings.
