@@ -9,14 +9,16 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/spool-video/spool/internal/web/health"
 )
 
 const (
 	// largeBody is sent, if somebody wants it, of a file as large as may be uploaded.
 	largeBody = 64 << 20
 	proxySkew = 5 * time.Second
-	// beatGap is what must lie between two events that are sent beatPause apart.
-	beatGap = beatPause / 3
+	// beatGap is what must lie between two events that are sent health.EventPause apart.
+	beatGap = health.EventPause / 3
 )
 
 // checkBaseURL asks the service through whatever stands in front of it.
@@ -94,7 +96,7 @@ func (d *doctor) checkBodies(ctx context.Context, base string) {
 // checkEvents asks for two events that are sent one after the other, and looks at when they arrive.
 func (d *doctor) checkEvents(ctx context.Context, base string) {
 	const fix = "let the proxy pass on answers as they come (nginx: proxy_buffering off; no compression of text/event-stream)"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+beatPath, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+health.EventsPath, nil)
 	if err != nil {
 		d.fail(fix, "%v", err)
 		return
@@ -107,7 +109,7 @@ func (d *doctor) checkEvents(ctx context.Context, base string) {
 	}
 	defer res.Body.Close()
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		d.warn("look at "+base+beatPath+", and upgrade the service if it is older than this program", "%s answers a request for events with %s", base, res.Status)
+		d.warn("look at "+base+health.EventsPath+", and upgrade the service if it is older than this program", "%s answers a request for events with %s", base, res.Status)
 		return
 	}
 	arrived := arrivals(res.Body)

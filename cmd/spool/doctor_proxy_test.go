@@ -15,15 +15,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spool-video/spool/internal/web/health"
 )
 
 // behind returns a service, as far as the doctor asks it, and what reaches it through a proxy.
 func behind(t *testing.T, proxy func(service *url.URL) http.Handler) string {
 	t.Helper()
-	h := new(health)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", h.serveLiveness)
-	mux.HandleFunc("GET "+beatPath, h.streamBeats)
+	health.New(nil, "").Register(mux)
 	mux.HandleFunc("PUT /upload/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
@@ -70,7 +70,7 @@ func limiting(service *url.URL) http.Handler {
 		switch {
 		case r.ContentLength > 1<<30:
 			http.Error(w, "<html>", http.StatusRequestEntityTooLarge)
-		case r.URL.Path == beatPath:
+		case r.URL.Path == health.EventsPath:
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: 1\n\n")
 		default:
@@ -108,17 +108,6 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 	d.now = func() time.Time { return time.Now().Add(time.Hour) }
 	d.checkBaseURL(t.Context())
 	wantFinding(t, (*found)[:2], warning, "differ by 1h0m")
-}
-
-func TestBeatsAreLimited(t *testing.T) {
-	t.Parallel()
-	h := new(health)
-	h.beats.Store(mostBeats)
-	w := httptest.NewRecorder()
-	h.streamBeats(w, httptest.NewRequest("GET", beatPath, nil))
-	if w.Code != http.StatusServiceUnavailable || h.beats.Load() != mostBeats {
-		t.Errorf("one too many gets %d; %d are counted", w.Code, h.beats.Load())
-	}
 }
 
 func TestTheDoctorReachesWebhooks(t *testing.T) {

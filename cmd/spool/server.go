@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/web/access"
 	"github.com/spool-video/spool/internal/web/delivery"
+	"github.com/spool-video/spool/internal/web/health"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -33,7 +35,7 @@ type service struct {
 // server runs a service behind HTTP until it is told to stop.
 type server struct {
 	service *service
-	health  *health
+	health  *health.Health
 	http    *http.Server
 	probes  *http.ServeMux // also served to operators
 	log     *slog.Logger
@@ -48,14 +50,12 @@ type stopTimeouts struct {
 
 // newServer puts the HTTP edge around svc.
 func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts) *server {
-	h := &health{ready: &readiness{check: svc.ready}, sandbox: svc.sandbox}
+	h := health.New(svc.ready, svc.sandbox)
 	probe := http.NewServeMux()
-	probe.HandleFunc("GET /healthz", h.serveLiveness)
-	probe.HandleFunc("GET "+beatPath, h.streamBeats)
-	probe.HandleFunc("GET /readyz", h.isReady)
+	h.Register(probe)
 	probe.Handle("GET /metrics", m.Handler(log))
-	logged := &access{next: problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log: log, metrics: m, now: time.Now}
-	traced := http.Handler(logged)
+	logged := access.Log(problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log, m, time.Now)
+	traced := logged
 	if svc.trace != nil {
 		traced = svc.trace(traced)
 	}
@@ -92,7 +92,7 @@ func protocols() *http.Protocols {
 // redirect to the clean form of a path before either of them sees it.
 func dispatch(probe, other http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isProbe(r.URL.Path) {
+		if health.IsProbe(r.URL.Path) {
 			probe.ServeHTTP(w, r)
 			return
 		}
@@ -147,7 +147,7 @@ func (s *server) follow(ctx context.Context) (wait func()) {
 // do not end by themselves are cut off. That loses nothing but time: uploads leave
 // nothing behind, and tasks continue after the next start.
 func (s *server) shutDown(ctx context.Context) {
-	s.health.stopping.Store(true)
+	s.health.Stop()
 	// Some of the time is reserved for cutting off and closing.
 	ctx, cancel := context.WithTimeout(ctx, s.grace-min(2*time.Second, s.grace/4))
 	defer cancel()

@@ -106,7 +106,7 @@ func TestHealth(t *testing.T) {
 	}}, stopTimeouts{grace: time.Second})
 	set := func(err error) {
 		trouble.Store(&err)
-		time.Sleep(readyMaxAge) // until the last result is not used any more
+		time.Sleep(time.Second) // until the last result is not used any more
 	}
 
 	if code, body := r.get(t, "/healthz"); code != 200 || body != "{\"status\":\"ok\"}\n" {
@@ -123,7 +123,7 @@ func TestHealth(t *testing.T) {
 	set(errors.New("open /srv/spool.db: permission denied"))
 	wantProblem(t, r, "not_ready", "A part of the service does not answer.")
 	set(nil)
-	r.server.health.stopping.Store(true)
+	r.server.health.Stop()
 	wantProblem(t, r, "stopping", "The service is stopping.")
 	r.stop()
 	r.wait(t)
@@ -151,7 +151,7 @@ func TestAStopLetsRequestsEnd(t *testing.T) {
 	})}, stopTimeouts{grace: 10 * time.Second})
 	answer := make(chan string, 1)
 	go func() {
-		_, body := r.get(t, playbackPrefix+"slow")
+		_, body := r.get(t, "/v/slow")
 		answer <- body
 	}()
 	<-entered
@@ -194,7 +194,7 @@ func TestAStopIsAnnouncedFirst(t *testing.T) {
 	<-stopping
 	for range 4 { // a second, of the five that it takes
 		time.Sleep(250 * time.Millisecond)
-		if ready, file := status("/readyz"), status(playbackPrefix+"film.mp4"); ready != http.StatusServiceUnavailable || file != http.StatusOK {
+		if ready, file := status("/readyz"), status("/v/film.mp4"); ready != http.StatusServiceUnavailable || file != http.StatusOK {
 			t.Fatalf("while the stop is announced /readyz = %d and a file %d; want 503 and 200", ready, file)
 		}
 	}
@@ -214,7 +214,7 @@ func TestARequestEndsWithItsClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(c, "GET "+playbackPrefix+"film.mp4 HTTP/1.1\r\nHost: a\r\n\r\n")
+	io.WriteString(c, "GET "+"/v/film.mp4 HTTP/1.1\r\nHost: a\r\n\r\n")
 	<-entered
 	c.Close()
 	select {

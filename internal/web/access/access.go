@@ -1,4 +1,5 @@
-package main
+// Package access logs and counts every request.
+package access
 
 import (
 	"cmp"
@@ -12,12 +13,17 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/web/health"
 	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// access logs and counts every request. It records the pattern of the route, never the
+// Log returns a handler that logs and counts the requests of next. It records the pattern of the route, never the
 // path or the query: those may contain a signature.
+func Log(next http.Handler, log *slog.Logger, m *metrics.Metrics, now func() time.Time) http.Handler {
+	return &access{next: next, log: log, metrics: m, now: now}
+}
+
 type access struct {
 	next    http.Handler
 	log     *slog.Logger
@@ -85,9 +91,7 @@ func contentOf(route, at string) (metrics.Content, bool) {
 }
 
 // isPlayback reports whether a route serves videos and thumbnails.
-func isPlayback(route string) bool { return strings.HasPrefix(route, playbackPrefix) }
-
-const playbackPrefix = "/v/"
+func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
 
 // isPartOfPage reports whether a route serves the assets of a page.
 func isPartOfPage(route string) bool {
@@ -108,7 +112,7 @@ func levelOf(route string, status int) slog.Level {
 	if status == http.StatusTooManyRequests {
 		return slog.LevelDebug
 	}
-	if status < http.StatusInternalServerError && (isPlayback(route) || isProbe(route) || isStream(route) || isPartOfPage(route)) {
+	if status < http.StatusInternalServerError && (isPlayback(route) || health.IsProbe(route) || isStream(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
