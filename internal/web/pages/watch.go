@@ -204,7 +204,7 @@ type refusal struct{ Heading, Advice string }
 func refusalOf(p *problem.Problem) refusal {
 	switch {
 	case p.Code == "url_expired":
-		return refusal{"This link has expired", "Links to private videos work for a limited time. Reload the page that you came from, or ask whoever sent you the link for a new one."}
+		return refusal{"This link has expired", "Links to private videos work for a limited time. Reload the page that you came from, or ask the person who sent you the link for a new one."}
 	case p.Status == http.StatusForbidden:
 		return refusal{"This link does not work", "It is incomplete or was changed. Check that you copied all of it, or ask for it again."}
 	case p.Status == http.StatusNotFound:

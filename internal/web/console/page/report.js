@@ -61,7 +61,7 @@ function saved(all, codec) {
   const made = Object.values(all).flatMap((o) => (o.variants ?? []).filter((v) => v.codec === codec && v.status === "ready").map((v) => [o.sizeBytes, v.sizeBytes]));
   const [before, after] = [0, 1].map((i) => made.reduce((sum, pair) => sum + pair[i], 0));
   const name = codecNames[codec] ?? codec;
-  if (made.length === 0) return el("p", {}, `No resolution is there in ${name} yet.`);
+  if (made.length === 0) return el("p", {}, `No resolution exists in ${name} yet.`);
   return el("p", { class: "saved" }, after < before ? `${name} saves ${bytes(before - after)} of the ${bytes(before)} in H.264: ${compared(after, before)}.`
     : `${name} saves nothing: ${bytes(after)} against ${bytes(before)} in H.264.`);
 }

@@ -33,7 +33,7 @@ export class Share {
   #title = "";
   #video = null;
   #life = el("select", { id: "life" }, lives.map(([seconds, text]) => el("option", { value: seconds }, text)));
-  #lifeRow = el("div", { class: "field inline" }, el("label", { for: "life" }, "Addresses work for"), this.#life);
+  #lifeRow = el("div", { class: "field inline" }, el("label", { for: "life" }, "Links work for"), this.#life);
   #rows = el("div", { class: "addresses" });
   #problem = el("div");
   #until = el("p", { class: "fine" });

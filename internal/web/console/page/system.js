@@ -96,7 +96,7 @@ function table(label, heads, rows) {
 
 function queueTable(queue) {
   const open = queue.filter((k) => k.waiting > 0 || k.running > 0);
-  if (open.length === 0) return el("p", { class: "fine" }, "Nothing waits, and nothing runs.");
+  if (open.length === 0) return el("p", { class: "fine" }, "The queue is empty.");
   return table("Queue", ["Task", "Waiting", "Running", "Oldest waits for"], open.map((k) =>
     [kinds[k.kind] ?? k.kind, k.waiting.toLocaleString(), k.running.toLocaleString(), k.oldestSeconds > 0 ? elapsed(k.oldestSeconds) : "–"]));
 }

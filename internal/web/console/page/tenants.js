@@ -41,7 +41,7 @@ export class Tenants {
   constructor() {
     const head = ["Tenant", ...measures.map(([name]) => name)];
     this.node = el("section", { class: "panel tenants", "aria-labelledby": "tenants-title", hidden: true }, el("h2", { id: "tenants-title" }, "Tenants"),
-      el("p", { class: "fine" }, "What everybody uses, and may use. Limits are set with ", el("code", {}, "spool tenants set"), "."),
+      el("p", { class: "fine" }, "What each tenant uses, and may use. Set limits with ", el("code", {}, "spool tenants set"), "."),
       el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Tenants" }, el("table", {},
         el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))), this.#rows)),
       this.#more, this.#problem);

@@ -17,7 +17,7 @@ export class Webhooks {
 
   constructor() {
     this.node = el("section", { class: "panel", "aria-labelledby": "hooks-title", hidden: true }, el("h2", { id: "hooks-title" }, "Webhooks"),
-      el("p", { class: "fine" }, "Spool tells your programs what happens to videos, signed after Standard Webhooks."),
+      el("p", { class: "fine" }, "Spool sends your programs an event when something happens to a video, signed as Standard Webhooks."),
       this.#secret, this.#list, this.#problem, this.#form());
   }
 
