@@ -180,6 +180,18 @@ func (d *Draft) Check() []Fault {
 		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title), CheckCodecs(d.Codecs))
 }
 
+// Video returns the video that d asks for, as far as the client decides.
+func (d *Draft) Video() Video {
+	v := Video{
+		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata,
+		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
+	}
+	if d.Upscale != nil {
+		v.Upscale = *d.Upscale
+	}
+	return v
+}
+
 // Edit is a change of what a client says about its video. What is nil stays as it is.
 type Edit struct {
 	Title    *string          // empty: the default

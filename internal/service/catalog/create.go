@@ -77,19 +77,17 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	// Times are stored to the millisecond, and addresses contain them: a client must be told exactly
 	// what is stored.
 	now := c.now().UTC().Truncate(time.Millisecond)
-	v := video.Video{
-		ID: video.ID(newID()), Tenant: by.Tenant, KeyID: by.KeyID, Filename: d.Filename, ContentType: contentType(d.Filename),
-		Title: video.TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Upscale: c.config.Upscale, Thumbnails: d.Thumbnails,
-		Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now.Add(ttl), Codecs: video.WithoutH264(c.config.Codecs.Default),
+	v := d.Video()
+	v.ID, v.Tenant, v.KeyID, v.ContentType = video.ID(newID()), by.Tenant, by.KeyID, contentType(d.Filename)
+	v.Status, v.CreatedAt, v.UploadExpiresAt = video.PendingUpload, now, now.Add(ttl)
+	if v.Imported {
+		v.UploadExpiresAt = store.ImportForever
 	}
-	if d.Codecs != nil {
-		v.Codecs = video.WithoutH264(d.Codecs)
+	if d.Upscale == nil {
+		v.Upscale = c.config.Upscale
 	}
-	if d.SourceURL != nil {
-		v.Imported, v.UploadExpiresAt = true, store.ImportForever
-	}
-	if d.Upscale != nil {
-		v.Upscale = *d.Upscale
+	if d.Codecs == nil {
+		v.Codecs = video.WithoutH264(c.config.Codecs.Default)
 	}
 	var err error
 	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {

@@ -68,15 +68,19 @@ func viewCaptions(f video.File, url string) captionsView {
 	return captionsView{Language: f.Language, Label: f.Label, Kind: f.Kind, Source: f.Source, URL: url}
 }
 
-// viewAllCaptions is never nil.
-func viewAllCaptions(files []playback.FileURL) []captionsView {
-	out := []captionsView{}
+// VideoCaptions is the part of a read that lists captions.
+type VideoCaptions struct {
+	Captions []captionsView `json:"captions" nullable:"false" doc:"The captions of the video, one for each language."`
+}
+
+func viewVideoCaptions(files []playback.FileURL) VideoCaptions {
+	out := []captionsView{} // never null
 	for _, f := range files {
 		if f.IsCaptions() {
 			out = append(out, viewCaptions(f.File, f.URL))
 		}
 	}
-	return out
+	return VideoCaptions{out}
 }
 
 func (r captionRoutes) put(ctx context.Context, c *call) (*captionsView, error) {

@@ -36,12 +36,12 @@ type keyView struct {
 	Tenant video.Tenant `json:"tenant"`
 	Scopes []auth.Scope `json:"scopes" nullable:"false" doc:"What the key may do." example:"[\"read\",\"write\"]"`
 	// The rest is for keys that may manage others.
-	Keys       []tenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
+	Keys       []TenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
 	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
 }
 
-// TenantKeyBasics is common to all views of a key of the tenant.
-type TenantKeyBasics struct {
+// TenantKeyView is a key of the tenant. It is exported because huma ignores embedded types that are not.
+type TenantKeyView struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
 	Scopes    []auth.Scope `json:"scopes" nullable:"false"`
@@ -51,10 +51,8 @@ type TenantKeyBasics struct {
 	MadeBy    string       `json:"madeBy,omitempty" doc:"The id of the key that made it. Absent: the operator made it."`
 }
 
-type tenantKeyView struct{ TenantKeyBasics }
-
 type madeKey struct {
-	TenantKeyBasics
+	TenantKeyView
 	Secret string `json:"secret" doc:"The API key itself. It is told this once."`
 }
 
@@ -78,15 +76,15 @@ func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Keys, out.NextCursor = make([]tenantKeyView, len(found.Keys)), nextCursor(found.Next)
+	out.Keys, out.NextCursor = make([]TenantKeyView, len(found.Keys)), nextCursor(found.Next)
 	for i, k := range found.Keys {
-		out.Keys[i] = tenantKeyView{viewKey(k, c.actor)}
+		out.Keys[i] = viewKey(k, c.actor)
 	}
 	return out, nil
 }
 
-func viewKey(k auth.Key, by auth.Actor) TenantKeyBasics {
-	v := TenantKeyBasics{ID: k.ID, Name: k.Name, Scopes: append([]auth.Scope{}, k.Scopes...), CreatedAt: k.CreatedAt.UTC(), Current: k.ID == by.KeyID, MadeBy: k.MadeBy}
+func viewKey(k auth.Key, by auth.Actor) TenantKeyView {
+	v := TenantKeyView{ID: k.ID, Name: k.Name, Scopes: append([]auth.Scope{}, k.Scopes...), CreatedAt: k.CreatedAt.UTC(), Current: k.ID == by.KeyID, MadeBy: k.MadeBy}
 	if !k.ExpiresAt.IsZero() {
 		v.ExpiresAt = new(k.ExpiresAt.UTC())
 	}

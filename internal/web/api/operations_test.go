@@ -228,7 +228,7 @@ func TestUsage(t *testing.T) {
 	}
 	const want = `{"videos":3,"bytes":1099511627776,"minutesToday":93.25,"inWork":2,` +
 		`"limits":{"maxVideos":10,"maxBytes":2199023255552,"maxMinutesPerDay":100.5,"maxInWork":4}}`
-	if got := wire(t, usageView{viewUsage(u)}); got != want {
+	if got := wire(t, viewUsage(u)); got != want {
 		t.Errorf("usage is %s, want %s", got, want)
 	}
 	r := newRig(t, Config{})

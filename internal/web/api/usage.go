@@ -25,11 +25,8 @@ func (r tenantRoutes) register(t *table) {
 	}, r.list)
 }
 
-// usageView is what the tenant of a key uses.
-type usageView struct{ TenantUsage }
-
-// TenantUsage is common to all views of what a tenant uses.
-type TenantUsage struct {
+// UsageView is what a tenant uses. It is exported because huma ignores embedded types that are not.
+type UsageView struct {
 	Videos       int64      `json:"videos" doc:"Videos that exist. One whose upload failed or expired does not count."`
 	Bytes        int64      `json:"bytes" doc:"Size of the files uploaded for these videos, without what was made of them."`
 	MinutesToday float64    `json:"minutesToday" doc:"Minutes of video that were accepted today (UTC)."`
@@ -45,17 +42,17 @@ type limitsView struct {
 	MaxInWork        int64   `json:"maxInWork" doc:"0: no limit."`
 }
 
-func (r tenantRoutes) usage(ctx context.Context, c *call) (*usageView, error) {
+func (r tenantRoutes) usage(ctx context.Context, c *call) (*UsageView, error) {
 	u, err := r.tenants.Usage(ctx, c.actor)
 	if err != nil {
 		return nil, err
 	}
-	return &usageView{viewUsage(u)}, nil
+	return new(viewUsage(u)), nil
 }
 
-func viewUsage(u video.Usage) TenantUsage {
+func viewUsage(u video.Usage) UsageView {
 	l := u.Limits
-	return TenantUsage{
+	return UsageView{
 		Videos: u.Videos, Bytes: u.Bytes, MinutesToday: u.MinutesToday(), InWork: u.InWork,
 		Limits: limitsView{MaxVideos: l.Videos, MaxBytes: l.Bytes, MaxMinutesPerDay: l.MinutesPerDay, MaxInWork: l.InWork},
 	}
@@ -64,7 +61,7 @@ func viewUsage(u video.Usage) TenantUsage {
 // tenantView is a tenant and what it uses.
 type tenantView struct {
 	Name video.Tenant `json:"name"`
-	TenantUsage
+	UsageView
 }
 
 type tenantList struct {

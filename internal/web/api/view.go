@@ -11,18 +11,47 @@ import (
 // The types of this package that have JSON tags are the wire format. Fields may be added, but not
 // removed, renamed or given another meaning.
 
-// videoView answers both get requests.
+// videoView answers both get requests. A feature adds a part to it, which is declared in the feature's own file.
+// Parts are exported because huma ignores embedded types that are not.
 type videoView struct {
 	ID video.ID `json:"id" format:"uuid"`
 	VideoBasics[resolutionView]
-	HLSURL  string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
-	DASHURL string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
-	// Pages for people.
+	VideoURLs
+	VideoFiles
+	VideoCaptions
+	VideoDetails
+}
+
+func viewPlayback(p catalog.PlaybackInfo) videoView {
+	out := videoView{
+		ID:            p.Video.ID,
+		VideoBasics:   viewVideoBasics[resolutionView](p.Video),
+		VideoURLs:     viewVideoURLs(p.URLs),
+		VideoFiles:    viewVideoFiles(p.URLs.Files),
+		VideoCaptions: viewVideoCaptions(p.URLs.Files),
+		VideoDetails:  viewVideoDetails(p.State),
+	}
+	for _, r := range p.Resolutions {
+		to := p.URLs.Resolutions[r.Name]
+		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
+			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
+			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
+			ResolutionDetails:  viewResolutionDetails(r, to.Rendition, to.Variants),
+		}})
+	}
+	return out
+}
+
+// VideoURLs are the URLs of a video for players and for people.
+type VideoURLs struct {
+	HLSURL   string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`
+	DASHURL  string `json:"dashUrl,omitempty" format:"uri" doc:"The same for MPEG-DASH."`
 	EmbedURL string `json:"embedUrl,omitempty" format:"uri" doc:"A page with the player alone, for an iframe. Of a private video it expires with the other URLs."`
 	WatchURL string `json:"watchUrl,omitempty" format:"uri" doc:"A page for people, with title and player. Public videos only."`
-	VideoFiles
-	Captions []captionsView `json:"captions" nullable:"false" doc:"The captions of the video, one for each language."`
-	VideoDetails
+}
+
+func viewVideoURLs(u playback.URLs) VideoURLs {
+	return VideoURLs{HLSURL: u.HLS, DASHURL: u.DASH, EmbedURL: u.Embed, WatchURL: u.Watch}
 }
 
 // VideoFiles are the URLs of the files that belong to no resolution.
@@ -47,8 +76,7 @@ func viewVideoFiles(files []playback.FileURL) VideoFiles {
 	return out
 }
 
-// VideoBasics is common to all views of a video. It is exported because huma ignores
-// embedded types that are not.
+// VideoBasics are the first members of all views of a video.
 type VideoBasics[R any] struct {
 	Title          string       `json:"title" maxLength:"200" doc:"What people call the video."`
 	Status         video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
@@ -123,23 +151,6 @@ func viewVariants(r catalog.ResolutionState, h264 string, others map[video.Codec
 type failure struct {
 	Code    video.FailureCode `json:"code" doc:"A stable word for programs." example:"not_a_video"`
 	Message string            `json:"message" doc:"A sentence for a person."`
-}
-
-func viewPlayback(w catalog.PlaybackInfo) videoView {
-	v := w.Video
-	out := videoView{
-		ID: v.ID, VideoBasics: viewVideoBasics[resolutionView](v),
-		HLSURL: w.URLs.HLS, DASHURL: w.URLs.DASH, EmbedURL: w.URLs.Embed, WatchURL: w.URLs.Watch, VideoFiles: viewVideoFiles(w.URLs.Files), Captions: viewAllCaptions(w.URLs.Files), VideoDetails: viewVideoDetails(w.State),
-	}
-	for _, r := range w.Resolutions {
-		to := w.URLs.Resolutions[r.Name]
-		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
-			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
-			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
-			ResolutionDetails:  viewResolutionDetails(r, to.Rendition, to.Variants),
-		}})
-	}
-	return out
 }
 
 func viewVideoDetails(s catalog.State) VideoDetails {

@@ -38,8 +38,8 @@ func (eventType) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: enum(video.EventTypes)}
 }
 
-// WebhookBasics is common to all views of a webhook.
-type WebhookBasics struct {
+// WebhookView is a webhook. It is exported because huma ignores embedded types that are not.
+type WebhookView struct {
 	ID             string      `json:"id" format:"uuid"`
 	URL            string      `json:"url" doc:"Empty if pull is true."`
 	Events         []eventType `json:"events" nullable:"false" doc:"Empty: all."`
@@ -50,10 +50,8 @@ type WebhookBasics struct {
 	DisabledReason string      `json:"disabledReason,omitempty" doc:"Why the server has disabled it."`
 }
 
-type webhookView struct{ WebhookBasics }
-
 type registeredWebhook struct {
-	WebhookBasics
+	WebhookView
 	Secret string `json:"secret" doc:"Signs the messages. It is told this once."`
 }
 
@@ -62,13 +60,13 @@ type newSecret struct {
 }
 
 type webhookList struct {
-	Webhooks []webhookView `json:"webhooks" nullable:"false" doc:"Oldest first."`
+	Webhooks []WebhookView `json:"webhooks" nullable:"false" doc:"Oldest first."`
 }
 
-func viewWebhook(w webhook.Webhook) webhookView {
+func viewWebhook(w webhook.Webhook) WebhookView {
 	events := append([]eventType{}, words[eventType](w.Events)...) // never null
-	return webhookView{WebhookBasics{ID: w.ID, URL: w.URL, Events: events, Description: w.Description, Enabled: w.Enabled,
-		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}}
+	return WebhookView{ID: w.ID, URL: w.URL, Events: events, Description: w.Description, Enabled: w.Enabled,
+		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}
 }
 
 type deliveryView struct {

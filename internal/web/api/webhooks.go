@@ -40,7 +40,7 @@ func (r webhookRoutes) create(ctx context.Context, c *call, in *newWebhook) (*re
 	if err != nil {
 		return nil, err
 	}
-	return &registeredWebhook{WebhookBasics: viewWebhook(w).WebhookBasics, Secret: secret}, nil
+	return &registeredWebhook{WebhookView: viewWebhook(w), Secret: secret}, nil
 }
 
 func (r webhookRoutes) list(ctx context.Context, c *call) (*webhookList, error) {
@@ -48,14 +48,14 @@ func (r webhookRoutes) list(ctx context.Context, c *call) (*webhookList, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &webhookList{Webhooks: make([]webhookView, len(all))}
+	out := &webhookList{Webhooks: make([]WebhookView, len(all))}
 	for i, w := range all {
 		out.Webhooks[i] = viewWebhook(w)
 	}
 	return out, nil
 }
 
-func (r webhookRoutes) get(ctx context.Context, c *call) (*webhookView, error) {
+func (r webhookRoutes) get(ctx context.Context, c *call) (*WebhookView, error) {
 	w, err := r.webhooks.Get(ctx, c.actor, string(c.id))
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (r webhookRoutes) get(ctx context.Context, c *call) (*webhookView, error) {
 	return new(viewWebhook(w)), nil
 }
 
-func (r webhookRoutes) update(ctx context.Context, c *call, in *webhookChanges) (*webhookView, error) {
+func (r webhookRoutes) update(ctx context.Context, c *call, in *webhookChanges) (*WebhookView, error) {
 	changes := webhook.Changes{URL: in.URL, Description: in.Description, Enabled: in.Enabled}
 	if in.Events != nil {
 		changes.Events = new(words[video.EventType](*in.Events))

@@ -18,7 +18,7 @@ func TestViewsOfWebhooks(t *testing.T) {
 	t.Parallel()
 	full := webhook.Webhook{ID: testID, URL: "https://example.com/?a=1&b=2", Events: []video.EventType{video.EventReady}, Description: "<ours>",
 		Enabled: true, DisabledReason: "Gone.", CreatedAt: webhookTime}
-	registered := registeredWebhook{WebhookBasics: viewWebhook(full).WebhookBasics, Secret: "whsec_x"}
+	registered := registeredWebhook{WebhookView: viewWebhook(full), Secret: "whsec_x"}
 	delivery := webhook.Delivery{ID: testID, EventID: testID, Type: video.EventReady, VideoID: testID, State: webhook.Pending, CreatedAt: webhookTime, NextAttemptAt: webhookTime,
 		Attempts: []webhook.Attempt{{At: webhookTime, Error: "No.", Duration: time.Second}, {At: webhookTime, Status: 204}}}
 	for want, view := range map[string]any{
