@@ -7,29 +7,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// PublicPicture returns which file is to be sent for a picture of a public video to a client that takes
-// these formats beside JPEG: the smallest one that exists beside it. That is the file asked for if there is no
-// other, and also if there is not even that: whoever opens it will say so.
-func (p *Player) PublicPicture(ctx context.Context, id video.ID, file string, takes []video.PictureFormat) string {
-	return p.picture(ctx, objects.Public, id, file, takes)
-}
-
-// SignedPicture is PublicPicture for the holder of a signed address.
-func (p *Player) SignedPicture(ctx context.Context, token string, id video.ID, file string, takes []video.PictureFormat) string {
-	if p.verify(ctx, token, id, file) != nil {
-		return file // which will be refused
+// Picture returns which file is to be sent for a picture to a client that takes these formats beside
+// JPEG: the smallest one that exists beside it, or else the file asked for. That may not exist, or not be
+// for this client; Open will say so.
+func (p *Player) Picture(ctx context.Context, a Access, file string, takes []video.PictureFormat) string {
+	area, err := p.area(ctx, a, file)
+	if err != nil {
+		return file
 	}
-	return p.picture(ctx, objects.Private, id, file, takes)
-}
-
-func (p *Player) picture(ctx context.Context, area objects.Area, id video.ID, file string, takes []video.PictureFormat) string {
 	for _, f := range takes {
 		name := video.AlternateFile(file, f)
-		if p.exists(ctx, area.Prefix(id)+name) && p.exists(ctx, area.Prefix(id)+file) { // it may be left of an earlier pass
+		if p.exists(ctx, area.Prefix(a.Video)+name) && p.exists(ctx, area.Prefix(a.Video)+file) { // it may be left of an earlier pass
 			return name
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -38,7 +39,7 @@ func TestPicturesThatComeAndGo(t *testing.T) {
 			}
 			want := func(when, file string) {
 				t.Helper()
-				if got := b.PublicPicture(ctx, id, video.PosterFile, takes); got != file {
+				if got := b.Picture(ctx, playback.Access{Video: id}, video.PosterFile, takes); got != file {
 					t.Errorf("%s, redirect %t, %s: %s is sent, want %s", name, redirect, when, got, file)
 				}
 			}
@@ -50,7 +51,7 @@ func TestPicturesThatComeAndGo(t *testing.T) {
 			b.Must(b.Blobs.Delete(ctx, key("poster.webp")))
 			var err error
 			if redirect && name == "remote" {
-				_, err = b.PublicRedirect(ctx, id, "poster.webp", false)
+				_, err = b.Redirect(ctx, playback.Access{Video: id}, "poster.webp", false)
 			} else {
 				_, err = b.OpenPublic(ctx, id, "poster.webp")
 			}

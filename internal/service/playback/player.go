@@ -52,24 +52,19 @@ func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now fun
 	return p
 }
 
-// OpenPublic opens a file of a public video: "720p.mp4", "720p-0.jpg", a file that the video lists, or
-// one of the stream. A file that does not exist yet is not_ready; one that never will is not_found.
-func (p *Player) OpenPublic(ctx context.Context, id video.ID, file string) (Content, error) {
-	return p.open(ctx, objects.Public, id, file)
+// Access is what a playback address gives access to: the files of one video.
+type Access struct {
+	Video video.ID
+	Token string // the signed part of the address of a private video; "" for a public one
 }
 
-// OpenSigned opens a file of a private video for the holder of a signed address.
-func (p *Player) OpenSigned(ctx context.Context, token string, id video.ID, file string) (Content, error) {
-	if err := p.verify(ctx, token, id, file); err != nil {
-		return nil, err
+// area checks the signed part of an address, if it has one, and returns where its file lies.
+func (p *Player) area(ctx context.Context, a Access, file string) (objects.Area, error) {
+	if a.Token == "" {
+		return objects.Public, nil
 	}
-	return p.open(ctx, objects.Private, id, file)
-}
-
-// verify checks the signed part of a playback address.
-func (p *Player) verify(ctx context.Context, token string, id video.ID, file string) error {
-	purpose, subject := signedFor(id, file)
-	return p.keys.Verify(ctx, purpose, subject, token)
+	purpose, subject := signedFor(a.Video, file)
+	return objects.Private, p.keys.Verify(ctx, purpose, subject, a.Token)
 }
 
 const (
@@ -83,36 +78,32 @@ const (
 	openTimeout = 5 * time.Second
 )
 
-// PublicRedirect returns where the storage itself serves a file of a public video, for GET only. It
-// is "" where the storage does not serve it, and OpenPublic does. With download, a browser is told to
-// save the file; see Disposition.
-func (p *Player) PublicRedirect(ctx context.Context, id video.ID, file string, download bool) (string, error) {
+// Redirect returns where the storage itself serves a file, for GET only. It is "" where the storage
+// does not serve it, and Open does. With download, a browser is told to save the file; see Disposition.
+// The address does not outlive a signed one that leads to it.
+func (p *Player) Redirect(ctx context.Context, a Access, file string, download bool) (string, error) {
 	if p.redirect == nil || servedHere(file) {
 		return "", nil
 	}
-	return p.presign(ctx, objects.Public, id, file, redirectLife, download)
+	area, err := p.area(ctx, a, file)
+	if err != nil {
+		return "", err
+	}
+	life := redirectLife
+	if a.Token != "" {
+		// The storage counts whole seconds, from the beginning of the one in which it signs.
+		left := time.Duration(sign.Expiry(a.Token).Unix()-p.now().Unix()) * time.Second
+		if left < minRedirectLife {
+			return "", nil
+		}
+		life = min(left, life)
+	}
+	return p.presign(ctx, area, a.Video, file, life, download)
 }
 
 // servedHere reports whether a file is never redirected: it is made here, or it names other files
 // relative to its own address.
 func servedHere(file string) bool { return isStreamFile(file) || file == video.StoryboardFile }
-
-// SignedRedirect is PublicRedirect for the holder of a signed address. Neither address outlives the
-// other.
-func (p *Player) SignedRedirect(ctx context.Context, token string, id video.ID, file string, download bool) (string, error) {
-	if p.redirect == nil || servedHere(file) {
-		return "", nil
-	}
-	if err := p.verify(ctx, token, id, file); err != nil {
-		return "", err
-	}
-	// The storage counts whole seconds, from the beginning of the one in which it signs.
-	left := time.Duration(sign.Expiry(token).Unix()-p.now().Unix()) * time.Second
-	if left < minRedirectLife {
-		return "", nil
-	}
-	return p.presign(ctx, objects.Private, id, file, min(left, redirectLife), download)
-}
 
 // presign checks that the file is there before it returns an address: the storage would not explain
 // why it is missing.
@@ -144,18 +135,24 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 	return address, nil
 }
 
-func (p *Player) open(ctx context.Context, area objects.Area, id video.ID, file string) (Content, error) {
+// Open opens a file of a video: "720p.mp4", "720p-0.jpg", a file that the video lists, or one of the
+// stream. A file that does not exist yet is not_ready; one that never will is not_found.
+func (p *Player) Open(ctx context.Context, a Access, file string) (Content, error) {
+	area, err := p.area(ctx, a, file)
+	if err != nil {
+		return nil, err
+	}
 	if f, ok := stream.Parse(file); ok {
-		return p.openStream(ctx, area, id, f)
+		return p.openStream(ctx, area, a.Video, f)
 	}
 	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return nil, noSuchFile()
 	}
-	o, err := p.openObject(ctx, area.Prefix(id)+file)
+	o, err := p.openObject(ctx, area.Prefix(a.Video)+file)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.seen.forget(area.Prefix(id) + file)
-		return nil, p.whyMissing(ctx, area, id, parsed)
+		p.seen.forget(area.Prefix(a.Video) + file)
+		return nil, p.whyMissing(ctx, area, a.Video, parsed)
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open "+file, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -65,7 +66,7 @@ func TestASilentStorageTimesOut(t *testing.T) {
 			"who asks for a playlist":  open("720p.m3u8"),
 			"who asks for a segment":   open("720p-0.m4s"),
 			"who asks for audio":       open("audio-0.m4s"),
-			"a player":                 func() error { _, err := b.PublicRedirect(ctx, id, "720p.mp4", false); return err },
+			"a player":                 func() error { _, err := b.Redirect(ctx, playback.Access{Video: id}, "720p.mp4", false); return err },
 			"a player who is served":   func() error { _, err := b.OpenPublic(ctx, id, "720p.mp4"); return err },
 			"who completes the upload": func() error { _, err := b.Uploads.Complete(ctx, b.By, id); return err },
 		} {

@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -172,4 +173,14 @@ func (r *Rig) BeginUpload(up catalog.Upload) {
 		_, err := r.Blobs.Put(r.T.Context(), name, strings.NewReader("half"))
 		r.Must(err)
 	}
+}
+
+// OpenPublic opens a file of a public video, as a player does.
+func (s *Services) OpenPublic(ctx context.Context, id video.ID, file string) (playback.Content, error) {
+	return s.Player.Open(ctx, playback.Access{Video: id}, file)
+}
+
+// OpenSigned opens a file of a private video for the holder of a signed address.
+func (s *Services) OpenSigned(ctx context.Context, token string, id video.ID, file string) (playback.Content, error) {
+	return s.Player.Open(ctx, playback.Access{Video: id, Token: token}, file)
 }

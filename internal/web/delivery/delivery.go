@@ -27,26 +27,22 @@ type Config struct {
 }
 
 type delivery struct {
-	uploads     *uploads.Service
-	player      *playback.Player
-	idleTimeout time.Duration
-	now         func() time.Time
-	cdn, purged bool
-	sendfile    Sendfile
+	uploads *uploads.Service
+	player  *playback.Player
+	config  Config
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
 func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Player, config Config) {
-	d := &delivery{uploads: uploads, player: player, idleTimeout: config.IdleTimeout, now: config.Now,
-		cdn: config.CDN, purged: config.Purged, sendfile: config.Sendfile}
-	if d.idleTimeout <= 0 {
-		d.idleTimeout = time.Minute
+	if config.IdleTimeout <= 0 {
+		config.IdleTimeout = time.Minute
 	}
-	if d.now == nil {
-		d.now = time.Now
+	if config.Now == nil {
+		config.Now = time.Now
 	}
+	d := &delivery{uploads, player, config}
 	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
 	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
 

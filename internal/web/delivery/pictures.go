@@ -20,19 +20,6 @@ func negotiate(w http.ResponseWriter, r *http.Request, file string) []video.Pict
 	return pictureFormats(r.Header["Accept"])
 }
 
-// sendAlternate sends alternate, which is file itself or a picture in another format, and falls back to
-// file if the alternate is gone: it may have been deleted since it was chosen, and made again as JPEG.
-func (d *delivery) sendAlternate(file, alternate string, c caching, send func(file string, c caching) error) error {
-	if alternate == file {
-		return send(file, c)
-	}
-	err := send(alternate, alternateCaching(c))
-	if video.KindOf(err) == video.NotFound {
-		err = send(file, c)
-	}
-	return err
-}
-
 // alternateCaching says who may cache a picture that is not sent to every client. Some CDNs ignore Vary, and
 // would send to everybody what they got for the first client. So JPEG is all that shared caches may keep.
 func alternateCaching(c caching) caching {

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -38,52 +37,24 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	d.serveFile(w, r, access{d.player, id, ""}, caching{who: "public", validFor: maxCache, purged: d.purged})
+	d.serveFile(w, r, playback.Access{Video: id}, caching{who: "public", validFor: maxCache, purged: d.config.Purged})
 }
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token := r.PathValue("token")
-	d.serveFile(w, r, access{d.player, SignedID(r), token}, caching{who: "private", validFor: sign.Expiry(token).Sub(d.now())})
+	d.serveFile(w, r, playback.Access{Video: SignedID(r), Token: token}, caching{who: "private", validFor: sign.Expiry(token).Sub(d.config.Now())})
 }
 
-// access is what a playback URL gives access to: the files of one video.
-type access struct {
-	player *playback.Player
-	video  video.ID
-	token  string // of a signed URL; "" for a public one
-}
-
-func (a access) picture(ctx context.Context, file string, accepted []video.PictureFormat) string {
-	if a.token == "" {
-		return a.player.PublicPicture(ctx, a.video, file, accepted)
-	}
-	return a.player.SignedPicture(ctx, a.token, a.video, file, accepted)
-}
-
-func (a access) redirect(ctx context.Context, file string, download bool) (string, error) {
-	if a.token == "" {
-		return a.player.PublicRedirect(ctx, a.video, file, download)
-	}
-	return a.player.SignedRedirect(ctx, a.token, a.video, file, download)
-}
-
-func (a access) open(ctx context.Context, file string) (playback.Content, error) {
-	if a.token == "" {
-		return a.player.OpenPublic(ctx, a.video, file)
-	}
-	return a.player.OpenSigned(ctx, a.token, a.video, file)
-}
-
-// replaced reports whether a client asks for the rest of a file (If-Range) that is another one now. It has to get all of
+// isReplaced reports whether a client asks for the rest of a file (If-Range) that is another one now. It has to get all of
 // the new one. Not every storage knows If-Range, and one that does not would send the rest of the new one.
-func (a access) replaced(r *http.Request, file string) (bool, error) {
+func (d *delivery) isReplaced(r *http.Request, a playback.Access, file string) (bool, error) {
 	held := r.Header.Get("If-Range")
 	if held == "" || r.Header.Get("Range") == "" {
 		return false, nil
 	}
-	object, err := a.open(r.Context(), file)
+	object, err := d.player.Open(r.Context(), a, file)
 	if err != nil {
 		return false, err
 	}
@@ -96,33 +67,43 @@ func (a access) replaced(r *http.Request, file string) (bool, error) {
 }
 
 // serveFile sends a file or, of a picture, one in a format that the client prefers.
-func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a access, c caching) {
+func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.Access, c caching) {
 	file := r.PathValue("file")
 	alternate := file
 	if accepted := negotiate(w, r, file); accepted != nil {
-		alternate = a.picture(r.Context(), file, accepted)
+		alternate = d.player.Picture(r.Context(), a, file, accepted)
 	}
-	err := d.sendAlternate(file, alternate, c, func(file string, c caching) error {
-		address, err := a.redirect(r.Context(), file, wantsDownload(r))
-		if err != nil {
-			return err
-		}
-		if address == "" || r.Method != http.MethodGet { // the URL is signed for GET only
-			return d.play(w, r, a, file, c)
-		}
-		replaced, err := a.replaced(r, file)
-		if err != nil {
-			return err
-		}
-		if replaced {
-			return d.play(w, r, a, file, c)
-		}
-		redirect(w, r, address, c.maxAge(maxCache))
-		return nil
-	})
+	var err error
+	if alternate != file {
+		err = d.serveOne(w, r, a, alternate, alternateCaching(c))
+	}
+	// The alternate may have been deleted since it was chosen, and made again as JPEG.
+	if alternate == file || video.KindOf(err) == video.NotFound {
+		err = d.serveOne(w, r, a, file, c)
+	}
 	if err != nil {
 		problem.Write(w, r, err)
 	}
+}
+
+// serveOne sends a file, or sends the client to the storage. It returns an error only if nothing was sent.
+func (d *delivery) serveOne(w http.ResponseWriter, r *http.Request, a playback.Access, file string, c caching) error {
+	address, err := d.player.Redirect(r.Context(), a, file, wantsDownload(r))
+	if err != nil {
+		return err
+	}
+	if address == "" || r.Method != http.MethodGet { // the URL is signed for GET only
+		return d.play(w, r, a, file, c)
+	}
+	replaced, err := d.isReplaced(r, a, file)
+	if err != nil {
+		return err
+	}
+	if replaced {
+		return d.play(w, r, a, file, c)
+	}
+	redirect(w, r, address, c.maxAge(maxCache))
+	return nil
 }
 
 // redirect sends a client to the storage, which serves the file itself.
@@ -138,27 +119,27 @@ func wantsDownload(r *http.Request) bool {
 }
 
 // play opens a file and sends it. It returns an error only if nothing was sent.
-func (d *delivery) play(w http.ResponseWriter, r *http.Request, a access, file string, c caching) error {
-	object, err := a.open(r.Context(), file)
+func (d *delivery) play(w http.ResponseWriter, r *http.Request, a playback.Access, file string, c caching) error {
+	object, err := d.player.Open(r.Context(), a, file)
 	if err != nil {
 		return err
 	}
 	defer object.Close()
 	w.Header().Set("Content-Disposition", "inline")
 	if wantsDownload(r) {
-		disposition, err := d.player.Disposition(r.Context(), a.video, file)
+		disposition, err := d.player.Disposition(r.Context(), a.Video, file)
 		if err != nil {
 			return err
 		}
 		w.Header().Set("Content-Disposition", disposition)
 	}
-	if d.cdn {
+	if d.config.CDN {
 		// What CDNs call the name under which a response can be purged.
-		w.Header().Set("Cache-Tag", string(a.video))
-		w.Header().Set("Surrogate-Key", string(a.video))
+		w.Header().Set("Cache-Tag", string(a.Video))
+		w.Header().Set("Surrogate-Key", string(a.Video))
 	}
 	describe(w.Header(), object.Info(), file, c.cacheControl(object, file))
-	if !d.sendfile.handOver(w, r, object.Info()) {
+	if !d.config.Sendfile.handOver(w, r, object.Info()) {
 		serve(w, r, object)
 	}
 	return nil

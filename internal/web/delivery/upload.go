@@ -18,7 +18,7 @@ func (d *delivery) upload(w http.ResponseWriter, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "ETag")
 
-	etag, err := d.receive(r, NewBody(w, r, d.idleTimeout))
+	etag, err := d.receive(r, NewBody(w, r, d.config.IdleTimeout))
 	if err != nil {
 		problem.Write(w, r, err)
 		return
