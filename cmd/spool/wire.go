@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -82,7 +83,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 		if err != nil {
 			return nil, err
 		}
-		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, c.workers(), w.Handle) }
+		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, queue.Encoding(c.workers(), w.Handle)) }
 		svc.sandbox = engine.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop

@@ -102,7 +102,7 @@ func (b *bench) process() catalog.Report {
 	b.must(err)
 	_, err = b.Uploads.Complete(ctx, b.by, up.Video.ID)
 	b.must(err)
-	b.must(b.queue.Start(ctx, 1, b.work.Handle))
+	b.must(b.queue.Start(ctx, queue.Encoding(1, b.work.Handle)))
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		stats, err := b.queue.Stats(ctx)
 		if b.must(err); len(stats) == 0 {

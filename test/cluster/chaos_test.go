@@ -143,7 +143,7 @@ func newChaos(t *testing.T, seed int64) *chaos {
 
 // newestWorker returns the worker that came last.
 func (c *chaos) newestWorker() string {
-	id, _ := ask[string](c.fleet, `SELECT id FROM queue_worker ORDER BY seen_at DESC LIMIT 1`)
+	id, _ := ask[string](c.fleet, `SELECT id FROM queue_worker WHERE places ? 'encode' ORDER BY started_at DESC LIMIT 1`)
 	return id
 }
 

@@ -76,14 +76,14 @@ func (f *fleet) note() {
 	f.exec(`
 		CREATE TABLE test_event (at timestamptz NOT NULL DEFAULT clock_timestamp(), task text NOT NULL, state text NOT NULL);
 		CREATE FUNCTION test_note() RETURNS trigger LANGUAGE plpgsql AS $$
-		DECLARE job river_job := coalesce(NEW, OLD);
+		DECLARE job river_job := NEW;
 		BEGIN
 			INSERT INTO test_event (task, state)
 			VALUES (concat_ws('/', job.args->>'kind', job.args->>'video', job.args->>'number'),
-			        CASE TG_OP WHEN 'DELETE' THEN 'gone' ELSE job.state::text END);
+			        CASE WHEN job.finalized_at IS NOT NULL THEN 'gone' ELSE job.state::text END);
 			RETURN NULL;
 		END $$;
-		CREATE TRIGGER test_inserted AFTER INSERT OR DELETE ON river_job FOR EACH ROW EXECUTE FUNCTION test_note();
+		CREATE TRIGGER test_inserted AFTER INSERT ON river_job FOR EACH ROW EXECUTE FUNCTION test_note();
 		CREATE TRIGGER test_updated AFTER UPDATE ON river_job FOR EACH ROW
 			WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION test_note()`)
 }

@@ -23,7 +23,7 @@ func TestDiskOfAWorkerIsFull(t *testing.T) {
 	free, filled := rig.Fill(t, dir), time.Now()
 	films := f.begin(f.withTimeout(waitLimit), feature, short)
 	until(t, "the worker to find its disk full", waitLimit, func() bool {
-		return f.count(`SELECT count(*) FROM river_job WHERE attempt > 0 AND state <> 'running'`) > 0
+		return f.count(`SELECT count(*) FROM river_job WHERE attempt > 0 AND state NOT IN ('running', 'completed')`) > 0
 	})
 	time.Sleep(2 * time.Second)
 	if n := f.count(`SELECT count(*) FROM video WHERE status = 'ready'`); n > 0 {

@@ -24,7 +24,7 @@ func TestLostTasksAreFound(t *testing.T) {
 	f.rescue()
 	f.worker()
 	until(t, "a part of the film", waitLimit, func() bool { return f.steps("encode") > 0 })
-	f.exec(`DELETE FROM river_job WHERE state <> 'running'`)
+	f.exec(`DELETE FROM river_job WHERE state <> 'running' AND finalized_at IS NULL`)
 	f.rescue()
 	if err := o.await(ctx); err != nil {
 		t.Fatal(err)

@@ -116,8 +116,9 @@ func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 	f.exec(`
 		CREATE TABLE test_ended (LIKE river_job);
 		CREATE FUNCTION test_keep() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN INSERT INTO test_ended SELECT OLD.*; RETURN NULL; END $$;
-		CREATE TRIGGER test_end AFTER DELETE ON river_job FOR EACH ROW EXECUTE FUNCTION test_keep()`)
+		BEGIN INSERT INTO test_ended SELECT NEW.*; RETURN NULL; END $$;
+		CREATE TRIGGER test_end AFTER UPDATE ON river_job FOR EACH ROW
+			WHEN (NEW.state = 'completed' AND OLD.state <> 'completed') EXECUTE FUNCTION test_keep()`)
 	films := f.begin(f.withTimeout(waitLimit), feature, shortInAV1)
 	f.finish(films)
 	before := f.state(films.all)
@@ -128,9 +129,9 @@ func TestTasksThatEndedAreDeliveredAgain(t *testing.T) {
 		}
 	}
 	f.exec(`DROP TRIGGER test_end ON river_job;
-		UPDATE test_ended SET state = 'available', unique_key = NULL, unique_states = NULL, attempt = 0, finalized_at = NULL;
+		UPDATE test_ended SET id = nextval('river_job_id_seq'), state = 'available', unique_key = NULL, unique_states = NULL, attempt = 0, finalized_at = NULL;
 		INSERT INTO river_job SELECT * FROM test_ended;
-		SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "spool"}')`)
+		SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "encode"}')`)
 	f.finish(films)
 	if after := f.state(films.all); after != before {
 		t.Errorf("the second delivery changed\n%s\ninto\n%s", before, after)

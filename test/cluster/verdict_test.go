@@ -16,7 +16,7 @@ import (
 // wantIdle waits until the fleet has nothing to do.
 func (f *fleet) wantIdle() {
 	f.t.Helper()
-	until(f.t, "all tasks to be done", waitLimit, func() bool { return f.count(`SELECT count(*) FROM river_job`) == 0 })
+	until(f.t, "all tasks to be done", waitLimit, func() bool { return f.count(`SELECT count(*) FROM river_job WHERE finalized_at IS NULL`) == 0 })
 }
 
 // wantRest waits until the fleet has nothing to do, and then wants it to keep

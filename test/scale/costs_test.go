@@ -177,7 +177,7 @@ func (y *yard) task() queue.Task {
 func (y *yard) start() {
 	y.Helper()
 	over := make(chan struct{})
-	y.must(y.queue.Start(y.Context(), 1, func(context.Context, queue.Task) error {
+	y.must(y.queue.Start(y.Context(), queue.Encoding(1, func(context.Context, queue.Task) error {
 		select {
 		case y.begun <- time.Now():
 		case <-over:
@@ -187,7 +187,7 @@ func (y *yard) start() {
 		case <-over:
 		}
 		return nil
-	}))
+	})))
 	y.Cleanup(func() {
 		close(over)
 		y.must(y.queue.Stop(context.WithoutCancel(y.Context())))

@@ -41,7 +41,7 @@ func onSQLite(w *world, s size) (kill, notice func()) {
 	st := openSQLite(w)
 	q := local.New(st.Writer(), local.Options{Read: st.Reader()})
 	w.enqueue = enqueueOn(st, q)
-	if err := q.Start(w.Context(), s.workers(), w.handler(0, w.enqueue)); err != nil {
+	if err := q.Start(w.Context(), queue.Encoding(s.workers(), w.handler(0, w.enqueue))); err != nil {
 		w.Fatal(err)
 	}
 	stopWith(w, q, time.Minute)
@@ -89,7 +89,7 @@ func join(w *world, machine, slots int, address string, waitLimit time.Duration)
 		w.Fatal(err)
 	}
 	w.enqueue = enqueueOn(st, q)
-	if err := q.Start(w.Context(), slots, w.handler(machine, w.enqueue)); err != nil {
+	if err := q.Start(w.Context(), queue.Encoding(slots, w.handler(machine, w.enqueue))); err != nil {
 		w.Fatal(err)
 	}
 	stopWith(w, q, waitLimit)

@@ -90,7 +90,7 @@ func newProcess(t testing.TB, address string) process {
 
 func (p process) run(t testing.TB, n int, h queue.Handler) {
 	t.Helper()
-	if err := p.Start(t.Context(), n, h); err != nil {
+	if err := p.Start(t.Context(), queue.Encoding(n, h)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -3,45 +3,43 @@
 // never a row without its task nor a task without its row. Tasks run at least once
 // and must be idempotent: a task runs again after a crash, and after its worker was
 // taken for dead. What may count only once, such as the end of a step, is guarded
-// in the database.
+// in the database, or recorded together with the end of the task (Queue.Complete).
 //
 // queue/local runs tasks in this process on SQLite, queue/river on many machines on
-// PostgreSQL. Both leave the running of handlers to queue/executor, and every
-// implementation passes queue/queuetest.
+// PostgreSQL, as jobs of River. Both keep track of what this process runs with
+// queue/attempts, and every implementation passes queue/queuetest.
+//
+// # Lanes
+//
+// The kind of a task says on which lane it waits. A process has a number of places on
+// each lane that it works on. Processes that encode work on Encode. Processes that
+// answer requests work on Network and Imports: workers need neither a way to the
+// internet nor any secret.
 //
 // # Order
 //
-// Tenants get fair-share slots. Each task that is enqueued gives its tenant one more
-// slot, after the tenant's last one, and at the earliest right after the current
-// slot. So a tenant with one task waits for one task of each other tenant, however
-// many tasks those have. In its slot a tenant runs its most urgent task: the one
-// with the smallest Priority, and of equal ones the one enqueued first, whichever
-// task the slot came with. A task that was stopped, or whose worker died, takes the
-// next slot. A task that failed keeps its slot and uses it when its pause is over.
+// A task that is due waits until a place is free. Places go to the tenant that runs
+// the fewest tasks; of several, to the one that was served longest ago. A tenant's own
+// tasks run by Priority, smallest first, and equal ones in the order enqueued. So a
+// tenant with one task waits at most for what is running, however many tasks others
+// have, and a tenant alone gets all places. Nothing is interrupted for this.
 //
-// # Long tasks
-//
-// Slots count tasks, and some tasks take a hundred times as long as others. So a
-// tenant that runs fewer tasks goes before one that runs more, and slots decide
-// among those that run equally many: a tenant cannot take the last free worker with
-// one more long task while another tenant, which runs none, waits. If only one
-// tenant has tasks, it gets all workers.
-//
-// It may have them all when another tenant arrives. If that one has waited for
-// PreemptAfter and still runs nothing, the tenant that runs most tasks, at least two,
-// gives a worker up: its youngest task goes back into the queue as if it had been
-// stopped. That happens to a task once, so that everything gets done. A tenant's
-// only running task is never interrupted. Background tasks are patient: nothing is
-// interrupted for them, nor for tasks of no tenant.
+// On the lanes to the internet, a receiver that does not answer holds its places for
+// long. So places there are shared by endpoint, and Lane.Limit keeps some free.
 //
 // # Spare time
 //
-// Tasks with a Priority of Spare or more run when no other task is due, whoever they
-// belong to. They have slots of their own: whoever enqueues them names SpareTenant as
-// their tenant, so that a tenant with thousands of them is no later with the others.
-// While they have all workers and other tasks have been due for PreemptSpareAfter, so many
-// of them are put back, the youngest first, whoever they belong to and however often.
-// Only background tasks wait until one of them ends.
+// Tasks with a Priority of Spare or more begin only when no other task of their lane
+// waits. While others have to wait for them, so many are put back, the youngest first:
+// a spare task gives its place up within ten seconds. Only background tasks wait until
+// one of them ends.
+//
+// # Failures
+//
+// A task whose handler fails runs again after a pause (Backoff, or what the handler
+// says with RetryAfter). It then waits for a place like any other. When a process
+// stops, its tasks go back and are the first to run again; that attempt does not
+// count, nor does that of a worker that died.
 package queue
 
 import (
@@ -73,32 +71,97 @@ const (
 	AV1Join    Kind = "av1join"    // one rendition file in AV1, from its chunk files
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
+
+	Deliver  Kind = "deliver"  // send an event to a webhook
+	PurgeCDN Kind = "purgecdn" // tell a CDN what it may not keep
+	Import   Kind = "import"   // fetch a file from a URL
 )
 
-// Task is one unit of work. Kind, Video and Number are its name: at most one task
+// Lane is what tasks wait on for a place.
+type Lane string
+
+const (
+	EncodeLane  Lane = "encode"  // what needs processors
+	NetworkLane Lane = "network" // short requests to others
+	ImportLane  Lane = "import"  // long downloads
+)
+
+// Lanes lists all of them.
+var Lanes = []Lane{EncodeLane, NetworkLane, ImportLane}
+
+// Lane returns the lane of tasks of this kind.
+func (k Kind) Lane() Lane {
+	switch k {
+	case Deliver, PurgeCDN:
+		return NetworkLane
+	case Import:
+		return ImportLane
+	}
+	return EncodeLane
+}
+
+// Limit returns how many tasks of one share (see Task.Share) may run at a time on a lane
+// with so many places, of which so many are taken.
+func (l Lane) Limit(places, taken int) int {
+	switch l {
+	case NetworkLane: // it shrinks with what is left, so that many dead endpoints leave some, too
+		return max(1, (places-taken+3)/4)
+	case ImportLane:
+		return max(1, places/2)
+	}
+	return places
+}
+
+// LongestPause is longer than any pause between two attempts on a lane. A task that would wait longer was put
+// back by a clock that has been turned back since.
+func (l Lane) LongestPause() time.Duration {
+	if l == EncodeLane {
+		return 2 * time.Minute
+	}
+	return 48 * time.Hour
+}
+
+// Task is one unit of work. Kind, Video, Number and ID are its name: at most one task
 // of a name waits or runs at any time.
 type Task struct {
 	Kind     Kind
-	Video    video.ID
+	Video    video.ID     // empty if it belongs to none
 	Number   int          // which chunk or rendition; 0 where there is only one
-	Tenant   video.Tenant // whose slot it takes; empty is a tenant like any other
-	Priority int          // among the tenant's tasks the smallest runs first, equal ones in the order enqueued
+	ID       string       // what it is about if that is no video: a delivery, a purge
+	Tenant   video.Tenant // whose task it is; empty is a tenant like any other
+	Endpoint string       // where it sends something; empty if nowhere
+	Priority int          // among the tasks of a share the smallest runs first, equal ones in the order enqueued
 	RunAt    time.Time    // earliest start, by the clock of the process that enqueues; zero means now
-	Trace    string       // what it belongs to in a trace, for whoever runs it; the queue only keeps it
+	Trace    string       // what it belongs to in a trace; the queue only keeps it
 	Attempt  int          // set by the queue: 1 on the first attempt
 }
 
-func (t Task) String() string { return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number) }
+func (t Task) String() string {
+	if t.ID != "" {
+		return fmt.Sprintf("%s/%s", t.Kind, t.ID)
+	}
+	return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number)
+}
+
+// Share returns with which others the task shares places: those to the same endpoint,
+// or else those of the same tenant.
+func (t Task) Share() string {
+	if t.Endpoint != "" {
+		return t.Endpoint
+	}
+	return string(t.Tenant)
+}
 
 // Name identifies a task; it is unique among the tasks that wait or run.
 type Name struct {
 	Kind   Kind     `json:"kind"`
 	Video  video.ID `json:"video"`
 	Number int      `json:"number"`
+	ID     string   `json:"id"`
 }
 
 // Name returns the name of t.
-func (t Task) Name() Name { return Name{t.Kind, t.Video, t.Number} }
+func (t Task) Name() Name { return Name{t.Kind, t.Video, t.Number, t.ID} }
 
 // Reader reads rows, as a transaction or a part of it does.
 type Reader interface {
@@ -115,23 +178,15 @@ type Tx interface {
 }
 
 const (
-	// PreemptAfter is how long a tenant waits before another one's task is interrupted for it. Most tasks
-	// end sooner by themselves.
-	PreemptAfter = 10 * time.Second
+	// SpareYieldsAfter is how long a task is due before one of spare time is interrupted for it.
+	SpareYieldsAfter = time.Second
 
-	// PreemptSpareAfter is how long a task is due before one of spare time is interrupted for it.
-	PreemptSpareAfter = time.Second
-
-	// Background is the smallest Priority of tasks that nobody waits for.
+	// Background is the smallest Priority of tasks that no person waits for.
 	Background = 100
 
 	// Spare is the smallest Priority of tasks that run when there are no others.
 	Spare = 1000
 )
-
-// SpareTenant is the tenant whose slots the tasks of t take that run in spare time. No
-// tenant has a name with a control character.
-func SpareTenant(t video.Tenant) video.Tenant { return "\x01" + t }
 
 // Handler does the work of a task. A nil error ends the task. After any other error
 // the task runs again, after a pause that grows with the attempts. A handler that
@@ -139,6 +194,17 @@ func SpareTenant(t video.Tenant) video.Tenant { return "\x01" + t }
 // context.Cause(ctx) is ErrCancelled or ErrStopping; the handler must return soon,
 // and its error does not count.
 type Handler func(ctx context.Context, t Task) error
+
+// Pool is how a process works on a lane.
+type Pool struct {
+	Places int // how many tasks run at a time, at most
+	Handle Handler
+}
+
+// Encoding is the work of a process that encodes n tasks at a time, and does nothing else.
+func Encoding(n int, h Handler) map[Lane]Pool {
+	return map[Lane]Pool{EncodeLane: {Places: n, Handle: h}}
+}
 
 // Queue hands tasks to handlers.
 type Queue interface {
@@ -162,8 +228,13 @@ type Queue interface {
 	// kinds in keep, or until ctx ends.
 	WaitIdle(ctx context.Context, id video.ID, keep ...Kind) error
 
-	// Start begins to run tasks with h, at most n at a time, and returns.
-	Start(ctx context.Context, n int, h Handler) error
+	// Start begins to work on the lanes, and returns.
+	Start(ctx context.Context, lanes map[Lane]Pool) error
+
+	// Complete ends, in tx, the task whose handler got ctx: once tx has committed, the
+	// task has succeeded, whatever the handler returns. It fails with ErrCancelled if
+	// the task is not this attempt's any more, so that its result does not count.
+	Complete(ctx context.Context, tx Tx) error
 
 	// Stop takes no new task and ends the context of the running ones with
 	// ErrStopping. It puts them back so that they run first after the next start;
@@ -174,8 +245,8 @@ type Queue interface {
 	// Stats counts the tasks by kind.
 	Stats(ctx context.Context) (map[Kind]Stat, error)
 
-	// Workers lists the live processes of all machines that run tasks of this
-	// queue, by host and age. A process that has not started its queue is none.
+	// Workers lists the live processes of all machines that work on EncodeLane, by
+	// host and age, with their tasks on it.
 	Workers(ctx context.Context) ([]Worker, error)
 }
 
@@ -193,7 +264,7 @@ type Stat struct {
 	Oldest  time.Duration // how long the oldest due task has waited
 }
 
-// Worker is a process that runs tasks.
+// Worker is a process that encodes.
 type Worker struct {
 	About
 	ID      string
@@ -224,6 +295,27 @@ var (
 	// ErrStopping ends the context of a task when the process shuts down.
 	ErrStopping = errors.New("queue is stopping")
 )
+
+// RetryAfter returns an error with which a handler asks for its next attempt after a
+// pause of its own choice. It is no news to the log: the handler says itself what is
+// worth saying.
+func RetryAfter(pause time.Duration, err error) error { return &retryError{pause, err} }
+
+type retryError struct {
+	pause time.Duration
+	err   error
+}
+
+func (e *retryError) Error() string { return e.err.Error() }
+func (e *retryError) Unwrap() error { return e.err }
+
+// PauseOf returns the pause that an error asks for with RetryAfter.
+func PauseOf(err error) (pause time.Duration, asked bool) {
+	if e, ok := errors.AsType[*retryError](err); ok {
+		return e.pause, true
+	}
+	return 0, false
+}
 
 // Backoff is the pause before attempt n+1 after attempt n failed. It doubles from
 // half a second up to a minute, so that work resumes soon after a transient error

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -43,8 +44,18 @@ func (q *traced) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) 
 }
 
 // Start implements queue.Queue.
-func (q *traced) Start(ctx context.Context, n int, h queue.Handler) error {
-	return q.Queue.Start(ctx, n, func(ctx context.Context, t queue.Task) error {
+func (q *traced) Start(ctx context.Context, lanes map[queue.Lane]queue.Pool) error {
+	lanes = maps.Clone(lanes)
+	for lane, pool := range lanes {
+		pool.Handle = q.handler(pool.Handle)
+		lanes[lane] = pool
+	}
+	return q.Queue.Start(ctx, lanes)
+}
+
+// handler returns h, with a span around each attempt.
+func (q *traced) handler(h queue.Handler) queue.Handler {
+	return func(ctx context.Context, t queue.Task) error {
 		ctx = q.tracing.carry.Extract(ctx, propagation.MapCarrier{field: t.Trace})
 		ctx, span := q.tracing.tracer.Start(ctx, "task "+string(t.Kind), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 			attribute.String("spool.task", string(t.Kind)), attribute.String("spool.video", string(t.Video)),
@@ -55,5 +66,5 @@ func (q *traced) Start(ctx context.Context, n int, h queue.Handler) error {
 			span.SetStatus(codes.Error, "it runs again")
 		}
 		return err
-	})
+	}
 }

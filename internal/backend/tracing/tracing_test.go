@@ -111,7 +111,7 @@ func TestATraceGoesFromTheRequestToFFmpeg(t *testing.T) {
 
 	done := make(chan struct{})
 	q := worker.Queue(rows)
-	err = q.Start(t.Context(), 1, func(ctx context.Context, task queue.Task) error {
+	err = q.Start(t.Context(), queue.Encoding(1, func(ctx context.Context, task queue.Task) error {
 		switch {
 		case task.Attempt == 1 && task.Kind == queue.Inspect:
 			return errors.New("https://bucket/?signature=secret-signature")
@@ -121,7 +121,7 @@ func TestATraceGoesFromTheRequestToFFmpeg(t *testing.T) {
 		tracing.Ran(ctx, video.Execution{Program: "ffmpeg", Arguments: []string{"secret-argument"}, StartedAt: time.Now(), Wall: time.Second, CPU: 2 * time.Second, Result: video.ExecutionOK})
 		close(done)
 		return nil
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

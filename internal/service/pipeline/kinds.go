@@ -259,11 +259,7 @@ func stepKind(s store.Step) Kind { return KindOf(queue.Kind(s.Kind)) }
 
 // newTask returns task number n of a kind.
 func newTask(name queue.Kind, id video.ID, tenant video.Tenant, n int) queue.Task {
-	t := queue.Task{Kind: name, Video: id, Tenant: tenant, Number: n, Priority: KindOf(name).Priority(n)}
-	if t.Priority >= queue.Spare {
-		t.Tenant = queue.SpareTenant(tenant)
-	}
-	return t
+	return queue.Task{Kind: name, Video: id, Tenant: tenant, Number: n, Priority: KindOf(name).Priority(n)}
 }
 
 // passOpen reports whether a pass is between its inspection and its end, which is when the last

@@ -152,10 +152,10 @@ func TestTenantsTakeTurns(t *testing.T) {
 	want = slices.Insert(want, 1, queue.Task{Video: late.ID, Tenant: "another"})
 
 	ran := make(chan queue.Task, 100)
-	b.Must(b.Queue.Start(t.Context(), 1, func(_ context.Context, task queue.Task) error {
+	b.Must(b.Queue.Start(t.Context(), queue.Encoding(1, func(_ context.Context, task queue.Task) error {
 		ran <- task
 		return nil
-	}))
+	})))
 	for i, w := range want[:2] {
 		if got := <-ran; got.Video != w.Video || got.Tenant != w.Tenant {
 			t.Errorf("task %d is of video %s of tenant %q; want %s of %q", i, got.Video, got.Tenant, w.Video, w.Tenant)

@@ -87,7 +87,7 @@ func seenBy(by auth.Actor, workers []queue.Worker) []queue.Worker {
 	for i := range seen {
 		seen[i].Running = slices.Clone(seen[i].Running)
 		for j := range seen[i].Running {
-			if t := &seen[i].Running[j]; t.Tenant != by.Tenant && t.Tenant != queue.SpareTenant(by.Tenant) {
+			if t := &seen[i].Running[j]; t.Tenant != by.Tenant {
 				t.Video, t.Number = "", 0
 			}
 		}

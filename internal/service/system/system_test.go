@@ -22,8 +22,8 @@ func (crowd) Workers(context.Context) ([]queue.Worker, error) {
 	return []queue.Worker{{ID: "w", Running: []queue.RunningTask{
 		{Task: queue.Task{Kind: queue.Encode, Video: "mine", Number: 4, Tenant: "a"}},
 		{Task: queue.Task{Kind: queue.Audio, Video: "theirs", Number: 5, Tenant: "b"}},
-		{Task: queue.Task{Kind: queue.AV1, Video: "mine", Number: 6, Tenant: queue.SpareTenant("a")}},
-		{Task: queue.Task{Kind: queue.AV1, Video: "theirs", Number: 7, Tenant: queue.SpareTenant("b")}},
+		{Task: queue.Task{Kind: queue.AV1, Video: "mine", Number: 6, Tenant: "a"}},
+		{Task: queue.Task{Kind: queue.AV1, Video: "theirs", Number: 7, Tenant: "b"}},
 	}}}, nil
 }
 

@@ -113,7 +113,7 @@ func enqueueBench(b *testing.B, inTx func(context.Context, func(queue.Tx) error)
 
 func startBench(b *testing.B, q queue.Queue, h queue.Handler) {
 	b.Helper()
-	if err := q.Start(b.Context(), 4, h); err != nil {
+	if err := q.Start(b.Context(), queue.Encoding(4, h)); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {

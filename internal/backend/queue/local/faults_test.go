@@ -67,9 +67,16 @@ func (l *lines) with(s string) (found []string) {
 
 func (r *rig) start(n int, h queue.Handler) {
 	r.Helper()
-	if err := r.q.Start(r.Context(), n, h); err != nil {
+	if err := r.q.Start(r.Context(), queue.Encoding(n, h)); err != nil {
 		r.Fatal(err)
 	}
+}
+
+// insert inserts a task without telling the queue.
+func (r *rig) insert(state string, attempt int) {
+	r.Helper()
+	r.exec(`INSERT INTO task (kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, run_at, state, attempt, enqueued_at, trace)
+	        VALUES ('encode', $1, 0, '', 'encode', '', '', '', 1, 0, 0, $2, $3, 0, '')`, someVideo, state, attempt)
 }
 
 func (r *rig) exec(query string, args ...any) {
@@ -246,15 +253,14 @@ func TestLostClaimIsSetBack(t *testing.T) {
 	})
 }
 
-func TestTaskNobodyRangForIsFound(t *testing.T) {
+func TestTaskWithoutAWakeUpIsFound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		ran := make(chan struct{})
 		r.start(1, func(context.Context, queue.Task) error { close(ran); return nil })
 		synctest.Wait()
-		r.exec(`INSERT INTO task (kind, video_id, number, priority, run_at, state, attempt, enqueued_at)
-		        VALUES ('encode', $1, 0, 0, 0, 'ready', 0, 0)`, someVideo)
+		r.insert("ready", 0)
 		began := time.Now()
 		<-ran
 		if late := time.Since(began); late > maxSleep {

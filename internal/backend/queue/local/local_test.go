@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -28,7 +27,7 @@ func TestContract(t *testing.T) {
 func harness(t testing.TB, path string) queuetest.Harness {
 	t.Helper()
 	db := openDB(t, path)
-	h := queuetest.Harness{
+	return queuetest.Harness{
 		Queue: New(db, Options{About: queuetest.About()}),
 		InTx: func(ctx context.Context, f func(queue.Tx) error) error {
 			return inTx(ctx, db, f)
@@ -39,12 +38,6 @@ func harness(t testing.TB, path string) queuetest.Harness {
 			return harness(t, path)
 		},
 	}
-	h.Impatient = func(testing.TB) queuetest.Harness {
-		other := h
-		other.Queue = New(db, Options{PreemptAfter: time.Millisecond})
-		return other
-	}
-	return h
 }
 
 // cutOff closes a database that a queue may still be using. It takes the one

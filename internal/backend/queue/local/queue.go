@@ -6,23 +6,25 @@
 // memory, a task that is found running at start belongs to a process that died,
 // and a wake-up at commit replaces polling.
 //
-// A task that has ended has no row. Order is kept in the column turn, which holds
-// the task's fair-share slot (see package queue).
+// A task is 'later' until it is due, then 'ready' until it gets a place, then
+// 'running'. One that has ended has no row. When each share was last served is known
+// in memory; after a restart all begin anew.
 package local
 
 import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/executor"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -33,35 +35,35 @@ var Migrations embed.FS
 
 // Options are what a queue needs besides its database. Its zero value works.
 type Options struct {
-	Read *sql.DB          // pool for reading only; nil: the one that writes
-	Log  *slog.Logger     // nil: silent
-	Now  func() time.Time // nil: time.Now
-
-	PreemptAfter time.Duration // 0: queue.PreemptAfter
-
-	About queue.About // what this process is as a worker
+	Read  *sql.DB          // pool for reading only; nil: the one that writes
+	Log   *slog.Logger     // nil: silent
+	Now   func() time.Time // nil: time.Now
+	About queue.About      // what this process is as a worker
 }
 
 // Queue implements queue.Queue. It is used once: after Stop it cannot be
 // started again.
 type Queue struct {
-	db   *sql.DB
-	read *sql.DB
-	log  *slog.Logger
-	now  func() time.Time
+	db, read *sql.DB
+	log      *slog.Logger
+	now      func() time.Time
+	about    queue.About
 
-	executor     *executor.Executor
-	workers      sync.WaitGroup
-	wakeUp       chan struct{} // receives when there may be something to claim
-	preemptAfter time.Duration
-	self         self
-
-	// The dispatcher's own.
-	yielded map[int64]bool // tasks that were interrupted for another tenant
-	looked  time.Time      // when it last looked whether one waits
+	running      attempts.List
+	done, failed atomic.Int64  // attempts on EncodeLane, by their result
+	wakeUp       chan struct{} // receives when there may be something to begin
+	stopping     chan struct{} // closed by the first Stop
+	abandoned    chan struct{} // closed when a Stop gave up waiting
 
 	mu        sync.Mutex
+	lanes     map[queue.Lane]queue.Pool // nil until started
+	started   time.Time
+	finished  chan struct{}      // closed when nothing runs any more; nil until started
 	cancelled map[int64]struct{} // rows that were cancelled since an attempt last began
+
+	// The dispatcher's own.
+	served map[string]int64 // by lane and share: the last row that began, in the order of beginning
+	begun  int64
 }
 
 var _ queue.Queue = (*Queue)(nil)
@@ -79,44 +81,59 @@ func New(db *sql.DB, o Options) *Queue {
 	if o.Read == nil {
 		o.Read = db
 	}
-	if o.PreemptAfter == 0 {
-		o.PreemptAfter = queue.PreemptAfter
-	}
 	return &Queue{
-		db:           db,
-		read:         o.Read,
-		log:          o.Log,
-		now:          o.Now,
-		executor:     executor.New(o.Log, rand.Float64),
-		wakeUp:       make(chan struct{}, 1),
-		cancelled:    map[int64]struct{}{},
-		preemptAfter: o.PreemptAfter,
-		self:         self{about: o.About},
-		yielded:      map[int64]bool{},
+		db: db, read: o.Read, log: o.Log, now: o.Now, about: o.About,
+		wakeUp:    make(chan struct{}, 1),
+		stopping:  make(chan struct{}),
+		abandoned: make(chan struct{}),
+		cancelled: map[int64]struct{}{},
+		served:    map[string]int64{},
 	}
+}
+
+// newRow is a task to be inserted.
+type newRow struct {
+	queue.Name
+	Lane     queue.Lane   `json:"lane"`
+	Tenant   video.Tenant `json:"tenant"`
+	Endpoint string       `json:"endpoint"`
+	Share    string       `json:"share"`
+	Rank     int          `json:"rank"`
+	Priority int          `json:"priority"`
+	RunAt    int64        `json:"runAt"`
+	Trace    string       `json:"trace"`
+}
+
+// rank returns the rank of a new task.
+func rank(t queue.Task) int {
+	if t.Priority >= queue.Spare {
+		return 2
+	}
+	return 1
 }
 
 // Enqueue implements queue.Queue. One statement inserts all tasks.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	const insert = `
-		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, tenant, priority, run_at, turn, trace)
-		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'tenant',
-		       value->>'priority', value->>'runAt', value->>'turn', value->>'trace'
+		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, run_at, trace)
+		SELECT CASE WHEN value->>'runAt' > $1 THEN 'later' ELSE 'ready' END, 0, $1, value->>'kind', value->>'video',
+		       value->>'number', value->>'id', value->>'lane', value->>'tenant', value->>'endpoint', value->>'share',
+		       value->>'rank', value->>'priority', value->>'runAt', value->>'trace'
 		  FROM json_each($2) WHERE true ORDER BY key
-		    ON CONFLICT (video_id, kind, number) DO NOTHING`
+		    ON CONFLICT (video_id, kind, number, item) DO NOTHING`
 
 	if len(tasks) == 0 {
 		return nil
 	}
-	last, err := lastSlots(ctx, tx, tasks)
-	if err != nil {
-		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
+	rows := make([]newRow, len(tasks))
+	for i, t := range tasks {
+		rows[i] = newRow{t.Name(), t.Kind.Lane(), t.Tenant, t.Endpoint, t.Share(), rank(t), t.Priority, toMilli(t.RunAt), t.Trace}
 	}
-	rows, err := jsonList(newRows(tasks, last))
-	if err != nil {
-		return fmt.Errorf("enqueue %d tasks: %w", len(tasks), err)
+	list, err := jsonList(rows)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, insert, q.now().UnixMilli(), list)
 	}
-	if _, err := tx.ExecContext(ctx, insert, q.now().UnixMilli(), rows); err != nil {
+	if err != nil {
 		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
 	}
 	tx.OnCommit(q.wake)
@@ -125,22 +142,9 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 
 // Cancel implements queue.Queue. It deletes the rows at once, also those of
 // running tasks, so that the same name can be enqueued again in the same
-// transaction. claim keeps the new task waiting until the old attempt has ended.
+// transaction. The new task does not begin until the old attempt has ended.
 func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
-	const remove = `
-		DELETE FROM task
-		 WHERE video_id = $1 AND kind NOT IN (SELECT value FROM json_each($2))
-		RETURNING id, state`
-
-	kinds, err := jsonList(keep)
-	if err != nil {
-		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
-	}
-	rows, err := tx.QueryContext(ctx, remove, id, kinds)
-	if err != nil {
-		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
-	}
-	running, err := runningIDs(rows)
+	running, err := removeTasks(ctx, tx, id, keep)
 	if err != nil {
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
 	}
@@ -150,30 +154,33 @@ func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...qu
 	return nil
 }
 
-// Names implements queue.Queue.
-func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
-	return executor.Names(ctx, tx, id, `SELECT kind, number FROM task WHERE video_id = $1`, id)
-}
+// removeTasks deletes tasks of a video and returns the ids of those that run.
+func removeTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (running []int64, err error) {
+	const remove = `
+		DELETE FROM task
+		 WHERE video_id = $1 AND kind NOT IN (SELECT value FROM json_each($2))
+		RETURNING id, state = 'running'`
 
-// All implements queue.Queue.
-func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
-	return executor.All(ctx, r, `SELECT kind, video_id, number, tenant, priority, run_at FROM task ORDER BY id`)
-}
-
-func runningIDs(rows *sql.Rows) ([]int64, error) {
+	kinds, err := jsonList(keep)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, remove, id, kinds)
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
-	var ids []int64
 	for rows.Next() {
-		var id int64
-		var state string
-		if err := rows.Scan(&id, &state); err != nil {
+		var row int64
+		var runs bool
+		if err := rows.Scan(&row, &runs); err != nil {
 			return nil, err
 		}
-		if state == "running" {
-			ids = append(ids, id)
+		if runs {
+			running = append(running, row)
 		}
 	}
-	return ids, rows.Err()
+	return running, rows.Err()
 }
 
 // cancelAttempts ends the attempts on rows that a committed transaction has
@@ -186,7 +193,7 @@ func (q *Queue) cancelAttempts(ids []int64) {
 		q.cancelled[id] = struct{}{}
 	}
 	q.mu.Unlock()
-	q.executor.Cancel(ids)
+	q.running.Cancel(queue.ErrCancelled, ids...)
 }
 
 // wasCancelled reports whether the row of an attempt that has just begun was
@@ -200,9 +207,26 @@ func (q *Queue) wasCancelled(id int64) bool {
 	return cancelled
 }
 
+// Complete implements queue.Queue.
+func (q *Queue) Complete(ctx context.Context, tx queue.Tx) error {
+	a := attempts.FromContext(ctx)
+	if a == nil {
+		return fmt.Errorf("complete a task: there is none in this context")
+	}
+	result, err := tx.ExecContext(ctx, `DELETE FROM task WHERE id = $1`, a.Row)
+	if err != nil {
+		return fmt.Errorf("complete task %s: %w", a.Task, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return fmt.Errorf("complete task %s: %w", a.Task, queue.ErrCancelled)
+	}
+	tx.OnCommit(a.Complete)
+	return nil
+}
+
 // WaitIdle implements queue.Queue.
 func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) error {
-	for a := q.executor.AttemptOn(id, keep); a != nil; a = q.executor.AttemptOn(id, keep) {
+	for a := q.running.On(id, keep); a != nil; a = q.running.On(id, keep) {
 		select {
 		case <-a.Ended():
 		case <-ctx.Done():
@@ -212,37 +236,41 @@ func (q *Queue) WaitIdle(ctx context.Context, id video.ID, keep ...queue.Kind) e
 	return nil
 }
 
+// Names implements queue.Queue.
+func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Name, error) {
+	return attempts.Names(ctx, tx, id, `SELECT kind, number, item FROM task WHERE video_id = $1`, id)
+}
+
+// All implements queue.Queue.
+func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
+	return attempts.All(ctx, r, `SELECT kind, video_id, number, item, tenant, endpoint, priority, run_at FROM task ORDER BY id`)
+}
+
 // Stats implements queue.Queue. A cancelled task is not counted, even if its
 // handler has not returned yet.
 func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
-	const count = `
+	return attempts.Stats(ctx, q.read, `
 		SELECT kind,
-		       count(*) FILTER (WHERE state = 'ready'),
+		       count(*) FILTER (WHERE state <> 'running'),
 		       count(*) FILTER (WHERE state = 'running'),
-		       coalesce(min(max(run_at, enqueued_at)) FILTER (WHERE state = 'ready' AND run_at <= $1), $1)
-		  FROM task GROUP BY kind`
+		       coalesce($1 - min(max(run_at, enqueued_at)) FILTER (WHERE state <> 'running' AND run_at <= $1), 0) / 1000.0
+		  FROM task GROUP BY kind`, q.now().UnixMilli())
+}
 
-	now := q.now().UnixMilli()
-	rows, err := q.read.QueryContext(ctx, count, now)
-	if err != nil {
-		return nil, fmt.Errorf("count tasks: %w", err)
+// Workers implements queue.Queue. This process is the only one.
+func (q *Queue) Workers(context.Context) ([]queue.Worker, error) {
+	q.mu.Lock()
+	pool, works := q.lanes[queue.EncodeLane]
+	age := time.Since(q.started)
+	q.mu.Unlock()
+	if !works || q.isStopping() {
+		return nil, nil
 	}
-	defer rows.Close()
-	stats := map[queue.Kind]queue.Stat{}
-	for rows.Next() {
-		var kind queue.Kind
-		var s queue.Stat
-		var due int64
-		if err := rows.Scan(&kind, &s.Waiting, &s.Running, &due); err != nil {
-			return nil, fmt.Errorf("count tasks: %w", err)
-		}
-		s.Oldest = max(0, time.Duration(now-due)*time.Millisecond)
-		stats[kind] = s
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("count tasks: %w", err)
-	}
-	return stats, nil
+	host := attempts.Host()
+	return []queue.Worker{{
+		About: q.about, ID: host, Host: host, Slots: pool.Places, Age: age,
+		Done: q.done.Load(), Failed: q.failed.Load(), Running: q.running.Running(queue.EncodeLane),
+	}}, nil
 }
 
 // wake wakes the dispatcher. One pending wake-up is enough.
@@ -251,4 +279,31 @@ func (q *Queue) wake() {
 	case q.wakeUp <- struct{}{}:
 	default:
 	}
+}
+
+// jsonList encodes a list for json_each. It is never null: x NOT IN (null) is true
+// for no x.
+func jsonList[T any](items []T) (string, error) {
+	if len(items) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal(items)
+	return string(b), err
+}
+
+// toMilli converts a time for the database. It rounds up, because a task must not
+// run too early. The zero time, which means at once, is 0: due whatever the clock
+// says.
+func toMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }

@@ -3,25 +3,15 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/executor"
-	"github.com/spool-video/spool/internal/video"
 )
-
-// claimOne claims a task as the dispatcher does, and stops short of running it.
-func (r *rig) claimOne() claimed {
-	r.Helper()
-	c, found, err := r.q.claim(r.Context(), r.q.now(), nil)
-	if err != nil || !found {
-		r.Fatalf("claim: found %t, %v", found, err)
-	}
-	return c
-}
 
 func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 	t.Parallel()
@@ -39,10 +29,16 @@ func TestWhatHappensBetweenClaimAndRun(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.enqueue(queue.Task{Kind: queue.Encode, Video: someVideo})
-			c := r.claimOne()
-			tt.happens(r)
 			ran := false
-			r.q.begin(t.Context(), c, func(context.Context, queue.Task) error { ran = true; return nil })
+			pool := queue.Pool{Places: 1, Handle: func(context.Context, queue.Task) error { ran = true; return nil }}
+			id, found, err := r.q.next(t.Context(), queue.EncodeLane, pool)
+			if err != nil || !found {
+				t.Fatalf("choose: found %t, %v", found, err)
+			}
+			tt.happens(r)
+			if err := r.q.begin(t.Context(), id, pool, &sync.WaitGroup{}); err != nil {
+				t.Fatal(err)
+			}
 			if err := r.q.WaitIdle(t.Context(), someVideo); err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +74,7 @@ func TestStartRefuses(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			tt.prepare(r)
-			err := r.q.Start(t.Context(), tt.n, nil)
+			err := r.q.Start(t.Context(), queue.Encoding(tt.n, nil))
 			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 				t.Errorf("start returned %v, want an error like %v", err, tt.want)
 			}
@@ -89,8 +85,7 @@ func TestStartRefuses(t *testing.T) {
 // markRunning inserts a task that a dead process was running.
 func (r *rig) markRunning() {
 	r.Helper()
-	r.exec(`INSERT INTO task (kind, video_id, number, priority, run_at, state, attempt, enqueued_at)
-	        VALUES ('encode', $1, 0, 0, 0, 'running', 1, 0)`, someVideo)
+	r.insert("running", 1)
 }
 
 func TestStartMayBeTriedAgain(t *testing.T) {
@@ -98,7 +93,7 @@ func TestStartMayBeTriedAgain(t *testing.T) {
 	r := newRig(t)
 	r.markRunning()
 	r.breakWrites("UPDATE")
-	if err := r.q.Start(t.Context(), 1, nil); err == nil {
+	if err := r.q.Start(t.Context(), queue.Encoding(1, nil)); err == nil {
 		t.Fatal("start succeeded on a broken database")
 	}
 	r.mend()
@@ -111,7 +106,6 @@ func TestRetryComesAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.q.executor = executor.New(r.q.log, func() float64 { return 0.5 })
 		begun := make(chan time.Time)
 		r.start(1, func(_ context.Context, t queue.Task) error {
 			begun <- time.Now()
@@ -125,8 +119,8 @@ func TestRetryComesAtItsTime(t *testing.T) {
 		for failures := 1; failures < 10; failures++ {
 			now := <-begun
 			pause, want := now.Sub(last), queue.Backoff(failures)
-			if pause < want || pause > want+2*time.Millisecond {
-				t.Errorf("pause after failure %d was %v, want %v", failures, pause, want)
+			if pause < want*8/10 || pause > want*12/10+2*time.Millisecond {
+				t.Errorf("pause after failure %d was %v, want %v ± 20 %%", failures, pause, want)
 			}
 			last = now
 		}
@@ -169,92 +163,66 @@ func (r *rig) plan(query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// Claiming happens for every task, so it must not read or sort the whole table, but
-// only look at one task of each tenant.
-func TestClaimUsesItsIndex(t *testing.T) {
+// Choosing happens for every task, so it must not read or sort the whole table, but only look at one task of
+// each share.
+func TestChoosingUsesItsIndex(t *testing.T) {
 	t.Parallel()
-	text := newRig(t).plan(claimSQL, 0, "[]", queue.Spare)
+	text := newRig(t).plan(headsSQL, queue.EncodeLane, "[]")
 	for _, index := range []string{
-		"SCAN task USING COVERING INDEX task_last", "SEARCH task USING COVERING INDEX task_last (tenant>?)",
-		"SEARCH own USING INDEX task_last (tenant=?)", "SEARCH task USING INDEX task_urgent (tenant=?)",
+		"SEARCH task USING COVERING INDEX task_ready (lane=?)", "SEARCH task USING COVERING INDEX task_ready (lane=? AND share>?)",
+		"SEARCH own USING INDEX task_ready (lane=? AND share=?)",
 	} {
-		// Sorted are the running tasks, and one row for each tenant.
-		if !strings.Contains(text, index) || strings.Count(text, "TEMP B-TREE") != 2 {
-			t.Errorf("plan:\n%s\nwant it to %s and to sort no tasks that wait", text, index)
+		if !strings.Contains(text, index) || strings.Contains(text, "TEMP B-TREE") {
+			t.Errorf("plan:\n%s\nwant it to %s and to sort nothing", text, index)
 		}
 	}
 }
 
-// While tasks of spare time run, others are counted every second.
-func TestCountingDueTasksUsesItsIndex(t *testing.T) {
+// A task of spare time gives its place up for others, the youngest first, and no more of them than others wait.
+func TestSpareTasksYield(t *testing.T) {
 	t.Parallel()
-	text := newRig(t).plan(dueSQL, 0, queue.Background, 1)
-	if !strings.Contains(text, "SEARCH task USING INDEX task_urgent (tenant=? AND priority<?)") {
-		t.Errorf("plan:\n%s\nwant it to skip tasks of spare time in the index", text)
+	spare := func(number int) queue.Task {
+		return queue.Task{Kind: queue.AV1, Video: someVideo, Number: number, Priority: queue.Spare}
 	}
-}
-
-func TestWhoeverWaits(t *testing.T) {
-	t.Parallel()
-	task := func(tenant video.Tenant, number, priority int) queue.Task {
-		return queue.Task{Kind: queue.Encode, Video: someVideo, Number: number, Tenant: tenant, Priority: priority}
-	}
-	late := time.Hour
 	for _, tt := range []struct {
 		name  string
-		runs  []queue.Task
 		waits queue.Task
 		after time.Duration
-		want  bool
+		want  []int // of the three that run
 	}{
-		{"another tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), late, true},
-		{"another tenant, not for long", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, 0), queue.PreemptAfter / 2, false},
-		{"another tenant, in the background", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("b", 2, queue.Background), late, false},
-		{"no tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("", 2, 0), late, false},
-		{"the same tenant", []queue.Task{task("a", 0, 0), task("a", 1, 0)}, task("a", 2, 0), late, false},
-		{"a tenant that runs something", []queue.Task{task("a", 0, 0), task("a", 1, 0), task("b", 3, 0)}, task("b", 2, 0), late, false},
-		{"the same tenant, for a task of spare time", []queue.Task{task("b", 0, 0), task("\x01a", 1, queue.Spare)}, task("b", 2, 0), queue.PreemptSpareAfter, true},
-		{"a task for one of spare time, a moment", []queue.Task{task("\x01a", 1, queue.Spare)}, task("a", 2, 0), queue.PreemptSpareAfter / 2, false},
-		{"a background task, for one of spare time", []queue.Task{task("\x01a", 1, queue.Spare)}, task("b", 2, queue.Background), late, false},
-		{"a task of spare time, for another", []queue.Task{task("\x01a", 1, queue.Spare)}, task("\x01b", 2, queue.Spare), late, false},
-		{"another tenant, for the only task of each", []queue.Task{task("a", 0, 0), task("c", 1, 0)}, task("b", 2, 0), late, false},
+		{"for a task that has waited", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.SpareYieldsAfter, []int{2}},
+		{"not for one that came a moment ago", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.SpareYieldsAfter / 2, nil},
+		{"not for one in the background", queue.Task{Kind: queue.Measure, Video: someVideo, Priority: queue.Background}, time.Hour, nil},
+		{"not for another of spare time", spare(9), time.Hour, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			r.enqueue(tt.runs...)
-			interrupted := make(chan bool, len(tt.runs))
-			begun, release := make(chan struct{}), make(chan struct{})
-			for range tt.runs {
-				r.q.begin(t.Context(), r.claimOne(), func(ctx context.Context, _ queue.Task) error {
-					begun <- struct{}{}
-					select {
-					case <-ctx.Done():
-						interrupted <- true
-					case <-release:
-						interrupted <- false
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				ended := make(chan int, 10)
+				r.start(3, func(ctx context.Context, t queue.Task) error {
+					if t.Priority < queue.Spare {
+						return nil
 					}
-					return nil
+					<-ctx.Done()
+					ended <- t.Number
+					return ctx.Err()
 				})
-				<-begun
-			}
-			r.enqueue(tt.waits)
-			if err := r.q.preempt(t.Context(), r.q.now().Add(tt.after)); err != nil {
-				t.Fatal(err)
-			}
-			var first bool
-			if tt.want {
-				first = <-interrupted
-			}
-			close(release)
-			r.q.workers.Wait()
-			close(interrupted)
-			for i := range interrupted {
-				first = first || i
-			}
-			if first != tt.want {
-				t.Errorf("a task was interrupted: %t; want %t", first, tt.want)
-			}
+				r.enqueue(spare(0), spare(1), spare(2))
+				synctest.Wait()
+				r.enqueue(tt.waits)
+				if _, err := r.q.yield(t.Context(), queue.EncodeLane, r.q.now().Add(tt.after)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var got []int
+				for len(ended) > 0 {
+					got = append(got, <-ended)
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("%v ended, want %v", got, tt.want)
+				}
+			})
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,18 +14,17 @@ import (
 // fairCases are about the order that the package comment of queue describes.
 func fairCases() []testCase {
 	return []testCase{
-		{"a tenant with one task does not wait for another's thousand", testFairOne},
-		{"tenants get fair-share slots in turn", testFairSlots},
-		{"in its slot a tenant runs what is most urgent, not what came first", testFairUrgent},
-		{"a tenant's slots do not grow with urgent tasks that come later", testFairLater},
-		{"an idle tenant saves up no slots", testFairAway},
+		{"a tenant with one task waits for what runs, not for another's thousand", testFairOne},
+		{"tenants are served in turn", testFairTurns},
+		{"a tenant runs what is most urgent, not what came first", testFairUrgent},
+		{"urgent tasks of a tenant do not delay another one", testFairLater},
 		{"a short video does not wait for a long one of the same tenant", testFairShort},
-		{"a task that was stopped takes the next slot", testFairStopped},
+		{"a task that was stopped runs first after the restart", testFairStopped},
 		{"a task keeps its tenant when it is retried", testFairRetry},
+		{"a tenant whose tasks fail is served in turn with others", testFairFailures},
 		{"a tenant that runs nothing goes before one that runs a task", testFairRunning},
 		{"workers that become free at once are shared evenly", testFairAtOnce},
 		{"a tenant alone gets every worker", testFairAlone},
-		{"a tenant that has every worker gives one up when another waits for long", testFairYield},
 		{"tasks of spare time run after everybody's others", testSpare},
 		{"tasks of spare time do not take the place of a tenant that runs more", testSparePlace},
 		{"a task of spare time gives its worker up when another tenant waits", testSpareYields},
@@ -63,16 +63,17 @@ func testFairOne(l *lab) {
 	first := l.next(many[0])
 	l.enqueue(of("b", 0, 50)) // how urgent it is to b is no matter to a
 	first.end <- nil
-	l.runs(many[1], of("b", 0, 50), many[2])
+	l.runs(of("b", 0, 50), many[1], many[2])
 }
 
-func testFairSlots(l *lab) {
+// testFairTurns has tenants of whom one waits for less than the others.
+func testFairTurns(l *lab) {
 	l.enqueue(batchOf("a", 5, 0)...)
 	l.enqueue(batchOf("b", 3, 7)...)
 	l.enqueue(batchOf("c", 1, -7)...)
 	l.start(1)
 	l.runs(
-		of("a", 0, 0), of("b", 0, 7), of("c", 0, -7),
+		of("c", 0, -7), of("a", 0, 0), of("b", 0, 7),
 		of("a", 1, 0), of("b", 1, 7),
 		of("a", 2, 0), of("b", 2, 7),
 		of("a", 3, 0), of("a", 4, 0),
@@ -94,8 +95,8 @@ func testFairUrgent(l *lab) {
 	)
 }
 
-// testFairLater has a tenant bring ever new urgent tasks: they go before its own
-// others, and not before the slots of the other tenant.
+// testFairLater has a tenant bring ever new urgent tasks: they go before its own others, and the other
+// tenant is served in turn.
 func testFairLater(l *lab) {
 	l.enqueue(batchOf("a", 3, 9)...)
 	l.enqueue(batchOf("b", 3, 9)...)
@@ -107,16 +108,6 @@ func testFairLater(l *lab) {
 		l.runs(of("b", i, 9))
 	}
 	l.runs(of("a", 12, 0), of("a", 1, 9), of("a", 2, 9))
-}
-
-func testFairAway(l *lab) {
-	l.start(1)
-	l.enqueue(batchOf("a", 6, 0)...)
-	l.runs(batchOf("a", 3, 0)...)
-	fourth := l.next(of("a", 3, 0))
-	l.enqueue(batchOf("b", 3, 0)...)
-	fourth.end <- nil
-	l.runs(of("a", 4, 0), of("b", 0, 0), of("a", 5, 0), of("b", 1, 0), of("b", 2, 0))
 }
 
 func testFairShort(l *lab) {
@@ -145,7 +136,35 @@ func testFairStopped(l *lab) {
 	l.succeeds(result)
 	l.restart()
 	l.start(1)
-	l.runs(of("b", 0, 0), of("a", 1, 0), of("b", 1, 0), of("a", 2, 0))
+	l.next(of("b", 0, 0)).end <- nil
+	left := []queue.Task{of("a", 1, 0), of("a", 2, 0), of("b", 1, 0), of("b", 2, 0)}
+	for range 2 { // in turn, whoever is first
+		a := l.one(left...)
+		a.end <- nil
+		other := left[2:]
+		if a.Tenant == "b" {
+			other = left[:2]
+		}
+		l.one(other...).end <- nil
+	}
+	l.counts(0, 0)
+}
+
+// testFairFailures has a hundred tasks of one tenant become due at once, after they failed.
+func testFairFailures(l *lab) {
+	l.startWith(1, func(ctx context.Context, t queue.Task) error {
+		if t.Tenant == "a" && t.Attempt == 1 {
+			return queue.RetryAfter(2*time.Second, errTask)
+		}
+		return l.handle(ctx, t)
+	})
+	l.enqueue(batchOf("a", 100, 0)...)
+	first := l.one(batchOf("a", 100, 0)...)
+	time.Sleep(3 * time.Second) // the others are due now, too
+	l.enqueue(of("b", 0, 50))
+	first.end <- nil
+	l.next(of("b", 0, 50)).end <- nil
+	l.one(batchOf("a", 100, 0)...).end <- nil
 }
 
 func testFairRetry(l *lab) {
@@ -217,34 +236,6 @@ func testFairAlone(l *lab) {
 	l.counts(1, 3)
 }
 
-func testFairYield(l *lab) {
-	l.Harness = l.Impatient(l.TB)
-	l.start(2)
-	l.enqueue(of("a", 0, 0))
-	older := l.next(of("a", 0, 0))
-	l.enqueue(of("a", 1, 0), of("a", 2, 0))
-	younger := l.next(of("a", 1, 0))
-	l.enqueue(of("b", 0, 0))
-	l.ended(younger)
-	l.goesOn(older)
-	younger.end <- nil // it had no time to finish, whatever it says
-	short := l.next(of("b", 0, 0))
-	short.end <- nil
-	again := l.nextAttempt(of("a", 1, 0), 1) // before the others of its tenant
-
-	// It is not interrupted a second time, but the other one is.
-	l.enqueue(of("b", 1, 0))
-	l.ended(older)
-	older.end <- nil
-	last := l.next(of("b", 1, 0))
-	l.goesOn(again)
-	again.end <- nil
-	l.nextAttempt(of("a", 0, 0), 1).end <- nil
-	l.next(of("a", 2, 0)).end <- nil
-	last.end <- nil
-	l.counts(0, 0)
-}
-
 // testOpposite has transactions meet that want the same names in different
 // orders, with and without a cancellation. None fails, and each name is there
 // once.
@@ -281,17 +272,17 @@ func testOpposite(l *lab) {
 
 // spareOf returns a task of a tenant that runs in spare time.
 func spareOf(tenant video.Tenant, number int) queue.Task {
-	return of(queue.SpareTenant(tenant), number, queue.Spare)
+	return of(tenant, 1000+number, queue.Spare)
 }
 
-// testSpare has an order in which slots alone would let the tasks of spare time run first.
+// testSpare has tenants whose other tasks come later than those of spare time.
 func testSpare(l *lab) {
 	l.enqueue(spareOf("a", 0), spareOf("a", 1), spareOf("b", 0))
 	l.enqueue(batchOf("a", 2, 99)...)
 	l.enqueue(batchOf("c", 3, 0)...)
 	l.start(1)
-	l.runs(of("a", 0, 99), of("c", 0, 0), of("a", 1, 99), of("c", 1, 0), of("c", 2, 0))
-	l.runs(spareOf("a", 0), spareOf("b", 0), spareOf("a", 1))
+	l.runs(of("c", 0, 0), of("a", 0, 99), of("c", 1, 0), of("a", 1, 99), of("c", 2, 0))
+	l.runs(spareOf("b", 0), spareOf("a", 0), spareOf("a", 1))
 	l.counts(0, 0)
 }
 
@@ -309,7 +300,6 @@ func testSparePlace(l *lab) {
 }
 
 func testSpareYields(l *lab) {
-	l.Harness = l.Impatient(l.TB)
 	l.start(2)
 	l.enqueue(spareOf("a", 0))
 	only := l.next(spareOf("a", 0))

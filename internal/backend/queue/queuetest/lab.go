@@ -99,7 +99,7 @@ func (l *lab) start(n int) {
 
 func (l *lab) startWith(n int, h queue.Handler) {
 	l.Helper()
-	if err := l.Queue.Start(l.Context(), n, h); err != nil {
+	if err := l.Queue.Start(l.Context(), queue.Encoding(n, h)); err != nil {
 		l.Fatalf("start: %v", err)
 	}
 }
@@ -160,6 +160,21 @@ func (l *lab) next(want queue.Task) *act {
 		return a
 	case <-time.After(testTimeout):
 		l.Fatalf("task %s did not begin", want)
+		return nil
+	}
+}
+
+// one returns the next task that begins, which must be one of several.
+func (l *lab) one(tasks ...queue.Task) *act {
+	l.Helper()
+	select {
+	case a := <-l.begun:
+		if !slices.ContainsFunc(tasks, func(t queue.Task) bool { return t.String() == a.String() }) {
+			l.Fatalf("task %s began, want one of %v", a, tasks)
+		}
+		return a
+	case <-time.After(testTimeout):
+		l.Fatalf("none of %v began", tasks)
 		return nil
 	}
 }

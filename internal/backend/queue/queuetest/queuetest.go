@@ -23,10 +23,6 @@ type Harness struct {
 	// handlers do from now on has no effect. Restart may be called on the
 	// harness it returned, too.
 	Restart func(t testing.TB) Harness
-
-	// Impatient returns a harness with another queue on the same database, whose
-	// PreemptAfter is hardly any. The queue of this harness is not started then.
-	Impatient func(t testing.TB) Harness
 }
 
 type testCase struct {
@@ -47,6 +43,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		"Stop":    stopCases(),
 		"Crash":   crashCases(),
 		"Stats":   statsCases(),
+		"Lanes":   laneCases(),
 	} {
 		t.Run(subject, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 func workCases() []testCase {
 	return []testCase{
 		{"a task that fails is retried later and later", testRetry},
+		{"a handler may choose the pause before the next attempt", testRetryAfter},
 		{"a task that panics is retried", testPanic},
 		{"other tasks go on while one waits for its retry", testRetryAside},
 		{"a handler may enqueue what comes next", testChain},
@@ -33,6 +34,21 @@ func testRetry(l *lab) {
 		if pause := a.began.Sub(failed); pause < least {
 			l.Errorf("attempt %d began %v after the failure, want a pause of %v at least", a.Attempt, pause, least)
 		}
+	}
+	l.finish(a, nil)
+	l.counts(0, 0)
+}
+
+func testRetryAfter(l *lab) {
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0), marker(1))
+	failed := time.Now()
+	const pause = 3 * time.Second // of which a short one of Backoff would be seen
+	l.next(task(queue.Encode, 0)).end <- queue.RetryAfter(pause, errTask)
+	l.finish(l.next(marker(1)), nil)
+	a := l.nextAttempt(task(queue.Encode, 0), 2)
+	if waited := a.began.Sub(failed); waited < pause-100*time.Millisecond {
+		l.Errorf("the second attempt began after %v, want %v", waited, pause)
 	}
 	l.finish(a, nil)
 	l.counts(0, 0)
@@ -140,7 +156,7 @@ func testStartTwice(l *lab) {
 	never := func(context.Context, queue.Task) error {
 		return fmt.Errorf("the handler of the second start was called")
 	}
-	if err := l.Queue.Start(l.Context(), 1, never); err == nil {
+	if err := l.Queue.Start(l.Context(), queue.Encoding(1, never)); err == nil {
 		l.Error("the second start succeeded, want an error")
 	}
 	l.enqueue(marker(1))

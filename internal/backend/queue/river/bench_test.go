@@ -19,6 +19,10 @@ import (
 func BenchmarkPickup(b *testing.B) {
 	address := pgtest.Fresh(b)
 	here, there := newMachine(b, address, river.Options{}), newMachine(b, address, river.Options{})
+	err := here.Start(b.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: 1}}) // so that it admits
+	if err != nil {
+		b.Fatal(err)
+	}
 	begun := make(chan time.Time, 1)
 	there.run(4, func(context.Context, queue.Task) error { begun <- time.Now(); return nil })
 	var waits []time.Duration

@@ -56,7 +56,7 @@ func workElsewhere(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	err = q.Start(ctx, 1, func(ctx context.Context, t queue.Task) error {
+	err = q.Start(ctx, queue.Encoding(1, func(ctx context.Context, t queue.Task) error {
 		fmt.Println("began", t, t.Attempt)
 		select {
 		case <-time.After(workTime):
@@ -66,7 +66,7 @@ func workElsewhere(ctx context.Context, address string) error {
 		counted, err := finish(context.WithoutCancel(ctx), st, t)
 		fmt.Println("counted", counted, err)
 		return err
-	})
+	}))
 	if err != nil {
 		return err
 	}

@@ -2,52 +2,71 @@ package river
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
 	"github.com/spool-video/spool/internal/video"
 )
 
 const (
-	queueName = "spool" // River's queue for our jobs
-	jobKind   = "task"  // River's kind; ours is in the arguments, so that a new kind needs no registration
+	jobKind = "task" // River's kind; ours is in the arguments, so that a new kind needs no registration
 
-	// endless is River's limit of attempts. A task never reaches it, because the
-	// count stops just below.
+	// endless is River's limit of attempts. A task never reaches it, because promote keeps the count below.
 	endless = 32_000
 )
 
-// args is a task as River stores it. The fields marked unique are its name.
+// args is a task as River stores it.
 type args struct {
-	Task   queue.Kind `json:"kind" river:"unique"`
-	Video  video.ID   `json:"video" river:"unique"`
-	Number int        `json:"number" river:"unique"`
-
+	Name     string       `json:"name" river:"unique"`
+	Task     queue.Kind   `json:"kind"`
+	Video    video.ID     `json:"video"`
+	Number   int          `json:"number"`
+	ID       string       `json:"id"`
 	Tenant   video.Tenant `json:"tenant"`
+	Endpoint string       `json:"endpoint"`
+	Share    string       `json:"share"`
 	Priority int          `json:"priority"`
 	RunAt    *time.Time   `json:"runAt,omitempty"`
 	Trace    string       `json:"trace,omitempty"`
+
+	retryAt time.Time // after an attempt that failed
+}
+
+// Kind implements river.JobArgs.
+func (args) Kind() string { return jobKind }
+
+func newArgs(t queue.Task) args {
+	a := args{
+		Name: t.String(), Task: t.Kind, Video: t.Video, Number: t.Number, ID: t.ID, Tenant: t.Tenant, Endpoint: t.Endpoint,
+		Share: t.Share(), Priority: t.Priority, Trace: t.Trace,
+	}
+	if !t.RunAt.IsZero() {
+		a.RunAt = &t.RunAt
+	}
+	return a
 }
 
 // task returns what was enqueued.
 func (a args) task(attempt int) queue.Task {
-	t := queue.Task{Kind: a.Task, Video: a.Video, Number: a.Number, Tenant: a.Tenant, Priority: a.Priority, Trace: a.Trace, Attempt: attempt}
+	t := queue.Task{
+		Kind: a.Task, Video: a.Video, Number: a.Number, ID: a.ID, Tenant: a.Tenant, Endpoint: a.Endpoint,
+		Priority: a.Priority, Trace: a.Trace, Attempt: attempt,
+	}
 	if a.RunAt != nil {
 		t.RunAt = *a.RunAt
 	}
 	return t
 }
-
-// Kind implements river.JobArgs.
-func (args) Kind() string { return jobKind }
 
 // live are the states of a task that waits or runs.
 var live = []rivertype.JobState{
@@ -63,149 +82,161 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	if err := q.enqueue(ctx, tx, tasks); err != nil {
 		return fmt.Errorf("enqueue %d tasks, the first %s: %w", len(tasks), tasks[0], err)
 	}
+	tx.OnCommit(q.wake)
 	return nil
 }
 
 func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
-	if err := lockVideos(ctx, tx, videosOf(tasks)...); err != nil {
-		return err
-	}
-	busy, err := busyNames(ctx, tx, tasks)
-	if err != nil {
-		return err
-	}
-	if err := lockSlots(ctx, tx, tasks); err != nil {
-		return err
-	}
-	slots, err := newAllocator(ctx, tx, tasks)
-	if err != nil {
-		return err
-	}
-	jobs := slots.jobs(unique(tasks), busy)
-	err = withPgxTx(tx, func(tx pgx.Tx) error {
-		_, err := q.insert.InsertManyTx(ctx, tx, jobs)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	// River notifies as well, but not if it did so a moment ago: workers may have
-	// received that notification before this transaction commits.
-	_, err = tx.ExecContext(ctx, notifySQL)
-	return err
-}
-
-// unique drops tasks whose name another one before them has.
-func unique(tasks []queue.Task) []queue.Task {
+	var videos []video.ID
+	var jobs []river.InsertManyParams
 	seen := map[queue.Name]bool{}
-	var first []queue.Task
 	for _, t := range tasks {
 		if n := t.Name(); !seen[n] {
 			seen[n] = true
-			first = append(first, t)
+			videos = append(videos, t.Video)
+			jobs = append(jobs, q.job(t))
 		}
 	}
-	return first
-}
-
-func videosOf(tasks []queue.Task) []video.ID {
-	return distinct(tasks, func(t queue.Task) video.ID { return t.Video })
-}
-
-func tenantsOf(tasks []queue.Task) []video.Tenant {
-	return distinct(tasks, func(t queue.Task) video.Tenant { return t.Tenant })
-}
-
-// distinct returns the distinct values of a property of the tasks.
-func distinct[T comparable](tasks []queue.Task, of func(queue.Task) T) []T {
-	var all []T
-	for _, t := range tasks {
-		if v := of(t); !slices.Contains(all, v) {
-			all = append(all, v)
-		}
+	if err := lockVideos(ctx, tx, videos...); err != nil {
+		return err
 	}
-	return all
+	return withPgxTx(tx, func(tx pgx.Tx) error {
+		_, err := q.insert.InsertManyTx(ctx, tx, jobs)
+		return err
+	})
 }
 
-// lockVideos keeps other transactions from enqueuing or cancelling tasks of these
-// videos until tx ends. Without it two transactions that want the same names in
-// different orders would deadlock, and Enqueue would not see that the name it
-// wants is being cancelled while its attempt goes on.
+// job returns the job of a task: pending, or scheduled if it is for later. RunAt is of this machine's clock.
+func (q *Queue) job(t queue.Task) river.InsertManyParams {
+	o := &river.InsertOpts{
+		Queue: string(t.Kind.Lane()), MaxAttempts: endless, Pending: true,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
+	}
+	if pause := time.Until(t.RunAt); pause > 0 {
+		o.ScheduledAt, o.Pending = q.time.Now().Add(pause), false
+	}
+	return river.InsertManyParams{Args: newArgs(t), InsertOpts: o}
+}
+
+// videoLocks is the class of our advisory locks on videos.
+const videoLocks = 0x5b00_15c5
+
+// lockVideos keeps other transactions from enqueuing or cancelling tasks of these videos until tx ends.
+// Without it two transactions that want the same names in different orders would deadlock.
 func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
-	return lock(ctx, tx, videoLocks, ids)
-}
-
-// lockSlotsFrom is the number of tasks from which on Enqueue locks the slots.
-const lockSlotsFrom = 10
-
-// lockSlots keeps other transactions from allocating slots of the same tenants
-// until tx ends. Without it several large videos that a tenant uploads at once
-// would get the same slots, hundreds of tasks in each, and other tenants would
-// wait for all of them. A few tasks may share a slot with others: the wait grows
-// only a little.
-func lockSlots(ctx context.Context, tx queue.Tx, tasks []queue.Task) error {
-	if len(tasks) < lockSlotsFrom {
-		return nil
-	}
-	return lock(ctx, tx, tenantLocks, tenantsOf(tasks))
-}
-
-// The classes of our advisory locks.
-const (
-	videoLocks  = 0x5b00_15c5
-	tenantLocks = 0x5b00_15c6
-)
-
-// lock takes the advisory locks of a class for these names, until tx ends.
-func lock[T ~string](ctx context.Context, tx queue.Tx, class int32, names []T) error {
-	var keys []int32
-	for _, n := range names {
-		h := fnv.New32a()
-		h.Write([]byte(n))
-		keys = append(keys, int32(h.Sum32()))
-	}
-	slices.Sort(keys) // the same order in every transaction, so that none deadlock
-	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1, key) FROM unnest($2::int4[]) AS key`, class, keys)
+	_, err := tx.ExecContext(ctx, `
+		SELECT pg_advisory_xact_lock($1, key)
+		  FROM (SELECT DISTINCT hashtext(id) AS key FROM unnest($2::text[]) AS id WHERE id <> '' ORDER BY key) AS keys`, videoLocks, toStrings(ids))
 	return err
 }
 
-// notifySQL wakes River's fetchers on all machines once the transaction commits.
-const notifySQL = `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "` + queueName + `"}')`
-
-// dueAtOnce corrects River, which schedules every job that carries a time. Times
-// before 2001 are slots.
-func dueAtOnce(_ context.Context, job *rivertype.JobInsertParams) error {
-	if job.State == rivertype.JobStateScheduled && job.ScheduledAt.Year() < 2001 {
-		job.State = rivertype.JobStateAvailable
+// Cancel implements queue.Queue. Waiting tasks are deleted at once. Running ones
+// lose their name, so that it can be enqueued again in the same transaction, and
+// River is told. Its notification reaches their process when the transaction commits;
+// one that misses it finds the mark with its next heartbeat.
+func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
+	if err := q.cancel(ctx, tx, id, keep); err != nil {
+		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)
 	}
 	return nil
 }
 
-// busyNames returns the names whose cancelled attempt has not ended yet. A task of
-// such a name is inserted as pending, and becomes available when that attempt
-// ends. The attempt cannot end before this transaction commits, because its row is
-// locked; otherwise it might look for its successor too early.
-func busyNames(ctx context.Context, tx queue.Tx, tasks []queue.Task) (map[queue.Name]bool, error) {
-	const find = `
-		SELECT args->>'kind', args->>'video', (args->>'number')::bigint
-		  FROM river_job
-		 WHERE state = 'running' AND queue = $1 AND args->>'video' = ANY($2) AND metadata ? 'cancel_attempted_at'
-		   FOR SHARE`
+func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) error {
+	if err := lockVideos(ctx, tx, id); err != nil {
+		return err
+	}
+	for { // again, because a task that was put back meanwhile is a new job
+		waiting, running, err := lockTasks(ctx, tx, id, keep)
+		if err != nil || len(waiting)+len(running) == 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM river_job WHERE id = ANY($1)`, waiting); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE river_job SET unique_key = NULL, unique_states = NULL WHERE id = ANY($1)`, running); err != nil {
+			return err
+		}
+		err = withPgxTx(tx, func(tx pgx.Tx) error {
+			for _, job := range running {
+				if _, err := q.insert.JobCancelTx(ctx, tx, job); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		tx.OnCommit(func() { q.running.Cancel(queue.ErrCancelled, running...) })
+	}
+}
 
-	rows, err := tx.QueryContext(ctx, find, queueName, toStrings(videosOf(tasks)))
+// lockTasks locks the tasks of a video that are not cancelled and returns the ids of their jobs.
+func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (waiting, running []int64, err error) {
+	const lock = `
+		SELECT id, state = 'running' FROM river_job
+		 WHERE args->>'video' = $1 AND args->>'kind' <> ALL($2) AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'
+		 ORDER BY id FOR UPDATE`
+
+	rows, err := tx.QueryContext(ctx, lock, id, toStrings(keep))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer rows.Close()
-	busy := map[queue.Name]bool{}
+	waiting, running = []int64{}, []int64{}
 	for rows.Next() {
-		var n queue.Name
-		if err := rows.Scan(&n.Kind, &n.Video, &n.Number); err != nil {
-			return nil, err
+		var job int64
+		var runs bool
+		if err := rows.Scan(&job, &runs); err != nil {
+			return nil, nil, err
 		}
-		busy[n] = true
+		if runs {
+			running = append(running, job)
+		} else {
+			waiting = append(waiting, job)
+		}
 	}
-	return busy, rows.Err()
+	return waiting, running, rows.Err()
+}
+
+// Complete implements queue.Queue.
+func (q *Queue) Complete(ctx context.Context, tx queue.Tx) error {
+	a := attempts.FromContext(ctx)
+	if a == nil {
+		return errors.New("complete a task: there is none in this context")
+	}
+	err := withPgxTx(tx, func(tx pgx.Tx) error { return completeJob(ctx, tx, a.Row) })
+	if err != nil {
+		return fmt.Errorf("complete task %s: %w", a.Task, err)
+	}
+	tx.OnCommit(func() {
+		a.Complete()
+		q.wake()
+	})
+	return nil
+}
+
+// completeJob has River complete a job in a transaction. ctx is that of its worker.
+func completeJob(ctx context.Context, tx pgx.Tx, id int64) error {
+	job := &river.Job[args]{JobRow: &rivertype.JobRow{ID: id, State: rivertype.JobStateRunning}}
+	ended, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+	switch {
+	case errors.Is(err, rivertype.ErrNotFound):
+		return queue.ErrCancelled
+	case err != nil:
+		return err
+	case ended.State != rivertype.JobStateCompleted || isCancelled(ended.JobRow):
+		return queue.ErrCancelled
+	}
+	return nil
+}
+
+// isCancelled reports whether River was asked to cancel a job.
+func isCancelled(job *rivertype.JobRow) bool {
+	var metadata struct {
+		At *string `json:"cancel_attempted_at"`
+	}
+	return json.Unmarshal(job.Metadata, &metadata) == nil && metadata.At != nil
 }
 
 // withPgxTx gives f the caller's transaction as a pgx.Tx, which River needs.
@@ -233,3 +264,13 @@ func (borrowedTx) Commit(context.Context) error   { return nil }
 func (borrowedTx) Rollback(context.Context) error { return nil }
 func (borrowedTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 func (t borrowedTx) Conn() *pgx.Conn              { return t.pgxConn }
+
+// toStrings converts a list for PostgreSQL. It is never NULL: x <> ALL(NULL) is true
+// for no x.
+func toStrings[T ~string](list []T) []string {
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = string(s)
+	}
+	return all
+}

@@ -65,9 +65,9 @@ func (m *machine) workersWhen(fine func([]queue.Worker) bool) []queue.Worker {
 	}
 }
 
-// Slots are swapped between machines while tasks of all urgencies come in,
-// fail and are cancelled. Each task that is left ends once.
-func TestSwapsLoseNothing(t *testing.T) {
+// Several machines admit tasks of all urgencies, while some come in, fail and are cancelled. Each task
+// ends once.
+func TestAdmissionLosesNothing(t *testing.T) {
 	t.Parallel()
 	const rounds, perRound = 20, 12
 	address := migrated.Fresh(t)
@@ -113,26 +113,13 @@ func TestSwapsLoseNothing(t *testing.T) {
 	}
 }
 
-// River closes a job by itself when a process ends that could not write. Nobody
-// else would remove it.
-func TestClosedJobsAreRemoved(t *testing.T) {
-	t.Parallel()
-	address := migrated.Fresh(t)
-	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: time.Minute})
-	m.enqueue(encode(0))
-	pgtest.Exec(t, address, `UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
-	m.work(1)
-	m.waitFor(`SELECT count(*) = 0 FROM river_job`)
-}
-
-// River puts a job back with the time of the machine, when a process ends that
-// could not write. A clock that is ahead must not keep the task waiting.
+// A task that was put back for a time that is too far away does not wait for it.
 func TestClockOfAStoppedWorkerIsNoMatter(t *testing.T) {
 	t.Parallel()
 	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{})
 	m.enqueue(encode(0))
-	pgtest.Exec(t, address, `UPDATE river_job SET scheduled_at = now() + interval '7 minutes'`)
+	pgtest.Exec(t, address, `UPDATE river_job SET state = 'available', scheduled_at = now() + interval '7 minutes'`)
 	m.work(1)
 	m.next(encode(0), 1).end <- nil
 	m.drained()

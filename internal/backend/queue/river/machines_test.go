@@ -60,7 +60,7 @@ func (m *machine) work(n int) {
 
 func (m *machine) run(n int, h queue.Handler) {
 	m.Helper()
-	if err := m.Start(m.Context(), n, h); err != nil {
+	if err := m.Start(m.Context(), queue.Encoding(n, h)); err != nil {
 		m.Fatal(err)
 	}
 	m.Cleanup(func() {
@@ -262,9 +262,22 @@ func TestWorkerNoticesThatItLostItsTask(t *testing.T) {
 	m.work(1)
 	m.enqueue(encode(0))
 	old := m.next(encode(0), 1)
-	pgtest.Exec(t, address, `UPDATE river_job SET id = nextval('river_job_id_seq'), state = 'available', attempt = 0`)
+	pgtest.Exec(t, address, `UPDATE river_job SET state = 'discarded', finalized_at = now()`)
 	m.stopped(old, queue.ErrCancelled)
 	old.end <- nil
-	m.next(encode(0), 1).end <- nil
 	m.drained()
+}
+
+// A process that cannot say that it is alive stops its tasks before others run them.
+func TestWorkerThatIsCutOffStops(t *testing.T) {
+	t.Parallel()
+	proxy := pgtest.NewProxy(t, migrated.Fresh(t))
+	o := river.Options{Heartbeat: 100 * time.Millisecond, LostAfter: time.Second}
+	m := newMachine(t, proxy.URL(), o)
+	m.work(1)
+	m.enqueue(encode(0))
+	old := m.next(encode(0), 1)
+	proxy.Cut(t)
+	m.stopped(old, queue.ErrCancelled)
+	old.end <- nil
 }

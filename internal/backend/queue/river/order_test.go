@@ -25,7 +25,7 @@ func TestRetryKeepsItsPriority(t *testing.T) {
 	m.enqueue(append(later, urgent)...)
 	m.next(urgent, 1).end <- errors.New("sad")
 	first := m.next(later[0], 1)
-	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE args->>'kind' = 'inspect' AND scheduled_at < '2001-01-01'`)
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE args->>'kind' = 'inspect' AND state = 'pending'`)
 	first.end <- nil
 	m.next(urgent, 2).end <- nil
 	m.next(later[1], 1).end <- nil
@@ -79,8 +79,11 @@ func TestAttemptsNeverOverflow(t *testing.T) {
 	address := migrated.Fresh(t)
 	m := newMachine(t, address, river.Options{})
 	m.enqueue(encode(0))
-	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31999`)
+	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31998`)
 	m.work(1)
-	m.next(encode(0), 32000).end <- errors.New("sad")
-	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable' AND attempt = 31999`)
+	m.next(encode(0), 31999).end <- errors.New("sad")
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable'`)
+	pgtest.Exec(t, address, `UPDATE river_job SET scheduled_at = now()`)
+	m.next(encode(0), 31999).end <- nil
+	m.drained()
 }

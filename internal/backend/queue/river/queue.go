@@ -1,52 +1,47 @@
 // Package river is the queue of many machines: its tasks are jobs of River
-// (github.com/riverqueue/river) in the PostgreSQL database they share. River
-// inserts, fetches, wakes and cancels. This package adds what River leaves out: a
-// heartbeat, so that the tasks of a dead worker are reclaimed within seconds, a
-// fence around each attempt, fair shares between tenants, and any number of
-// priorities. It owns the table queue_worker and the jobs of the queue "spool".
+// (github.com/riverqueue/river) in the PostgreSQL database they share. A lane is a
+// queue of River. River inserts, fetches, wakes, cancels, retries and cleans up;
+// this package adds what River leaves out: fair shares between tenants, and a
+// heartbeat, so that the tasks of a dead worker run again within seconds. It owns
+// the table queue_worker.
 //
-// # One id, one attempt
+// # Admission
 //
-// River ends a job with an UPDATE that asks for its id and for state 'running',
-// but not for the attempt. So a worker that was paused, given up and resumed could
-// end the attempt of its successor. Here a task that goes back into the queue, for
-// whatever reason, gets a new id in the same statement. An id thus names one
-// attempt, and whatever the old worker still sends finds no row.
-//
-// # Order
-//
-// River orders jobs by one of four priorities and then by scheduled_at. Our jobs
-// have the first, and those of spare time the last. A job that is due carries its
-// fair-share slot (see package queue) instead of a real time: a moment in the year 2000. A job that has
-// to wait carries the real time, and gets its slot when that time has come; until
-// then the slot is in its metadata, under the key "turn". A worker that has
-// fetched a job checks whether another tenant runs fewer tasks; then it runs that
-// tenant's job instead. It also checks whether the tenant has a more urgent job; then
-// the two jobs swap slots. See chooseTask.
+// A task is inserted as pending, which River leaves alone. Whenever a task was
+// enqueued or has ended, and twice a second in case a process died meanwhile, one
+// statement makes as many pending tasks available as there are free places, in the
+// order that package queue describes; River's workers fetch these at once. A task
+// that is for later, or failed, becomes pending again when its time has come. An
+// advisory lock makes processes take turns.
 //
 // # Dead workers
 //
-// A worker writes a heartbeat every 5 seconds, on a connection of its own. If it
-// is silent for three heartbeats, another worker reclaims its tasks. If it was
-// only paused, its next heartbeat finds that its jobs are gone, and cancels its
-// attempts. A worker that was itself silent for too long reclaims nothing until it
-// has been back for a while, because after an outage of the database everybody
-// looks dead.
+// A process writes a heartbeat every 5 seconds, on a connection of its own. If it is
+// silent for three heartbeats, another one puts its tasks back. If it was only cut
+// off, it has stopped them by itself by then. A process that was itself silent for
+// too long puts nothing back until it has been there for a while, because after an
+// outage of the database all look dead.
+//
+// River ends a job with an UPDATE that asks for its id and for state 'running', but
+// not for the attempt. So a process that was paused, taken for dead and resumed could
+// end the attempt of its successor. Therefore a task is put back as a new job, and the
+// old one is closed: whatever the old process still writes finds it closed.
 //
 // # Time
 //
-// Times that several machines compare are written by the database's clock. Local
-// clocks only measure pauses, and a task's RunAt counts as its distance from the
-// local now.
+// Times that several machines compare are of the database's clock. River reads it
+// from databaseTime.
 package river
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,10 +51,9 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/queue/executor"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
@@ -74,8 +68,6 @@ type Options struct {
 	// that is silent for LostAfter loses its tasks; 0: three heartbeats.
 	Heartbeat, LostAfter time.Duration
 
-	PreemptAfter time.Duration // 0: queue.PreemptAfter
-
 	About queue.About // what this process is as a worker
 }
 
@@ -83,21 +75,28 @@ type Options struct {
 // started again.
 type Queue struct {
 	pool   *pgxpool.Pool
+	read   *sql.DB               // the same
 	beats  *pgxpool.Pool         // for heartbeats, while the queue runs: see openHeartbeatPool
 	insert *river.Client[pgx.Tx] // for use in the caller's transactions
 	log    *slog.Logger
-	id     string // of this worker; never used twice
+	id     string // of this process; never used twice
 	host   string
 	about  queue.About
-	random func() float64 // in [0, 1)
+	time   *databaseTime
 
-	heartbeat, lostAfter, preemptAfter time.Duration
+	heartbeat, lostAfter time.Duration
 
-	executor     *executor.Executor
-	slots        int          // how many tasks run at a time, at most
-	done, failed atomic.Int64 // attempts, by their result
-	unhealthy    atomic.Int64 // tasks in a row that failed because of this worker
-	alive        atomic.Int64 // workers that the last heartbeat found, this one included
+	running      attempts.List
+	done, failed atomic.Int64  // attempts on EncodeLane, by their result
+	unhealthy    atomic.Int64  // tasks in a row that failed because of this machine
+	alive        atomic.Int64  // processes that the last heartbeat found, this one included
+	wakeUp       chan struct{} // receives when there may be something to admit
+
+	mu       sync.Mutex
+	lanes    map[queue.Lane]queue.Pool // nil until started
+	client   *river.Client[pgx.Tx]     // that works; nil until started
+	stopping bool
+	finished chan struct{} // closed when nothing runs any more; nil until started
 }
 
 var _ queue.Queue = (*Queue)(nil)
@@ -117,35 +116,65 @@ func Open(ctx context.Context, st *store.Store, o Options) (*Queue, error) {
 	if o.LostAfter == 0 {
 		o.LostAfter = 3 * o.Heartbeat
 	}
-	if o.PreemptAfter == 0 {
-		o.PreemptAfter = queue.PreemptAfter
-	}
 	if err := migrate(ctx, st, o.Log); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	host := executor.Host()
+	host := attempts.Host()
 	q := &Queue{
-		pool:   st.Pool(),
-		log:    o.Log,
-		id:     host + "-" + uuid.NewString(),
-		host:   host,
-		about:  o.About,
-		random: rand.Float64,
-
-		heartbeat:    o.Heartbeat,
-		lostAfter:    o.LostAfter,
-		preemptAfter: o.PreemptAfter,
-		executor:     executor.New(o.Log, rand.Float64),
+		pool: st.Pool(), read: st.Reader(), log: o.Log, id: host + "-" + uuid.NewString(), host: host, about: o.About,
+		time: &databaseTime{}, heartbeat: o.Heartbeat, lostAfter: o.LostAfter, wakeUp: make(chan struct{}, 1),
+	}
+	if err := q.time.measure(ctx, q.pool); err != nil {
+		return nil, fmt.Errorf("open the queue: %w", err)
 	}
 	var err error
-	q.insert, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		Logger: errorsOnly(o.Log), Hooks: []rivertype.Hook{river.HookInsertBeginFunc(dueAtOnce)},
-	})
-	if err != nil {
+	if q.insert, err = river.NewClient(riverpgxv5.New(q.pool), q.config()); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
 	return q, nil
 }
+
+// config is what River is told in every client.
+func (q *Queue) config() *river.Config {
+	c := &river.Config{
+		Logger:      errorsOnly(q.log),
+		MaxAttempts: endless,
+		JobTimeout:  -1,
+		// Closed jobs say when a tenant was last served.
+		CompletedJobRetentionPeriod: keepClosed, CancelledJobRetentionPeriod: keepClosed, DiscardedJobRetentionPeriod: keepClosed,
+		ReindexerIndexNames: []string{}, // a worker's user does not own the tables
+	}
+	c.Test.Time = q.time
+	return c
+}
+
+// keepClosed is how long the rows of jobs stay that have ended.
+const keepClosed = 10 * time.Minute
+
+// databaseTime is the database's clock, which River uses instead of this machine's.
+type databaseTime struct{ ahead atomic.Int64 }
+
+// Now implements rivertype.TimeGenerator.
+func (t *databaseTime) Now() time.Time { return time.Now().Add(time.Duration(t.ahead.Load())) }
+
+// NowOrNil implements rivertype.TimeGenerator: statements use the clock of their database.
+func (t *databaseTime) NowOrNil() *time.Time { return nil }
+
+// measure compares the clocks.
+func (t *databaseTime) measure(ctx context.Context, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	asked := time.Now()
+	var now time.Time
+	if err := pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	t.ahead.Store(int64(now.Sub(asked.Add(time.Since(asked) / 2))))
+	return nil
+}
+
+// queryTimeout bounds one query to the database.
+const queryTimeout = 5 * time.Second
 
 func migrate(ctx context.Context, st *store.Store, log *slog.Logger) error {
 	if err := migrateRiver(ctx, st, errorsOnly(log)); err != nil {
@@ -190,3 +219,10 @@ func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h quietHandler) WithGroup(name string) slog.Handler {
 	return quietHandler{h.Handler.WithGroup(name)}
 }
+
+// isTurn reports whether this process does now what one process does for all. The more there are, the more
+// seldom each does: a thousand cost the database as much as a few.
+func (q *Queue) isTurn() bool { return rand.Float64()*float64(q.alive.Load()) < maintainers }
+
+// maintainers is how many processes do at a time what one does for all, on average.
+const maintainers = 4

@@ -42,7 +42,7 @@ func harness(t testing.TB, address string) queuetest.Harness {
 	proxy := pgtest.NewProxy(t, address)
 	st := openStore(t, proxy.URL())
 	options := river.Options{Log: testLog(t), Heartbeat: 200 * time.Millisecond, LostAfter: 15 * time.Second, About: queuetest.About()}
-	h := queuetest.Harness{
+	return queuetest.Harness{
 		Queue: open(t, st, options),
 		InTx:  inTx(st),
 		Restart: func(t testing.TB) queuetest.Harness {
@@ -52,14 +52,6 @@ func harness(t testing.TB, address string) queuetest.Harness {
 			return harness(t, address)
 		},
 	}
-	h.Impatient = func(t testing.TB) queuetest.Harness {
-		t.Helper()
-		other := h
-		options.PreemptAfter = time.Millisecond
-		other.Queue = open(t, st, options)
-		return other
-	}
-	return h
 }
 
 func inTx(st *store.Store) func(context.Context, func(queue.Tx) error) error {

@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,127 +13,222 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
 )
 
 const (
 	// fetchCooldown is the shortest time between two fetches of one process. It
 	// bounds the throughput of short tasks, not how soon the first is picked up.
 	fetchCooldown = 5 * time.Millisecond
-
 	// pollInterval is how late a task is found whose notification was lost.
 	pollInterval = time.Second
+	// maxBackOff is the longest time that an unhealthy worker takes no other task.
+	maxBackOff = 15 * time.Second
 )
+
+// errLost ends an attempt of a process that others take for dead, because it could not say that it is alive.
+var errLost = fmt.Errorf("this process was cut off: %w", queue.ErrCancelled)
 
 // Start implements queue.Queue. ctx bounds only the start; the handlers get its
 // values. Only Stop ends the work.
-func (q *Queue) Start(ctx context.Context, n int, h queue.Handler) error {
-	return q.executor.Start(n, func() (func(), error) {
-		q.slots = n
-		if err := q.openHeartbeatPool(ctx); err != nil {
-			return nil, err
+func (q *Queue) Start(ctx context.Context, lanes map[queue.Lane]queue.Pool) error {
+	for lane, pool := range lanes {
+		if pool.Places < 1 {
+			return fmt.Errorf("start the queue: %d places on lane %s, want at least 1", pool.Places, lane)
 		}
-		client, err := q.startClient(ctx, n, h)
-		if err != nil {
-			q.beats.Close()
-		}
-		return func() { q.runLoops(context.WithoutCancel(ctx), client) }, err
-	})
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.stopping:
+		return fmt.Errorf("start the queue: %w", queue.ErrStopping)
+	case q.lanes != nil:
+		return errors.New("start the queue: it was started before")
+	}
+	if err := q.start(ctx, lanes); err != nil {
+		return fmt.Errorf("start the queue: %w", err)
+	}
+	return nil
 }
 
-// Stop implements queue.Queue. If ctx ends before a task could be requeued, others
-// reclaim it when this worker's heartbeats are missing.
-func (q *Queue) Stop(ctx context.Context) error { return q.executor.Stop(ctx) }
-
-// runLoops writes heartbeats and does maintenance until the queue has stopped and the
-// last handler has returned.
-func (q *Queue) runLoops(ctx context.Context, client *river.Client[pgx.Tx]) {
-	defer q.beats.Close()
+func (q *Queue) start(ctx context.Context, lanes map[queue.Lane]queue.Pool) error {
+	if err := q.openHeartbeatPool(ctx); err != nil {
+		return err
+	}
+	// First put back what a dead process has left, often this one's predecessor.
+	err := q.writeHeartbeat(ctx, lanes)
+	if err == nil {
+		err = q.rescue(ctx, 0)
+	}
+	if err == nil {
+		q.client, err = q.startClient(context.WithoutCancel(ctx), lanes)
+	}
+	if err != nil {
+		q.beats.Close()
+		return err
+	}
+	q.lanes, q.finished = lanes, make(chan struct{})
 	var loops sync.WaitGroup
-	running, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	loops.Go(func() { q.sendHeartbeats(running) })
-	loops.Go(func() { q.maintain(running) })
-
-	<-q.executor.Stopping()
-	_ = client.Stop(ctx) // waits for the handlers; the context of Stop bounds only Stop itself
-	cancel()
-	loops.Wait()
-	if err := q.removeWorker(ctx); err != nil {
-		q.log.WarnContext(ctx, "the end of this worker cannot be recorded", "worker", q.id, "err", err)
-	}
+	loops.Go(func() { q.admitLoop(running) })
+	go func() {
+		defer close(q.finished)
+		<-q.client.Stopped()
+		cancel()
+		loops.Wait()
+		q.removeWorker(context.WithoutCancel(ctx))
+		q.beats.Close()
+	}()
+	q.wake()
+	return nil
 }
 
-// startClient registers this worker, and lets River fetch tasks for it. River's
-// leader and its maintenance are not needed: jobs are not rescued by their age,
-// finished jobs are not kept, and maintain promotes tasks that become due.
-func (q *Queue) startClient(ctx context.Context, n int, h queue.Handler) (*river.Client[pgx.Tx], error) {
-	if err := q.writeHeartbeat(ctx); err != nil {
+// startClient has River fetch tasks for this process.
+func (q *Queue) startClient(ctx context.Context, lanes map[queue.Lane]queue.Pool) (*river.Client[pgx.Tx], error) {
+	c := q.config()
+	c.ID, c.FetchCooldown, c.FetchPollInterval = q.id, fetchCooldown, pollInterval
+	c.Queues, c.Workers = map[string]river.QueueConfig{}, river.NewWorkers()
+	for lane, pool := range lanes {
+		c.Queues[string(lane)] = river.QueueConfig{MaxWorkers: pool.Places}
+	}
+	if err := river.AddWorkerSafely(c.Workers, &worker{q: q, lanes: lanes}); err != nil {
 		return nil, err
 	}
-	// First reclaim what a dead worker has left, often this one's predecessor.
-	if err := q.reclaim(ctx, 0); err != nil {
-		return nil, err
-	}
-	workers := river.NewWorkers()
-	if err := river.AddWorkerSafely(workers, &worker{q: q, handle: h}); err != nil {
-		return nil, err
-	}
-	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		ID:                     q.id,
-		Queues:                 map[string]river.QueueConfig{queueName: {MaxWorkers: n}},
-		Workers:                workers,
-		FetchCooldown:          fetchCooldown,
-		FetchPollInterval:      pollInterval,
-		JobTimeout:             -1,
-		MaxAttempts:            endless,
-		LeaderElectionDisabled: true,
-		Logger:                 errorsOnly(q.log),
-	})
+	client, err := river.NewClient(riverpgxv5.New(q.pool), c)
 	if err != nil {
 		return nil, err
 	}
-	return client, client.Start(context.WithoutCancel(ctx))
+	if err := client.Start(ctx); err != nil {
+		return nil, err
+	}
+	ended, _ := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobCancelled, river.EventKindJobFailed, river.EventKindJobSnoozed)
+	go func() {
+		for range ended { // until the client stops
+			q.wake()
+		}
+	}()
+	return client, nil
 }
 
-// worker is how River calls the handler.
+// Stop implements queue.Queue. If ctx ends before a task could be put back, others do so when this
+// process's heartbeats are missing.
+func (q *Queue) Stop(ctx context.Context) error {
+	q.mu.Lock()
+	q.stopping = true
+	client, finished := q.client, q.finished
+	q.mu.Unlock()
+	if client == nil {
+		return nil
+	}
+	err := client.StopAndCancel(ctx)
+	if err == nil {
+		select {
+		case <-finished:
+			return nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	return fmt.Errorf("wait for running tasks to stop: %w", err)
+}
+
+// worker is how River calls the handlers.
 type worker struct {
 	river.WorkerDefaults[args]
-	q      *Queue
-	handle queue.Handler
+	q     *Queue
+	lanes map[queue.Lane]queue.Pool
 }
 
-// Work implements river.Worker. When it returns, the job is gone or has another id,
-// so what River then records under the old id changes nothing. The only exception
-// is a result that could not be recorded before the process stops: that task has
-// to run again. So the answer to River is always to put the job back.
+// NextRetry implements river.Worker.
+func (*worker) NextRetry(job *river.Job[args]) time.Time { return job.Args.retryAt }
+
+// Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	a := w.q.executor.Begin(ctx, job.ID, job.Args.task(job.Attempt))
+	a := w.q.running.Begin(ctx, job.ID, job.Args.task(job.Attempt))
+	defer w.q.running.End(a)
+	if isCancelled(job.JobRow) { // between its fetch and now
+		a.Cancel(queue.ErrCancelled)
+	}
 	detach := context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
-			a.Cancel()
+			a.Cancel(queue.ErrCancelled)
+		} else {
+			a.Cancel(queue.ErrStopping)
 		}
 	})
 	defer detach()
-
-	w.q.chooseTask(ctx, a)
-	w.q.backOff(w.q.executor.Execute(a, w.handle, w.q.finish))
-	return river.JobSnooze(0)
+	err := a.Run(w.lanes[queue.Lane(job.Queue)].Handle)
+	return w.q.result(ctx, job, a, err)
 }
 
-// backOff keeps a slot empty for a while after a task failed because of this
-// worker, so that healthy workers get the next tasks.
-func (q *Queue) backOff(err error) {
-	if err == nil {
-		q.unhealthy.Store(0)
+// result records the end of an attempt, or returns what River shall record. If the handler was told to
+// stop, its error does not count.
+func (q *Queue) result(ctx context.Context, job *river.Job[args], a *attempts.Attempt, err error) error {
+	cause := a.Cause()
+	switch {
+	case a.Completed():
+		q.count(a, nil)
+		return nil
+	case errors.Is(cause, errLost):
+		return river.JobSnooze(0)
+	case errors.Is(cause, queue.ErrCancelled):
+		return river.JobCancel(cause)
+	case errors.Is(cause, attempts.ErrYield):
+		return river.JobSnooze(yieldPause)
+	case cause != nil:
+		return context.Canceled // River puts it back, and does not count the attempt
 	}
+	q.count(a, err)
+	if err == nil {
+		q.complete(ctx, job)
+		return nil
+	}
+	pause := a.Pause(err)
+	if _, asked := queue.PauseOf(err); !asked {
+		q.log.WarnContext(ctx, "a task failed and will run again",
+			append(attempts.LogAttrs(err), "task", a.Task.String(), "attempt", a.Task.Attempt, "pause", pause)...)
+	}
+	q.backOff(ctx, err)
+	job.Args.retryAt = q.time.Now().Add(pause)
+	return err
+}
+
+// yieldPause is how long a task of spare time stays away that gave its place to another: long enough for
+// promote to find it before it is fetched again.
+const yieldPause = time.Second
+
+// count counts the results of attempts that encode.
+func (q *Queue) count(a *attempts.Attempt, err error) {
+	switch {
+	case a.Task.Kind.Lane() != queue.EncodeLane:
+	case err == nil:
+		q.done.Add(1)
+	default:
+		q.failed.Add(1)
+	}
+}
+
+// complete records a success. River would do so as well, up to a quarter of a second later, and does if
+// this fails.
+func (q *Queue) complete(ctx context.Context, job *river.Job[args]) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	err := pgx.BeginFunc(limited, q.pool, func(tx pgx.Tx) error { return completeJob(limited, tx, job.ID) })
+	if err != nil && !errors.Is(err, queue.ErrCancelled) {
+		q.log.WarnContext(ctx, "the end of a task is recorded late", "task", job.Args.Name, "err", err)
+	}
+	q.wake()
+}
+
+// backOff keeps the place of a task for a while that failed because of this machine, so that healthy ones
+// get the next tasks.
+func (q *Queue) backOff(ctx context.Context, err error) {
 	if !errors.Is(err, queue.ErrWorkerUnhealthy) {
 		return
 	}
-	failures := int(q.unhealthy.Add(1))
 	select {
-	case <-time.After(min(queue.Backoff(failures), maxBackOff)):
-	case <-q.executor.Stopping():
+	case <-time.After(min(queue.Backoff(int(q.unhealthy.Add(1))), maxBackOff)):
+	case <-ctx.Done():
 	}
 }
-
-// maxBackOff is the longest time that an unhealthy worker takes no task.
-const maxBackOff = 15 * time.Second

@@ -1,2 +1,0 @@
--- What a task belongs to in a trace.
-ALTER TABLE task ADD COLUMN trace TEXT NOT NULL DEFAULT '';

@@ -1,0 +1,201 @@
+package river
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
+	"github.com/spool-video/spool/internal/panics"
+)
+
+const (
+	// admitEvery is how late a task is admitted if the process died that enqueued it, or the one that made room.
+	admitEvery = 500 * time.Millisecond
+	// troublePause is the pause after an error of the database.
+	troublePause = 500 * time.Millisecond
+	// admitLock is the class of the advisory locks under which processes take turns.
+	admitLock = 0x5b00_15c6
+)
+
+// wake has this process look for tasks to admit. One pending wake-up is enough.
+func (q *Queue) wake() {
+	select {
+	case q.wakeUp <- struct{}{}:
+	default:
+	}
+}
+
+// admitLoop admits tasks until ctx ends: when it is woken, and now and then on behalf of others.
+func (q *Queue) admitLoop(ctx context.Context) {
+	ticker := time.NewTicker(admitEvery)
+	defer ticker.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.wakeUp:
+		case <-ticker.C:
+			if !q.isTurn() {
+				continue
+			}
+		}
+		err := panics.Catch(func() error { return q.admitAll(ctx) })
+		if err == nil {
+			failed = false
+			continue
+		}
+		if ctx.Err() == nil && !failed { // once, not with every try
+			q.log.WarnContext(ctx, "tasks cannot be admitted", attempts.LogAttrs(err)...)
+		}
+		failed = true
+		sleep(ctx, troublePause)
+		q.wake()
+	}
+}
+
+// busyLanesSQL finds the lanes where there is something to do. The ORDER BY keeps PostgreSQL from reading
+// the table in the hope of an early hit.
+const busyLanesSQL = `
+	SELECT lane FROM unnest($1::text[]) AS lane
+	 WHERE (SELECT id FROM river_job WHERE queue = lane AND state = 'pending' ORDER BY args->>'share' LIMIT 1) IS NOT NULL
+	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state = 'available' AND scheduled_at > now())
+	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state IN ('retryable', 'scheduled') AND scheduled_at <= now())
+	    OR lane = $2 AND EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state = 'retryable' AND scheduled_at > now() + $3::interval)`
+
+// admitAll admits tasks on all lanes where there is something to do.
+func (q *Queue) admitAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	rows, err := q.pool.Query(ctx, busyLanesSQL, toStrings(queue.Lanes), queue.EncodeLane, queue.EncodeLane.LongestPause())
+	if err != nil {
+		return fmt.Errorf("look for tasks to admit: %w", err)
+	}
+	lanes, err := pgx.CollectRows(rows, pgx.RowTo[queue.Lane])
+	if err != nil {
+		return fmt.Errorf("look for tasks to admit: %w", err)
+	}
+	for _, lane := range lanes {
+		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.admit(ctx, tx, lane) })
+		if err != nil {
+			return fmt.Errorf("admit tasks on lane %s: %w", lane, err)
+		}
+	}
+	return nil
+}
+
+// promoteSQL makes tasks pending whose time has come. River makes a task available at once that failed and
+// is to run again in a few seconds; until then it must not hold a place. A task that would wait longer than
+// any pause was put back before the database's clock was turned back. River ends a task after 32,000
+// attempts and keeps the error of each: here the last ones are enough, and a task never ends.
+const promoteSQL = `
+	UPDATE river_job
+	   SET state = CASE WHEN scheduled_at BETWEEN now() AND now() + $2::interval THEN 'retryable' ELSE 'pending' END::river_job_state,
+	       scheduled_at = CASE WHEN scheduled_at > now() + $2::interval THEN now() ELSE scheduled_at END,
+	       attempt = least(attempt, max_attempts - 2), errors = errors[greatest(1, cardinality(errors) - 9):],
+	       metadata = metadata - 'yield'
+	 WHERE queue = $1 AND priority = 1
+	   AND (state = 'available' AND scheduled_at > now()
+	        OR state IN ('retryable', 'scheduled') AND scheduled_at <= now()
+	        OR state = 'retryable' AND scheduled_at > now() + $2::interval)`
+
+// placesSQL counts the places on a lane, and those that are taken or promised.
+const placesSQL = `
+	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
+	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
+
+// admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
+// skips from one share to the next in an index, because one may have a hundred thousand tasks. A task whose
+// name runs has to wait: that attempt was cancelled, and has not ended.
+const admitSQL = `
+	WITH RECURSIVE waiting (share) AS (
+	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' ORDER BY args->>'share' LIMIT 1)
+	      UNION ALL
+	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND args->>'share' > waiting.share ORDER BY args->>'share' LIMIT 1)
+	       FROM waiting WHERE waiting.share IS NOT NULL
+	), held AS (
+	     SELECT args->>'share' AS share, count(*) AS tasks FROM river_job
+	      WHERE queue = $1 AND state IN ('running', 'available') GROUP BY 1
+	), candidate AS (
+	     SELECT first.id, first.urgency, served.at,
+	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.id) AS nth
+	       FROM waiting
+	       LEFT JOIN held ON held.share = waiting.share
+	      CROSS JOIN LATERAL (
+	            SELECT id, (args->>'priority')::bigint AS urgency FROM river_job AS job
+	             WHERE queue = $1 AND state = 'pending' AND args->>'share' = waiting.share
+	               AND NOT EXISTS (SELECT 1 FROM river_job AS old
+	                                WHERE old.queue = $1 AND old.state = 'running' AND old.metadata ? 'cancel_attempted_at' AND old.args->>'name' = job.args->>'name')
+	             ORDER BY (args->>'priority')::bigint, id LIMIT $2) AS first
+	      CROSS JOIN LATERAL (
+	            SELECT max(attempted_at) AS at FROM river_job WHERE queue = $1 AND args->>'share' = waiting.share) AS served
+	)
+	UPDATE river_job SET state = 'available'
+	 WHERE state = 'pending' AND id IN (
+	       SELECT id FROM candidate WHERE nth <= $3
+	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, id LIMIT $2)`
+
+// admit fills the free places of a lane, and wakes River's fetchers when tx commits.
+func (q *Queue) admit(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, admitLock, lane); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, promoteSQL, lane, lane.LongestPause()); err != nil {
+		return fmt.Errorf("promote due tasks: %w", err)
+	}
+	var places, taken int
+	if err := tx.QueryRow(ctx, placesSQL, lane, q.lostAfter).Scan(&places, &taken); err != nil {
+		return fmt.Errorf("count the places: %w", err)
+	}
+	free := places - taken
+	if free <= 0 {
+		return q.askToYield(ctx, tx, lane)
+	}
+	tag, err := tx.Exec(ctx, admitSQL, lane, free, lane.Limit(places, taken), queue.Spare)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	return notify(ctx, tx, lane)
+}
+
+// notify wakes River's fetchers of a lane on all machines.
+func notify(ctx context.Context, db interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}, lane queue.Lane) error {
+	_, err := db.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', json_build_object('queue', $1::text)::text)`, lane)
+	if err != nil {
+		return fmt.Errorf("wake the workers: %w", err)
+	}
+	return nil
+}
+
+// askToYield marks running tasks of spare time, the youngest first, as many as others have waited for a
+// while. Their processes find the mark with the next heartbeat.
+func (q *Queue) askToYield(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
+	const mark = `
+		WITH spare AS (
+		     SELECT id, attempted_at, metadata ? 'yield' AS marked FROM river_job
+		      WHERE queue = $1 AND state = 'running' AND (args->>'priority')::bigint >= $2 AND NOT metadata ? 'cancel_attempted_at'
+		), waiting AS (
+		     SELECT 1 FROM river_job
+		      WHERE EXISTS (SELECT 1 FROM spare) AND queue = $1 AND state = 'pending' AND (args->>'priority')::bigint < $3
+		        AND scheduled_at <= now() - $4::interval LIMIT (SELECT count(*) FROM spare)
+		)
+		UPDATE river_job SET metadata = metadata || '{"yield": true}'
+		 WHERE id IN (SELECT id FROM spare WHERE NOT marked ORDER BY attempted_at DESC, id DESC
+		               LIMIT greatest(0, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM spare WHERE marked)))`
+
+	tag, err := tx.Exec(ctx, mark, lane, queue.Spare, queue.Background, queue.SpareYieldsAfter)
+	if err != nil {
+		return fmt.Errorf("ask tasks of spare time to yield: %w", err)
+	}
+	if tag.RowsAffected() > 0 {
+		q.log.InfoContext(ctx, "tasks of spare time are put back, because others wait", "tasks", tag.RowsAffected())
+	}
+	return nil
+}
