@@ -116,7 +116,7 @@ func (c *IndexCache) run(ctx context.Context, id entryID, current *call, read fu
 	}
 }
 
-// insert adds an entry, which replaces that of an older version.
+// insert adds an entry, which replaces an older version.
 func (c *IndexCache) insert(e *entry) {
 	if old := c.entries[e.key]; old != nil {
 		c.evict(old)

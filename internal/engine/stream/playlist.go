@@ -24,7 +24,7 @@ type Entry struct {
 }
 
 // MediaPlaylist is what a media playlist tells. Its text depends on nothing else, so
-// that of a video that is still being encoded is written alike.
+// the playlist of a video that is still being encoded is written alike.
 type MediaPlaylist struct {
 	Target     int    // seconds; see TargetDuration
 	Init       string // the init segment; "" for text

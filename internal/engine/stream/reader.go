@@ -33,7 +33,7 @@ type Reader struct {
 	at, to int64         // its position in the file, and where it ends
 }
 
-// NewReader returns a reader of parts, whose ranges are those of source.
+// NewReader returns a reader of parts, whose ranges are positions in source.
 func NewReader(parts []mp4.Part, source Source) *Reader {
 	r := &Reader{source: source, parts: parts}
 	for _, p := range parts {

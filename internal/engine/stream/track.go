@@ -72,7 +72,7 @@ func Present(renditions []Rendition) Presentation {
 //
 // The first track is the one that a player should begin with, because most begin with
 // the first; the others follow, those that need the least before. Tracks of H.264 come
-// before those of other codecs, among which the order is the same.
+// before other codecs, among which the order is the same.
 func NewPresentation(tracks []Track, audio *Track) Presentation {
 	type kind struct {
 		width, height int

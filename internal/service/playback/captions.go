@@ -11,7 +11,7 @@ const textCacheSize = 32 << 20
 
 type textVersion struct{ key, etag string }
 
-// cachedText is captions, which nobody changes.
+// cachedText is captions. It is not changed.
 type cachedText struct {
 	cues []webvtt.Cue
 	end  time.Duration // of the last one

@@ -19,7 +19,7 @@ type Content interface {
 	Info() blob.Info
 }
 
-// Grows reports whether a file is that of a video which is still being encoded, and may say more the
+// Grows reports whether a file belongs to a video that is still being encoded, and may say more the
 // next time.
 func Grows(c Content) bool {
 	d, ok := c.(document)

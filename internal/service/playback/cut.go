@@ -10,11 +10,11 @@ import (
 	"github.com/spool-video/spool/internal/engine/stream"
 )
 
-// cutCacheSize is how much memory the heads of segments may take that are being watched. That of a
+// cutCacheSize is how much memory the heads of segments may take that are being watched. The head of a
 // segment of six seconds takes some 3 KB.
 const cutCacheSize = 16 << 20
 
-// cut is a segment: where its bytes are, and their ETag. Nobody changes it.
+// cut is a segment: where its bytes are, and their ETag. It is not changed.
 type cut struct {
 	parts []mp4.Part
 	etag  string

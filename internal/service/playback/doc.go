@@ -26,12 +26,12 @@
 //
 // Of a video that is playable before its rendition files are there, the same files are made from the
 // parts that are done. Which those are, only the database knows, so it is asked at every such request:
-// a deletion takes effect at once here, too. A segment is the same, to the byte, as that of the
-// finished file (mp4.GrowingVideo), so nobody notices when the file takes over and the parts are
+// a deletion takes effect at once here, too. A segment is the same, to the byte, as in the
+// finished file (mp4.GrowingVideo), so players do not notice when the file takes over and the parts are
 // removed.
 //
 // # A slow storage
 //
 // A storage that does not answer within openTimeout is unavailable. Work can wait for it; a viewer
-// cannot. An open file has no such limit: it needs its context for as long as somebody watches.
+// cannot. An open file has no such limit: it needs its context for as long as a viewer watches.
 package playback

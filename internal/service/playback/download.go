@@ -13,7 +13,7 @@ import (
 // inline is the Content-Disposition of what a browser shows.
 const inline = "inline"
 
-// Disposition returns the Content-Disposition of a file that somebody wants to keep: the MP4 file of
+// Disposition returns the Content-Disposition of a file that a viewer wants to keep: the MP4 file of
 // a resolution is saved under the name of the video, everything else is shown. It asks the database
 // and checks no permission: call it for a file that was opened.
 func (p *Player) Disposition(ctx context.Context, id video.ID, file string) (string, error) {

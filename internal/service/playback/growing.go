@@ -26,7 +26,7 @@ type growingVideo struct {
 }
 
 // growing returns a video that can be played while it is encoded; nil if it is none. It asks the
-// database: what is there of a video, no name of an object tells.
+// database: an object's name does not say how much of the video exists.
 func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
 	growth, err := store.GrowthOf(ctx, p.store, id)
 	if video.KindOf(err) == video.NotFound || err == nil && growth.Deleted {
@@ -62,7 +62,7 @@ func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID
 	return &growingVideo{Video: v, steps: steps, cache: p.encoding.cacheFor(id)}, err
 }
 
-// growingTrack opens a track, or returns nil if nobody can play it yet.
+// growingTrack opens a track, or returns nil if it cannot be played yet.
 func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string) (*growingFile, error) {
 	parts, ok := g.parts(name)
 	if !ok || len(parts.Keys) == 0 {
@@ -87,8 +87,8 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 	return &growingFile{ctx: ctx, blobs: p.blobs, keys: parts.Keys, segments: segments, more: !parts.All}, nil
 }
 
-// parts returns the files of a track. It reports false if there is no such track, or if nobody should
-// play it yet: the large renditions grow more slowly than people watch, so each is offered when all of
+// parts returns the files of a track. It reports false if there is no such track, or if it should
+// not be played yet: the large renditions grow more slowly than people watch, so each is offered when all of
 // it is there.
 func (g *growingVideo) parts(name string) (pipeline.Parts, bool) {
 	if name == stream.AudioTrack {

@@ -45,7 +45,7 @@ func (c *growingCaches) cacheFor(id video.ID) *growingCache {
 	return g
 }
 
-// evict forgets the videos that nobody has watched for the longest time.
+// evict forgets the videos that were not watched for the longest time.
 func (c *growingCaches) evict() {
 	size := int64(0)
 	for _, g := range c.all {
@@ -111,7 +111,7 @@ func newGrowingCache() *growingCache {
 	return &growingCache{pieces: map[string]*pieceRead{}, tracks: map[string]joined{}}
 }
 
-// pieceRead is the tables of a piece, or somebody's attempt to read them.
+// pieceRead is the tables of a piece, or a request's attempt to read them.
 type pieceRead struct {
 	done  chan struct{} // closed when the others are set
 	piece *mp4.Piece
@@ -134,7 +134,7 @@ const (
 	// pieceReads is how many pieces of a track are read at a time. A long video has hundreds, and in a
 	// bucket each takes two or three requests.
 	pieceReads = 16
-	// piecesTimeout is how long the pieces of a track are read when nobody waits any more. The next
+	// piecesTimeout is how long the pieces of a track are read when no request waits any more. The next
 	// request then finds more of them.
 	piecesTimeout = 30 * time.Second
 )
@@ -235,7 +235,7 @@ func (c *growingCache) join(name string, parts pipeline.Parts, cut func() (*mp4.
 	return segments, nil
 }
 
-// continues reports whether a joined track has all of these parts and more: they are those of a request
+// continues reports whether a joined track has all of these parts and more: they come from a request
 // that asked the database earlier.
 func (j joined) continues(parts pipeline.Parts) bool {
 	n := len(parts.Keys)

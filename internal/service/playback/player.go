@@ -170,7 +170,7 @@ func (p *Player) openObject(ctx context.Context, key string) (blob.Object, error
 }
 
 // openInTime opens something in a storage that answers within openTimeout. The context of what is
-// open must last for as long as somebody watches, so it has no deadline itself.
+// open must last for as long as a viewer watches, so it has no deadline itself.
 func openInTime[C io.Closer](ctx context.Context, open func(context.Context) (C, error)) (C, error) {
 	ctx, cancel := context.WithCancel(ctx) // until the request ends
 	late := time.AfterFunc(openTimeout, cancel)

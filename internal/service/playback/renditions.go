@@ -25,7 +25,7 @@ type listedRendition struct {
 	info  blob.Info
 }
 
-// listRenditions lists the rendition files of a video, smallest first. If there is none in H.264, the
+// listRenditions lists the rendition files of a video, smallest first. If none of them is in H.264, the
 // error says why.
 func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video.ID) ([]listedRendition, error) {
 	var found []listedRendition

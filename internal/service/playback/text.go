@@ -15,7 +15,7 @@ import (
 )
 
 // textTracks returns the captions of a video, as its streams list them. Their languages and labels are in
-// the database. A viewer can do without them, so a database that does not answer stops nobody.
+// the database. A viewer can do without them, so a database that does not answer stops no viewer.
 func (p *Player) textTracks(ctx context.Context, id video.ID) []stream.Text {
 	v, err := p.store.Video(ctx, id)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *Player) openText(ctx context.Context, area objects.Area, id video.ID, f
 }
 
 // textSegment makes a segment from open captions. There are segments up to the end of the video, as far
-// as it is there, and up to that of the last text.
+// as it is there, and up to the end of the last text.
 func (p *Player) textSegment(ctx context.Context, area objects.Area, id video.ID, n int, file blob.Object) (Content, error) {
 	if n >= maxTextSegment {
 		return nil, noSuchFile()

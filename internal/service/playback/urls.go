@@ -64,7 +64,7 @@ func SignedURLs(v video.Video, base Base, keys Signer, expires time.Time) URLs {
 	return u
 }
 
-// FileURLs returns URLs.Files alone, which takes fewer signatures. Those of a private video expire.
+// FileURLs returns URLs.Files alone, which takes fewer signatures. The URLs of a private video expire.
 func FileURLs(v video.Video, base Base, keys Signer, expires time.Time) []FileURL {
 	if v.IsPublic {
 		return fileURLs(v, publicAddress(v, base))

@@ -91,7 +91,7 @@ func expand(body []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Compressed returns a function for body as gzip. It is compressed when somebody asks first: all files together
+// Compressed returns a function for body as gzip. It is compressed at the first request: all files together
 // would be a fifth of what a start of the server costs.
 func Compressed(body []byte) func() []byte {
 	return sync.OnceValue(func() []byte {

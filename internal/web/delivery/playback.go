@@ -151,7 +151,7 @@ func allowPlayers(h http.Header) {
 	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, ETag, Accept-Ranges")
 }
 
-// caching says who may cache a response. Nobody may do so for longer than its URL
+// caching says who may cache a response, which is never for longer than its URL
 // is valid.
 type caching struct {
 	who      string

@@ -31,7 +31,7 @@ type Sendfile struct {
 
 // handOver leaves an object to the proxy that the request came through, ranges and conditions
 // included. It reports false if the object is to be sent from here: if it is none of the storage, or if
-// the proxy did not ask. Whoever else gets the header would get no file, but the name of one.
+// the proxy did not ask. Any other client would get the name of a file, and no file.
 func (s Sendfile) handOver(w http.ResponseWriter, r *http.Request, info blob.Info) bool {
 	if s.Header == "" || info.Key == "" || r.Header.Get(askSendfile) != s.Header || !s.isProxy(r) {
 		return false

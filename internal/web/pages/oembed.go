@@ -46,8 +46,8 @@ func cardOf(info catalog.PlaybackInfo, base string) card {
 	}
 }
 
-// posterSize returns the size of the poster, which is that of the source: a rendition may be smaller or
-// larger. It is zero until there is one. That of older ones was not recorded.
+// posterSize returns the size of the poster, which is as large as the source: a rendition may be smaller or
+// larger. It is zero until there is a poster. The size of older posters was not recorded.
 func posterSize(info catalog.PlaybackInfo) size {
 	f, made := info.Video.File(video.PosterFile)
 	switch {
@@ -77,7 +77,7 @@ func responsiveCode(embed, title string, s size) string {
 	return renderFrameCode(responsiveFrame, frameCode{embed, title, r.width, r.height})
 }
 
-// ratio returns the shape of a picture. Sizes are rounded to even numbers, so that of a usual shape is
+// ratio returns the shape of a picture. Sizes are rounded to even numbers, so the size of a usual shape is
 // not exact: 426 × 240 is 16:9.
 func (s size) ratio() size {
 	is := float64(s.width) / float64(s.height)

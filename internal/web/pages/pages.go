@@ -32,7 +32,7 @@ var embedded embed.FS
 
 // Config holds the settings.
 type Config struct {
-	// Origins are URLs, other than that of the page, which videos are played from.
+	// Origins are further URLs that videos are played from.
 	Origins []string
 	// Base returns the base of the URLs in the response to a request.
 	Base func(*http.Request) (string, error)

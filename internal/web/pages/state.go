@@ -111,10 +111,10 @@ func fileOf(info catalog.PlaybackInfo) (best string, picture size) {
 	return best, picture
 }
 
-// size is that of a picture, in pixels.
+// size is the size of a picture, in pixels.
 type size struct{ width, height int }
 
-// sizeOf returns the size of the largest rendition, or 16:9 while there is none.
+// sizeOf returns the size of the largest rendition, or 16:9 while there are no renditions.
 func sizeOf(info catalog.PlaybackInfo) size {
 	var largest size
 	for _, r := range info.Resolutions {

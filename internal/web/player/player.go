@@ -28,7 +28,7 @@
 // interruption. The property media is the video element; the element fires "spool-error" with a detail of
 // {message} when it gives up, and a call of its reload() tries again, with new URLs if they were changed before.
 //
-// Its size is that of its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
+// It is as large as its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
 // accent colour is the custom property --spool-accent.
 //
 // A page with a content security policy needs script-src 'self', connect-src and img-src for the URLs,
@@ -55,7 +55,7 @@ import (
 	"github.com/spool-video/spool/internal/web/assets"
 )
 
-// embedded is our own part as it is, and that of others compressed.
+// embedded holds our own files as they are, and those that others wrote compressed.
 //
 //go:embed page thirdparty/*.js.gz
 var embedded embed.FS

@@ -24,7 +24,7 @@ import (
 const ContentType = "application/problem+json"
 
 // statusClientClosed is the status of a request whose client disconnected before
-// the response. Nobody receives it; in access logs and metrics it keeps such
+// the response. It is never received; in access logs and metrics it keeps such
 // requests from counting as server errors.
 const statusClientClosed = 499
 

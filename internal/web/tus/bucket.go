@@ -82,7 +82,7 @@ func (b *bucket) open(ctx context.Context, key string) (handler.Upload, error) {
 	if err := json.NewDecoder(record).Decode(&info); err != nil {
 		return nil, fmt.Errorf("read the record of an upload: %w", err)
 	}
-	return b.store(ctx).GetUpload(ctx, info.ID) // the ID contains that of the multipart upload
+	return b.store(ctx).GetUpload(ctx, info.ID) // the ID contains the ID of the multipart upload
 }
 
 // checkSpace checks the scratch directory: a bucket is never full.

@@ -34,7 +34,7 @@ func (w *response) WriteHeader(status int) {
 	h := w.Header()
 	h.Set("Upload-Expires", w.expires.UTC().Format(http.TimeFormat))
 	h.Set("Cache-Control", "no-store")
-	h.Del("Content-Length") // tusd sets that of the file
+	h.Del("Content-Length") // tusd sets the length of the file
 	if status == http.StatusCreated {
 		h.Set("Location", w.location)
 	}
@@ -49,7 +49,7 @@ func (w *response) Write(p []byte) (int, error) {
 }
 
 // problem returns why the request failed: the error of our own code, if it had
-// one, or else that of tusd, whose text is "CODE: sentence".
+// one, or else the error of tusd, whose text is "CODE: sentence".
 func (w *response) problem(own error) error {
 	for _, name := range []string{"Location", "Upload-Offset", "Upload-Length"} {
 		w.Header().Del(name)

@@ -184,7 +184,7 @@ func checkHeaders(r *http.Request, resumable uploads.Resumable) error {
 	}
 	length, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 	if err != nil {
-		return nil // there is none, or tusd refuses it
+		return nil // it is missing, or tusd refuses it
 	}
 	return resumable.CheckSize(length)
 }
@@ -207,7 +207,7 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request, in *delivery.Bod
 	}
 }
 
-// route is called by tusd, which replaces the method by that of
+// route is called by tusd, which takes the method from
 // X-HTTP-Method-Override, for clients that cannot send PATCH.
 func (s *server) route(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
