@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -14,11 +13,6 @@ const keyCheckInterval = 3 * time.Second
 
 // validKeys reports which of the API keys with these IDs are valid.
 type validKeys func(ctx context.Context, ids []string) (map[string]bool, error)
-
-// tokenChecker checks the tokens of streams.
-type tokenChecker interface {
-	Authenticate(ctx context.Context, id video.ID, token string) (auth.Actor, error)
-}
 
 // checkKeys ends the streams whose keys or tokens are no longer valid, with one query for all keys. It
 // does nothing if the last check was just before. A failed check is made up for by the next poll.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -74,7 +75,7 @@ type statesByID func(context.Context, []video.ID) (map[video.ID]catalog.State, e
 type subscribers struct {
 	load    statesByID
 	valid   validKeys
-	tokens  tokenChecker // of the streams that were added with one
+	tokens  *auth.Tokens // of the streams that were added with one
 	checked time.Time    // when the keys were checked; only accessed by polls
 	log     *slog.Logger
 
