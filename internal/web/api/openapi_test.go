@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,40 @@ func TestAnswersFitTheDescription(t *testing.T) {
 			validate(t, schemaAt(t, doc, append(place, "content", eventStream, "schema")...), []byte(data))
 		default:
 			validate(t, schemaAt(t, doc, append(place, "content", "application/json", "schema")...), w.Body.Bytes())
+		}
+	}
+}
+
+// Each operation is tried by TestAnswersFitTheDescription, and each field of a body by TestRefusals.
+func TestEveryOperationIsTried(t *testing.T) {
+	t.Parallel()
+	tried, fields := map[string]bool{}, map[string][]string{}
+	for _, op := range everyOperation {
+		tried[op.method+" "+op.described] = true
+	}
+	for _, op := range bodyOperations {
+		for _, f := range op.fields {
+			fields[op.name] = append(fields[op.name], f.name)
+		}
+	}
+	doc := newDescription()
+	for _, r := range New(Services{}, Config{}).rooms() {
+		r.register(&table{mux: http.NewServeMux(), doc: doc})
+	}
+	for path, item := range doc.Paths {
+		for _, op := range operationsOf(item) {
+			if !tried[op.Method+" "+path] {
+				t.Errorf("everyOperation lacks %s", op.OperationID)
+			}
+			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+				continue
+			}
+			body := doc.Components.Schemas.SchemaFromRef(op.RequestBody.Content["application/json"].Schema.Ref)
+			for name := range body.Properties {
+				if !slices.Contains(fields[op.OperationID], name) {
+					t.Errorf("bodyOperations lacks the field %s of %s", name, op.OperationID)
+				}
+			}
 		}
 	}
 }

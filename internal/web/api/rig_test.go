@@ -172,7 +172,7 @@ type scene struct {
 // newScene returns a scene. Its public video has captions, and its webhook an event that was fetched.
 func newScene(t *testing.T, c Config) *scene {
 	t.Helper()
-	r := newRig(t, c)
+	r := newRig(t, c, func(c *servicetest.Config) { c.MaxImports = 1 })
 	public := r.Ready(servicetest.Plan("720p", "240p"))
 	private := r.Processing(video.Draft{Filename: "film.mp4", Thumbnails: []float64{1}, Metadata: json.RawMessage(`{"a":1}`)})
 	failed := r.Create(video.Draft{}).Video
@@ -190,6 +190,7 @@ func newScene(t *testing.T, c Config) *scene {
 		"{public}": string(public.ID), "{private}": string(private.ID), "{failed}": string(failed.ID), "{pending}": string(pending.Video.ID),
 		"{resolution}": string(public.Resolutions[1].ID),
 	}}
+	s.make("{imported}", "id", "POST", "/api/video", `{"filename":"a.mp4","resolutions":["720p"],"isPublic":true,"sourceUrl":"https://1.1.1.1/a.mp4"}`)
 	s.make("{key}", "id", "POST", "/api/key", `{"name":"site"}`)
 	s.make("{webhook}", "id", "POST", "/api/webhook", `{"pull":true}`)
 	s.ask("POST", s.fill("/api/webhook/{webhook}/test"), "")
@@ -229,6 +230,7 @@ var everyOperation = []struct {
 	{"state", "GET", "/api/video/{private}", "", "/api/video/{id}", 200},
 	{"events", "GET", "/api/video/{public}/events", "", "/api/video/{id}/events", 200},
 	{"complete", "POST", "/api/video/{pending}/complete-upload", "", "/api/video/{id}/complete-upload", 201},
+	{"import", "POST", "/api/video/{imported}/import", "", "/api/video/{id}/import", 200},
 	{"public", "GET", "/api/video/{public}/public", "", "/api/video/{id}/public", 200},
 	{"private", "GET", "/api/video/{private}/private/60", "", "/api/video/{id}/private/{expirationSeconds}", 200},
 	{"report", "GET", "/api/video/{public}/report", "", "/api/video/{id}/report", 200},
