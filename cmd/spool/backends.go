@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
@@ -59,9 +60,9 @@ func (b *Backends) openBlobs(ctx context.Context, secret string) (blob.Store, fu
 		bucket, err := openBucket(ctx, b.StorageURL, storageTimeout, slog.New(slog.DiscardHandler))
 		return bucket, func() error { return nil }, err
 	}
-	files, err := disk.Open(filepath.Join(b.DataDir, objectsFolder), disk.Options{ETagKey: secret})
+	files, err := disk.Open(filepath.Join(b.DataDir, datadir.Objects), disk.Options{ETagKey: secret})
 	if err != nil {
-		return nil, nil, unwritable(b.DataDir, err)
+		return nil, nil, datadir.Unwritable(b.DataDir, err)
 	}
 	return files, files.Close, nil
 }
@@ -93,11 +94,11 @@ func (b *Backends) openSource(ctx context.Context) (src backup.Source, closeAll 
 func (b *Backends) openTarget(ctx context.Context) (t *backup.Target, closeAll func() error, err error) {
 	closeLock := func() error { return nil }
 	if b.usesDisk() {
-		lock, err := lockDir(b.DataDir)
+		lock, err := datadir.Lock(b.DataDir)
 		if err != nil {
 			return nil, nil, err
 		}
-		closeLock = lock.unlock
+		closeLock = lock.Unlock
 	}
 	blobs, closeBlobs, err := b.openBlobs(ctx, "")
 	if err != nil {
@@ -117,7 +118,7 @@ func (b *Backends) openTarget(ctx context.Context) (t *backup.Target, closeAll f
 	return t, func() error { return errors.Join(closeBlobs(), closeLock()) }, nil
 }
 
-func (b *Backends) databasePath() string { return filepath.Join(b.DataDir, databaseFile) }
+func (b *Backends) databasePath() string { return filepath.Join(b.DataDir, datadir.Database) }
 
 // examine looks at the database of a target.
 func (b *Backends) examine(ctx context.Context) (found store.RestoreFound, err error) {

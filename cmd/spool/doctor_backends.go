@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
@@ -34,12 +35,12 @@ func (d *doctor) checkDatabase(ctx context.Context) {
 		d.checkPostgres(ctx)
 		return
 	}
-	path := filepath.Join(d.DataDir, databaseFile)
+	path := filepath.Join(d.DataDir, datadir.Database)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		d.ok("SQLite; the first start of spool serve makes %s", path)
 		return
 	}
-	if err := forbidden(path, nil); err != nil {
+	if err := datadir.Forbidden(path, nil); err != nil {
 		d.fail(folderFix(err), "%v", err)
 		return
 	}
@@ -81,7 +82,7 @@ func (d *doctor) checkStorage(ctx context.Context) {
 		d.checkBucket(ctx)
 		return
 	}
-	dir := existing(filepath.Join(d.DataDir, objectsFolder))
+	dir := datadir.Existing(filepath.Join(d.DataDir, datadir.Objects))
 	if err := probeDisk(dir); err != nil {
 		d.fail(folderFix(err), "%v", err)
 		return

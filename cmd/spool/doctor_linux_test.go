@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spool-video/spool/internal/backend/datadir"
+	"github.com/spool-video/spool/test/child"
 )
 
 func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
@@ -118,12 +121,12 @@ func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	d, found = doctorFor(Config{Location: Location{DataDir: dir}, MinFree: 1 << 62})
 	d.checkDisk(t.Context())
 	wantFinding(t, *found, broken, "less than min_free")
-	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, datadir.Database), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.checkDatabase(t.Context())
 	wantFinding(t, *found, broken, "not a database")
-	asNobody(t, func() { d.checkStorage(context.Background()) })
+	child.AsNobody(t, func() { d.checkStorage(context.Background()) })
 	if os.Geteuid() == 0 {
 		wantFinding(t, *found, broken, "permission denied")
 	}

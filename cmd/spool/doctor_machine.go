@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
@@ -132,21 +132,8 @@ func availableMemory() (int64, error) {
 	return memory, nil
 }
 
-// existing returns dir, or the folder above it that exists.
-func existing(dir string) string {
-	if absolute, err := filepath.Abs(dir); err == nil {
-		dir = absolute
-	}
-	for {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
 func (d *doctor) checkDisk(context.Context) {
-	dir := existing(d.DataDir)
+	dir := datadir.Existing(d.DataDir)
 	free, err := diskspace.Free(dir)
 	switch {
 	case err != nil:
@@ -165,7 +152,7 @@ func (d *doctor) checkDisk(context.Context) {
 	rate, sync, err := measureDisk(dir)
 	switch {
 	case err != nil:
-		d.fail(folderFix(err), "%v", forbidden(filepath.Join(dir, databaseFile), err))
+		d.fail(folderFix(err), "%v", datadir.Forbidden(filepath.Join(dir, datadir.Database), err))
 	case rate < slowDisk || sync > slowSync:
 		d.warn("put data_dir on a faster disk; a network disk is slow for a database", "%s writes %d MiB/s and takes %s to sync", dir, rate>>20, sync.Round(time.Millisecond/10))
 	default:

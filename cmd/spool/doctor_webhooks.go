@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 )
@@ -107,7 +108,7 @@ func (d *doctor) registeredWebhooks(ctx context.Context) ([]string, error) {
 	if d.DatabaseURL != "" {
 		return store.PostgresWebhookURLs(ctx, d.DatabaseURL)
 	}
-	path := filepath.Join(d.DataDir, databaseFile)
+	path := filepath.Join(d.DataDir, datadir.Database)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

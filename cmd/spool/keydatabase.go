@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/clock"
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 )
@@ -43,7 +44,7 @@ func openSigningKeys(ctx context.Context, l Location, maxLife time.Duration) (si
 
 // openKeyDatabase opens a database that exists. A data directory without one is the wrong one.
 func openKeyDatabase(ctx context.Context, l Location) (*store.Store, *clock.Database, error) {
-	if _, err := os.Stat(filepath.Join(l.DataDir, databaseFile)); l.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(l.DataDir, datadir.Database)); l.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, &configError{[]string{fmt.Sprintf("no database in %s; start spool serve there once, or name the right --data-dir.", l.DataDir)}}
 	}
 	db, err := l.openStore(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/backup"
 )
@@ -67,11 +68,11 @@ func (c *migrateCommand) Run(ctx context.Context, p *process) error {
 func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, closeAll func() error, err error) {
 	closeLock := func() error { return nil }
 	if c.usesDisk() {
-		lock, err := lockDir(c.DataDir)
+		lock, err := datadir.Lock(c.DataDir)
 		if err != nil {
 			return src, nil, err
 		}
-		closeLock = lock.unlock
+		closeLock = lock.Unlock
 	}
 	if c.DatabaseURL != "" {
 		if c.DatabaseURL, err = withApplicationName(c.DatabaseURL, "spool-migrate"); err != nil {

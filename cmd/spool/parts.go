@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
 	"github.com/spool-video/spool/internal/backend/queue/river"
@@ -20,14 +21,6 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/web/tus"
-)
-
-// The data directory holds these, the lock file and diskspace.EmergencyFile, and nothing else does.
-const (
-	databaseFile   = "spool.db"
-	objectsFolder  = "objects"
-	scratchFolder  = "scratch"
-	incomingFolder = "incoming" // parts of uploads on their way to a bucket
 )
 
 // parts is what the service stands on: SQLite, the local disk and a queue in
@@ -127,10 +120,10 @@ func (l *Location) connect(ctx context.Context) (*store.Store, error) {
 	if err := os.MkdirAll(l.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
-	path := filepath.Join(l.DataDir, databaseFile)
+	path := filepath.Join(l.DataDir, datadir.Database)
 	db, err := store.OpenSQLite(ctx, path)
 	if err != nil {
-		err = forbidden(path, err)
+		err = datadir.Forbidden(path, err)
 	}
 	return db, err
 }

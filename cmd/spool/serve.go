@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/web/metrics"
 )
 
@@ -50,11 +51,11 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err := c.emergency().ReleaseIfFull(); err != nil {
 		log.Warn("the free disk space could not be measured", "err", err)
 	}
-	lock, err := lockDir(c.DataDir)
+	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return c.explainFullDisk(err)
 	}
-	defer lock.unlock()
+	defer lock.Unlock()
 
 	// Listen first: a port that is taken must be found before a key is made and shown.
 	ln, err := listen(c.Listen)

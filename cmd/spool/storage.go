@@ -12,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/web/tus"
 )
 
@@ -48,7 +49,7 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 }
 
 func (p *parts) openDisk(ctx context.Context, c *Config, log *slog.Logger) error {
-	dir := filepath.Join(c.DataDir, objectsFolder)
+	dir := filepath.Join(c.DataDir, datadir.Objects)
 	// Nobody outside knows the id of the database, and it never changes.
 	secret, err := p.store.Identity(ctx, uuid.NewString())
 	if err != nil {
@@ -87,7 +88,7 @@ func (p *parts) openS3(ctx context.Context, c *Config, log *slog.Logger) error {
 		return tus.Bucket(tus.BucketConfig{
 			Client: at.TusClient, Open: func(ctx context.Context, key string) (io.ReadCloser, error) { return bucket.Open(ctx, key) },
 			Bucket: at.Bucket, Prefix: at.Prefix, PartSize: at.PartSize, MaxParts: at.MaxParts,
-			MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, incomingFolder),
+			MaxBytes: int64(c.MaxResumableBytes), Scratch: filepath.Join(c.DataDir, datadir.Incoming),
 		})
 	}
 	return nil

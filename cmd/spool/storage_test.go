@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/web/metrics"
 )
 
@@ -70,7 +71,7 @@ func TestETagsOutliveAProcess(t *testing.T) {
 	if first != second {
 		t.Errorf("the ETag is %s, and %s after a restart", first, second)
 	}
-	if err := os.Remove(filepath.Join(c.DataDir, databaseFile)); err != nil {
+	if err := os.Remove(filepath.Join(c.DataDir, datadir.Database)); err != nil {
 		t.Fatal(err)
 	}
 	if other := etag(""); other == first {

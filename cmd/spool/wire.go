@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/engine/encode"
@@ -79,7 +80,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	m.WatchSystem(ctx, p.system)
 	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
 	if c.runsTasks() {
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, scratchFolder), log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	if err != nil {
 		return nil, err
 	}
-	scratch := filepath.Join(c.DataDir, scratchFolder)
+	scratch := filepath.Join(c.DataDir, datadir.Scratch)
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("make the scratch folder: %w", err)
 	}
@@ -203,7 +204,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
 	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Sendfile: delivery.Sendfile{
-		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, objectsFolder)}}
+		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
 	delivery.Register(mux, p.uploads, p.player, files)
 	partial, err := p.openResumable()
 	if err != nil {

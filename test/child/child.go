@@ -1,5 +1,5 @@
-// Package child starts the programs that tests need. None of them outlives the
-// test binary, however that ends.
+// Package child starts the programs that tests need, of which none outlives the
+// test binary, however that ends. It runs code as a user without rights, too.
 package child
 
 import (

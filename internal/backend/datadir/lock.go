@@ -1,4 +1,4 @@
-package main
+package datadir
 
 import (
 	"bytes"
@@ -12,18 +12,18 @@ import (
 	"syscall"
 )
 
-// dirLock keeps a second server out of a data directory. The kernel releases it when
+// Locked keeps a second server out of a data directory. The kernel releases it when
 // the process ends, even by a crash, so it is never stale.
-type dirLock struct{ file *os.File }
+type Locked struct{ file *os.File }
 
-// lockDir creates dir when needed and locks it for this process.
-func lockDir(dir string) (*dirLock, error) {
+// Lock creates dir when needed and locks it for this process.
+func Lock(dir string) (*Locked, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, unwritable(dir, fmt.Errorf("create the data directory: %w", err))
+		return nil, Unwritable(dir, fmt.Errorf("create the data directory: %w", err))
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "spool.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, unwritable(dir, fmt.Errorf("lock the data directory: %w", err))
+		return nil, Unwritable(dir, fmt.Errorf("lock the data directory: %w", err))
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
@@ -36,11 +36,11 @@ func lockDir(dir string) (*dirLock, error) {
 		f.Close()
 		return nil, fmt.Errorf("lock the data directory: %w", err)
 	}
-	return &dirLock{f}, nil
+	return &Locked{f}, nil
 }
 
-// unwritable adds advice to the error of a data directory that cannot be written.
-func unwritable(dir string, err error) error {
+// Unwritable adds advice to the error of a data directory that cannot be written.
+func Unwritable(dir string, err error) error {
 	if errors.Is(err, syscall.EROFS) {
 		return readOnly(dir, err)
 	}
@@ -51,9 +51,9 @@ func unwritable(dir string, err error) error {
 	return err
 }
 
-// unlock releases the directory. The file stays: if it were removed, two processes
+// Unlock releases the directory. The file stays: if it were removed, two processes
 // could each lock a file of that name.
-func (l *dirLock) unlock() error { return l.file.Close() }
+func (l *Locked) Unlock() error { return l.file.Close() }
 
 func writeHolder(f *os.File) error {
 	if err := f.Truncate(0); err != nil {

@@ -1,4 +1,4 @@
-package main
+package datadir
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// forbidden explains why a file could not be opened, if it is not this user's. SQLite only says that it could
+// Forbidden explains why a file could not be opened, if it is not this user's. SQLite only says that it could
 // not. In every other case it returns err.
-func forbidden(path string, err error) error {
+func Forbidden(path string, err error) error {
 	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 		const readWrite = 6
 		access := syscall.Access(file, readWrite)
