@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -36,11 +37,6 @@ type ResolutionURLs struct {
 	Variants   map[video.Codec]string
 }
 
-// Signer signs addresses.
-type Signer interface {
-	Sign(p sign.Purpose, subject string, expires time.Time) string
-}
-
 // Base is what addresses start with, such as "https://video.example.com".
 type Base struct {
 	Pages string // this server
@@ -58,14 +54,14 @@ func PublicURLs(v video.Video, base Base) URLs {
 }
 
 // SignedURLs returns addresses of a private video that expire.
-func SignedURLs(v video.Video, base Base, keys Signer, expires time.Time) URLs {
+func SignedURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) URLs {
 	u := urls(v, signedAddress(v, base, keys, expires))
 	u.Embed = base.Pages + "/embed/" + keys.Sign(sign.Embed, string(v.ID), expires) + "/" + string(v.ID)
 	return u
 }
 
 // FileURLs returns URLs.Files alone, which takes fewer signatures. The URLs of a private video expire.
-func FileURLs(v video.Video, base Base, keys Signer, expires time.Time) []FileURL {
+func FileURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) []FileURL {
 	if v.IsPublic {
 		return fileURLs(v, publicAddress(v, base))
 	}
@@ -79,7 +75,7 @@ func publicAddress(v video.Video, base Base) addressOf {
 	return func(file string) string { return base.Files + "/v/" + string(v.ID) + "/" + file }
 }
 
-func signedAddress(v video.Video, base Base, keys Signer, expires time.Time) addressOf {
+func signedAddress(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) addressOf {
 	return func(file string) string {
 		purpose, subject := signedFor(v.ID, file)
 		return base.Files + "/v/" + keys.Sign(purpose, subject, expires) + "/" + string(v.ID) + "/" + file
