@@ -1,22 +1,30 @@
-// Package cache keeps in memory what is in use, up to a limit.
+// Package cache keeps in memory what is in use, and has what is missing made once for all who ask.
 package cache
 
-import "sync"
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 
-// Cache keeps values that nobody changes. It is safe for concurrent use.
-//
-// It has two generations. The older one is dropped as a whole when the younger is full; what is still
-// in use has moved to the younger by then. So finding a value in the younger changes nothing, and
-// readers do not wait for each other.
+	"golang.org/x/sync/singleflight"
+
+	"github.com/spool-video/spool/internal/panics"
+)
+
+// Cache keeps values that nobody changes, up to a number of bytes: the least recently used go first.
+// It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	limit int64 // of each generation
+	limit   int64
+	flights singleflight.Group
 
-	mu         sync.RWMutex
-	young, old map[K]entry[K, V]
-	size       int64 // of the younger
+	mu      sync.Mutex
+	size    int64
+	entries map[K]*list.Element
+	recent  list.List // of entry[K, V], the most recently used in front
 }
 
-// entry has its key, because that of a later caller may be a part of something large.
 type entry[K comparable, V any] struct {
 	key   K
 	value V
@@ -25,44 +33,85 @@ type entry[K comparable, V any] struct {
 
 // New returns a cache of values whose sizes are limit at most together.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit / 2}
+	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
 // Get returns the value of a key, if it is there.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	c.mu.RLock()
-	e, ok := c.young[key]
-	if ok {
-		c.mu.RUnlock()
-		return e.value, true
-	}
-	e, ok = c.old[key]
-	c.mu.RUnlock()
-	if ok {
-		c.add(e)
-	}
-	return e.value, ok
-}
-
-// Add keeps a value and its key from now on. A value that is larger than half of the limit is not kept.
-func (c *Cache[K, V]) Add(key K, value V, size int64) {
-	if size <= c.limit {
-		c.add(entry[K, V]{key, value, size})
-	}
-}
-
-func (c *Cache[K, V]) add(e entry[K, V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.young[e.key]; ok {
-		return // another goroutine has added it meanwhile
+	e, ok := c.entries[key]
+	if !ok {
+		return value, false
 	}
-	if c.size+e.size > c.limit {
-		c.old, c.young, c.size = c.young, nil, 0
+	c.recent.MoveToFront(e)
+	return e.Value.(entry[K, V]).value, true
+}
+
+// Put keeps a value, in place of an earlier one of the key. A value that is larger than the limit is
+// not kept.
+func (c *Cache[K, V]) Put(key K, value V, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(key)
+	if size > c.limit {
+		return
 	}
-	if c.young == nil {
-		c.young = map[K]entry[K, V]{}
+	c.entries[key] = c.recent.PushFront(entry[K, V]{key, value, size})
+	c.size += size
+	for c.size > c.limit {
+		c.remove(c.recent.Back().Value.(entry[K, V]).key)
 	}
-	c.young[e.key] = e
-	c.size += e.size
+}
+
+// Delete forgets the value of a key.
+func (c *Cache[K, V]) Delete(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(key)
+}
+
+func (c *Cache[K, V]) remove(key K) {
+	if e, ok := c.entries[key]; ok {
+		c.size -= c.recent.Remove(e).(entry[K, V]).size
+		delete(c.entries, key)
+	}
+}
+
+// Do returns the value of a key. If it is not there, it calls produce, once for all who ask at the
+// same time. Errors are not kept, and a panic of produce is the error of all. ctx is the one that
+// produce uses: if the caller whose produce runs goes away, the others try again.
+func (c *Cache[K, V]) Do(ctx context.Context, key K, produce func() (value V, size int64, err error)) (V, error) {
+	for {
+		if value, ok := c.Get(key); ok {
+			return value, nil
+		}
+		mine := false
+		produced, err, _ := c.flights.Do(fmt.Sprintf("%#v", key), func() (any, error) {
+			mine = true
+			return c.produce(key, produce)
+		})
+		value, _ := produced.(V)
+		switch {
+		case mine || !errors.Is(err, context.Canceled):
+			return value, err
+		case ctx.Err() != nil:
+			return value, ctx.Err()
+		}
+	}
+}
+
+func (c *Cache[K, V]) produce(key K, produce func() (V, int64, error)) (value V, err error) {
+	if value, ok := c.Get(key); ok { // since a moment ago
+		return value, nil
+	}
+	var size int64
+	err = panics.Catch(func() (err error) {
+		value, size, err = produce()
+		return err
+	})
+	if err == nil {
+		c.Put(key, value, size)
+	}
+	return value, err
 }

@@ -44,7 +44,7 @@ func (r *Rates[K]) limiter(principal K) *rate.Limiter {
 	l, ok := r.known.Get(principal)
 	if !ok {
 		l = rate.NewLimiter(r.perSecond, r.burst)
-		r.known.Add(principal, l, 1)
+		r.known.Put(principal, l, 1)
 	}
 	return l
 }

@@ -18,8 +18,4 @@
 // which segments it has so far. A video that is still being encoded is presented
 // alike, with Growing playlists; names and lengths of segments depend on nothing that
 // is known at the end only, and neither does the target duration.
-//
-// IndexCache keeps the indexes in memory; a video of two hours takes some 6 MB.
-// An index is never used without asking the storage for its file first, so a
-// deleted file stops being served at once.
 package stream

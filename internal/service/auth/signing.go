@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/video"
@@ -35,15 +36,20 @@ type SigningKeys struct {
 
 	begun atomic.Int64 // loads so far
 
-	mu   sync.Mutex
-	set  int64    // the load, by number, whose keys are in the ring
-	last *keyLoad // the last one that an unknown key id caused
+	mu  sync.Mutex
+	set int64 // the load, by number, whose keys are in the ring
+
+	// unknown loads the keys for requests whose key id is unknown. They share one load, and within
+	// loadPause the result of the last one, so that forged addresses cost hardly any queries.
+	unknown *cache.Recent[struct{}]
 }
 
 // LoadSigningKeys returns the signing keys in a database. It makes the first one if there is none.
 // Playback addresses live no longer than maxLife; 0 stands for MaxSignedLife.
 func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time, maxLife time.Duration) (*SigningKeys, error) {
 	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now, maxLife: cmp.Or(maxLife, MaxSignedLife)}
+	k.unknown = cache.NewRecent(func(ctx context.Context) (struct{}, error) { return struct{}{}, k.Load(ctx) }, loadTimeout,
+		func(took time.Duration, _ error) time.Duration { return loadPause - took })
 	err := s.InTx(ctx, func(tx *store.Tx) error {
 		keys, err := tx.SigningKeys(ctx)
 		if err != nil || len(keys) > 0 {
@@ -119,7 +125,7 @@ func (k *SigningKeys) Sign(p sign.Purpose, subject string, expires time.Time) st
 // or url_invalid.
 func (k *SigningKeys) Verify(ctx context.Context, p sign.Purpose, subject, token string) error {
 	if id := sign.KeyID(token); id != "" && !k.ring.Has(id) {
-		if err := k.loadUnknown(ctx); err != nil {
+		if _, err := k.unknown.Get(ctx); err != nil {
 			return err // nobody knows whether the key is forged or new
 		}
 	}
@@ -139,54 +145,3 @@ const (
 	// loadTimeout is how long a load may take, and so how long requests wait for it.
 	loadTimeout = 5 * time.Second
 )
-
-// keyLoad is a load of the keys, shared by the requests that need it.
-type keyLoad struct {
-	begun time.Time
-	done  chan struct{} // closed when err is set
-	err   error
-}
-
-// loadUnknown loads the keys for a request whose key id is unknown. Requests share one load, and
-// within loadPause the result of the last one, so that forged addresses cost hardly any queries. All
-// of them get its error.
-func (k *SigningKeys) loadUnknown(ctx context.Context) error {
-	load, first := k.shareLoad()
-	if first {
-		load.err = errLoadBroken
-		defer close(load.done)
-		// Others wait for this load, so it goes on when the client of this request leaves.
-		load.err = k.loadInTime(context.WithoutCancel(ctx))
-		return load.err
-	}
-	select {
-	case <-load.done:
-		return load.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// errLoadBroken is what other requests get of a load that panicked.
-var errLoadBroken = errors.New("load the signing keys: the request that loaded them failed")
-
-// shareLoad returns the load whose result counts now. With first, the caller has to do it.
-func (k *SigningKeys) shareLoad() (load *keyLoad, first bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now() // not the clock of the database, which may be set back
-	if k.last != nil && (!k.last.isDone() || now.Sub(k.last.begun) < loadPause) {
-		return k.last, false
-	}
-	k.last = &keyLoad{begun: now, done: make(chan struct{})}
-	return k.last, true
-}
-
-func (l *keyLoad) isDone() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"context"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/webvtt"
@@ -19,17 +20,21 @@ type cachedText struct {
 
 // captionsOf returns captions that are cached, or calls read: a player asks for each of their segments. The
 // cache does not know whether a file still exists: the caller has opened it.
-func (p *Player) captionsOf(v textVersion, read func() ([]byte, error)) (*cachedText, error) {
-	if t, ok := p.captions.Get(v); ok {
-		return t, nil
-	}
-	text, err := read()
-	if err != nil {
-		return nil, err
-	}
+func (p *Player) captionsOf(ctx context.Context, v textVersion, read func() ([]byte, error)) (*cachedText, error) {
+	return p.captions.Do(ctx, v, func() (*cachedText, int64, error) {
+		text, err := read()
+		if err != nil {
+			return nil, 0, err
+		}
+		return parseText(text)
+	})
+}
+
+// parseText returns captions, and about how much memory they take.
+func parseText(text []byte) (*cachedText, int64, error) {
 	cues, err := webvtt.ParseForgiving(text)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	t := &cachedText{cues: cues}
 	size := int64(len(text)) // parts of the text may stay referenced
@@ -39,6 +44,5 @@ func (p *Player) captionsOf(v textVersion, read func() ([]byte, error)) (*cached
 			size += int64(len(line)) + 32
 		}
 	}
-	p.captions.Add(v, t, size)
-	return t, nil
+	return t, size, nil
 }

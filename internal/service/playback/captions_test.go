@@ -17,7 +17,7 @@ func TestCaptionsInUseAreReadOnce(t *testing.T) {
 	reads := 0
 	get := func(n int) {
 		t.Helper()
-		got, err := p.captionsOf(textVersion{fmt.Sprint(n), "e"}, func() ([]byte, error) { reads++; return text, nil })
+		got, err := p.captionsOf(t.Context(), textVersion{fmt.Sprint(n), "e"}, func() ([]byte, error) { reads++; return text, nil })
 		if err != nil || len(got.cues) != 100 || got.end != 2*time.Second {
 			t.Fatalf("%d: %v; captions of %v", n, err, got)
 		}

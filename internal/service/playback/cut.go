@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -52,16 +53,10 @@ func newCutID(of blob.Info, f stream.File) cutID {
 
 // cutOf returns a segment that is cached, or calls read: making the head of one takes as long as sending
 // 100 KB. The cache does not know whether a file still exists: the caller has opened it.
-func (p *Player) cutOf(id cutID, read func() (cut, error)) (cut, error) {
-	found, ok := p.cuts.Get(id)
-	if ok {
-		return found, nil
-	}
-	found, err := read()
-	if err != nil {
-		return cut{}, err
-	}
+func (p *Player) cutOf(ctx context.Context, id cutID, read func() (cut, error)) (cut, error) {
 	id.track = strings.Clone(id.track) // not the whole path that it is a part of
-	p.cuts.Add(id, found, found.footprint())
-	return found, nil
+	return p.cuts.Do(ctx, id, func() (cut, int64, error) {
+		found, err := read()
+		return found, found.footprint(), err
+	})
 }

@@ -14,7 +14,7 @@ func TestASegmentInUseIsCutOnce(t *testing.T) {
 	read := 0
 	get := func(number int) {
 		t.Helper()
-		_, err := p.cutOf(cutID{key: "k", etag: "e", track: "360p", number: number}, func() (cut, error) {
+		_, err := p.cutOf(t.Context(), cutID{key: "k", etag: "e", track: "360p", number: number}, func() (cut, error) {
 			read++
 			return cut{parts: []mp4.Part{{Bytes: make([]byte, 64<<10)}}}, nil
 		})
@@ -32,7 +32,7 @@ func TestASegmentInUseIsCutOnce(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	for range 2 {
-		if _, err := p.cutOf(cutID{key: "other"}, func() (cut, error) { return cut{}, broken }); err != broken {
+		if _, err := p.cutOf(t.Context(), cutID{key: "other"}, func() (cut, error) { return cut{}, broken }); err != broken {
 			t.Errorf("error = %v; want that of reading", err)
 		}
 	}

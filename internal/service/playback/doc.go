@@ -12,7 +12,7 @@
 // second copy of anything is stored, and videos published before there were streams have them too.
 // The movie box of a rendition file comes first; from its sample tables a segment's headers are made,
 // and the media bytes are read from the file as they are sent. The only state in memory is the index
-// of a rendition file under its key and ETag (stream.IndexCache). It is never served without its
+// of a rendition file under its key and ETag. It is never served without its
 // rendition file.
 //
 // The audio of all rendition files of a video is the same, so it is a track of its own: a player

@@ -22,7 +22,6 @@ import (
 type growingVideo struct {
 	video.Video
 	steps []store.Step
-	cache *growingCache
 }
 
 // growing returns a video that can be played while it is encoded; nil if it is none. It asks the
@@ -40,7 +39,7 @@ func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*
 	}
 	g, err := p.readGrowing(ctx, area, id)
 	if err == nil && g != nil {
-		g.cache.remember(g, growth, p.now())
+		p.encoding.remember(g, growth, p.now())
 	}
 	return g, err
 }
@@ -59,7 +58,7 @@ func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID
 		return nil, nil
 	}
 	steps, err := p.store.Steps(ctx, id)
-	return &growingVideo{Video: v, steps: steps, cache: p.encoding.cacheFor(id)}, err
+	return &growingVideo{Video: v, steps: steps}, err
 }
 
 // growingTrack opens a track, or returns nil if it cannot be played yet.
@@ -68,11 +67,11 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 	if !ok || len(parts.Keys) == 0 {
 		return nil, nil
 	}
-	pieces, err := g.cache.read(ctx, parts.Keys, p.readPiece)
+	pieces, err := p.encoding.read(ctx, parts.Keys, p.readPiece)
 	if err != nil {
 		return nil, err
 	}
-	segments, err := g.cache.join(name, parts, func() (*mp4.Segments, error) {
+	segments, err := p.encoding.join(trackID{g.ID, name}, parts, pieces, func() (*mp4.Segments, error) {
 		if name == stream.AudioTrack {
 			return mp4.GrowingAudio(pieces, parts.All, g.Plan.Timescale)
 		}

@@ -66,7 +66,7 @@ func TestPiecesAreReadSideBySide(t *testing.T) {
 		arrived.Wait() // one after the other, they would wait for ever
 		return piece, nil
 	}
-	pieces, err := newGrowingCache().read(t.Context(), manyKeys(), read)
+	pieces, err := newGrowingCaches().read(t.Context(), manyKeys(), read)
 	if err != nil || len(pieces) != 3*pieceReads || pieces[0] == nil || most.Load() > pieceReads {
 		t.Errorf("%d pieces were read, %d at a time at most, %v", len(pieces), most.Load(), err)
 	}
@@ -75,7 +75,7 @@ func TestPiecesAreReadSideBySide(t *testing.T) {
 // A viewer who goes away while a long film is opened leaves what was read to the next one.
 func TestPiecesAreReadForTheNextRequest(t *testing.T) {
 	t.Parallel()
-	c, calls, gone := newGrowingCache(), atomic.Int64{}, make(chan struct{})
+	c, calls, gone := newGrowingCaches(), atomic.Int64{}, make(chan struct{})
 	piece := aPiece(t)
 	ctx, leave := context.WithCancel(t.Context())
 	read := func(ctx context.Context, _ string) (*mp4.Piece, error) {
@@ -95,7 +95,7 @@ func TestPiecesAreReadForTheNextRequest(t *testing.T) {
 
 func TestAPieceThatCannotBeReadIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	c, keys := newGrowingCache(), []string{"a"}
+	c, keys := newGrowingCaches(), []string{"a"}
 	piece := aPiece(t)
 	for _, failure := range []error{fs.ErrNotExist, nil} {
 		_, err := c.read(t.Context(), keys, func(context.Context, string) (*mp4.Piece, error) { return piece, failure })
@@ -111,10 +111,10 @@ func TestAPieceThatCannotBeReadIsTriedAgain(t *testing.T) {
 
 func TestAnOlderRequestDoesNotShortenATrack(t *testing.T) {
 	t.Parallel()
-	c, cuts := newGrowingCache(), 0
+	c, cuts := newGrowingCaches(), 0
 	join := func(all bool, keys ...string) {
 		t.Helper()
-		_, err := c.join("240p", pipeline.Parts{Keys: keys, All: all}, func() (*mp4.Segments, error) {
+		_, err := c.join(trackID{"a", "240p"}, pipeline.Parts{Keys: keys, All: all}, nil, func() (*mp4.Segments, error) {
 			cuts++
 			return &mp4.Segments{}, nil
 		})
@@ -144,13 +144,13 @@ func TestAnOlderRequestDoesNotShortenATrack(t *testing.T) {
 // What was read of a video is used for a moment, and not at all once anything of it has changed.
 func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	t.Parallel()
-	var all growingCaches
+	all := newGrowingCaches()
 	now, growth := time.Now(), store.Growth{Status: video.Processing, Done: 3}
-	if all.recentlyRead("a", growth, now) != nil || len(all.all) != 0 {
+	if all.recentlyRead("a", growth, now) != nil {
 		t.Error("a video that nobody read is known")
 	}
-	g := &growingVideo{}
-	all.cacheFor("a").remember(g, growth, now)
+	g := &growingVideo{Video: video.Video{ID: "a"}}
+	all.remember(g, growth, now)
 	later := growth
 	later.Done++
 	for _, tt := range []struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -32,8 +31,8 @@ func (p *Player) Picture(ctx context.Context, a Access, file string, takes []vid
 // because of it.
 func (p *Player) exists(ctx context.Context, key string) bool {
 	if !p.local {
-		if found, known := p.seen.get(key, p.now()); known {
-			return found
+		if k, known := p.seen.Get(key); known && p.now().Before(k.until) {
+			return k.found
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -43,7 +42,7 @@ func (p *Player) exists(ctx context.Context, key string) bool {
 		return false // the JPEG will do, or fail the same way
 	}
 	if !p.local {
-		p.seen.set(key, err == nil, p.now())
+		p.seen.Put(key, seenKey{err == nil, p.now().Add(seenFor)}, int64(len(key))+150)
 	}
 	return err == nil
 }
@@ -51,40 +50,12 @@ func (p *Player) exists(ctx context.Context, key string) bool {
 const (
 	// seenFor is how long it is remembered whether a picture exists in a format.
 	seenFor = time.Minute
-	// maxSeen is how many of them are remembered.
-	maxSeen = 1 << 14
+	// seenCacheSize is how much memory that may take.
+	seenCacheSize = 4 << 20
 )
 
-// seenKeys remembers which objects exist.
-type seenKeys struct {
-	mu   sync.Mutex
-	keys map[string]seenKey
-}
-
+// seenKey says whether an object existed a moment ago.
 type seenKey struct {
 	found bool
 	until time.Time
-}
-
-func (s *seenKeys) get(key string, now time.Time) (found, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k, known := s.keys[key]
-	return k.found, known && now.Before(k.until)
-}
-
-func (s *seenKeys) set(key string, found bool, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.keys == nil || len(s.keys) >= maxSeen { // forgetting all of it costs some requests
-		s.keys = map[string]seenKey{}
-	}
-	s.keys[key] = seenKey{found, now.Add(seenFor)}
-}
-
-// forget is for an object that turned out not to exist.
-func (s *seenKeys) forget(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.keys, key)
 }

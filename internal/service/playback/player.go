@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -29,22 +32,26 @@ type Player struct {
 	blobs    blob.Store
 	keys     *auth.SigningKeys
 	now      func() time.Time
-	redirect blob.Presigner // nil: files are served from here
-	local    bool           // the files are on this machine
-	indexes  *stream.IndexCache
+	redirect blob.Presigner                       // nil: files are served from here
+	local    bool                                 // the files are on this machine
+	indexes  *cache.Cache[string, versionedIndex] // by the file's key
+	reads    *semaphore.Weighted                  // of indexes
 	captions *cache.Cache[textVersion, *cachedText]
 	cuts     *cache.Cache[cutID, cut]
-	encoding growingCaches // videos that are played while they are encoded
-	seen     seenKeys      // pictures of other formats
+	encoding *growingCaches                // videos that are played while they are encoded
+	seen     *cache.Cache[string, seenKey] // whether pictures of other formats exist
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
 	p := &Player{
 		store: s, blobs: blobs, keys: keys, now: now, local: blobs.Capabilities().Local,
-		indexes:  stream.NewIndexCache(indexCacheSize),
+		indexes:  cache.New[string, versionedIndex](indexCacheSize),
+		reads:    semaphore.NewWeighted(int64(max(2, runtime.GOMAXPROCS(0)))),
 		captions: cache.New[textVersion, *cachedText](textCacheSize),
 		cuts:     cache.New[cutID, cut](cutCacheSize),
+		encoding: newGrowingCaches(),
+		seen:     cache.New[string, seenKey](seenCacheSize),
 	}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
@@ -116,7 +123,7 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 	stat, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if _, err := p.blobs.Stat(stat, key); errors.Is(err, fs.ErrNotExist) {
-		p.seen.forget(key)
+		p.seen.Delete(key)
 		return "", p.whyMissing(ctx, area, id, parsed)
 	} else if err != nil {
 		return "", blob.ServiceError("find "+file, err)
@@ -151,7 +158,7 @@ func (p *Player) Open(ctx context.Context, a Access, file string) (Content, erro
 	}
 	o, err := p.openObject(ctx, area.Prefix(a.Video)+file)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.seen.forget(area.Prefix(a.Video) + file)
+		p.seen.Delete(area.Prefix(a.Video) + file)
 		return nil, p.whyMissing(ctx, area, a.Video, parsed)
 	}
 	if err != nil {

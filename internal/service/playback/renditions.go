@@ -129,11 +129,33 @@ func (p *Player) index(ctx context.Context, file blob.Object) (*mp4.Index, error
 // cachedIndex returns the index of a rendition file, and reads it if it is not cached. A caller that
 // times out while another reads the index gets the same storage error.
 func (p *Player) cachedIndex(ctx context.Context, info blob.Info, read func() (*mp4.Index, error)) (*mp4.Index, error) {
-	index, err := p.indexes.Get(ctx, info.Key, info.ETag, read)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, blob.ServiceError("wait for the index of a rendition file", err)
+	for {
+		found, err := p.indexes.Do(ctx, info.Key, func() (versionedIndex, int64, error) {
+			// Reading takes several times the memory of the result, so only a few are read at a time.
+			if err := p.reads.Acquire(ctx, 1); err != nil {
+				return versionedIndex{}, 0, err
+			}
+			defer p.reads.Release(1)
+			index, err := read()
+			if err != nil {
+				return versionedIndex{}, 0, err
+			}
+			return versionedIndex{info.ETag, index}, index.Footprint(), nil
+		})
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil, blob.ServiceError("wait for the index of a rendition file", err)
+		case err != nil || found.etag == info.ETag:
+			return found.index, err
+		}
+		p.indexes.Delete(info.Key) // it is of another version of the file
 	}
-	return index, err
+}
+
+// versionedIndex is the index of one version of a rendition file.
+type versionedIndex struct {
+	etag  string
+	index *mp4.Index
 }
 
 // readIndex tells a storage that does not answer from a rendition file that is damaged: the first is

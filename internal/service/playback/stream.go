@@ -121,7 +121,7 @@ func (p *Player) cutSegment(ctx context.Context, area objects.Area, id video.ID,
 		return nil, noSuchFile()
 	}
 	of := file.Info()
-	c, err := p.cutOf(newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })
+	c, err := p.cutOf(ctx, newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })
 	if err == nil && early {
 		err = growing.open(c.parts)
 	}
@@ -190,7 +190,8 @@ func (p *Player) openFileTrack(ctx context.Context, area objects.Area, id video.
 // between. A file whose index is known is likely to be there, which saves listing them.
 func (p *Player) openAudio(ctx context.Context, area objects.Area, id video.ID) (blob.Object, *mp4.Segments, error) {
 	known := slices.DeleteFunc(slices.Clone(video.Names), func(n video.Name) bool {
-		return !p.indexes.Has(area.Prefix(id) + objects.RenditionFile(n))
+		_, ok := p.indexes.Get(area.Prefix(id) + objects.RenditionFile(n))
+		return !ok
 	})
 	file, audio, err := p.openFirstAudio(ctx, area, id, known)
 	if video.KindOf(err) != video.NotFound {

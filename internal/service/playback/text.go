@@ -69,7 +69,7 @@ func (p *Player) textSegment(ctx context.Context, area objects.Area, id video.ID
 		return nil, noSuchFile()
 	}
 	info := file.Info()
-	text, err := p.captionsOf(textVersion{info.Key, info.ETag}, func() ([]byte, error) { return readText(file) })
+	text, err := p.captionsOf(ctx, textVersion{info.Key, info.ETag}, func() ([]byte, error) { return readText(file) })
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,9 @@ package system
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/spool-video/spool/internal/cache"
 )
 
 const (
@@ -20,38 +21,12 @@ const (
 	queryTimeout = 5 * time.Second
 )
 
-// Recent answers a question from a recent query. Those who ask during a query wait
-// for it and share its answer, which may be an error.
-type Recent[T any] struct {
-	query func(context.Context) (T, error)
-	now   func() time.Time
-
-	mu    sync.Mutex
-	until time.Time // when the answer gets too old
-	value T
-	err   error
-}
-
-// NewRecent returns a Recent that asks query, by a clock such as time.Now.
-func NewRecent[T any](query func(context.Context) (T, error), now func() time.Time) *Recent[T] {
-	return &Recent[T]{query: query, now: now}
-}
-
-// Get returns the answer of a recent query. The query does not end with ctx: others
-// may wait for it.
-func (c *Recent[T]) Get(ctx context.Context) (T, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if began := c.now(); !began.Before(c.until) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
-		defer cancel()
-		c.value, c.err = c.query(ctx)
-		ended := c.now()
-		rest := min(max(restFactor*ended.Sub(began), minRest), maxRest)
-		if c.err != nil {
-			rest = minRest // the database may be back any moment
+// NewRecent returns the recent answers of a query that costs the database something.
+func NewRecent[T any](query func(context.Context) (T, error)) *cache.Recent[T] {
+	return cache.NewRecent(query, queryTimeout, func(took time.Duration, err error) time.Duration {
+		if err != nil {
+			return minRest // the database may be back any moment
 		}
-		c.until = ended.Add(rest)
-	}
-	return c.value, c.err
+		return min(max(restFactor*took, minRest), maxRest)
+	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -19,10 +20,10 @@ import (
 // Service answers questions about the whole service.
 type Service struct {
 	version string
-	queue   *Recent[map[queue.Kind]queue.Stat]
-	workers *Recent[[]queue.Worker]
-	stored  *Recent[[]Stored]
-	backup  *Recent[time.Time]
+	queue   *cache.Recent[map[queue.Kind]queue.Stat]
+	workers *cache.Recent[[]queue.Worker]
+	stored  *cache.Recent[[]Stored]
+	backup  *cache.Recent[time.Time]
 	disk    func() (Disk, error)
 }
 
@@ -51,10 +52,10 @@ type Status struct {
 func New(version string, st *store.Store, q queue.Queue, disk func() (Disk, error)) *Service {
 	return &Service{
 		version: version, disk: disk,
-		queue:   NewRecent(q.Stats, time.Now),
-		workers: NewRecent(q.Workers, time.Now),
-		stored:  NewRecent(store.StoredOf(st).All, time.Now),
-		backup:  NewRecent(func(ctx context.Context) (time.Time, error) { return store.LastBackup(ctx, st) }, time.Now),
+		queue:   NewRecent(q.Stats),
+		workers: NewRecent(q.Workers),
+		stored:  NewRecent(store.StoredOf(st).All),
+		backup:  NewRecent(func(ctx context.Context) (time.Time, error) { return store.LastBackup(ctx, st) }),
 	}
 }
 

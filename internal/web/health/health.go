@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
 )
@@ -23,7 +24,7 @@ func IsProbe(route string) bool { return slices.Contains(probes, route) }
 
 // Health answers the probes of load balancers and supervisors.
 type Health struct {
-	ready    *readiness
+	ready    *cache.Recent[struct{}]
 	sandbox  string
 	stopping atomic.Bool
 	streams  atomic.Int64 // requests that are sent events
@@ -32,7 +33,7 @@ type Health struct {
 // New returns the health of a service. check returns an error while a part of the service does not respond, and sandbox
 // says how ffmpeg is confined; "": it is not run here.
 func New(check func(context.Context) error, sandbox string) *Health {
-	return &Health{ready: &readiness{check: check}, sandbox: sandbox}
+	return &Health{ready: newReadiness(check), sandbox: sandbox}
 }
 
 // Register adds the probes to mux.
@@ -97,7 +98,7 @@ func (h *Health) check(ctx context.Context) error {
 	if h.stopping.Load() {
 		return &video.Error{Kind: video.Unavailable, Code: "stopping", Msg: "The service is stopping."}
 	}
-	err := h.ready.wait(ctx)
+	_, err := h.ready.Get(ctx)
 	if _, named := errors.AsType[*video.Error](err); err == nil || named {
 		return err
 	}

@@ -15,17 +15,17 @@ func TestReadinessIsSharedForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var checks atomic.Int64
 		var failure error
-		r := &readiness{check: func(context.Context) error {
+		r := newReadiness(func(context.Context) error {
 			checks.Add(1)
 			time.Sleep(3 * time.Second) // a slow bucket
 			return failure
-		}}
+		})
 		ask := func(want error, wantChecks int64) {
 			t.Helper()
 			var all sync.WaitGroup
 			for range 100 {
 				all.Go(func() {
-					if err := r.wait(t.Context()); !errors.Is(err, want) {
+					if _, err := r.Get(t.Context()); !errors.Is(err, want) {
 						t.Errorf("ready = %v, want %v", err, want)
 					}
 				})
@@ -49,23 +49,26 @@ func TestReadinessIsSharedForASecond(t *testing.T) {
 func TestReadinessOutlivesTheRequestThatBeganTheCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &readiness{check: func(ctx context.Context) error {
+		r := newReadiness(func(ctx context.Context) error {
 			select {
 			case <-time.After(time.Second):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}}
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan error)
-		go func() { first <- r.wait(ctx) }()
+		go func() {
+			_, err := r.Get(ctx)
+			first <- err
+		}()
 		synctest.Wait()
 		cancel()
 		if err := <-first; !errors.Is(err, context.Canceled) {
 			t.Errorf("the first request = %v", err)
 		}
-		if err := r.wait(t.Context()); err != nil {
+		if _, err := r.Get(t.Context()); err != nil {
 			t.Errorf("the second request = %v", err)
 		}
 	})
@@ -74,9 +77,9 @@ func TestReadinessOutlivesTheRequestThatBeganTheCheck(t *testing.T) {
 func TestReadinessTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &readiness{check: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		r := newReadiness(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		began := time.Now()
-		if err := r.wait(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != readyTimeout {
+		if _, err := r.Get(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != readyTimeout {
 			t.Errorf("a silent part = %v after %s", err, time.Since(began))
 		}
 	})

@@ -22,7 +22,6 @@ import (
 // Metrics is one set of metrics. All methods may be called concurrently.
 type Metrics struct {
 	registry *prometheus.Registry
-	now      func() time.Time
 
 	requests        *prometheus.CounterVec
 	requestDuration *prometheus.HistogramVec
@@ -49,7 +48,7 @@ type Metrics struct {
 
 // New returns a set for a program of this version.
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), now: time.Now}
+	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

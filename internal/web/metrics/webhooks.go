@@ -36,7 +36,7 @@ func (m *Metrics) WebhookTried(o webhook.Outcome, took time.Duration) {
 // WatchWebhooks shows how old the oldest event is that is still to be delivered. The
 // database is asked: it knows what all processes deliver.
 func (m *Metrics) WatchWebhooks(ctx context.Context, oldest func(context.Context) (time.Duration, error)) {
-	recent := system.NewRecent(oldest, m.now)
+	recent := system.NewRecent(oldest)
 	m.registry.MustRegister(&queryCollector{[]*prometheus.Desc{
 		gauge("spool_webhook_oldest_pending_age_seconds", "How old the oldest event is that is still to be delivered to a webhook."),
 	}, func(set func(int, float64, ...string)) error {
