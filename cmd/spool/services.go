@@ -104,7 +104,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	}
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Tenants: p.tenants,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner,
 		Hold: emergency.Hold, Log: log,
 	}
 	if moved, err := marker.Moved(ctx); err != nil {

@@ -146,7 +146,7 @@ func (f *fleet) keepHouse() {
 		f.t.Fatal(err)
 	}
 	f.apis[0].stop()
-	f.exec(`UPDATE chore SET begun_at = 0 WHERE name = 'sweep'`)
+	f.exec(`UPDATE periodic_job SET begun_at = 0 WHERE name = 'sweep'`)
 	f.apis[0].start()
 	until(f.t, "the sweep", waitLimit, func() bool {
 		_, err := os.Stat(orphan)

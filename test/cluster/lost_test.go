@@ -40,8 +40,10 @@ func TestLostTasksAreFound(t *testing.T) {
 // minutes, and returns when it has.
 func (f *fleet) rescue() {
 	f.t.Helper()
-	f.exec(`UPDATE chore SET begun_at = 0 WHERE name IN ('rescue', 'sweep')`)
+	f.exec(`UPDATE periodic_job SET begun_at = 0 WHERE name IN ('reconcile', 'sweep')`)
 	f.apis[0].stop()
 	f.apis[0].start()
-	until(f.t, "the rescue", waitLimit, func() bool { return f.count(`SELECT count(*) FROM chore WHERE name = 'sweep' AND begun_at > 0`) == 1 })
+	until(f.t, "the rescue", waitLimit, func() bool {
+		return f.count(`SELECT count(*) FROM periodic_job WHERE name = 'sweep' AND begun_at > 0`) == 1
+	})
 }

@@ -193,7 +193,7 @@ func (f *fleet) wantPromises(makes, repeats *node) {
 			decode(f.t, r, &o.upload)
 			return o.upload.ID
 		}
-		const age = `UPDATE promise SET created_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2 WHERE key = $1`
+		const age = `UPDATE idempotency_key SET created_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2 WHERE key = $1`
 		first := ask(both[0])
 		f.exec(age, o.key, (24*time.Hour - wrong/2).Milliseconds())
 		if again := ask(both[1]); again != first {

@@ -56,7 +56,7 @@ func (f *fleet) wantObjects(live []*order) {
 		return
 	}
 	f.t.Logf("for the sweep: %v; missing: %v", without(f.listObjects(), wanted), without(wanted, f.listObjects()))
-	f.exec(`UPDATE chore SET begun_at = 0 WHERE name = 'sweep'`)
+	f.exec(`UPDATE periodic_job SET begun_at = 0 WHERE name = 'sweep'`)
 	f.apis[0].stop()
 	f.apis[0].start()
 	for deadline := time.Now().Add(time.Minute); !slices.Equal(f.listObjects(), wanted); time.Sleep(pause) {

@@ -113,7 +113,7 @@ func (s *server) sweep() {
 	s.t.Helper()
 	s.stop()
 	if onFleet() {
-		pgtest.Exec(s.t, s.env["SPOOL_DATABASE_URL"], `DELETE FROM chore WHERE name = 'sweep'`)
+		pgtest.Exec(s.t, s.env["SPOOL_DATABASE_URL"], `DELETE FROM periodic_job WHERE name = 'sweep'`)
 	}
 	s.restart()
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// before is the version that is upgraded: films did not play while they are encoded, and
-// there were no titles, webhooks, captions, posters and pages.
-const before = "e602c02"
+// release is the version that is upgraded. Until it is tagged, the last commit that changed its schema stands for it.
+const release = "v0.1.0"
+
+// schema are the files that no commit changes once they are released.
+var schema = []string{"internal/backend/store/migrations", "internal/backend/queue/local/migrations", "internal/backend/queue/river/migrations"}
 
 // TestUpgrade fills a server of an older version with data of every kind, kills it in the middle of its
 // work, and starts this version in its place.
@@ -41,18 +43,34 @@ func TestUpgrade(t *testing.T) {
 	t.Run("keys and limits", func(t *testing.T) { s.in(t).wantAccess(old) })
 }
 
-// olderVersion builds the program of before, from the history of this repository.
-func olderVersion(t *testing.T) string {
-	t.Helper()
-	if err := exec.Command("git", "-C", repository, "cat-file", "-e", before+"^{commit}").Run(); err != nil {
+// olderCommit returns the commit of the version that is upgraded.
+func olderCommit(t *testing.T) string {
+	git := func(args ...string) string {
+		out, err := exec.Command("git", append([]string{"-C", repository}, args...)...).Output()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if tagged := git("rev-parse", "--verify", "--quiet", release+"^{commit}"); tagged != "" {
+		return tagged
+	}
+	if git("rev-parse", "--is-shallow-repository") != "false" {
 		t.Skip("this copy of the repository does not have its history: git fetch --unshallow")
 	}
+	return git(append([]string{"log", "-1", "--format=%H", "--"}, schema...)...)
+}
+
+// olderVersion builds the program of the version that is upgraded, from the history of this repository.
+func olderVersion(t *testing.T) string {
+	t.Helper()
+	commit := olderCommit(t)
 	dir := t.TempDir()
 	cmd := exec.Command("sh", "-ec", `git -C "$1" archive "$2" | tar -x -C "$3" && cd "$3" && go build -tags crashtest -o spool ./cmd/spool`,
-		"sh", repository, before, dir)
+		"sh", repository, commit, dir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", before, err, out)
+		t.Fatalf("build %s: %v\n%s", commit, err, out)
 	}
 	return filepath.Join(dir, "spool")
 }
@@ -96,7 +114,7 @@ func (s *server) fill() legacy {
 	l.half = s.begin(newVideo{Filename: "half.mp4", Resolutions: []string{"144p"}, IsPublic: true}, bulky(s.t, 20*mib))
 	l.half.patch(0, 9*mib)
 	l.repeated = decode[upload](s.t, s.call("POST", "/api/video", againVideo, header{"Idempotency-Key", "again"}), 201)
-	l.reader, l.revoked = parsed[key](s.t, s.printKey("--scopes=read")), parsed[key](s.t, s.printKey()) // that version prints several lines
+	l.reader, l.revoked = parsed[key](s.t, s.printKey("--scopes=read")), parsed[key](s.t, s.printKey())
 	s.cli("keys", "revoke", l.revoked.ID)
 	s.cli("tenants", "set", "acme", "--max-videos=7")
 	for range 2 {
@@ -186,9 +204,9 @@ func (s *server) wantFinished(l legacy) {
 			s.t.Errorf("the list does not have %s", id)
 		}
 	}
-	s.until("the index to be built", readyTimeout, func() bool {
-		return strings.Contains(string(s.call("GET", "/api/video?metadata.album=42", nil).body), l.public.ID)
-	})
+	if found := s.call("GET", "/api/video?metadata.album=42", nil).body; !strings.Contains(string(found), l.public.ID) {
+		s.t.Errorf("a search by metadata finds %s", found)
+	}
 	if r := s.call("POST", "/api/video/"+l.public.ID+"/resolutions", map[string]string{"resolution": "360p"}); r.status != 201 {
 		s.t.Errorf("a resolution cannot be added: %d %s", r.status, r.body)
 	}

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store/migrate"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -98,7 +100,7 @@ func someValue(table string, c column, row int) any {
 		return "ready"
 	case c.name == "video_id" || c.name == "id":
 		return fmt.Sprintf("id-%d", row)
-	case row == 1 && slices.Contains([]string{"title", "metadata", "plan", "expires_at", "deleted_at", "ssim", "labelled", "next_at"}, c.name) || row == 1 && c.name == "lease" && table != "cdn_purge":
+	case row == 1 && slices.Contains([]string{"metadata", "plan", "expires_at", "deleted_at", "ssim", "next_at"}, c.name) || row == 1 && c.name == "lease" && table != "cdn_purge":
 		return nil
 	case c.kind == integerColumn && c.name == "created_at":
 		return int64(1)<<53 + 1 // which a JSON number that is read as a float is not
@@ -160,7 +162,7 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	s := backups["sqlite"](t)
 	for text, want := range map[string]string{
-		`{"table":"identity","columns":["one","id"]}`:                   `no table "identity"`,
+		`{"table":"database_identity","columns":["one","id"]}`:          `no table "database_identity"`,
 		`{"table":"video; DROP TABLE video","columns":["id"]}`:          "no table",
 		`{"table":"tenant","columns":["name) VALUES (1); --"]}`:         "no column",
 		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[\"a\",\"b\"]":  "2 values instead of 1",
@@ -178,18 +180,57 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 // The rows of an older version are stored in its own schema. Later migrations then change them.
 func TestOlderRowsAreMigrated(t *testing.T) {
 	t.Parallel()
+	schema, err := migrations.ReadFile("migrations/0001_schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := fstest.MapFS{
+		"migrations/0001_schema.sql": {Data: schema},
+		"migrations/0002_admin.sql":  {Data: []byte(`UPDATE api_key SET scopes = scopes || ',admin'`)},
+	}
 	path := filepath.Join(t.TempDir(), "spool.db")
-	old := slices.DeleteFunc(KnownMigrations(), func(name string) bool { return strings.HasPrefix(name, "0081") })
-	s := opened(OpenSQLiteAt(t.Context(), path, old))(t)
-	const rows = `{"table":"api_key","columns":["id","name","tenant","scopes","hash","created_at"]}` + "\n" + `["k","n","t","read,write,delete","h",1]`
+	s := opened(openSQLiteWith(t.Context(), path, subset{newer, []string{"0001_schema.sql"}}))(t)
+	const rows = `{"table":"api_key","columns":["id","name","tenant","scopes","hash","created_at"]}` + "\n" + `["k","n","t","read","h",1]`
 	if _, err := ImportRows(t.Context(), s, strings.NewReader(rows), func(map[string]int64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = opened(OpenSQLite(t.Context(), path))(t)
+	s = opened(openSQLiteWith(t.Context(), path, newer))(t)
 	k, err := s.APIKeys().ByHash(t.Context(), "h")
 	if err != nil || !slices.Contains(k.Scopes, "admin") {
 		t.Errorf("the key is %+v, %v; want the scope that a migration gives it", k, err)
+	}
+}
+
+// A build from before the first release had other migrations.
+func TestAnUnreleasedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	old := fstest.MapFS{"migrations/0001_videos.sql": {Data: []byte(`CREATE TABLE video (id TEXT PRIMARY KEY)`)}}
+	file, address := filepath.Join(t.TempDir(), "spool.db"), pgtest.Fresh(t)
+	for name, at := range map[string]struct {
+		make, open, connect func() (*Store, error)
+	}{
+		"sqlite": {
+			func() (*Store, error) { return openSQLiteWith(t.Context(), file, old) },
+			func() (*Store, error) { return OpenSQLite(t.Context(), file) },
+			func() (*Store, error) { return ConnectSQLite(t.Context(), file) },
+		},
+		"postgres": {
+			func() (*Store, error) { return openPostgresWith(t.Context(), address, defaultTimeouts, old) },
+			func() (*Store, error) { return OpenPostgres(t.Context(), address) },
+			func() (*Store, error) { return ConnectPostgres(t.Context(), address) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened(at.make())(t)
+			_, err := at.open()
+			if !errors.Is(err, migrate.ErrUnreleased) || !strings.Contains(err.Error(), "start with an empty database") {
+				t.Errorf("opened: %v; want it refused with what to do", err)
+			}
+			if _, err := ExamineForRestore(t.Context(), opened(at.connect())(t)); !errors.Is(err, migrate.ErrUnreleased) {
+				t.Errorf("a restore into it: %v; want it refused", err)
+			}
+		})
 	}
 }
 
@@ -319,8 +360,8 @@ func TestAnUnfinishedRestoreIsFound(t *testing.T) {
 			}
 			want("an empty database", RestoreFound{})
 			all := KnownMigrations()
-			opened(at.open(all[:3]))(t)
-			want("some tables", RestoreFound{Used: true, Unfinished: true})
+			opened(at.open(nil))(t)
+			want("the table of migrations", RestoreFound{Used: true, Unfinished: true})
 			s := opened(at.open(all))(t)
 			want("tables without rows", RestoreFound{Used: true, Unfinished: true})
 			must(DropTables(t.Context(), s))

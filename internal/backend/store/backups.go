@@ -57,15 +57,15 @@ func (h BackupHolds) Release(ctx context.Context, id string) error {
 	})
 }
 
-// lastBackup is the row of the table chore that says when the newest complete backup began.
+// lastBackup is the row of the table periodic_job that says when the newest complete backup began.
 const lastBackup = "backup"
 
 // RecordBackup records that a backup which began at this time is complete.
 func RecordBackup(ctx context.Context, s *Store, began time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
 		_, err := tx.affected(ctx, "note backup", `
-			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE chore.begun_at < excluded.begun_at`, lastBackup, millis(began))
+			INSERT INTO periodic_job (name, begun_at) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE periodic_job.begun_at < excluded.begun_at`, lastBackup, millis(began))
 		return err
 	})
 }
@@ -73,7 +73,7 @@ func RecordBackup(ctx context.Context, s *Store, began time.Time) error {
 // LastBackup returns when the newest complete backup began; zero if there is none.
 func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 	var began sql.NullInt64
-	err := s.db.QueryRowContext(ctx, `SELECT begun_at FROM chore WHERE name = $1`, lastBackup).Scan(&began)
+	err := s.db.QueryRowContext(ctx, `SELECT begun_at FROM periodic_job WHERE name = $1`, lastBackup).Scan(&began)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}

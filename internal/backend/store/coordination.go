@@ -18,7 +18,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 // AcquireRunOnce is a run-once lock for periodic jobs: of all processes that share
 // the database, it reports true to one of them, and only if the job was last
 // started at least every ago. On SQLite there is one process, so it always reports
-// true. The table is called chore.
+// true.
 func (s *Store) AcquireRunOnce(ctx context.Context, job string, every time.Duration, now time.Time) (acquired bool, err error) {
 	if s.pool == nil {
 		return true, nil
@@ -29,8 +29,8 @@ func (s *Store) AcquireRunOnce(ctx context.Context, job string, every time.Durat
 		// turned back.
 		due, wrong := now.Add(time.Second-every), now.Add(every)
 		n, err := tx.affected(ctx, "acquire run-once lock", `
-			INSERT INTO chore (name, begun_at) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE chore.begun_at <= $3 OR chore.begun_at > $4`,
+			INSERT INTO periodic_job (name, begun_at) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE periodic_job.begun_at <= $3 OR periodic_job.begun_at > $4`,
 			job, millis(now), millis(due), millis(wrong))
 		acquired = n > 0
 		return err
@@ -44,10 +44,10 @@ func (s *Store) Identity(ctx context.Context, fresh string) (string, error) {
 	var id string
 	err := s.InTx(ctx, func(tx *Tx) error {
 		if _, err := tx.affected(ctx, "identify the database", `
-			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
+			INSERT INTO database_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
 			return err
 		}
-		return wrap("identify the database", tx.db.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&id))
+		return wrap("identify the database", tx.db.QueryRowContext(ctx, `SELECT id FROM database_identity`).Scan(&id))
 	})
 	return id, err
 }

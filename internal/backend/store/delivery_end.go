@@ -67,7 +67,7 @@ func (t *Tx) endDeliveries(ctx context.Context, limit int) (more bool, err error
 	if err != nil {
 		return false, err
 	}
-	if disabled == 0 { // it is gone, or an older version, which knows nothing of this, has enabled it
+	if disabled == 0 { // it is gone
 		return true, t.forgetEnding(ctx, ids[0])
 	}
 	_, err = t.endRest(ctx, ids[0], limit)

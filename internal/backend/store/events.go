@@ -33,16 +33,14 @@ func (t *Tx) Emit(kind video.EventType, id video.ID) {
 // it could not be played while it was encoded. That is noted with the video: it does not happen again
 // when the first one was deleted and another becomes ready.
 func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) error {
-	e, ready := emission{kind: video.EventResolutionReady}, 0
-	err := t.db.QueryRowContext(ctx, `
-		SELECT r.video_id, r.name, (SELECT count(*) FROM resolution AS o WHERE o.video_id = r.video_id AND o.status = 'ready')
-		  FROM resolution AS r WHERE r.id = $1`, id).Scan(&e.video, &e.resolution, &ready)
+	e := emission{kind: video.EventResolutionReady}
+	err := t.db.QueryRowContext(ctx, `SELECT video_id, name FROM resolution WHERE id = $1`, id).Scan(&e.video, &e.resolution)
 	if err != nil {
 		return wrap("find video of resolution", err)
 	}
 	n, err := t.affected(ctx, "note playable video", `
 		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, millis(t.now()), e.video)
-	if n > 0 && ready == 1 { // others were ready before this was noted, in an older version
+	if n > 0 {
 		t.Emit(video.EventPlayable, e.video)
 	}
 	t.emitted = append(t.emitted, e)

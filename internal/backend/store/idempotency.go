@@ -9,8 +9,7 @@ import (
 )
 
 // IdempotencyRecord remembers which video a request with an Idempotency-Key was
-// answered with, so that a repeated request gets the same video. Its table is
-// called promise.
+// answered with, so that a repeated request gets the same video.
 type IdempotencyRecord struct {
 	Tenant    video.Tenant
 	Key       string
@@ -25,8 +24,8 @@ type IdempotencyRecord struct {
 func (t *Tx) ClaimIdempotencyKey(ctx context.Context, r IdempotencyRecord) (IdempotencyRecord, error) {
 	var at sql.NullInt64
 	err := t.db.QueryRowContext(ctx, `
-		INSERT INTO promise (tenant, key, digest, video_id, created_at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (tenant, key) DO UPDATE SET key = promise.key
+		INSERT INTO idempotency_key (tenant, key, digest, video_id, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (tenant, key) DO UPDATE SET key = idempotency_key.key
 		RETURNING digest, video_id, created_at`,
 		r.Tenant, r.Key, r.Digest, r.Video, millis(r.CreatedAt)).Scan(&r.Digest, &r.Video, &at)
 	r.CreatedAt = fromMillis(at)
@@ -36,7 +35,7 @@ func (t *Tx) ClaimIdempotencyKey(ctx context.Context, r IdempotencyRecord) (Idem
 // ReplaceIdempotencyRecord overwrites the record of r's key with r.
 func (t *Tx) ReplaceIdempotencyRecord(ctx context.Context, r IdempotencyRecord) error {
 	_, err := t.affected(ctx, "replace idempotency record", `
-		UPDATE promise SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
+		UPDATE idempotency_key SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
 		r.Digest, r.Video, millis(r.CreatedAt), r.Tenant, r.Key)
 	return err
 }
@@ -47,7 +46,7 @@ func (s *Store) RemoveIdempotencyRecords(ctx context.Context, before time.Time) 
 }
 
 func (q queries) removeIdempotencyRecords(ctx context.Context, before time.Time) error {
-	_, err := q.affected(ctx, "remove idempotency records", `DELETE FROM promise WHERE created_at < $1`, millis(before))
+	_, err := q.affected(ctx, "remove idempotency records", `DELETE FROM idempotency_key WHERE created_at < $1`, millis(before))
 	return err
 }
 

@@ -33,7 +33,7 @@ func impatient(ctx context.Context, s *Store, f func(context.Context) error) err
 		if err := tx.KeepAliveWhile(ctx, f); err != nil {
 			return err
 		}
-		_, err := tx.affected(ctx, "take a note", `INSERT INTO chore (name, begun_at) VALUES ('noted', 0)`)
+		_, err := tx.affected(ctx, "take a note", `INSERT INTO periodic_job (name, begun_at) VALUES ('noted', 0)`)
 		return err
 	})
 }
@@ -55,7 +55,7 @@ func TestTransactionIsKeptAlive(t *testing.T) {
 		t.Errorf("a copy that takes longer than PostgreSQL waits: %v", err)
 	}
 	var n int
-	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM chore WHERE name = 'noted'`).Scan(&n); err != nil || n != 1 {
+	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM periodic_job WHERE name = 'noted'`).Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d notes, %v; want the one after the copy", n, err)
 	}
 }

@@ -33,7 +33,7 @@ func (q queries) insertLabels(ctx context.Context, v video.Video) error {
 		return fmt.Errorf("index metadata: %w", err)
 	}
 	_, err = q.affected(ctx, "index metadata", `
-		INSERT INTO label (hash, created_at, video_id)
+		INSERT INTO metadata_index (hash, created_at, video_id)
 		SELECT CAST(l.key AS BIGINT), CAST($1 AS BIGINT), $2 FROM json_each($3) AS l`, millis(v.CreatedAt), v.ID, string(text))
 	return err
 }
@@ -42,10 +42,10 @@ func (q queries) insertLabels(ctx context.Context, v video.Video) error {
 // must be locked.
 func Describe(ctx context.Context, t *Tx, v video.Video) error {
 	if _, err := t.affected(ctx, "describe video", `UPDATE video SET title = $1, metadata = $2 WHERE id = $3`,
-		textOrNull(v.Title), textOrNull(string(v.Metadata)), v.ID); err != nil {
+		v.Title, textOrNull(string(v.Metadata)), v.ID); err != nil {
 		return err
 	}
-	if _, err := t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, v.ID); err != nil {
+	if _, err := t.affected(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, v.ID); err != nil {
 		return err
 	}
 	return t.insertLabels(ctx, v)

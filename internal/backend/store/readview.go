@@ -75,8 +75,10 @@ func (v *ReadView) Close() {
 
 // Applied returns the names of the migrations that the schema has.
 func (v *ReadView) Applied(ctx context.Context) ([]string, error) {
-	return v.queryNames(ctx, `SELECT name FROM migration WHERE set_name = 'store' ORDER BY name`)
+	return v.queryNames(ctx, appliedMigrations)
 }
+
+const appliedMigrations = `SELECT name FROM migration WHERE set_name = 'store' ORDER BY name`
 
 // QueryContext is for the queue, which has its own statements.
 func (v *ReadView) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -13,8 +13,6 @@ import (
 
 // AddExecution adds an execution of a child process to the cost of its video. The
 // execution itself is stored only while the video has fewer than most of them.
-//
-// The tables have older names: effort holds the cost, run holds the executions.
 func (t *Tx) AddExecution(ctx context.Context, id video.ID, e video.Execution, most int) error {
 	arguments, err := json.Marshal(e.Arguments)
 	if err != nil {
@@ -22,18 +20,18 @@ func (t *Tx) AddExecution(ctx context.Context, id video.ID, e video.Execution, m
 	}
 	var position int64
 	err = t.db.QueryRowContext(ctx, `
-		INSERT INTO effort (video_id, runs, wall_us, cpu_us, began_at) VALUES ($1, 1, $2, $3, $4)
+		INSERT INTO video_cost (video_id, executions, wall_us, cpu_us, began_at) VALUES ($1, 1, $2, $3, $4)
 		ON CONFLICT (video_id) DO UPDATE
-		   SET runs = effort.runs + 1, wall_us = effort.wall_us + $2, cpu_us = effort.cpu_us + $3,
-		       began_at = CASE WHEN effort.began_at < $4 THEN effort.began_at ELSE $4 END
-		RETURNING runs`, id, e.Wall.Microseconds(), e.CPU.Microseconds(), millis(e.StartedAt)).Scan(&position)
+		   SET executions = video_cost.executions + 1, wall_us = video_cost.wall_us + $2, cpu_us = video_cost.cpu_us + $3,
+		       began_at = CASE WHEN video_cost.began_at < $4 THEN video_cost.began_at ELSE $4 END
+		RETURNING executions`, id, e.Wall.Microseconds(), e.CPU.Microseconds(), millis(e.StartedAt)).Scan(&position)
 	if err != nil {
 		return wrap("add up cost", err)
 	}
 	_, err = t.affected(ctx, "store execution", `
-		INSERT INTO run (video_id, position, task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result)
+		INSERT INTO execution (video_id, position, task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
-		 WHERE (SELECT count(*) FROM run WHERE video_id = $1) < $13`,
+		 WHERE (SELECT count(*) FROM execution WHERE video_id = $1) < $13`,
 		id, position, e.Task, e.Number, e.Attempt, e.Program, string(arguments), millis(e.StartedAt),
 		e.Wall.Microseconds(), e.CPU.Microseconds(), e.Memory, e.Result, most)
 	return err
@@ -42,7 +40,7 @@ func (t *Tx) AddExecution(ctx context.Context, id video.ID, e video.Execution, m
 // MarkEnded records when the work on a video ended.
 func (t *Tx) MarkEnded(ctx context.Context, id video.ID, at time.Time) error {
 	_, err := t.affected(ctx, "mark video ended", `
-		INSERT INTO effort (video_id, runs, wall_us, cpu_us, ended_at) VALUES ($1, 0, 0, 0, $2)
+		INSERT INTO video_cost (video_id, executions, wall_us, cpu_us, ended_at) VALUES ($1, 0, 0, 0, $2)
 		ON CONFLICT (video_id) DO UPDATE SET ended_at = $2`, id, millis(at))
 	return err
 }
@@ -52,7 +50,7 @@ func (s *Store) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
 	var c video.Cost
 	var wall, cpu int64
 	var began, ended sql.NullInt64
-	err := s.db.QueryRowContext(ctx, `SELECT runs, wall_us, cpu_us, began_at, ended_at FROM effort WHERE video_id = $1`, id).
+	err := s.db.QueryRowContext(ctx, `SELECT executions, wall_us, cpu_us, began_at, ended_at FROM video_cost WHERE video_id = $1`, id).
 		Scan(&c.Executions, &wall, &cpu, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Cost{}, nil
@@ -66,7 +64,7 @@ func (s *Store) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
 func (s *Store) Executions(ctx context.Context, id video.ID) ([]video.Execution, error) {
 	return collect(ctx, s.queries, "read the executions of "+string(id), scanExecution, `
 		SELECT task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result
-		  FROM run WHERE video_id = $1 ORDER BY position`, id)
+		  FROM execution WHERE video_id = $1 ORDER BY position`, id)
 }
 
 func scanExecution(row *sql.Rows) (video.Execution, error) {

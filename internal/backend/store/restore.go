@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spool-video/spool/internal/backend/store/migrate"
 )
 
 // OpenSQLiteAt creates or opens the database file at path with the schema that it has after some of
@@ -47,7 +49,7 @@ func (s subset) ReadDir(name string) ([]fs.DirEntry, error) {
 // Restoring reports whether a restore or a migration into this database has begun and not ended.
 func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 	var n int
-	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM restoring`).Scan(&n)
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM restore_in_progress`).Scan(&n)
 	return n > 0, wrap("look for an unfinished restore", err)
 }
 
@@ -56,10 +58,10 @@ func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
 		if _, err := tx.affected(ctx, "identify the database", `
-			INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, id); err != nil {
+			INSERT INTO database_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, id); err != nil {
 			return err
 		}
-		ids, err := tx.queryNames(ctx, `SELECT id FROM identity`)
+		ids, err := tx.queryNames(ctx, `SELECT id FROM database_identity`)
 		if err != nil {
 			return err
 		}
@@ -67,14 +69,14 @@ func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error
 			return errors.New("another process has begun to use this database")
 		}
 		_, err = tx.affected(ctx, "begin to restore", `
-			INSERT INTO restoring (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, millis(now))
+			INSERT INTO restore_in_progress (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, millis(now))
 		return err
 	})
 }
 
 // EndRestore lets the database be used when tx has committed.
 func EndRestore(ctx context.Context, tx *Tx) error {
-	_, err := tx.affected(ctx, "end the restore", `DELETE FROM restoring`)
+	_, err := tx.affected(ctx, "end the restore", `DELETE FROM restore_in_progress`)
 	return err
 }
 
@@ -96,9 +98,16 @@ func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err e
 	if found.Used = slices.Contains(tables, "migration"); !found.Used {
 		return found, nil
 	}
+	applied, err := s.queryNames(ctx, appliedMigrations)
+	if err != nil {
+		return found, err
+	}
+	if len(applied) > 0 && !slices.Contains(applied, KnownMigrations()[0]) {
+		return found, migrate.ErrUnreleased
+	}
 	var ids []string
-	if slices.Contains(tables, "identity") {
-		if ids, err = s.queryNames(ctx, `SELECT id FROM identity`); err != nil {
+	if slices.Contains(tables, "database_identity") {
+		if ids, err = s.queryNames(ctx, `SELECT id FROM database_identity`); err != nil {
 			return found, err
 		}
 	}
@@ -106,7 +115,7 @@ func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err e
 		found.Unfinished, err = s.allEmpty(ctx, tables)
 		return found, err
 	}
-	if !slices.Contains(tables, "restoring") {
+	if !slices.Contains(tables, "restore_in_progress") {
 		return found, nil
 	}
 	if found.Unfinished, err = Restoring(ctx, s); found.Unfinished {
@@ -139,12 +148,9 @@ func ConnectSQLite(ctx context.Context, path string) (*Store, error) {
 	return openSQLiteWith(ctx, path, nil)
 }
 
-// What DropTables leaves: the tables that say whose an unfinished restore is, and the migrations that
-// make them. "migration" is used by other sets, too.
-var (
-	markTables     = []string{"migration", "identity", "restoring", "backup_hold"}
-	markMigrations = `'0006_identity.sql', '0110_backup.sql'`
-)
+// markTables are what DropTables leaves: the tables that say whose an unfinished restore is, and the table of
+// migrations, which other sets use, too.
+var markTables = []string{"migration", "database_identity", "restore_in_progress"}
 
 // DropTables removes the tables of an unfinished restore, so that it can begin again. The database stays
 // marked as unfinished, with its id: a process that is killed meanwhile leaves what it found.
@@ -167,7 +173,7 @@ func DropTables(ctx context.Context, s *Store) error {
 		if _, err := tx.Exec(ctx, `DROP TABLE IF EXISTS `+strings.Join(names, ", ")+` CASCADE`); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM migration WHERE set_name = 'store' AND name NOT IN (`+markMigrations+`)`); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM migration WHERE set_name = 'store'`); err != nil {
 			return err
 		}
 		return tx.Commit(ctx)
@@ -189,7 +195,7 @@ func (s *Store) dropSQLite(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err := tx.affected(ctx, "forget migrations", `DELETE FROM migration WHERE set_name <> 'store' OR name NOT IN (`+markMigrations+`)`)
+		_, err := tx.affected(ctx, "forget migrations", `DELETE FROM migration`)
 		return err
 	})
 }

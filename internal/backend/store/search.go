@@ -84,7 +84,7 @@ func (c criterion) writeFrom(to *statement, after video.Cursor, limit int) {
 	if c.status != "" {
 		to.add(` FROM video AS d WHERE d.tenant = ? AND d.deleted_at IS NULL AND d.status = ?`, c.tenant, c.status)
 	} else {
-		to.add(` FROM label AS d WHERE d.hash = ?`, c.hash)
+		to.add(` FROM metadata_index AS d WHERE d.hash = ?`, c.hash)
 	}
 	to.add(` AND (d.created_at, `+c.id()+`) < (?, ?) ORDER BY d.created_at DESC, `+c.id()+` DESC LIMIT `+strconv.Itoa(limit),
 		after.CreatedAt.UnixMilli(), after.ID)
@@ -181,7 +181,7 @@ func countMet(first criterion, others []criterion) *statement {
 		if c.status != "" {
 			s.add(` + (SELECT count(*) FROM video AS v WHERE v.id = `+id+` AND v.status = ?)`, c.status)
 		} else {
-			s.add(` + (SELECT count(*) FROM label AS l WHERE l.hash = ? AND l.created_at = d.created_at AND l.video_id = `+id+`)`, c.hash)
+			s.add(` + (SELECT count(*) FROM metadata_index AS l WHERE l.hash = ? AND l.created_at = d.created_at AND l.video_id = `+id+`)`, c.hash)
 		}
 	}
 	return s
@@ -219,13 +219,12 @@ func (q queries) named(ctx context.Context, tenant video.Tenant, f video.Filter,
 	for !page.isFull() && rows.Next() {
 		var at video.Cursor
 		var created int64
-		var filename string
-		var title sql.NullString
+		var filename, title string
 		if err := rows.Scan(&created, &at.ID, &filename, &title); err != nil {
 			return nil, after, wrap("search names", err)
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
-		page.examine(at, f.Mentions(filename, title.String))
+		page.examine(at, f.Mentions(filename, title))
 	}
 	ids, next := page.end()
 	return ids, next, wrap("search names", rows.Err())

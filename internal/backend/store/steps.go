@@ -60,7 +60,7 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 		return s, err
 	}
 	return collect(ctx, q, "read steps", scan, `
-		SELECT kind, number, weight, progress, frames, run, done_at
+		SELECT kind, number, weight, progress, frames, execution, done_at
 		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
 
@@ -107,7 +107,7 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 // more: of two workers with the same task, only one result counts.
 func (t *Tx) FinishStep(ctx context.Context, id video.ID, s Step, at time.Time) (bool, error) {
 	n, err := t.affected(ctx, "finish step", `
-		UPDATE step SET done_at = $1, progress = 1, frames = $2, run = $3
+		UPDATE step SET done_at = $1, progress = 1, frames = $2, execution = $3
 		 WHERE video_id = $4 AND kind = $5 AND number = $6 AND done_at IS NULL`,
 		millis(at), s.Frames, s.Run, id, s.Kind, s.Number)
 	return n == 1, err

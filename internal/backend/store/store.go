@@ -28,10 +28,7 @@
 // # Schema
 //
 // Migrations only add, so that old and new processes work side by side during an
-// upgrade; see package migrate. Some tables keep older names: promise holds
-// idempotency records, chore the run-once locks, effort the cost of a video and run
-// the executions of its child processes; tenant.film_us is the length of the videos of
-// the day film_day.
+// upgrade; see package migrate. The comments in the files say what each table holds.
 package store
 
 import (

@@ -24,7 +24,7 @@ func StoredOf(s *Store) StoredCounts { return StoredCounts{s} }
 func (s StoredCounts) Record(ctx context.Context, c Stored) error {
 	return s.s.InTx(ctx, func(tx *Tx) error {
 		_, err := tx.affected(ctx, "record stored bytes", `
-			INSERT INTO stored (area, objects, bytes, counted_at) VALUES ($1, $2, $3, $4)
+			INSERT INTO storage_usage (area, objects, bytes, counted_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (area) DO UPDATE
 			   SET objects = excluded.objects, bytes = excluded.bytes, counted_at = excluded.counted_at`,
 			c.Area, c.Objects, c.Bytes, millis(c.CountedAt))
@@ -39,5 +39,5 @@ func (s StoredCounts) All(ctx context.Context) ([]Stored, error) {
 		err = row.Scan(&c.Area, &c.Objects, &c.Bytes, &counted)
 		c.CountedAt = fromMillis(counted)
 		return c, err
-	}, `SELECT area, objects, bytes, counted_at FROM stored ORDER BY area`)
+	}, `SELECT area, objects, bytes, counted_at FROM storage_usage ORDER BY area`)
 }

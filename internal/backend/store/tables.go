@@ -10,19 +10,19 @@ import (
 // BackedUp are the tables that a backup includes, each after those that it refers to. A table is in
 // this list or in NotBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var BackedUp = []string{
-	"api_key", "signing_key", "tenant", "video", "resolution", "step", "effort", "run", "label", "promise",
+	"api_key", "signing_key", "tenant", "video", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
 	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "webhook_removed", "webhook_ending", "video_import", "cdn_purge",
 }
 
 // NotBackedUp are the other tables, and why a copy of the database has no use for their rows.
 var NotBackedUp = map[string]string{
-	"migration":    "a restore makes the schema itself",
-	"identity":     "a copy is another database, with an ownership marker of its own",
-	"chore":        "when periodic jobs last ran here, and the last backup of this database",
-	"upload_lease": "which process writes to an upload now",
-	"stored":       "what the last sweeps counted",
-	"backup_hold":  "which backups run now",
-	"restoring":    "whether this database is being filled",
+	"migration":           "a restore makes the schema itself",
+	"database_identity":   "a copy is another database, with an ownership marker of its own",
+	"periodic_job":        "when periodic jobs last ran here, and the last backup of this database",
+	"upload_lease":        "which process writes to an upload now",
+	"storage_usage":       "what the last sweeps counted",
+	"backup_hold":         "which backups run now",
+	"restore_in_progress": "whether this database is being filled",
 }
 
 // columnKind is what a column holds, in either database.

@@ -32,7 +32,7 @@ type Tenant struct {
 	video.Usage
 }
 
-const tenantColumns = `videos, bytes, in_work, CASE WHEN film_day = $1 THEN film_us ELSE 0 END,
+const tenantColumns = `videos, bytes, in_work, CASE WHEN processed_day = $1 THEN processed_us ELSE 0 END,
 	max_videos, max_bytes, max_minutes, max_in_work`
 
 // dayOf numbers the days, UTC, from 1970 on.
@@ -50,15 +50,11 @@ func (t Tenants) Usage(ctx context.Context, name video.Tenant, now time.Time) (v
 
 // List returns all tenants that have a key, a video or limits, by name.
 func (t Tenants) List(ctx context.Context, now time.Time) ([]Tenant, error) {
-	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) }, `
-		SELECT name, `+tenantColumns+` FROM tenant
-		 UNION ALL
-		SELECT DISTINCT tenant, 0, 0, 0, 0, 0, 0, 0.0, 0 FROM api_key WHERE tenant NOT IN (SELECT name FROM tenant)
-		 ORDER BY name`, dayOf(now))
+	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
+		`SELECT name, `+tenantColumns+` FROM tenant ORDER BY name`, dayOf(now))
 }
 
-// Page returns at most limit tenants by name, from the one after a name on. A tenant that got its first key
-// from an older version is missing until it does something, or until it is recounted.
+// Page returns at most limit tenants by name, from the one after a name on.
 func (t Tenants) Page(ctx context.Context, after video.Tenant, limit int, now time.Time) ([]Tenant, error) {
 	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
 		`SELECT name, `+tenantColumns+` FROM tenant WHERE name > $2 ORDER BY name LIMIT $3`, dayOf(now), after, limit)
@@ -86,9 +82,9 @@ func (t Tenants) SetLimits(ctx context.Context, name video.Tenant, l video.Limit
 // AddLength adds the length of a video to what a tenant has used of its minutes of the day.
 func (t Tenants) AddLength(ctx context.Context, name video.Tenant, d time.Duration, now time.Time) error {
 	_, err := t.q.affected(ctx, "count minutes", `
-		INSERT INTO tenant (name, film_day, film_us) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET film_day = excluded.film_day,
-		       film_us = excluded.film_us + CASE WHEN tenant.film_day = excluded.film_day THEN tenant.film_us ELSE 0 END`,
+		INSERT INTO tenant (name, processed_day, processed_us) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET processed_day = excluded.processed_day,
+		       processed_us = excluded.processed_us + CASE WHEN tenant.processed_day = excluded.processed_day THEN tenant.processed_us ELSE 0 END`,
 		name, dayOf(now), d.Microseconds())
 	return err
 }
@@ -106,8 +102,7 @@ func (t Tenants) CountUpload(ctx context.Context, id video.ID, size int64) error
 // counts are what videos count for.
 type counts struct{ videos, bytes, inWork int64 }
 
-// countColumns are what one video counts for. The migration of the table says the
-// same about all.
+// countColumns are what one video counts for.
 const countColumns = `
 	CASE WHEN deleted_at IS NULL AND (status <> 'fail' OR completed_at IS NOT NULL) THEN 1 ELSE 0 END AS videos,
 	CASE WHEN deleted_at IS NULL THEN coalesce(source_size, 0) ELSE 0 END AS bytes,
@@ -169,16 +164,16 @@ func (t *Tx) lockTenant(ctx context.Context, name video.Tenant) error {
 	return err
 }
 
-// Names returns all tenants that have a row, a video or a key.
+// Names returns all tenants that have a key, a video or limits.
 func (t Tenants) Names(ctx context.Context) ([]video.Tenant, error) {
 	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (name video.Tenant, err error) {
 		err = row.Scan(&name)
 		return name, err
-	}, `SELECT name FROM tenant UNION SELECT DISTINCT tenant FROM video UNION SELECT DISTINCT tenant FROM api_key ORDER BY 1`)
+	}, `SELECT name FROM tenant ORDER BY name`)
 }
 
-// Recount counts the videos of a tenant again, and reports whether its row was wrong.
-// Older processes do not count, and may run beside newer ones during an upgrade.
+// Recount counts the videos of a tenant again, and reports whether its row was wrong. A restore changes videos without
+// counting them.
 func (t Tenants) Recount(ctx context.Context, name video.Tenant) (wrong bool, err error) {
 	var row, real counts
 	// Everybody who changes a count of the tenant waits from here on, and what was

@@ -29,7 +29,7 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		                   status, created_at, upload_expires_at, key_id, title, import_progress, codecs)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), v.KeyID, textOrNull(v.Title), importProgress(v), codecs); err != nil {
+		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), v.KeyID, v.Title, importProgress(v), codecs); err != nil {
 		return err
 	}
 	if err := t.insertLabels(ctx, v); err != nil {
@@ -118,9 +118,9 @@ const fullColumns = videoColumns + `, plan`
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	var v video.Video
 	var thumbnails string
-	var title, metadata, failureCode, failureMessage, key, etag, plan, warnings, files, codecs sql.NullString
+	var metadata, failureCode, failureMessage, key, etag, plan, warnings, files, codecs sql.NullString
 	var created, expires, completed, deleted, size, duration, playable, imported sql.NullInt64
-	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &title, &v.ContentType, &v.IsPublic, &v.Upscale,
+	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &v.Title, &v.ContentType, &v.IsPublic, &v.Upscale,
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
 		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &codecs, &plan)
 	if err != nil {
@@ -133,9 +133,6 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
 	v.Duration = time.Duration(duration.Int64) * time.Microsecond
 	v.Failure = failure(failureCode, failureMessage)
-	if v.Title = title.String; v.Title == "" { // stored by an older version
-		v.Title = video.DefaultTitle(v.Filename)
-	}
 	if metadata.Valid {
 		v.Metadata = json.RawMessage(metadata.String)
 	}
@@ -296,7 +293,7 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	if n > 0 {
 		t.Emit(video.EventDeleted, id)
 	}
-	if _, err = t.affected(ctx, "remove labels", `DELETE FROM label WHERE video_id = $1`, id); err != nil {
+	if _, err = t.affected(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
 		return err
 	}
 	_, err = t.affected(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // whoever fetches it stops

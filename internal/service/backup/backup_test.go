@@ -340,6 +340,7 @@ func TestDamagedBackupsAreRefused(t *testing.T) {
 		"a changed video":    {flip(rendition), "checksum"},
 		"a changed manifest": {flip(bytes.LastIndex(whole, []byte(`"sha256":"`)) - 20), "manifest"},
 		"of a newer Spool":   {bytes.Replace(whole, []byte(`"format":1`), []byte(`"format":2`), 1), "newer Spool"},
+		"of an early build":  {bytes.Replace(whole, []byte(`0001_schema.sql`), []byte(`0001_videos.sql`), 1), "before its first release"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,12 +43,18 @@ type Header struct {
 // errNewer means that a backup is one of a newer version.
 var errNewer = errors.New("this backup was made by a newer Spool")
 
+// errUnreleased means that a backup is older than the first release.
+var errUnreleased = errors.New("this backup was made by a build of Spool from before its first release, which this one cannot restore")
+
 // check refuses a backup that this version cannot restore.
 func (h Header) check() error {
 	if h.Format > format {
 		return fmt.Errorf("%w (%s): restore it with that version", errNewer, h.Version)
 	}
 	known := store.KnownMigrations()
+	if !slices.Contains(h.Migrations, known[0]) {
+		return errUnreleased
+	}
 	for _, name := range h.Migrations {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("%w (%s; it has migration %s, which this one does not know): restore it with that version", errNewer, h.Version, name)

@@ -32,7 +32,7 @@ func TestABackupThatCouldNotBeNoted(t *testing.T) {
 	_, first, err := backup.ToFolder(t.Context(), sourceOf(l.Rig), dir, 1, backup.Options{})
 	must(t, err)
 	for _, change := range []string{"INSERT", "UPDATE"} {
-		_, err = l.Store.Writer().ExecContext(t.Context(), `CREATE TRIGGER refuse_`+change+` BEFORE `+change+` ON chore BEGIN SELECT RAISE(ABORT, 'no notes'); END`)
+		_, err = l.Store.Writer().ExecContext(t.Context(), `CREATE TRIGGER refuse_`+change+` BEFORE `+change+` ON periodic_job BEGIN SELECT RAISE(ABORT, 'no notes'); END`)
 		must(t, err)
 	}
 	nextSecond(first)

@@ -307,7 +307,7 @@ func checkReplaceable(ctx context.Context, path string) error {
 	case err == nil:
 		r.close()
 		return nil
-	case damaged || errors.Is(err, errNewer):
+	case damaged || errors.Is(err, errNewer) || errors.Is(err, errUnreleased):
 		return nil
 	case errors.Is(err, errNoBackup):
 		return fmt.Errorf("%s exists and is no backup: remove it first, or name another file", path)

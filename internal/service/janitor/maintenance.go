@@ -11,7 +11,6 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
-	"github.com/spool-video/spool/internal/service/tenants"
 )
 
 const (
@@ -34,7 +33,6 @@ type Maintenance struct {
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
-	Tenants *tenants.Service
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
 
@@ -108,7 +106,7 @@ func (m *Maintenance) acquire(ctx context.Context, job string, every time.Durati
 }
 
 func (m *Maintenance) reconcile(ctx context.Context) {
-	if !m.acquire(ctx, "rescue", reconcileEvery) { // the name that older versions use
+	if !m.acquire(ctx, "reconcile", reconcileEvery) {
 		return
 	}
 	if _, err := m.Passes.Reconcile(ctx); err != nil {
@@ -125,11 +123,6 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	}
 	if err := m.Store.Leases().RemoveExpired(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
-	}
-	if wrong, err := m.Tenants.Recount(ctx); err != nil {
-		m.Log.WarnContext(ctx, "could not count the videos of all tenants again", "err", err)
-	} else if len(wrong) > 0 {
-		m.Log.WarnContext(ctx, "the counts of tenants were wrong; an older version may have run beside this one", "tenants", wrong)
 	}
 	r, err := m.Cleaner.Sweep(ctx)
 	m.conclude(ctx, r, err)

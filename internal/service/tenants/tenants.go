@@ -120,26 +120,3 @@ func check(l video.Limits) error {
 	}
 	return nil
 }
-
-// Recount counts the videos of all tenants again, and returns the tenants whose counts were wrong. That
-// happens when an older version has run beside this one.
-func (s *Service) Recount(ctx context.Context) (wrong []video.Tenant, err error) {
-	names, err := store.TenantsOf(s.store).Names(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		var differs bool
-		err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
-			differs, err = store.TenantsIn(tx).Recount(ctx, name)
-			return err
-		})
-		if err != nil {
-			return wrong, err
-		}
-		if differs {
-			wrong = append(wrong, name)
-		}
-	}
-	return wrong, nil
-}

@@ -259,21 +259,6 @@ func TestSetLimits(t *testing.T) {
 	servicetest.WantCode(t, err, video.Forbidden, "insufficient_scope")
 }
 
-func TestRecount(t *testing.T) {
-	t.Parallel()
-	b := servicetest.New(t)
-	b.Processing(video.Draft{})
-	if wrong, err := b.Tenants.Recount(t.Context()); err != nil || len(wrong) > 0 {
-		t.Errorf("Recount = %v, %v; want nothing wrong", wrong, err)
-	}
-	_, err := b.Store.Writer().ExecContext(t.Context(), `UPDATE tenant SET in_work = 5`)
-	b.Must(err)
-	if wrong, err := b.Tenants.Recount(t.Context()); err != nil || len(wrong) != 1 {
-		t.Errorf("Recount = %v, %v; want one tenant", wrong, err)
-	}
-	uses(b, 1, size, 1)
-}
-
 func TestTheOperatorSeesAllTenants(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)

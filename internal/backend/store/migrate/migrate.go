@@ -26,6 +26,10 @@ const breaking = ".breaking.sql"
 // not know. Continuing could destroy what the newer binary wrote.
 var ErrNewer = errors.New("the database was made by a newer Spool")
 
+// ErrUnreleased means that the database lacks the first of our migrations, although others were applied: it was
+// made before the first release, and no migration leads from there to here.
+var ErrUnreleased = errors.New("the database was made by a build of Spool from before its first release: start with an empty database and an empty data folder")
+
 // Up applies the *.sql files at the top of files in the order of their names, each
 // once, and records them under set. A file and its record are one transaction, so a
 // file that fails leaves nothing behind and is tried again at the next start. (On
@@ -89,6 +93,9 @@ func fileNames(set string, files fs.FS) ([]string, error) {
 
 // compare returns which of the files are not applied yet, and which applied ones only a newer binary knows.
 func compare(set string, names, applied []string) (missing, newer []string, err error) {
+	if len(applied) > 0 && len(names) > 0 && !slices.Contains(applied, names[0]) {
+		return nil, nil, ErrUnreleased
+	}
 	for _, name := range applied {
 		if slices.Contains(names, name) {
 			continue

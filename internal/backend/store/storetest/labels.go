@@ -27,7 +27,7 @@ func labelTests() []test {
 // indexed returns how many rows the index has for videos.
 func indexed(t *testing.T, st *store.Store) (n int) {
 	t.Helper()
-	if err := st.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM label`).Scan(&n); err != nil {
+	if err := st.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM metadata_index`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

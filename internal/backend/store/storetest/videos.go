@@ -16,7 +16,6 @@ func videoTests() []test {
 		{"a video reads back as it was stored", videoReadsBack},
 		{"what the work finds out reads back as it was stored", resultsReadBack},
 		{"text of every kind is kept to the letter", textIsKept},
-		{"a video without a title has that of its file", defaultTitle},
 		{"times are kept to the millisecond", timesAreKept},
 		{"resolutions stay in the order asked for", resolutionsKeepTheirOrder},
 		{"an unknown id is not found", unknownIsNotFound},
@@ -109,14 +108,6 @@ func textIsKept(t *testing.T, st *store.Store) {
 		v.Status, v.Failure = video.Fail, &video.Failure{Code: video.NotAVideo, Message: text}
 		wantVideo(t, st, v)
 	}
-}
-
-func defaultTitle(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
-	v.Title = "" // as an older process stores it
-	insert(t, st, v)
-	v.Title = "film"
-	wantVideo(t, st, v)
 }
 
 func timesAreKept(t *testing.T, st *store.Store) {

@@ -283,18 +283,4 @@ func disablingMany(t *testing.T, st *store.Store) {
 	if left := pending(other); left != 1 {
 		t.Errorf("%d are to be sent to the webhook that was enabled; want the new one", left)
 	}
-	// An older version enables it and knows nothing of what was to be ended.
-	change(t, st, func(tx *store.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO webhook_ending (id, began_at) VALUES ($1, 0)`, other.ID)
-		return err
-	})
-	for more := true; more; {
-		var err error
-		if more, err = w.EndDeliveries(ctx, 100); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left := pending(other); left != 1 {
-		t.Errorf("%d are to be sent to a webhook that an older version has enabled; want the new one", left)
-	}
 }
