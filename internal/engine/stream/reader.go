@@ -67,6 +67,35 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// CopyFrom copies the next n bytes to w. It reads the ranges of the parts from file, which is the file
+// that the source opens, and hands each to w as a part of that file, so that a connection can have the
+// kernel send it.
+func (r *Reader) CopyFrom(file io.ReadSeeker, w io.Writer, n int64) (sent int64, err error) {
+	for sent < n && r.part < len(r.parts) {
+		here := r.parts[r.part]
+		length := min(here.Size()-r.into, n-sent)
+		var wrote int64
+		if here.Bytes != nil {
+			var m int
+			m, err = w.Write(here.Bytes[r.into : r.into+length])
+			wrote = int64(m)
+		} else if _, err = file.Seek(here.From+r.into, io.SeekStart); err == nil {
+			wrote, err = io.CopyN(w, file, length)
+		}
+		sent, r.pos, r.into = sent+wrote, r.pos+wrote, r.into+wrote
+		if err != nil {
+			return sent, err
+		}
+		if r.into == here.Size() {
+			r.part, r.into = r.part+1, 0
+		}
+	}
+	if sent < n {
+		return sent, io.ErrUnexpectedEOF
+	}
+	return sent, nil
+}
+
 // readSource reads bytes of the file from a position.
 func (r *Reader) readSource(p []byte, from int64) (int, error) {
 	if err := r.seekSource(from); err != nil {

@@ -101,3 +101,58 @@ func TestAVideoThatIsShorterThanItsIndexIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// onlyFiles is a connection that can send parts of a file by itself.
+type onlyFiles struct {
+	bytes.Buffer
+	files int
+}
+
+func (o *onlyFiles) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if _, ok := l.R.(*bytes.Reader); ok {
+			o.files++
+		}
+	}
+	return o.Buffer.ReadFrom(r)
+}
+
+// What CopyFrom sends is what Read reads, from any position, and ranges of the file reach the writer
+// as such.
+func TestCopyFrom(t *testing.T) {
+	t.Parallel()
+	film := make([]byte, 5000)
+	for i := range film {
+		film[i] = byte(rand.IntN(256))
+	}
+	parts := []mp4.Part{{Bytes: []byte("head one")}, part(10, 20), part(25, 4000), {Bytes: []byte("head two")}, part(4100, 4101)}
+	source := &countingSource{film: film}
+	want, err := io.ReadAll(NewReader(parts, source.span))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []int64{0, 1, 8, 9, 17, 18, 3000, int64(len(want)) - 2} {
+		for _, n := range []int64{0, 1, 12, int64(len(want)) - from} {
+			if from+n > int64(len(want)) {
+				continue
+			}
+			r, w := NewReader(parts, source.span), &onlyFiles{}
+			if _, err := r.Seek(from, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := r.CopyFrom(bytes.NewReader(film), w, n)
+			if err != nil || sent != n || !bytes.Equal(w.Bytes(), want[from:from+n]) {
+				t.Errorf("%d bytes from %d: sent %d, %v, and not what they are", n, from, sent, err)
+			}
+			if n == int64(len(want)) && w.files != 3 {
+				t.Errorf("%d ranges reached the writer as parts of a file, want 3", w.files)
+			}
+			if rest, err := io.ReadAll(r); err != nil || !bytes.Equal(rest, want[from+n:]) {
+				t.Errorf("after %d bytes from %d, reading goes on elsewhere: %v", n, from, err)
+			}
+		}
+	}
+	if _, err := NewReader(parts, source.span).CopyFrom(bytes.NewReader(film[:100]), &onlyFiles{}, int64(len(want))); err == nil {
+		t.Error("a file that is too short is no error")
+	}
+}

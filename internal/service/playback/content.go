@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -31,6 +32,13 @@ func Grows(c Content) bool {
 func Early(c Content) bool {
 	e, ok := c.(interface{ Early() bool })
 	return ok && e.Early()
+}
+
+// Sender is a Content that copies itself to a writer better than its reader could be copied: ranges of
+// a file on this machine are handed to the writer as files, so that the kernel can send them.
+type Sender interface {
+	// SendTo sends the next n bytes, from where the content is.
+	SendTo(w io.Writer, n int64) (int64, error)
 }
 
 // document is a file of a stream that is held in memory.
@@ -74,6 +82,21 @@ func newSegment(file mediaFile, c cut) *segment {
 }
 
 func (s *segment) Info() blob.Info { return s.info }
+
+// SendTo implements Sender.
+func (s *segment) SendTo(w io.Writer, n int64) (int64, error) {
+	file, ok := s.file.(localFile)
+	if !ok {
+		return io.CopyN(w, s.Reader, n)
+	}
+	return s.Reader.CopyFrom(file, w, n)
+}
+
+// localFile is a rendition file on this machine.
+type localFile interface {
+	io.ReadSeeker
+	SyscallConn() (syscall.RawConn, error)
+}
 
 func (s *segment) Early() bool {
 	_, early := s.file.(*growingFile)

@@ -61,6 +61,13 @@ func (f *refusalFilter) Write(b []byte) (int, error) {
 	return f.ResponseWriter.Write(b)
 }
 
-// ReadFrom relies on io.Copy, which uses the ReadFrom of the writer below, so that
-// the kernel can send files.
-func (f *refusalFilter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(f.ResponseWriter, r) }
+// ReadFrom lets the kernel send files: io.Copy uses the ReadFrom of the writer below, and a
+// segment passes the ranges of its file on one by one.
+func (f *refusalFilter) ReadFrom(r io.Reader) (int64, error) {
+	if part, ok := r.(*io.LimitedReader); ok {
+		if parts, ok := part.R.(playback.Sender); ok {
+			return parts.SendTo(f.ResponseWriter, part.N)
+		}
+	}
+	return io.Copy(f.ResponseWriter, r)
+}

@@ -191,11 +191,14 @@ func TestAConnectionCanBeReusedAfterAPause(t *testing.T) {
 type readerFrom struct {
 	*httptest.ResponseRecorder
 	took []io.Reader
+	sent int64
 }
 
 func (f *readerFrom) ReadFrom(r io.Reader) (int64, error) {
 	f.took = append(f.took, r)
-	return io.Copy(f.ResponseRecorder, r)
+	n, err := io.Copy(f.ResponseRecorder, r)
+	f.sent += n
+	return n, err
 }
 
 func TestFilesAreSentWithSendfile(t *testing.T) {
@@ -215,5 +218,20 @@ func TestFilesAreSentWithSendfile(t *testing.T) {
 		if _, ok := limited.R.(syscall.Conn); !ok {
 			t.Errorf("ReadFrom got a %T, which sendfile cannot use", limited.R)
 		}
+	}
+}
+
+func TestTheFramesOfASegmentAreSentWithSendfile(t *testing.T) {
+	t.Parallel()
+	w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
+	r := newRig(t, makeRendition(t), Config{})
+	r.handler.ServeHTTP(w, httptest.NewRequest("GET", r.public("720p-1.m4s"), nil))
+	for _, part := range w.took {
+		if _, ok := part.(*io.LimitedReader).R.(syscall.Conn); !ok {
+			t.Errorf("ReadFrom got a %T, which sendfile cannot use", part)
+		}
+	}
+	if whole := int64(w.Body.Len()); w.Code != http.StatusOK || w.sent < whole/2 {
+		t.Errorf("of %d bytes, %d are sent with sendfile; want all but the head", whole, w.sent)
 	}
 }
