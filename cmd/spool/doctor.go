@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
+	"net"
+	"net/netip"
 	"strings"
-	"time"
 
+	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/clientcmd"
+	"github.com/spool-video/spool/internal/doctor"
+	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/video"
 )
 
 type doctorCommand struct {
@@ -37,97 +41,46 @@ Exit codes: 0 the service will work (there may be warnings), 1 something is in i
 `
 }
 
-// The results of a check.
-const (
-	healthy = "ok"
-	warning = "warning" // it works, but not well
-	broken  = "failure" // it does not work
-)
-
-// finding is what a check found.
-type finding struct {
-	Check  string `json:"check"`
-	Result string `json:"result"`
-	Text   string `json:"text"`
-	Fix    string `json:"fix,omitempty"`
-}
-
-// doctor examines the machine with some settings.
-type doctor struct {
-	*Config
-	http   *http.Client
-	log    *slog.Logger
-	now    func() time.Time
-	report func(finding)
-
-	webhooks []string // addresses that were named
-
-	check    string // the one that runs
-	failures int
-}
-
-// checkTimeout bounds each check: the attacks on the sandbox take the longest.
-const checkTimeout = 3 * time.Minute
-
 // Run examines the machine.
 func (c *doctorCommand) Run(ctx context.Context, p *process) error {
-	d := &doctor{
-		Config: &c.Config, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: p.now,
-		report: func(f finding) { printFinding(p.stdout, f, c.JSON) }, webhooks: c.Webhook,
-	}
-	d.examine(ctx)
-	if d.failures > 0 {
+	report := func(f doctor.Finding) { printFinding(p.stdout, f, c.JSON) }
+	if failures := doctor.Examine(ctx, c.doctorConfig(), p.now, report); failures > 0 {
 		return &clientcmd.Ended{Code: exitError} // the findings say why
 	}
 	return nil
 }
 
-// examine makes all checks, one after the other.
-func (d *doctor) examine(ctx context.Context) {
-	for _, check := range []struct {
-		name string
-		run  func(context.Context)
-		skip bool
-	}{
-		{"ffmpeg", d.checkFFmpeg, !d.runsTasks()},
-		{"sandbox", d.checkSandbox, !d.runsTasks()},
-		{"limits", d.checkLimits, false},
-		{"disk", d.checkDisk, false},
-		{"database", d.checkDatabase, false},
-		{"storage", d.checkStorage, false},
-		{"server", d.checkServer, !d.servesRequests()},
-		{"base_url", d.checkBaseURL, !d.servesRequests()},
-		{"webhooks", d.checkWebhooks, !d.servesRequests()},
-	} {
-		if check.skip {
-			continue
-		}
-		d.check = check.name
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		check.run(ctx)
-		cancel()
+// doctorConfig is what the doctor examines.
+func (c *doctorCommand) doctorConfig() doctor.Config {
+	log := slog.New(slog.DiscardHandler)
+	return doctor.Config{
+		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, BaseURL: c.BaseURL,
+		Address: publicAddress("", listenAddress(c.Listen)), MinFree: int64(c.MinFree), MaxUploadBytes: int64(c.MaxUploadBytes),
+		OutboundAllow: c.OutboundAllow, Webhooks: c.Webhook, Codecs: append([]string{c.Codec}, c.Codecs...), Workers: c.workers(),
+		RunsTasks: c.runsTasks(), ServesRequests: c.servesRequests(), Unconfined: sandbox.Mode(c.Sandbox) == sandbox.Off,
+		Parts: doctor.Parts{
+			Tools: c.tools,
+			TryEngine: func(ctx context.Context) ([]video.PictureFormat, error) {
+				engine, err := c.openEngine(ctx, nil, log)
+				if err != nil {
+					return nil, err
+				}
+				return engine.PictureFormats(), nil
+			},
+			Confine: func(ctx context.Context, dataDir string) (*sandbox.Sandbox, error) {
+				trial := c.Config
+				trial.DataDir = dataDir
+				return trial.confine(ctx, log)
+			},
+			OpenBucket: func(ctx context.Context) (blob.Store, error) {
+				return openBucket(ctx, c.StorageURL, storageTimeout, log)
+			},
+		},
 	}
 }
 
-func (d *doctor) ok(format string, args ...any) {
-	d.addFinding(healthy, fmt.Sprintf(format, args...), "")
-}
-
-func (d *doctor) warn(fix, format string, args ...any) {
-	d.addFinding(warning, fmt.Sprintf(format, args...), fix)
-}
-
-func (d *doctor) fail(fix, format string, args ...any) {
-	d.failures++
-	d.addFinding(broken, fmt.Sprintf(format, args...), fix)
-}
-
-func (d *doctor) addFinding(result, text, fix string) {
-	d.report(finding{Check: d.check, Result: result, Text: text, Fix: fix})
-}
-
-// printFinding prints one finding; nobody hears of a closed pipe.
-func printFinding(w io.Writer, f finding, asJSON bool) {
+// printFinding prints one finding. An error means that nothing reads the output.
+func printFinding(w io.Writer, f doctor.Finding, asJSON bool) {
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(f)
 		return
@@ -136,4 +89,25 @@ func printFinding(w io.Writer, f finding, asJSON bool) {
 	if f.Fix != "" {
 		fmt.Fprintf(w, "%18s fix: %s\n", "", f.Fix)
 	}
+}
+
+// listenAddress is the address of the setting listen, if it has one.
+func listenAddress(listen string) net.Addr {
+	if ap, err := netip.ParseAddrPort(listen); err == nil {
+		return net.TCPAddrFromAddrPort(ap)
+	}
+	host, port, _ := net.SplitHostPort(listen)
+	return hostPort(net.JoinHostPort(host, port))
+}
+
+// hostPort is an address with a name, or without a host.
+type hostPort string
+
+func (h hostPort) Network() string { return "tcp" }
+
+func (h hostPort) String() string {
+	if strings.HasPrefix(string(h), ":") {
+		return "127.0.0.1" + string(h)
+	}
+	return string(h)
 }

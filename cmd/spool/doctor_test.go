@@ -1,31 +1,25 @@
 package main
 
 import (
-	"log/slog"
-	"net/http"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
-// doctorFor returns a doctor for settings, and what it found.
-func doctorFor(c Config) (*doctor, *[]finding) {
-	var found []finding
-	if c.DataDir == "" {
-		c.DataDir = os.TempDir()
+// The doctor gives other advice for a script in place of ffmpeg than for a kernel without a sandbox.
+func TestAScriptIsNotFFmpeg(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "ffmpeg.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec ffmpeg \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	return &doctor{
-		Config: &c, http: &http.Client{Timeout: time.Minute}, log: slog.New(slog.DiscardHandler), now: time.Now,
-		report: func(f finding) { found = append(found, f) },
-	}, &found
-}
-
-// wantFinding wants a single finding. What is wrong has a fix.
-func wantFinding(t *testing.T, found []finding, result, text string) {
-	t.Helper()
-	last := len(found) - 1
-	if last < 0 || found[last].Result != result || !strings.Contains(found[last].Text, text) || (found[last].Fix == "") != (result == healthy) {
-		t.Errorf("found %+v; want at the end %s and %q", found, result, text)
+	c := doctorCommand{Config: Config{FFmpeg: script, FFprobe: script, Sandbox: "on"}}
+	_, err := c.doctorConfig().Confine(t.Context(), t.TempDir())
+	if _, unfit := errors.AsType[*sandbox.UnfitError](err); !unfit || !strings.Contains(err.Error(), "is a script") {
+		t.Errorf("a script gets the error %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/doctor"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/web/tus"
@@ -62,16 +63,13 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, en
 	return p, p.buildServices(ctx, c, log, o, c.codecChoice(engine))
 }
 
-// secretsFix is what to do about a worker whose database user may read secrets.
-const secretsFix = "give workers a database user of their own, and repeat the REVOKE and GRANT statements of docs/database.md after an upgrade"
-
 // warnOfSecrets says which secrets somebody who takes over this worker could read.
 func (p *parts) warnOfSecrets(ctx context.Context, log *slog.Logger) {
 	tables, err := store.ReadableSecrets(ctx, p.store)
 	if err != nil {
 		log.WarnContext(ctx, "could not ask which tables this worker may read", "err", err)
 	} else if len(tables) > 0 {
-		log.WarnContext(ctx, "the database user of this worker can read secrets, which it does not need: "+secretsFix, "tables", tables)
+		log.WarnContext(ctx, "the database user of this worker can read secrets, which it does not need: "+doctor.SecretsFix, "tables", tables)
 	}
 }
 

@@ -34,6 +34,7 @@ var wings = map[string][]string{
 	"arch":    {},
 
 	"clientcmd": {},
+	"doctor":    {"web", "engine", "backend", "video"},
 
 	"panics": {},
 	"cache":  {"panics"},

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -84,11 +84,11 @@ func TestTheDoctorKnowsProxies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		proxy          func(*url.URL) http.Handler
-		bodies, events finding
+		bodies, events Finding
 	}{
-		"straight": {straight, finding{Result: healthy, Text: "uploads of 5120 MiB pass"}, finding{Result: healthy, Text: "events pass"}},
-		"storing":  {storing, finding{Result: warning, Text: "takes whole uploads before"}, finding{Result: warning, Text: "holds events back"}},
-		"limiting": {limiting, finding{Result: broken, Text: "refuses an upload of 5120 MiB"}, finding{Result: warning, Text: "ends a stream of events early"}},
+		"straight": {straight, Finding{Result: OK, Text: "uploads of 5120 MiB pass"}, Finding{Result: OK, Text: "events pass"}},
+		"storing":  {storing, Finding{Result: Warning, Text: "takes whole uploads before"}, Finding{Result: Warning, Text: "holds events back"}},
+		"limiting": {limiting, Finding{Result: Failure, Text: "refuses an upload of 5120 MiB"}, Finding{Result: Warning, Text: "ends a stream of events early"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 	d, found := doctorFor(Config{BaseURL: behind(t, straight)})
 	d.now = func() time.Time { return time.Now().Add(time.Hour) }
 	d.checkBaseURL(t.Context())
-	wantFinding(t, (*found)[:2], warning, "differ by 1h0m")
+	wantFinding(t, (*found)[:2], Warning, "differ by 1h0m")
 }
 
 func TestTheDoctorReachesWebhooks(t *testing.T) {
@@ -127,22 +127,22 @@ func TestTheDoctorReachesWebhooks(t *testing.T) {
 		allow        []string
 		result, text string
 	}{
-		"there":       {srv.URL + "/hooks/secret", []string{"127.0.0.1"}, healthy, srv.URL + " is reached"},
-		"not allowed": {srv.URL + "/hook", nil, warning, "is not reached: The address is not allowed"},
-		"nobody":      {nobody.URL, []string{"127.0.0.1"}, warning, "refused the connection"},
-		"nonsense":    {"::", nil, warning, "is not reached"},
+		"there":       {srv.URL + "/hooks/secret", []string{"127.0.0.1"}, OK, srv.URL + " is reached"},
+		"not allowed": {srv.URL + "/hook", nil, Warning, "is not reached: The address is not allowed"},
+		"nobody":      {nobody.URL, []string{"127.0.0.1"}, Warning, "refused the connection"},
+		"nonsense":    {"::", nil, Warning, "is not reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, found := doctorFor(Config{Location: Location{DataDir: t.TempDir()}, OutboundAllow: tt.allow})
-			d.webhooks = []string{tt.address}
+			d, found := doctorFor(Config{DataDir: t.TempDir(), OutboundAllow: tt.allow})
+			d.Webhooks = []string{tt.address}
 			d.checkWebhooks(t.Context())
 			wantFinding(t, *found, tt.result, tt.text)
 		})
 	}
-	d, found := doctorFor(Config{Location: Location{DataDir: t.TempDir()}})
+	d, found := doctorFor(Config{DataDir: t.TempDir()})
 	d.checkWebhooks(t.Context())
-	wantFinding(t, *found, healthy, "none is registered")
+	wantFinding(t, *found, OK, "none is registered")
 }
 
 func TestTheDoctorNamesTheRightFix(t *testing.T) {
@@ -162,7 +162,7 @@ func TestTheDoctorNamesTheRightFix(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, datadir.Database), bytes.Repeat([]byte("rubbish "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, found := doctorFor(Config{Location: Location{DataDir: dir}})
+	d, found := doctorFor(Config{DataDir: dir})
 	d.checkDatabase(t.Context())
 	if len(*found) != 1 || !strings.Contains((*found)[0].Fix, "restore a backup") {
 		t.Errorf("a damaged database: %+v", *found)

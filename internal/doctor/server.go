@@ -1,52 +1,27 @@
-package main
+package doctor
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 )
 
-// listenAddress is the address of the setting listen, if it has one.
-func listenAddress(listen string) net.Addr {
-	if ap, err := netip.ParseAddrPort(listen); err == nil {
-		return net.TCPAddrFromAddrPort(ap)
-	}
-	host, port, _ := net.SplitHostPort(listen)
-	return hostPort(net.JoinHostPort(host, port))
-}
-
-// hostPort is an address with a name, or without a host.
-type hostPort string
-
-func (h hostPort) Network() string { return "tcp" }
-
-func (h hostPort) String() string {
-	if strings.HasPrefix(string(h), ":") {
-		return "127.0.0.1" + string(h)
-	}
-	return string(h)
-}
-
 func (d *doctor) checkServer(ctx context.Context) {
-	address := publicAddress("", listenAddress(d.Listen))
-	answer, err := d.askReadiness(ctx, address+"/readyz")
+	answer, err := d.askReadiness(ctx, d.Address+"/readyz")
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		d.ok("no service runs on %s; it can be started", address)
+		d.ok("no service runs on %s; it can be started", d.Address)
 	case err != nil:
-		d.warn("look at the log of the service, or choose another listen", "%s does not answer as Spool does: %v", address, err)
+		d.warn("look at the log of the service, or choose another listen", "%s does not answer as Spool does: %v", d.Address, err)
 	case answer.Status != "ready":
-		d.fail("look at the log of the service", "the service on %s is not ready: %s", address, answer.Detail)
+		d.fail("look at the log of the service", "the service on %s is not ready: %s", d.Address, answer.Detail)
 	default:
-		d.ok("the service on %s is ready", address)
+		d.ok("the service on %s is ready", d.Address)
 	}
 }
 

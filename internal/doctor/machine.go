@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -31,7 +31,7 @@ const (
 )
 
 func (d *doctor) checkFFmpeg(ctx context.Context) {
-	program, prober, err := d.tools()
+	program, prober, err := d.Tools()
 	if err != nil {
 		d.fail("install ffmpeg 5.1 or newer (on Debian and Ubuntu: apt-get install ffmpeg), or set --ffmpeg and --ffprobe", "%v", err)
 		return
@@ -41,15 +41,14 @@ func (d *doctor) checkFFmpeg(ctx context.Context) {
 		d.fail("install a complete build of ffmpeg 5.1 or newer (Debian's and Ubuntu's package ffmpeg is one)", "%v", err)
 		return
 	}
-	// Opening the engine makes a trial of the encoder.
-	engine, err := d.openEngine(ctx, nil, d.log)
+	pictures, err := d.TryEngine(ctx)
 	if err != nil {
 		d.fail("set codec, codecs and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
 		return
 	}
-	d.ok("%s %s encodes %s", program, r.Version(), strings.Join(slices.Compact(append([]string{d.Codec}, d.Codecs...)), ", "))
+	d.ok("%s %s encodes %s", program, r.Version(), strings.Join(slices.Compact(d.Codecs), ", "))
 	formats := []string{"JPEG"}
-	for _, f := range engine.PictureFormats() {
+	for _, f := range pictures {
 		formats = append(formats, strings.ToUpper(string(f)))
 	}
 	d.ok("posters and thumbnails are made as %s", strings.Join(formats, ", "))
@@ -65,14 +64,12 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 		return
 	}
 	defer os.RemoveAll(dir)
-	trial := *d.Config
-	trial.DataDir = dir // the folder of a running service is left alone
-	box, err := trial.confine(ctx, d.log)
+	box, err := d.Confine(ctx, dir) // the folder of a running service is left alone
 	if err != nil {
 		d.fail(sandboxFix(err), "%v", err)
 		return
 	}
-	if d.Sandbox == "off" {
+	if d.Unconfined {
 		d.warn("remove sandbox = off", "ffmpeg reads files of strangers without a sandbox")
 		return
 	}
@@ -102,13 +99,13 @@ func (d *doctor) checkLimits(context.Context) {
 		d.warn("set LimitNOFILE=65536 in the unit, or ulimit -n 65536", "this process may have %d files and connections open", files.Cur)
 	}
 	memory, err := availableMemory()
-	switch need := int64(d.workers()) * minTaskMemory; {
+	switch need := int64(d.Workers) * minTaskMemory; {
 	case err != nil:
-		d.ok("%d cores, %d tasks at a time; the memory is not known: %v", runtime.NumCPU(), d.workers(), err)
-	case d.runsTasks() && memory < need:
-		d.warn(fmt.Sprintf("set workers = %d, or give it more memory", max(1, memory/minTaskMemory)), "%d MiB of memory are available for %d tasks at a time", memory>>20, d.workers())
+		d.ok("%d cores, %d tasks at a time; the memory is not known: %v", runtime.NumCPU(), d.Workers, err)
+	case d.RunsTasks && memory < need:
+		d.warn(fmt.Sprintf("set workers = %d, or give it more memory", max(1, memory/minTaskMemory)), "%d MiB of memory are available for %d tasks at a time", memory>>20, d.Workers)
 	default:
-		d.ok("%d cores, %d MiB of memory available, %d tasks at a time", runtime.NumCPU(), memory>>20, d.workers())
+		d.ok("%d cores, %d MiB of memory available, %d tasks at a time", runtime.NumCPU(), memory>>20, d.Workers)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/datadir"
+	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/test/child"
 )
 
@@ -31,15 +32,15 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusForbidden)
 			io.WriteString(w, `{"status":403,"code":"url_invalid"}`)
-		}, warning, "answers a request for events with"}, // it is older than this program
+		}, Warning, "answers a request for events with"}, // it is older than this program
 		"one that limits bodies": {func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
 				healthz(w)
 				return
 			}
 			http.Error(w, "<html>", http.StatusRequestEntityTooLarge)
-		}, broken, "a proxy refuses an upload of 64 MiB"},
-		"one that leads elsewhere": {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }, broken, "does not lead to Spool"},
+		}, Failure, "a proxy refuses an upload of 64 MiB"},
+		"one that leads elsewhere": {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }, Failure, "does not lead to Spool"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,15 +48,15 @@ func TestTheDoctorLooksThroughTheProxy(t *testing.T) {
 			defer srv.Close()
 			d, found := doctorFor(Config{BaseURL: srv.URL + "/"})
 			d.checkBaseURL(t.Context())
-			if tt.result == broken && len(*found) > 2 {
-				*found = (*found)[:2] // what events do is another finding
+			if tt.result == Failure && len(*found) > 2 {
+				*found = (*found)[:2] // what events do is another Finding
 			}
 			wantFinding(t, *found, tt.result, tt.text)
 		})
 	}
 	d, found := doctorFor(Config{})
 	d.checkBaseURL(t.Context())
-	wantFinding(t, *found, healthy, "not set")
+	wantFinding(t, *found, OK, "not set")
 }
 
 func TestTheDoctorLooksAtTheServer(t *testing.T) {
@@ -65,17 +66,17 @@ func TestTheDoctorLooksAtTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Close()
-	d, found := doctorFor(Config{Listen: free.Addr().String()})
+	d, found := doctorFor(Config{Address: "http://" + free.Addr().String()})
 	d.checkServer(t.Context())
-	wantFinding(t, *found, healthy, "it can be started")
-	for answer, want := range map[string]finding{
-		`{"status":"ready"}`: {Result: healthy, Text: "is ready"},
-		`{"status":503,"code":"not_ready","detail":"The database does not answer."}`: {Result: broken, Text: "The database does not answer."},
-		`<html>`: {Result: warning, Text: "does not answer as Spool does"},
+	wantFinding(t, *found, OK, "it can be started")
+	for answer, want := range map[string]Finding{
+		`{"status":"ready"}`: {Result: OK, Text: "is ready"},
+		`{"status":503,"code":"not_ready","detail":"The database does not answer."}`: {Result: Failure, Text: "The database does not answer."},
+		`<html>`: {Result: Warning, Text: "does not answer as Spool does"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, answer) }))
 		defer srv.Close()
-		d, found := doctorFor(Config{Listen: strings.TrimPrefix(srv.URL, "http://")})
+		d, found := doctorFor(Config{Address: srv.URL})
 		d.checkServer(t.Context())
 		wantFinding(t, *found, want.Result, want.Text)
 	}
@@ -83,14 +84,7 @@ func TestTheDoctorLooksAtTheServer(t *testing.T) {
 
 func TestTheDoctorKnowsScriptsAndBuckets(t *testing.T) {
 	t.Parallel()
-	script := filepath.Join(t.TempDir(), "ffmpeg.sh")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec ffmpeg \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	d, found := doctorFor(Config{FFmpeg: script, FFprobe: script, Sandbox: "on"})
-	d.checkSandbox(t.Context())
-	wantFinding(t, *found, broken, "is a script")
-	if fix := (*found)[0].Fix; !strings.Contains(fix, "--ffmpeg") || strings.Contains(fix, "kernel") {
+	if fix := sandboxFix(new(sandbox.UnfitError)); !strings.Contains(fix, "--ffmpeg") || strings.Contains(fix, "kernel") {
 		t.Errorf("the fix for a script is %q", fix)
 	}
 	for storage, named := range map[string]bool{
@@ -106,11 +100,11 @@ func TestTheDoctorKnowsScriptsAndBuckets(t *testing.T) {
 func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, found := doctorFor(Config{Location: Location{DataDir: filepath.Join(dir, "not", "yet", "there")}})
+	d, found := doctorFor(Config{DataDir: filepath.Join(dir, "not", "yet", "there")})
 	d.checkDatabase(t.Context())
-	wantFinding(t, *found, healthy, "the first start of spool serve makes")
+	wantFinding(t, *found, OK, "the first start of spool serve makes")
 	d.checkStorage(t.Context())
-	wantFinding(t, *found, healthy, "can be written, linked, read and deleted")
+	wantFinding(t, *found, OK, "can be written, linked, read and deleted")
 	d.checkDisk(t.Context())
 	if d.failures > 0 || !strings.Contains((*found)[len(*found)-1].Text, "MiB/s") {
 		t.Errorf("found %+v", *found)
@@ -118,16 +112,16 @@ func TestTheDoctorLooksAtTheDisk(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("it left %v (%v)", left, err)
 	}
-	d, found = doctorFor(Config{Location: Location{DataDir: dir}, MinFree: 1 << 62})
+	d, found = doctorFor(Config{DataDir: dir, MinFree: 1 << 62})
 	d.checkDisk(t.Context())
-	wantFinding(t, *found, broken, "less than min_free")
+	wantFinding(t, *found, Failure, "less than min_free")
 	if err := os.WriteFile(filepath.Join(dir, datadir.Database), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.checkDatabase(t.Context())
-	wantFinding(t, *found, broken, "not a database")
+	wantFinding(t, *found, Failure, "not a database")
 	child.AsNobody(t, func() { d.checkStorage(context.Background()) })
 	if os.Geteuid() == 0 {
-		wantFinding(t, *found, broken, "permission denied")
+		wantFinding(t, *found, Failure, "permission denied")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 	if err != nil {
 		d.warn("see what the check of the database says", "the addresses of webhooks cannot be read: %v", err)
 	}
-	all := append(d.webhooks, registered...)
+	all := append(d.Webhooks, registered...)
 	if len(all) == 0 {
 		if err == nil {
 			d.ok("none is registered; try an address with --webhook=URL")

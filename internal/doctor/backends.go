@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -29,6 +29,9 @@ const (
 	probePrefix  = "work/doctor/"   // what is left there, a sweep removes
 	probeLife    = 15 * time.Minute // of URLs
 )
+
+// SecretsFix is what to do about a worker whose database user may read secrets.
+const SecretsFix = "give workers a database user of their own, and repeat the REVOKE and GRANT statements of docs/database.md after an upgrade"
 
 func (d *doctor) checkDatabase(ctx context.Context) {
 	if d.DatabaseURL != "" {
@@ -64,13 +67,13 @@ func (d *doctor) checkPostgres(ctx context.Context) {
 		d.fail("create the database with ENCODING 'UTF8'", "the encoding of the database is %s", e.Encoding)
 	case e.ReadOnly:
 		d.fail("name the primary in database_url, or several hosts and target_session_attrs=read-write", "the server is a standby, which only reads")
-	case !e.MayCreate && d.servesRequests():
+	case !e.MayCreate && d.ServesRequests:
 		d.fail("make the user the owner of the database", "the user may not create tables, which a new version needs")
 	default:
 		d.ok("PostgreSQL %s keeps our sessions", e.Version)
 	}
-	if !d.servesRequests() && len(e.Secrets) > 0 {
-		d.warn(secretsFix, "the database user of this worker can read %s", strings.Join(e.Secrets, ", "))
+	if !d.ServesRequests && len(e.Secrets) > 0 {
+		d.warn(SecretsFix, "the database user of this worker can read %s", strings.Join(e.Secrets, ", "))
 	}
 	if skew := d.now().Sub(e.Now); skew.Abs() > databaseSkew {
 		d.warn("let both machines set their clocks by NTP", "the clock of this machine and that of the database differ by %s", skew.Abs().Round(time.Second))
@@ -133,7 +136,7 @@ func probeDisk(dir string) error {
 
 func (d *doctor) checkBucket(ctx context.Context) {
 	help := bucketFix(d.StorageURL)
-	bucket, err := openBucket(ctx, d.StorageURL, storageTimeout, d.log)
+	bucket, err := d.OpenBucket(ctx)
 	if err != nil {
 		d.fail(help, "%v", err)
 		return
@@ -148,7 +151,7 @@ func (d *doctor) checkBucket(ctx context.Context) {
 	if skew := d.now().Sub(info.Modified); skew.Abs() > storageSkew {
 		d.fail("let the machine set its clock by NTP", "the clock of this machine and that of the storage differ by %s, so that signatures are refused", skew.Abs().Round(time.Second))
 	}
-	if p := bucket.Capabilities().Presign; p != nil && d.servesRequests() {
+	if p := bucket.Capabilities().Presign; p != nil && d.ServesRequests {
 		d.checkBrowsers(ctx, bucket, p, key)
 	}
 }
@@ -205,10 +208,7 @@ func probeBucket(ctx context.Context, b blob.Store, key string) (blob.Info, erro
 // signed URL.
 func (d *doctor) checkBrowsers(ctx context.Context, b blob.Store, p blob.Presigner, key string) {
 	const help = "allow PUT and GET from the origins of your pages in the bucket's CORS rules; docs/storage.md shows how"
-	origin := d.BaseURL
-	if origin == "" {
-		origin = publicAddress("", listenAddress(d.Listen))
-	}
+	origin := cmp.Or(d.BaseURL, d.Address)
 	signed, err := p.PresignPut(ctx, key, "video/mp4", probeLife)
 	if err != nil {
 		d.fail("", "sign an upload: %v", err)
