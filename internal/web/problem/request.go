@@ -2,10 +2,8 @@ package problem
 
 import (
 	"context"
-	"encoding/base32"
-	"encoding/binary"
+	"crypto/rand"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 )
 
@@ -34,17 +32,6 @@ func isSafeID(id string) bool {
 	return true
 }
 
-// newID returns a random name. It is no secret, so it need not come from the kernel, which would take
-// longer than everything else that is done for each request here.
-func newID() string {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
-	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
-	return idEncoding.EncodeToString(b[:])
-}
-
-var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
-
 // RequestID gives every request an ID: the client's own if it is safe, otherwise a
 // new one. The ID is in the X-Request-Id header of the response, in the context
 // (see ID), and in the log entries about problems of this request.
@@ -52,9 +39,9 @@ func RequestID(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(headerRequestID)
 		if !isSafeID(id) {
-			id = newID()
+			id = rand.Text()
 		}
-		w.Header()[headerRequestID] = []string{id}
+		w.Header().Set(headerRequestID, id)
 		ctx := context.WithValue(r.Context(), contextKey{}, &requestInfo{id: id, log: log})
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
