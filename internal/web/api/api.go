@@ -87,8 +87,8 @@ func New(services Services, config Config) *API {
 	}
 	a.subscribers.tokens = services.Tokens
 	t := &table{mux: http.NewServeMux(), doc: newDescription()}
-	for _, r := range a.rooms() {
-		r.register(t)
+	for _, g := range a.groups() {
+		g.register(t)
 	}
 	a.routes = problem.Mux(t.mux)
 	nameEnums(t.doc)
@@ -96,10 +96,13 @@ func New(services Services, config Config) *API {
 	return a
 }
 
-// rooms are the operations of the API. Each room has a file, which registers its routes and describes them.
-func (a *API) rooms() []interface{ register(*table) } {
+// group is the operations of one feature. It is declared in a file of its own, which registers and describes them.
+type group interface{ register(*table) }
+
+// groups are all operations of the API.
+func (a *API) groups() []group {
 	s := &a.services
-	return []interface{ register(*table) }{
+	return []group{
 		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
 		listRoutes{s.Catalog},
 		eventRoutes{s.Catalog, a.subscribers},

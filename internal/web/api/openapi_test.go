@@ -137,8 +137,8 @@ func TestEveryOperationIsTried(t *testing.T) {
 		}
 	}
 	doc := newDescription()
-	for _, r := range New(Services{}, Config{}).rooms() {
-		r.register(&table{mux: http.NewServeMux(), doc: doc})
+	for _, g := range New(Services{}, Config{}).groups() {
+		g.register(&table{mux: http.NewServeMux(), doc: doc})
 	}
 	for path, item := range doc.Paths {
 		for _, op := range operationsOf(item) {
